@@ -55,14 +55,16 @@ func Standard(n int, scale float64) Tenant {
 // Sized is the nth tenant with about so many records. Lists of 50 are full at
 // any size from 10,000 on: only what lies behind them grows.
 func Sized(n, rows int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: rows / 10, Orders: rows * 15 / 100, Lines: 3, Picks: rows * 3 / 100, Shipments: rows / 10,
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: rows / 10, Orders: rows * 15 / 100, Lines: 3,
+		Picks: rows * 3 / 100, Shipments: rows / 10,
 		Drivers: 100, Incidents: rows * 8 / 100, Jobs: 50}
 }
 
 // Reported is the nth tenant with a year of so many incidents, and a tenth of
 // that in shipments, actions and inspections: what safety KPIs look back on.
 func Reported(n, rows int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10, Shipments: rows / 10, Drivers: 10, Incidents: rows,
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10,
+		Shipments: rows / 10, Drivers: 10, Incidents: rows,
 		Actions: rows / 10, Checks: rows / 10, Jobs: 10, Days: 365}
 }
 
@@ -96,8 +98,10 @@ type writer struct {
 
 // Write makes the tenant. It must not exist.
 func Write(ctx context.Context, to Target, t Tenant, now time.Time) error {
-	w := &writer{ctx: ctx, to: to, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
-	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
+	w := &writer{ctx: ctx, to: to, t: t, now: now.UTC().Truncate(time.Microsecond),
+		rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
+	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers,
+		w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
 		if err := step(); err != nil {
 			return fmt.Errorf("data: %s: %w", t.Name, err)
 		}
@@ -193,10 +197,12 @@ func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
 func (w *writer) zones() error {
 	w.counts["zones:active"] = int64(w.t.Zones)
 	each := max(1, w.t.Items/w.t.Zones)
-	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "pick_sequence", "storage_class", "mix_policy", "hazard_tags", "status",
+	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "pick_sequence",
+		"storage_class", "mix_policy", "hazard_tags", "status",
 		"load_units", "utilization"}, func(i int, args []any) []any {
 		load := int64(each) * 120 * 10000
-		return append(args, fmt.Sprintf("Z-%05d", i), fmt.Sprintf("Zone %d", i), "bin", int64(i%20)*25000, int64(i/20)*30000, int64(i%4)*16000, load*2, i, "ambient", "any", "[]", "active",
+		return append(args, fmt.Sprintf("Z-%05d", i), fmt.Sprintf("Zone %d", i), "bin", int64(i%20)*25000, int64(i/20)*30000,
+			int64(i%4)*16000, load*2, i, "ambient", "any", "[]", "active",
 			load, 500000)
 	})
 }
@@ -206,22 +212,26 @@ func quantity(i int) int64 { return int64(20+i%200) * 10000 }
 
 func (w *writer) items() error {
 	low := func(i int) bool { return i%25 == 0 }
-	return w.table("items", item, w.t.Items, []string{"sku", "name", "category", "base_uom", "barcodes", "gtin", "tracking", "has_expiry", "unit_cost", "price", "weight_kg",
-		"capacity_units", "reorder_point", "abc_class", "storage_class", "status", "on_hand", "available", "stock_value", "low_stock"}, func(i int, args []any) []any {
-		cost, q, reorder := int64(100+i%900)*100, quantity(i), int64(10*10000)
-		if low(i) {
-			reorder = q
-		}
-		value := q / 10000 * cost
-		w.counts[fmt.Sprintf("items:active:%t", low(i))]++
-		w.counts["items.stock_value"] += value
-		return append(args, fmt.Sprintf("SKU-%07d", i), fmt.Sprintf("Item number %d, grade %d", i, i%7), fmt.Sprintf("Category %d", i%40), "EA", "[]", nil, "none", false, cost, cost*2, 5000,
-			10000, reorder, of([]string{"A", "B", "C"}, i), "ambient", "active", q, q, value, low(i))
-	})
+	return w.table("items", item, w.t.Items, []string{"sku", "name", "category", "base_uom", "barcodes", "gtin", "tracking",
+		"has_expiry", "unit_cost", "price", "weight_kg",
+		"capacity_units", "reorder_point", "abc_class", "storage_class", "status", "on_hand", "available", "stock_value", "low_stock"},
+		func(i int, args []any) []any {
+			cost, q, reorder := int64(100+i%900)*100, quantity(i), int64(10*10000)
+			if low(i) {
+				reorder = q
+			}
+			value := q / 10000 * cost
+			w.counts[fmt.Sprintf("items:active:%t", low(i))]++
+			w.counts["items.stock_value"] += value
+			return append(args, fmt.Sprintf("SKU-%07d", i), fmt.Sprintf("Item number %d, grade %d", i, i%7),
+				fmt.Sprintf("Category %d", i%40), "EA", "[]", nil, "none", false, cost, cost*2, 5000,
+				10000, reorder, of([]string{"A", "B", "C"}, i), "ambient", "active", q, q, value, low(i))
+		})
 }
 
 func (w *writer) levels() error {
-	return w.table("stock_levels", level, w.t.Items, []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity", "reserved"}, func(i int, args []any) []any {
+	return w.table("stock_levels", level, w.t.Items, []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity",
+		"reserved"}, func(i int, args []any) []any {
 		z, it := w.id(zone, i%w.t.Zones, w.t.Zones), w.id(item, i, w.t.Items)
 		return append(args, z, it, "available", it+"|"+z+"|||available|0:|", quantity(i), 0)
 	})
@@ -232,23 +242,27 @@ var orderStates = []string{"completed", "completed", "completed", "confirmed", "
 
 func (w *writer) orders() error {
 	counted, _ := w.cat.Get("orders")
-	return w.table("orders", order, w.t.Orders, []string{"order_no", "type", "status", "stage", "priority", "party_name", "party_code", "requested_at", "promised_at", "carrier", "tags",
+	return w.table("orders", order, w.t.Orders, []string{"order_no", "type", "status", "stage", "priority", "party_name",
+		"party_code", "requested_at", "promised_at", "carrier", "tags",
 		"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}, func(i int, args []any) []any {
 		at, st := w.made(i, w.t.Orders), of(orderStates, i)
 		row := map[string]any{"status": st, "stage": "unallocated", "promised_at": at.Add(48 * time.Hour).UTC().Format(db.TimeLayout)}
 		for k := range counted.Counters {
 			counted.Counters[k].Add(w.counts, counted, row, 1)
 		}
-		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5, fmt.Sprintf("Customer %d", i%700), fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
+		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5, fmt.Sprintf("Customer %d", i%700),
+			fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
 			w.t.Lines, int64(w.t.Lines)*50000, 0, 0, 0, 0, 0, int64(w.t.Lines)*50000*int64(1+i%40))
 	})
 }
 
 func (w *writer) lines() error {
-	return w.table("order_lines", line, w.t.Orders*w.t.Lines, []string{"order_id", "line_no", "item_id", "uom", "qty_ordered", "qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
+	return w.table("order_lines", line, w.t.Orders*w.t.Lines, []string{"order_id", "line_no", "item_id", "uom", "qty_ordered",
+		"qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
 		"qty_shipped", "qty_received", "unit_price"}, func(i int, args []any) []any {
 		o := i / w.t.Lines
-		return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA", 50000, 0, 0, 0, 0, 0, 0, int64(1+o%40)*10000)
+		return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA", 50000, 0, 0,
+			0, 0, 0, 0, int64(1+o%40)*10000)
 	})
 }
 
@@ -277,7 +291,8 @@ func (w *writer) drivers() error {
 
 func (w *writer) shipments() error {
 	states := []string{"delivered", "delivered", "delivered", "delivered", "received", "delivered", "in_transit", "delivered", "planned", "delivered"}
-	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids", "carrier", "sscc", "packages", "planned_at", "completed_at"},
+	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids", "carrier",
+		"sscc", "packages", "planned_at", "completed_at"},
 		func(i int, args []any) []any {
 			at, st := w.made(i, w.t.Shipments), of(states, i)
 			var done any
@@ -292,20 +307,23 @@ func (w *writer) shipments() error {
 func (w *writer) incidents() error {
 	kinds := []string{"near_miss", "hazard", "near_miss", "injury", "property_damage", "near_miss", "hazard"}
 	severities := []string{"low", "low", "medium", "low", "high", "low", "medium", "low", "low", "low", "critical"}
-	return w.table("incidents", incident, w.t.Incidents, []string{"incident_no", "kind", "severity", "status", "title", "description", "occurred_at", "reported_at", "anonymous", "zone_id",
+	return w.table("incidents", incident, w.t.Incidents, []string{"incident_no", "kind", "severity", "status", "title",
+		"description", "occurred_at", "reported_at", "anonymous", "zone_id",
 		"entities", "category_tags", "likelihood", "risk_rating", "attachments", "root_causes"}, func(i int, args []any) []any {
 		at, st, sev, kind := w.made(i, w.t.Incidents), "closed", of(severities, i), of(kinds, i)
 		if i > w.t.Incidents*9/10 {
 			st = of([]string{"reported", "triaged", "investigating"}, i)
 		}
 		w.counted("incidents", store.Row{"status": st, "severity": sev, "kind": kind, "reported_at": at})
-		return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i), "Noted during the round; the area was secured and the shift leader informed.", at, at, false,
+		return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i),
+			"Noted during the round; the area was secured and the shift leader informed.", at, at, false,
 			w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", "[]")
 	})
 }
 
 func (w *writer) actions() error {
-	return w.table("actions", action, w.t.Actions, []string{"action_no", "title", "type", "source", "priority", "status", "due_at", "evidence"}, func(i int, args []any) []any {
+	return w.table("actions", action, w.t.Actions, []string{"action_no", "title", "type", "source", "priority", "status", "due_at",
+		"evidence"}, func(i int, args []any) []any {
 		at, st := w.made(i, w.t.Actions), of([]string{"verified", "verified", "open", "cancelled", "in_progress"}, i)
 		w.counted("actions", store.Row{"status": st, "due_at": at})
 		return append(args, fmt.Sprintf("BA-%09d", i), "Put it right", "corrective", "manual", "medium", st, at, "[]")
@@ -313,18 +331,20 @@ func (w *writer) actions() error {
 }
 
 func (w *writer) checks() error {
-	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "status", "on_time"}, func(i int, args []any) []any {
-		at, st, on := w.made(i, w.t.Checks), "completed", any(i%9 > 0)
-		if i%10 == 0 {
-			st, on = "missed", nil
-		}
-		w.counted("checklist_runs", store.Row{"status": st, "due_at": at, "on_time": on})
-		return append(args, "Round", w.id(zone, i%w.t.Zones, w.t.Zones), at, 60, st, on)
-	})
+	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "status", "on_time"},
+		func(i int, args []any) []any {
+			at, st, on := w.made(i, w.t.Checks), "completed", any(i%9 > 0)
+			if i%10 == 0 {
+				st, on = "missed", nil
+			}
+			w.counted("checklist_runs", store.Row{"status": st, "due_at": at, "on_time": on})
+			return append(args, "Round", w.id(zone, i%w.t.Zones, w.t.Zones), at, 60, st, on)
+		})
 }
 
 func (w *writer) jobs() error {
-	return w.table("import_jobs", job, w.t.Jobs, []string{"job_no", "target", "file_name", "file_type", "size", "options", "total_rows", "valid_rows", "invalid_rows", "imported_count",
+	return w.table("import_jobs", job, w.t.Jobs, []string{"job_no", "target", "file_name", "file_type", "size", "options",
+		"total_rows", "valid_rows", "invalid_rows", "imported_count",
 		"rolled_back_count", "status"}, func(i int, args []any) []any {
 		st := of([]string{"completed", "completed", "failed"}, i)
 		n := 0

@@ -34,8 +34,9 @@ func hash(w http.ResponseWriter, r *http.Request) {
 // lock, the account with identities and factors, membership and rules, and the
 // counter.
 const (
-	refreshSession = `SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at FROM sessions WHERE id = $1`
-	refreshMember  = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids FROM members m JOIN tenants t ON t.id = m.tenant_id
+	refreshSession = `SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id,
+		floor_counter, raised_at FROM sessions WHERE id = $1`
+	refreshMember = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids FROM members m JOIN tenants t ON t.id = m.tenant_id
 		WHERE m.status = 'active' AND t.status <> 'closed' AND m.tenant_id = $1 AND m.user_id = $2`
 	refreshRules   = `SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'security'`
 	refreshAdvance = `UPDATE sessions SET counter = counter + 1, refreshed_at = $2, updated_at = $2 WHERE id = $1`
@@ -46,7 +47,8 @@ var refreshUser = []string{
 	`SELECT id, email, phone, role, password_hash, email_confirmed_at, phone_confirmed_at, confirmation_sent_at, recovery_sent_at,
 		email_change_sent_at, reauthentication_sent_at, new_email, invited_at, last_sign_in_at, banned_until, deleted_at, app_metadata, user_metadata,
 		is_sso, is_anonymous, last_tenant_id, created_at, updated_at, new_phone, phone_change_sent_at FROM users WHERE id = $1 AND deleted_at IS NULL`,
-	`SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE user_id = $1 ORDER BY created_at, id`,
+	`SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities
+		WHERE user_id = $1 ORDER BY created_at, id`,
 	`SELECT id, user_id, friendly_name, kind, status, phone, created_at, updated_at, last_challenged_at FROM mfa_factors WHERE user_id = $1`,
 }
 
@@ -78,8 +80,10 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 const (
 	tokenHead   = `{"alg":"ES256","kid":"01a3f0c2-0000-7000-8000-000000000000","typ":"JWT"}`
 	tokenClaims = `{"iss":"http://127.0.0.1:8080/auth/v1","sub":"01a3f0c2-0000-7000-8000-000000000001","aud":"authenticated","exp":%d,"iat":%d,"nbf":%d,` +
-		`"email":"owner-000000000001@bench.example","phone":"","app_metadata":{"provider":"email","providers":["email"],"tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner"},` +
-		`"user_metadata":{"email":"owner-000000000001@bench.example","email_verified":true},"role":"authenticated","tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner",` +
+		`"email":"owner-000000000001@bench.example","phone":"","app_metadata":{"provider":"email","providers":["email"],` +
+		`"tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner"},` +
+		`"user_metadata":{"email":"owner-000000000001@bench.example","email_verified":true},` +
+		`"role":"authenticated","tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner",` +
 		`"aal":"aal1","amr":[{"method":"password","timestamp":%d}],"session_id":%q,"is_anonymous":false}`
 )
 

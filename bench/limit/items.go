@@ -25,7 +25,8 @@ var ItemHeader = []string{"sku", "name", "description", "category", "base_uom", 
 // itemColumns is what a row of items needs to exist.
 var itemColumns = []string{"tenant_id", "id", "sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg",
 	"reorder_point", "lead_time_days", "abc_class", "status",
-	"barcodes", "tracking", "has_expiry", "capacity_units", "storage_class", "on_hand", "available", "stock_value", "low_stock", "created_at", "updated_at", "version"}
+	"barcodes", "tracking", "has_expiry", "capacity_units", "storage_class", "on_hand", "available", "stock_value", "low_stock",
+	"created_at", "updated_at", "version"}
 
 // items reads a file's rows as values for itemColumns.
 type items struct {

@@ -187,8 +187,10 @@ type newOrder struct {
 	Carrier   string `json:"carrier"`
 }
 
-const insertOrder = `INSERT INTO orders (tenant_id, id, order_no, type, status, stage, priority, party_name, carrier, tags, line_count, qty_ordered, qty_allocated, qty_picked,
-	qty_packed, qty_shipped, qty_received, total_value, created_at, updated_at, version) VALUES ($1, $2, $3, $4, 'draft', 'unallocated', $5, $6, $7, '[]', 0, 0, 0, 0, 0, 0, 0, 0, $8, $8, 1)`
+const insertOrder = `INSERT INTO orders (tenant_id, id, order_no, type, status, stage, priority, party_name, carrier, tags,
+	line_count, qty_ordered, qty_allocated, qty_picked,
+	qty_packed, qty_shipped, qty_received, total_value, created_at, updated_at, version)
+		VALUES ($1, $2, $3, $4, 'draft', 'unallocated', $5, $6, $7, '[]', 0, 0, 0, 0, 0, 0, 0, 0, $8, $8, 1)`
 
 // order writes one row and nothing else.
 func (s *server) order(w http.ResponseWriter, r *http.Request) { s.write(w, r, insertOrder) }
@@ -227,9 +229,12 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, sql string) {
 
 // The statements that keep what the product keeps beside a row.
 const (
-	keepNumber  = `INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, 'limit', 2026, 1) ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = sequences.value + 1`
-	keepCounter = `INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, 'orders:draft', $2, 1) ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + 1`
-	keepAudit   = `INSERT INTO audit (tenant_id, id, at, action, entity_type, entity_id, outcome, after) VALUES ($1, $2, $3, 'orders.insert', 'orders', $2, 'ok', $4)`
+	keepNumber = `INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, 'limit', 2026, 1)
+		ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = sequences.value + 1`
+	keepCounter = `INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, 'orders:draft', $2, 1)
+		ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + 1`
+	keepAudit = `INSERT INTO audit (tenant_id, id, at, action, entity_type, entity_id, outcome, after)
+		VALUES ($1, $2, $3, 'orders.insert', 'orders', $2, 'ok', $4)`
 )
 
 // columnsOf lists what an owner sees of a resource.

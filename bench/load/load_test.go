@@ -50,7 +50,8 @@ func TestOtherStatusIsAFailure(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for in, want := range map[string]string{
-		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "a{carry}": "akept", "{": "{", "}{": "}{", "{rand:9-1}": "{rand:9-1}",
+		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "a{carry}": "akept",
+		"{": "{", "}{": "}{", "{rand:9-1}": "{rand:9-1}",
 	} {
 		if got := string(fill(nil, split(in), filling{42, rng, []byte("kept")})); got != want {
 			t.Errorf("%s -> %s, want %s", in, got, want)

@@ -41,7 +41,8 @@ func keysCommand(o *options) *cobra.Command {
 func renewKey(o *options) *cobra.Command {
 	var overlap time.Duration
 	c := &cobra.Command{
-		Use: "renew KIND", Short: "Make another publishable or secret API key and revoke the old one; `holdfast status` prints it", Args: cobra.ExactArgs(1), ValidArgs: []string{"publishable", "secret"},
+		Use: "renew KIND", Short: "Make another publishable or secret API key and revoke the old one; `holdfast status` prints it",
+		Args: cobra.ExactArgs(1), ValidArgs: []string{"publishable", "secret"},
 		Example: "  holdfast keys renew secret --overlap 24h",
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
 			return a.Identity.Keyring.RenewAPIKey(cmd.Context(), args[0], overlap)

@@ -50,7 +50,8 @@ func migrateCommand(o *options) *cobra.Command {
 func verifyCommand(o *options) *cobra.Command {
 	var audit, repair bool
 	c := &cobra.Command{
-		Use: "verify [TENANT]", Short: "Check totals and stock against the records, or with --audit the audit log; exit status 1 when anything differs", Args: cobra.MaximumNArgs(1),
+		Use: "verify [TENANT]", Short: "Check totals and stock against the records, or with --audit the audit log; exit status 1 when anything differs",
+		Args: cobra.MaximumNArgs(1),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
 			if audit {
 				return verifyAudit(cmd, a, strings.Join(args, ""))

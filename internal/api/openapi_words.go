@@ -16,15 +16,17 @@ func withDoc(schema object, doc string) object {
 // memberDocs describe members of requests and answers by their names, which
 // mean the same wherever they stand.
 var memberDocs = map[string]string{
-	"access_token": "Bearer token for requests, a JWT.", "refresh_token": "Redeemed once for the next session.", "expires_in": "Seconds until the access token expires.",
+	"access_token": "Bearer token for requests, a JWT.", "refresh_token": "Redeemed once for the next session.",
+	"expires_in": "Seconds until the access token expires.",
 	"expires_at": "When it expires: Unix seconds of a token, else a time.", "token_type": "bearer.", "user": "The account.", "email": "Address of the account.",
 	"phone": "Telephone number in E.164 form.", "password": "The password; never shown again.", "current_password": "The password until now.",
 	"data": "The account's own metadata; tenant_id asks for a tenant.", "user_metadata": "The account's own metadata.",
 	"app_metadata": "Metadata that the server keeps.", "role": "Role.", "aud": "Audience of the account's tokens.", "identities": "How the account can sign in.",
 	"grant_type": "password, refresh_token, pkce or id_token; found from the body when absent.", "auth_code": "Code of a redirect, for pkce.",
 	"code_verifier": "What code_challenge was made from (RFC 7636).", "code_challenge": "Hash of the code verifier (RFC 7636).",
-	"code_challenge_method": "s256 or plain.", "redirect_to": "Where the browser is led afterwards; an allowed address.", "provider": "Name of an identity provider.",
-	"scopes": "Scopes to ask the provider for.", "nonce": "One-time word of the flow, or the code of a reauthentication.", "id_token": "ID token of a provider.",
+	"code_challenge_method": "s256 or plain.", "redirect_to": "Where the browser is led afterwards; an allowed address.",
+	"provider": "Name of an identity provider.",
+	"scopes":   "Scopes to ask the provider for.", "nonce": "One-time word of the flow, or the code of a reauthentication.", "id_token": "ID token of a provider.",
 	"channel": "sms or whatsapp.", "create_user": "Whether an unknown address makes an account.", "type": "Kind.", "token": "Mailed or texted code.",
 	"token_hash": "Token of a mailed link.", "factor_type": "totp, phone or webauthn.", "friendly_name": "Name that tells it from others.",
 	"challenge_id": "The challenge that is answered.", "code": "One-time code.", "webauthn": "Options or answer of a WebAuthn ceremony.",
@@ -33,8 +35,10 @@ var memberDocs = map[string]string{
 	"keys": "The public keys, as JWKs.", "codes": "The codes, shown once.", "file": "The file.", "target": "Collection that the rows of the file are of.",
 	"mapping": "Column of the file by field.", "options": "How the file is read, or options of a ceremony.", "cells": "New text of cells, by header.",
 	"url": "Address.", "events": "Types of event, each exact, a family (order.*) or everything (*).", "description": "What it is for.", "status": "State.",
-	"tenant_id": "The tenant.", "user_id": "The account.", "session_id": "The session.", "id": "Its id.", "name": "Name.", "kind": "Kind.", "severity": "Severity.",
-	"what": "What happened.", "when": "When it happened.", "photo": "A photo.", "locale": "Language.", "subject": "Subject of the mail.", "text": "Text of the mail.",
+	"tenant_id": "The tenant.", "user_id": "The account.", "session_id": "The session.", "id": "Its id.", "name": "Name.",
+	"kind": "Kind.", "severity": "Severity.",
+	"what": "What happened.", "when": "When it happened.", "photo": "A photo.", "locale": "Language.",
+	"subject": "Subject of the mail.", "text": "Text of the mail.",
 	"html": "The mail in HTML.", "scope": "global, local or others.", "is_anonymous": "Whether nobody has claimed the account yet.",
 }
 

@@ -26,7 +26,8 @@ func TestAttackClientGone(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() {
 			ended <- k.App.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.Query("WITH RECURSIVE c(n) AS (SELECT CAST(1 AS bigint) UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error { return nil })
+				return tx.Query("WITH RECURSIVE c(n) AS (SELECT CAST(1 AS bigint) UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000000) SELECT COUNT(*) FROM c",
+					nil, func(*db.Row) error { return nil })
 			})
 		}()
 		time.Sleep(100 * time.Millisecond) // it runs for hours

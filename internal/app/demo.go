@@ -86,5 +86,6 @@ func (a *App) refuseDemo(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("app: this is a demonstration's database, and its users still have the password that everybody knows: %s; "+
-		"listen on 127.0.0.1 instead of %s, use another --data or --database, or give each of them a password with `holdfast admin reset-password EMAIL`", strings.Join(list, ", "), a.Config.Listen)
+		"listen on 127.0.0.1 instead of %s, use another --data or --database, or give each of them a password with `holdfast admin reset-password EMAIL`",
+		strings.Join(list, ", "), a.Config.Listen)
 }

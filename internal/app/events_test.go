@@ -140,7 +140,8 @@ func TestWebhooksLeadOutside(t *testing.T) {
 		hooks := counted(t, k, "webhooks")
 		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/",
 			"https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
-			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/", "http://93.184.215.14/", "https://93.184.215.14:22/"} {
+			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/",
+			"http://93.184.215.14/", "https://93.184.215.14:22/"} {
 			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"}, {Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
 				q.As, q.Body = admin, map[string]any{"url": u}
 				if r := k.Call(q); r.Status != 400 && r.Status != 422 || !strings.Contains(string(r.Body), "url") {
@@ -358,7 +359,8 @@ func TestEveryEventIsDocumented(t *testing.T) {
 				t.Errorf("%s has no schema: %+v", ty.Name, s)
 			}
 			family, rest, _ := strings.Cut(ty.Name, ".")
-			if !regexp.MustCompile("(?m)^\\|.*`" + family + "\\.[^|]*`(" + regexp.QuoteMeta(family) + ")?\\." + regexp.QuoteMeta(rest) + "`|`" + regexp.QuoteMeta(ty.Name) + "`").Match(text) {
+			if !regexp.MustCompile("(?m)^\\|.*`" + family + "\\.[^|]*`(" + regexp.QuoteMeta(family) + ")?\\." + regexp.QuoteMeta(rest) +
+				"`|`" + regexp.QuoteMeta(ty.Name) + "`").Match(text) {
 				t.Errorf("the guide does not name %s", ty.Name)
 			}
 		}

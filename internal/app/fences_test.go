@@ -1,20 +1,14 @@
 package app
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -60,33 +54,20 @@ func receiver(x ast.Expr) string {
 	return ""
 }
 
-// longLines names the files with lines over longestLine, and how many each has.
-const longLines = "testdata/long_lines.txt"
-
-// A line is read on one screen. Write the list of exceptions anew, when it
-// became shorter, with HOLDFAST_WRITE_FENCES=1.
+// A line is read on one screen.
 func TestFenceLines(t *testing.T) {
-	have := map[string]int{}
 	goFiles(t, func(path string) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+		n := 0
 		for line := range bytes.Lines(text) {
-			if len(bytes.TrimRight(line, "\n")) > longestLine {
-				have[within(path)]++
+			if n++; len(bytes.TrimRight(line, "\n")) > longestLine {
+				t.Errorf("%s:%d has more than %d bytes", within(path), n, longestLine)
 			}
 		}
 	})
-	if os.Getenv("HOLDFAST_WRITE_FENCES") != "" {
-		writeCounts(t, longLines, have)
-	}
-	known := readCounts(t, longLines)
-	for path, n := range have {
-		if n > known[path] {
-			t.Errorf("%s has %d lines of more than %d bytes; at most %d", path, n, longestLine, known[path])
-		}
-	}
 }
 
 // dependencies is the page that gives each direct dependency its reason.
@@ -126,30 +107,3 @@ func goFiles(t *testing.T, f func(path string)) {
 
 // within is a path as seen from the project's root.
 func within(path string) string { return filepath.ToSlash(strings.TrimPrefix(path, "../../")) }
-
-func readCounts(t *testing.T, name string) map[string]int {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[string]int{}
-	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
-		path, number, _ := strings.Cut(s.Text(), " ")
-		if counts[path], err = strconv.Atoi(number); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
-	return counts
-}
-
-func writeCounts(t *testing.T, name string, counts map[string]int) {
-	t.Helper()
-	var b strings.Builder
-	for _, path := range slices.SortedFunc(maps.Keys(counts), cmp.Compare[string]) {
-		fmt.Fprintf(&b, "%s %d\n", path, counts[path])
-	}
-	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -18,26 +18,36 @@ var interfaceFields = []struct {
 	method, path, body string
 	fields             string
 }{
-	{"POST", "calculate-predictive-safety-scores", `{}`, `success:true tenant_id:uuid scores_computed:integer scores:array scores[].entity_type:entity scores[].entity_id:uuid scores[].score:number
-		scores[].confidence:number scores[].inputs.incident_count:number scores[].inputs.near_miss_count:number scores[].inputs.shift_hours:number scores[].inputs.workload:number
+	{"POST", "calculate-predictive-safety-scores", `{}`,
+		`success:true tenant_id:uuid scores_computed:integer scores:array scores[].entity_type:entity scores[].entity_id:uuid scores[].score:number
+		scores[].confidence:number scores[].inputs.incident_count:number scores[].inputs.near_miss_count:number
+		scores[].inputs.shift_hours:number scores[].inputs.workload:number
 		scores[].inputs.period_days:30 model.weight_incident:0.45 model.weight_near_miss:0.2 model.weight_shift_hours:0.2 model.weight_load:0.15`},
 	{"GET", "calculate-predictive-safety-scores?entity_type=worker&period_days=7", ``,
 		`success:true tenant_id:uuid scores_computed:integer scores[].entity_type:"worker" scores[].inputs.period_days:7 model.weight_load:0.15`},
-	{"POST", "assign-risk-clusters", `{}`, `success:true tenant_id:uuid clusters_created:integer entities_assigned:integer clusters:array clusters[].id:uuid clusters[].cluster_name:string
+	{"POST", "assign-risk-clusters", `{}`, `success:true tenant_id:uuid clusters_created:integer entities_assigned:integer
+		clusters:array clusters[].id:uuid clusters[].cluster_name:string
 		clusters[].severity:number clusters[].description:string clusters[].entity_count:integer`},
-	{"POST", "check-compliance-rules", `{}`, `success:true tenant_id:uuid events_created:integer summary.total_regulations:integer summary.compliant_count:integer summary.warning_count:integer
-		summary.breach_count:integer summary.last_check:timestamp events:array events[].regulation_id:uuid events[].entity_type:entity events[].entity_id:uuid events[].status:string`},
-	{"POST", "auto-assign-training", `{}`, `success:true tenant_id:uuid assignments_created:integer courses_checked:integer scores_checked:integer assignments:array assignments[].tenant_id:uuid
-		assignments[].course_id:uuid assignments[].user_id:uuid assignments[].assignment_type:"risk_based" assignments[].assignment_reason:string assignments[].status:"assigned"`},
-	{"GET", "safety-kpis", ``, `tenant_id:uuid timestamp:timestamp date_range_days:30 kpis.tsr:integer kpis.critical_incidents:integer kpis.open_actions:integer kpis.overdue_actions:integer
+	{"POST", "check-compliance-rules", `{}`,
+		`success:true tenant_id:uuid events_created:integer summary.total_regulations:integer summary.compliant_count:integer summary.warning_count:integer
+		summary.breach_count:integer summary.last_check:timestamp events:array events[].regulation_id:uuid
+		events[].entity_type:entity events[].entity_id:uuid events[].status:string`},
+	{"POST", "auto-assign-training", `{}`, `success:true tenant_id:uuid assignments_created:integer courses_checked:integer
+		scores_checked:integer assignments:array assignments[].tenant_id:uuid
+		assignments[].course_id:uuid assignments[].user_id:uuid assignments[].assignment_type:"risk_based"
+		assignments[].assignment_reason:string assignments[].status:"assigned"`},
+	{"GET", "safety-kpis", ``, `tenant_id:uuid timestamp:timestamp date_range_days:30 kpis.tsr:integer
+		kpis.critical_incidents:integer kpis.open_actions:integer kpis.overdue_actions:integer
 		kpis.checklist_compliance:number distribution.by_category.injury:integer distribution.by_category.near_miss:integer distribution.by_category.hazard:integer
 		distribution.by_severity.low:integer distribution.by_severity.medium:integer distribution.by_severity.high:integer recent_incidents:array`},
-	{"GET", "safety-engagement", ``, `tenant_id:uuid user_id:uuid timestamp:timestamp user_score.score:number user_score.period_start:date user_score.period_end:date total_points:number
+	{"GET", "safety-engagement", ``, `tenant_id:uuid user_id:uuid timestamp:timestamp user_score.score:number
+		user_score.period_start:date user_score.period_end:date total_points:number
 		recent_points:array badges:array team_scores:array zone_scores:array`},
 }
 
 var fieldForms = map[string]string{
-	"uuid": `^"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"$`, "integer": `^-?\d+$`, "number": `^-?\d+(\.\d+)?$`, "string": `^".+"$`, "array": `^\[`,
+	"uuid": `^"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"$`, "integer": `^-?\d+$`, "number": `^-?\d+(\.\d+)?$`,
+	"string": `^".+"$`, "array": `^\[`,
 	"timestamp": `^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"$`, "date": `^"\d{4}-\d\d-\d\d"$`, "entity": `^"(zone|driver|worker|equipment)"$`,
 }
 

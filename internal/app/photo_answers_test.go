@@ -24,7 +24,8 @@ func inspection(t *testing.T, k *testkit.Kit, as, code string) string {
 	made := func(path string, body map[string]any) string { return insertID(t, k, as, path, body) }
 	tpl := made("checklist_templates",
 		map[string]any{"code": code, "title": "Wall",
-			"sections": json.RawMessage(`[{"title":"All","items":[{"key":"wall","prompt":"Wall","type":"photo","required":true},{"key":"dry","prompt":"Dry","type":"yes_no_na"}]}]`)})
+			"sections": json.RawMessage(`[{"title":"All","items":[{"key":"wall","prompt":"Wall","type":"photo","required":true},` +
+				`{"key":"dry","prompt":"Dry","type":"yes_no_na"}]}]`)})
 	if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_templates?id=eq." + tpl, As: as,
 		Body: map[string]any{"status": "published"}}); r.Status != 204 {
 		t.Fatalf("publish: %d %s", r.Status, r.Body)

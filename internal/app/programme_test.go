@@ -171,7 +171,8 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			}
 			return row
 		}
-		loop := items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}`)
+		loop := items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},` +
+			`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}`)
 		for what, c := range map[string]struct {
 			path  string
 			body  map[string]any
@@ -260,13 +261,15 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			t.Errorf("the truck: %s", r.Body)
 		}
 		if r := k.Get(who(actor.Safety),
-			"/v1/actions?select=priority,status,source&source=eq.checklist_answer&status=eq.open&order=id.desc&limit=1"); string(r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
+			"/v1/actions?select=priority,status,source&source=eq.checklist_answer&status=eq.open&order=id.desc&limit=1"); string(
+			r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
 			t.Errorf("the action: %s", r.Body)
 		}
 		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID, map[string]any{"status": "completed"}); r.Status != 204 {
 			t.Errorf("complete: %d %s", r.Status, r.Body)
 		}
-		want := fmt.Sprintf(`[{"score":0,"failed_critical":1,"checklist_templates":{"code":"WIRE"},"checklist_answers":[{"result":"fail","value":"no"}],"tenant_id":%q}]`, demo.North)
+		want := fmt.Sprintf(`[{"score":0,"failed_critical":1,"checklist_templates":{"code":"WIRE"},`+
+			`"checklist_answers":[{"result":"fail","value":"no"}],"tenant_id":%q}]`, demo.North)
 		if r := k.Get(who(actor.Safety),
 			"/v1/checklist_runs?select=score,failed_critical,checklist_templates(code),checklist_answers(result,value),tenant_id&id=eq."+
 				run.ID); string(r.Body) != want {

@@ -20,12 +20,17 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	c := a.Config
 	out := identity.Config{
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
-		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell", InviteLinksAny: c.InviteLinks == "any", PasswordMinLength: c.PasswordMinLength, PasswordCurrent: c.PasswordCurrent,
+		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants,
+		SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell", InviteLinksAny: c.InviteLinks == "any",
+		PasswordMinLength: c.PasswordMinLength, PasswordCurrent: c.PasswordCurrent,
 		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
-		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL, ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
+		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL,
+		ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
 		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
 		Phone: c.PhoneSignin, MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify,
-			NoVerify: !c.MFATOTPVerify}, MFASameAddress: c.MFASameAddress, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
+			NoVerify: !c.MFATOTPVerify}, MFASameAddress: c.MFASameAddress, MFAPhoneEnroll: c.MFAPhoneEnroll,
+		MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm,
+		AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
 		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
 	}

@@ -181,7 +181,8 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 	failing := map[string]map[string]float64{}
 	// Events come oldest first: the last one of an entity is in force.
 	for _, e := range list[event](t, k, officer,
-		"compliance_events?select=entity_id,value,status,regulations(code)&order=id&limit=1000&regulations.code=in.(STORY-CERT,GLOBAL-ACTIONS,GLOBAL-SCORE)&regulations=not.is.null") {
+		"compliance_events?select=entity_id,value,status,regulations(code)&order=id&limit=1000"+
+			"&regulations.code=in.(STORY-CERT,GLOBAL-ACTIONS,GLOBAL-SCORE)&regulations=not.is.null") {
 		if failing[e.Regulation.Code] == nil {
 			failing[e.Regulation.Code] = map[string]float64{}
 		}

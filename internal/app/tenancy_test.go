@@ -36,7 +36,8 @@ var (
 		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT DISTINCT tenant_id FROM replenish_rules",
 		"SELECT tenant_id, id, status, entities",
-		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings", "SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
+		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings",
+		"SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
 		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
 )
 

@@ -106,8 +106,10 @@ func steady(body []byte) string { return moment.ReplaceAllString(string(body), `
 func copyNorth(t *testing.T, k *testkit.Kit, tenant string) {
 	t.Helper()
 	err := k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		if _, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
-			SELECT $1, 'Twin', $3, plan, status, 'Pacific/Kiritimati', currency, jurisdictions, join_policy, email_domains, created_at, updated_at, 1 FROM tenants WHERE id = $2`,
+		if _, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy,
+			email_domains, created_at, updated_at, version)
+			SELECT $1, 'Twin', $3, plan, status, 'Pacific/Kiritimati', currency, jurisdictions, join_policy, email_domains, created_at,
+				updated_at, 1 FROM tenants WHERE id = $2`,
 			tenant, demo.North, tenant[30:]); err != nil {
 			return err
 		}

@@ -41,7 +41,8 @@ func (d *DB) Claim(ctx context.Context) (*Claim, error) {
 	c := &Claim{Key: rand.Int64N(1<<62) + 1, conn: conn}
 	for _, sql := range []string{"BEGIN", "SET LOCAL idle_in_transaction_session_timeout = 0",
 		// A host that is gone says nothing: the server asks within the minute.
-		"SET LOCAL tcp_keepalives_idle = 20", "SET LOCAL tcp_keepalives_interval = 10", "SET LOCAL tcp_keepalives_count = 3", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", c.Key)} {
+		"SET LOCAL tcp_keepalives_idle = 20", "SET LOCAL tcp_keepalives_interval = 10", "SET LOCAL tcp_keepalives_count = 3",
+		fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", c.Key)} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			c.Close()
 			return nil, classify(fmt.Errorf("db: claim: %w", err))

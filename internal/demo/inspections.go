@@ -317,7 +317,8 @@ func (w *workplace) remedied(run, an store.Row, it *checklist.Item, day int, at 
 	r["version"], r["updated_at"] = int64(2), stamp(w.cal.clip(at.Add(time.Hour)))
 	if it.Key == "brakes" {
 		done := at.Add(20 * time.Hour)
-		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", stamp(done), w.user("manager"), stamp(done.Add(3*time.Hour)), w.other("safety", w.user("manager"))
+		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", stamp(done),
+			w.user("manager"), stamp(done.Add(3*time.Hour)), w.other("safety", w.user("manager"))
 		r["evidence"], r["updated_at"], r["version"] = raw([]any{map[string]any{"kind": "note",
 			"text": "Workshop report 4711."}}), stamp(done.Add(3*time.Hour)), int64(4)
 	}

@@ -34,8 +34,9 @@ func (w *world) organisation() {
 	for _, b := range w.buildings {
 		r := w.add("sites", -goLive-7, made.Add(time.Hour),
 			store.Row{"code": b.code, "name": b.name, "gln": checkDigit(b.gln), "address": b.address, "city": b.city, "state": ref(b.state),
-				"zip": b.zip, "country": b.country, "timezone": w.timezone, "company_name": w.name, "naics": "493110", "industry_description": "General warehousing and storage",
-				"establishment_type": int64(1), "created_by": w.users[0].ID})
+				"zip": b.zip, "country": b.country, "timezone": w.timezone, "company_name": w.name, "naics": "493110",
+				"industry_description": "General warehousing and storage",
+				"establishment_type":   int64(1), "created_by": w.users[0].ID})
 		w.sites = append(w.sites, r["id"].(string))
 	}
 	for i, t := range teamNames {

@@ -70,7 +70,8 @@ func (w *world) imports(items []*item) {
 		r := store.Row{"job_no": w.number("IM", at), "target": j.target, "file_name": j.file, "file_type": kind, "size": 96*j.total + 81,
 			"sha256":   hex.EncodeToString(sum[:]),
 			"encoding": "utf-8", "delimiter": delimiter, "options": raw(map[string]any{"mode": "upsert"}), "total_rows": j.total, "valid_rows": j.total - j.invalid,
-			"invalid_rows": j.invalid, "status": j.status, "processed_at": stamp(at.Add(9 * time.Second)), "updated_at": stamp(at.Add(40 * time.Second)), "version": int64(5),
+			"invalid_rows": j.invalid, "status": j.status, "processed_at": stamp(at.Add(9 * time.Second)),
+			"updated_at": stamp(at.Add(40 * time.Second)), "version": int64(5),
 			"created_by": w.user("admin"), "message": ref(j.message)}
 		if j.mapping != nil {
 			r["mapping"] = raw(j.mapping)

@@ -139,7 +139,8 @@ func (w *workplace) happened() []reported {
 		all = append(all, reported{w.everyday(i), day, w.cal.hour(6, 20)})
 	}
 	all = append(all, reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
-		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.", "First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
+		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.",
+		"First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
 		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK", "Pallet hung over the rack edge above the walkway",
 			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1})
 	sortStable(all, func(a, b reported) bool { return a.day < b.day || a.day == b.day && a.hour < b.hour })

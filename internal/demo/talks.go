@@ -9,7 +9,8 @@ import (
 // topics of the weekly talk; some take up what has just happened.
 var topics = [...]string{"Horn and speed in the aisles", "Lifting from the floor", "Oil at dock 3: walk around, do not step over",
 	"What a near miss is and why we want to hear of it", "Pallets above two metres",
-	"Knives and gloves at the opening station", "Wheel chocks before the first pallet", "Aisle A: one way, people first", "Charging station and fire load", "Night shift and fatigue", "Where the extinguishers are",
+	"Knives and gloves at the opening station", "Wheel chocks before the first pallet", "Aisle A: one way, people first",
+	"Charging station and fire load", "Night shift and fatigue", "Where the extinguishers are",
 	"New forklift check", "Step ladders", "Winter tyres and ramps"}
 
 // talks writes a talk each Monday, each time for another team, and the next
@@ -58,8 +59,9 @@ func (w *workplace) suggestions() {
 		done := w.cal.at(day+6, 15)
 		r := store.Row{"action_no": w.number("AC", made), "title": title, "type": "preventive", "source": "manual", "priority": "low",
 			"control_level": "engineer", "evidence": raw([]any{}), "created_by": w.user("operator"),
-			"suggested_by": w.user("operator"), "assignee_user_id": w.user("manager"), "status": "verified", "completed_at": stamp(done), "completed_by": w.user("manager"),
-			"verified_at": stamp(done.Add(24 * time.Hour)), "verifier_user_id": w.other("safety",
+			"suggested_by": w.user("operator"), "assignee_user_id": w.user("manager"), "status": "verified", "completed_at": stamp(done),
+			"completed_by": w.user("manager"),
+			"verified_at":  stamp(done.Add(24 * time.Hour)), "verifier_user_id": w.other("safety",
 				w.user("manager")), "updated_at": stamp(done.Add(24 * time.Hour)), "version": int64(4)}
 		w.dueOn(r, day+14)
 		w.add("actions", day, made, r)

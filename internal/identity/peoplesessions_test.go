@@ -20,7 +20,8 @@ func TestSessions_bounded(t *testing.T) {
 		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
 			for range 1000 {
 				tx.Queue(`INSERT INTO sessions (id, user_id, aal, amr, counter, refresh_key, not_after, created_at, updated_at)
-					SELECT $1, user_id, aal, amr, counter, refresh_key, not_after, $2, updated_at FROM sessions WHERE id = $3`, []any{uuid.NewString(), k.now().Add(time.Second), me.SessionID}, nil)
+					SELECT $1, user_id, aal, amr, counter, refresh_key, not_after, $2, updated_at FROM sessions WHERE id = $3`,
+					[]any{uuid.NewString(), k.now().Add(time.Second), me.SessionID}, nil)
 			}
 			return tx.Flush()
 		}))

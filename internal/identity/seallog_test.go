@@ -99,8 +99,9 @@ func TestAuditChain_tampering(t *testing.T) {
 		"the head removed": {"DELETE FROM audit_heads WHERE tenant_id = $1", "no head"},
 		"the head set back": {"UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE " +
 			"tenant_id = $1", "head was changed"},
-		"time":                  {"UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE tenant_id = $1 AND seal_no = 3", "was changed"},
-		"linked past a removed": {`UPDATE audit SET prev_hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 1) WHERE tenant_id = $1 AND seal_no = 3`, "not the one it was linked to"},
+		"time": {"UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE tenant_id = $1 AND seal_no = 3", "was changed"},
+		"linked past a removed": {`UPDATE audit SET prev_hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 1)
+			WHERE tenant_id = $1 AND seal_no = 3`, "not the one it was linked to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, nil, func(k *kit) {
@@ -143,7 +144,8 @@ func TestAuditChain_session(t *testing.T) {
 		lengths := map[int]int{}
 		k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
 			const columns = 14
-			return tx.Query(`SELECT id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, session_id, seal_no, prev_hash, hash
+			return tx.Query(`SELECT id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details,
+				address, request_id, session_id, seal_no, prev_hash, hash
 				FROM audit WHERE tenant_id = $1`, []any{tenant}, func(r *db.Row) error {
 				parts := []any{tenant, r.Int(columns), r.Text(columns + 1)}
 				for i := range columns {

@@ -52,7 +52,8 @@ func TestFilesThatFit(t *testing.T) {
 			{"ihm_incidents_narrative.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
 			{"ihm_incidents_narrative_ddmmyyyy.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
 			{"neb_incidents_semicolon.csv", "incidents", `{"defaults":{"kind":"environmental"}}`,
-				`{"external_ref":"Incident Number","occurred_at":"Reported Date","title":"What Happened","description":"Why It Happened","lat":"Latitude","lon":"Longitude"}`, outcome{plan.Stats{TotalRows: 1194, ValidRows: 1194}, 1194, nil}},
+				`{"external_ref":"Incident Number","occurred_at":"Reported Date","title":"What Happened","description":"Why It Happened",` +
+					`"lat":"Latitude","lon":"Longitude"}`, outcome{plan.Stats{TotalRows: 1194, ValidRows: 1194}, 1194, nil}},
 			{"uci_online_retail_1k.csv", "items", "", `{"sku":"StockCode","name":"Description"}`,
 				outcome{plan.Stats{TotalRows: 999, ValidRows: 589, InvalidRows: 410}, 589, map[string]int{"StockCode duplicate": 409, "Description required": 1}}},
 			{"uci_online_retail_1k.csv", "orders", `{"date_order":"mdy"}`, "",
@@ -120,8 +121,9 @@ func TestFilesThatDoNotFit(t *testing.T) {
 			"osha_accident_injury_part.csv": real(k, "osha_accident_injury_part.csv"), "osha_accident_lookup2.csv": real(k, "osha_accident_lookup2.csv"),
 			// In the shape of the GPL tables MASS::ships, AER::ShipAccidents and insuranceData::WorkersComp of R: their headers and kinds of
 			// values, rows of our own.
-			"ships.csv":                     []byte("rownames,type,year,period,service,incidents\n1,A,60,60,410,2\n2,B,65,75,90,1\n3,C,75,60,0,0\n4,E,70,75,20370,17\n"),
-			"accidents.csv":                 []byte("rownames,type,construction,operation,service,incidents\n1,A,1960-64,1960-74,410,2\n2,B,1965-69,1975-79,90,1\n3,C,1975-79,1960-74,0,0\n"),
+			"ships.csv": []byte("rownames,type,year,period,service,incidents\n1,A,60,60,410,2\n2,B,65,75,90,1\n3,C,75,60,0,0\n4,E,70,75,20370,17\n"),
+			"accidents.csv": []byte(
+				"rownames,type,construction,operation,service,incidents\n1,A,1960-64,1960-74,410,2\n2,B,1965-69,1975-79,90,1\n3,C,1975-79,1960-74,0,0\n"),
 			"workers.csv":                   []byte("rownames,CL,YR,PR,LOSS\n1,1,1,20300400,510600\n2,1,2,21400500,0\n3,2,1,0,0\n847,124,7,3150200,98700\n"),
 			"openboxes_inventory_biff8.xls": real(k, "openboxes_inventory_biff8.xls"),
 		} {

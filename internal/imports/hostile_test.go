@@ -234,7 +234,8 @@ func TestReadingIsLeft(t *testing.T) {
 func shared(t *testing.T, rows, cells int) []byte {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(`<worksheet><sheetData><row><c t="str"><v>sku</v></c><c t="str"><v>name</v></c><c t="str"><v>description</v></c><c t="str"><v>title</v></c></row>`)
+	b.WriteString(`<worksheet><sheetData><row><c t="str"><v>sku</v></c><c t="str"><v>name</v></c><c t="str"><v>description</v>` +
+		`</c><c t="str"><v>title</v></c></row>`)
 	for r := range rows {
 		fmt.Fprintf(&b, `<row r="%d"><c r="A%d"><v>%d</v></c>`, r+2, r+2, r)
 		for c := range cells {
@@ -315,9 +316,12 @@ func archive(k testing.TB, parts map[string]string, more ...long) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	all := map[string]string{
-		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`,
-		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
+		"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" ` +
+			`Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>` +
+			`<Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" ` +
+			`Target="sharedStrings.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
 	}
 	for name, text := range parts {
 		all[name] = text

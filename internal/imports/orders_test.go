@@ -284,7 +284,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				"P-1,A-2,3\n",
 				[]string{"2 quantity reserved"}},
 			{"regulations", "code,title,rule\nA,One,\"{\"\"metric\"\":\"\"luck\"\"}\"\nB,Two," +
-				`"{""scope"":{""entity_types"":[""zone""],""filter"":{}},""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
+				`"{""scope"":{""entity_types"":[""zone""],""filter"":{}},` +
+				`""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
 			{"incidents", "external_ref,title,date\nX,Fell,2026-01-01\nY,Will fall,2027-01-01\n", []string{"3 date rule"}},
 		} {

@@ -142,7 +142,8 @@ func TestMovementsOfSerialNumbers(t *testing.T) {
 			before := k.units()
 			job, p, a := k.imported("stock_movements", "", "", "n.csv", []byte(file))
 			if diff := cmp.Diff([]string{"2 serial in_stock: serial number S-1 is in stock already, in A-1: move it from there",
-				"5 serial duplicate: line 4 brings the same serial number in already", "8 serial duplicate: line 6 brings the same serial number in already"}, messages(p.Errors)); diff != "" || a.ImportedCount != 5 {
+				"5 serial duplicate: line 4 brings the same serial number in already",
+				"8 serial duplicate: line 6 brings the same serial number in already"}, messages(p.Errors)); diff != "" || a.ImportedCount != 5 {
 				k.Errorf("%s %+v", diff, a)
 			}
 			if diff := cmp.Diff([]string{"R-1 A-3 1", "S-1 A-2 1", "S-2 A-1 1", "S-2 A-2 1"}, k.units()); diff != "" {

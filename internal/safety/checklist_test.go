@@ -78,7 +78,8 @@ func TestTemplateRevisions(t *testing.T) {
 		empty := k.add("checklist_templates", store.Row{"code": "NIL", "title": "Nothing"})
 		k.refused(k.change("checklist_templates", empty, store.Row{"status": "published"}), "HF006")
 		_, err := k.try("checklist_templates", store.Row{"code": "LOOP", "title": "Loop", "sections": raw(`[{"title":"","items":[` +
-			`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}]}]`)})
+			`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},` +
+			`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}]}]`)})
 		k.names(err, "sections")
 		if !strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("%v does not name the item", err)

@@ -40,7 +40,8 @@ func (p *Points) Set(key, value string) bool {
 	into := map[string]*int64{
 		"points_near_miss": &p.NearMiss, "points_hazard": &p.Hazard, "points_injury_prompt": &p.InjuryPrompt, "points_injury_late": &p.InjuryLate,
 		"points_action_on_time": &p.ActionOnTime, "points_action_late": &p.ActionLate, "points_action_verified": &p.Verified,
-		"points_checklist": &p.Checklist, "points_course": &p.Course, "points_talk": &p.Talk, "points_suggestion": &p.Suggestion, "daily_cap": &p.DailyCap, "monthly_target": &p.MonthlyTarget,
+		"points_checklist": &p.Checklist, "points_course": &p.Course, "points_talk": &p.Talk, "points_suggestion": &p.Suggestion,
+		"daily_cap": &p.DailyCap, "monthly_target": &p.MonthlyTarget,
 	}[key]
 	if into == nil {
 		return false

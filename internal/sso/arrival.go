@@ -298,7 +298,8 @@ func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) e
 		return nil
 	})
 	if fault.Is(err, fault.NotFound) || err == nil && removed {
-		err = tx.One(`SELECT a.user_id FROM sso_accounts a WHERE a.connection_id = $1 AND a.deleted_at IS NULL AND a.provisioned = $2 AND (a.user_name = $3 OR a.user_name = $4)
+		err = tx.One(`SELECT a.user_id FROM sso_accounts a WHERE a.connection_id = $1 AND a.deleted_at IS NULL AND a.provisioned = $2
+			AND (a.user_name = $3 OR a.user_name = $4)
 			AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = a.user_id) ORDER BY a.created_at NULLS LAST LIMIT 1`,
 			[]any{c.ID, true, strings.ToLower(f.Subject), f.Email}, func(r *db.Row) error {
 				known = r.Text(0)

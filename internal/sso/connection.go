@@ -64,8 +64,10 @@ type Addresses struct {
 	SCIM     string `json:"scim_url"`
 }
 
-const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.issuer, c.metadata_url, c.metadata_xml, c.metadata_at, c.client_id, c.secret, c.scopes,
-	c.name_id_format, c.attribute_mapping, c.role_map, c.default_role, c.enforced, c.break_glass_user_id, c.allow_unsolicited, c.scim_token_hash, c.last_test, c.last_test_at,
+const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.issuer, c.metadata_url, c.metadata_xml,
+	c.metadata_at, c.client_id, c.secret, c.scopes,
+	c.name_id_format, c.attribute_mapping, c.role_map, c.default_role, c.enforced, c.break_glass_user_id, c.allow_unsolicited,
+		c.scim_token_hash, c.last_test, c.last_test_at,
 	c.created_at, c.updated_at, c.version, c.resource_id, c.authorization_params,
 	(SELECT n.name FROM sso_names n WHERE n.name = c.identifier AND n.connection_id = c.id)`
 
@@ -73,8 +75,10 @@ func (s *Service) scan(r *db.Row) (*Connection, error) {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
 	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
 		Issuer:      r.Text(6),
-		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11), NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
-		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23), UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26), Leads: !r.Null(28),
+		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11),
+		NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
+		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23),
+		UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26), Leads: !r.Null(28),
 		Domains: []Domain{}, ServiceAddress: Addresses{SCIM: s.SCIMBase()}}
 	if t := r.Text(21); t != "" {
 		c.LastTest = json.RawMessage(t)
@@ -280,7 +284,8 @@ func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
 	}
 	operator := a.Role == actor.Service
 	_, err := tx.Exec("INSERT INTO sso_names (name, tenant_id, connection_id) SELECT c.identifier, c.tenant_id, c.id FROM sso_connections c "+
-		"WHERE c.tenant_id = $1 AND c.id = $2 AND c.kind = 'oidc' AND ($3 OR EXISTS (SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL)) "+
+		"WHERE c.tenant_id = $1 AND c.id = $2 AND c.kind = 'oidc' AND ($3 OR EXISTS (SELECT 1 FROM sso_domains d WHERE "+
+		"d.connection_id = c.id AND d.verified_at IS NOT NULL)) "+
 		"ON CONFLICT (name) DO NOTHING", c.TenantID, c.ID, operator)
 	if err != nil || !operator || !named || c.Kind != OIDC {
 		return err
@@ -309,9 +314,11 @@ func (c *Connection) metadataAt() any {
 
 func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
 	now := s.now()
-	_, err := tx.Exec(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url, metadata_xml, metadata_at, client_id, secret, scopes,
+	_, err := tx.Exec(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url,
+		metadata_xml, metadata_at, client_id, secret, scopes,
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
-		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23, $24, 1)`,
+		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+			$20, $21, $21, $22, $23, $24, 1)`,
 		c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(),
 		null(c.ClientID), null(c.sealed), asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole),
 		c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID), null(c.ResourceID), asJSON(c.Params))
@@ -335,11 +342,15 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 		return nil, fault.New(fault.Unprocessable, "saml_entity_id_mismatch", "The metadata are those of another entity; make another connection")
 	}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		n, err := tx.Exec(`UPDATE sso_connections SET name = $3, identifier = $4, status = $5, issuer = $6, metadata_url = $7, metadata_xml = $8, metadata_at = $9, client_id = $10,
+		n, err := tx.Exec(`UPDATE sso_connections SET name = $3, identifier = $4, status = $5, issuer = $6, metadata_url = $7,
+			metadata_xml = $8, metadata_at = $9, client_id = $10,
 			secret = $11, scopes = $12, name_id_format = $13, attribute_mapping = $14, role_map = $15, default_role = $16, enforced = $17, break_glass_user_id = $18,
-			allow_unsolicited = $19, updated_at = $20, resource_id = $22, authorization_params = $23, version = version + 1 WHERE tenant_id = $1 AND id = $2 AND version = $21`,
-			c.TenantID, c.ID, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(), null(c.ClientID), null(c.sealed),
-			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced, null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
+			allow_unsolicited = $19, updated_at = $20, resource_id = $22, authorization_params = $23, version = version + 1
+				WHERE tenant_id = $1 AND id = $2 AND version = $21`,
+			c.TenantID, c.ID, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML),
+			c.metadataAt(), null(c.ClientID), null(c.sealed),
+			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced,
+			null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
 			null(c.ResourceID), asJSON(c.Params))
 		if err == nil && n == 0 {
 			err = fault.New(fault.Conflict, "conflict", "The connection was changed at the same time; read it again")

@@ -208,8 +208,10 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most int) error {
 	now := s.now()
 	n, err := tx.Exec(`INSERT INTO sso_code_mails (counted_for, sent, since, sent_at) VALUES ($1, 1, $2, $2) ON CONFLICT (counted_for) DO UPDATE SET
-		sent = CASE WHEN sso_code_mails.since <= $3 THEN 1 ELSE sso_code_mails.sent + 1 END, since = CASE WHEN sso_code_mails.since <= $3 THEN excluded.since ELSE sso_code_mails.since END,
-		sent_at = excluded.sent_at WHERE sso_code_mails.sent_at <= $4 AND (sso_code_mails.since <= $3 OR sso_code_mails.sent < $5)`, key, now, now.Add(-codeDay), now.Add(-interval), most)
+		sent = CASE WHEN sso_code_mails.since <= $3 THEN 1 ELSE sso_code_mails.sent + 1 END,
+			since = CASE WHEN sso_code_mails.since <= $3 THEN excluded.since ELSE sso_code_mails.since END,
+		sent_at = excluded.sent_at WHERE sso_code_mails.sent_at <= $4 AND (sso_code_mails.since <= $3 OR sso_code_mails.sent < $5)`,
+		key, now, now.Add(-codeDay), now.Add(-interval), most)
 	if err != nil || n > 0 {
 		return err
 	}

@@ -263,15 +263,17 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was, removed := Person{}, false
 		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at, a.active FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
-			AND (a.deleted_at IS NULL AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4 AND a.user_name <> CAST(a.user_id AS text)) OR a.deleted_at IS NOT NULL AND a.external_id = $5)
-			ORDER BY a.deleted_at DESC NULLS FIRST, a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false, p.lasting()}, func(r *db.Row) error {
-			was.ID, was.Active = r.Text(0), r.Bool(3)
-			removed = !r.Null(2)
-			if r.Bool(1) && !removed {
-				return errTaken()
-			}
-			return nil
-		})
+			AND (a.deleted_at IS NULL AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4
+				AND a.user_name <> CAST(a.user_id AS text)) OR a.deleted_at IS NOT NULL AND a.external_id = $5)
+			ORDER BY a.deleted_at DESC NULLS FIRST, a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`,
+			[]any{c.ID, p.UserName, p.Email, false, p.lasting()}, func(r *db.Row) error {
+				was.ID, was.Active = r.Text(0), r.Bool(3)
+				removed = !r.Null(2)
+				if r.Bool(1) && !removed {
+					return errTaken()
+				}
+				return nil
+			})
 		switch {
 		case fault.Is(err, fault.NotFound):
 			return s.provision(tx, c, &p, who)
@@ -305,7 +307,8 @@ func (s Directory) provision(tx *db.Tx, c *Connection, p *Person, who identity.C
 	}
 	p.ID = u.ID
 	now := s.now()
-	tx.Queue(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, external_id, display_name, given_name, family_name, active, provisioned, groups, created_at, updated_at)
+	tx.Queue(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, external_id, display_name, given_name,
+		family_name, active, provisioned, groups, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $11)`,
 		[]any{u.ID, c.TenantID, c.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, true, now}, nil)
 	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
@@ -347,7 +350,8 @@ func (s Directory) ChangePerson(ctx context.Context, c *Connection, id string, w
 
 func (s Directory) store(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
 	now := s.now()
-	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6, active = $7, updated_at = $8 WHERE user_id = $1`,
+	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6,
+		active = $7, updated_at = $8 WHERE user_id = $1`,
 		[]any{p.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, now}, nil)
 	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
 	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)

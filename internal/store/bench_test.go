@@ -34,7 +34,8 @@ func fillOrders(k *kit, n int) {
 	}
 }
 
-const benchPage = "orders?select=id,order_no,status,priority,party_name,promised_at,carrier,total_value,created_at,updated_at&status=eq.draft&order=id.desc&limit=50"
+const benchPage = "orders?select=id,order_no,status,priority,party_name,promised_at,carrier,total_value,created_at,updated_at" +
+	"&status=eq.draft&order=id.desc&limit=50"
 
 // BenchmarkList reads a page of 50 rows of 10 columns through the grammar and
 // the store.

@@ -17,7 +17,8 @@ func fixture(k *kit) {
 		{"id":"`+id(2)+`","code":"A-02","name":"Rack \"two\"","parent_id":"`+id(1)+`","hazard_tags":["acid","hot,wet"]},
 		{"id":"`+id(3)+`","code":"b_03","name":"Übergang","x":-0.25,"parent_id":"`+id(1)+`","hazard_tags":["acid"]}]`)
 	k.must(m, "POST", "items", "", `[
-		{"id":"`+id(11)+`","sku":"S-1","name":"Bolt","unit_cost":2.5,"abc_class":"A","has_expiry":true,"shelf_life_days":30,"barcodes":[{"value":"123","n":7,"on":true}]},
+		{"id":"`+id(11)+`","sku":"S-1","name":"Bolt","unit_cost":2.5,"abc_class":"A","has_expiry":true,
+			"shelf_life_days":30,"barcodes":[{"value":"123","n":7,"on":true}]},
 		{"id":"`+id(12)+`","sku":"S-2","name":"bolt, long","unit_cost":0.0001,"abc_class":null,"has_expiry":false,"shelf_life_days":null,"barcodes":[]},
 		{"id":"`+id(13)+`","sku":"S-3","name":"100% nut_a","unit_cost":12,"abc_class":"B","has_expiry":false,"shelf_life_days":400,"barcodes":[{"value":"9"}]}]`)
 	k.must(m, "POST", "orders", "", `[
@@ -127,12 +128,14 @@ func TestSelect(t *testing.T) {
 				`[{"order_no":"O-1","order_lines":[{"count":2}]},{"order_no":"O-2","order_lines":[{"count":0}]},{"order_no":"O-3","order_lines":[{"count":1}]}]`},
 			// embeds
 			{"order_lines?select=line_no,orders(order_no),items(sku)&order=id",
-				`[{"line_no":1,"orders":{"order_no":"O-1"},"items":{"sku":"S-1"}},{"line_no":2,"orders":{"order_no":"O-1"},"items":{"sku":"S-2"}},{"line_no":1,"orders":{"order_no":"O-3"},"items":{"sku":"S-3"}}]`},
+				`[{"line_no":1,"orders":{"order_no":"O-1"},"items":{"sku":"S-1"}},` +
+					`{"line_no":2,"orders":{"order_no":"O-1"},"items":{"sku":"S-2"}},{"line_no":1,"orders":{"order_no":"O-3"},"items":{"sku":"S-3"}}]`},
 			{"order_lines?select=item:item_id(sku)&line_no=eq.2", `[{"item":{"sku":"S-2"}}]`},
 			{"order_lines?select=order_lines_item_id_fkey(sku)&line_no=eq.2", `[{"order_lines_item_id_fkey":{"sku":"S-2"}}]`},
 			{"order_lines?select=items!item_id(sku)&line_no=eq.2", `[{"items":{"sku":"S-2"}}]`},
 			{"orders?select=order_no,lines:order_lines(qty_ordered,items(sku))&order=order_no",
-				`[{"order_no":"O-1","lines":[{"qty_ordered":5,"items":{"sku":"S-1"}},{"qty_ordered":2.25,"items":{"sku":"S-2"}}]},{"order_no":"O-2","lines":[]},{"order_no":"O-3","lines":[{"qty_ordered":1,"items":{"sku":"S-3"}}]}]`},
+				`[{"order_no":"O-1","lines":[{"qty_ordered":5,"items":{"sku":"S-1"}},{"qty_ordered":2.25,"items":{"sku":"S-2"}}]},` +
+					`{"order_no":"O-2","lines":[]},{"order_no":"O-3","lines":[{"qty_ordered":1,"items":{"sku":"S-3"}}]}]`},
 			{"orders?select=order_no,order_lines(line_no)&order_lines.line_no=eq.2&order=order_no",
 				`[{"order_no":"O-1","order_lines":[{"line_no":2}]},{"order_no":"O-2","order_lines":[]},{"order_no":"O-3","order_lines":[]}]`},
 			{"orders?select=order_no,l:order_lines(line_no)&l.order=line_no.desc&l.limit=1&order=order_no",

@@ -112,7 +112,8 @@ func TestCORS(t *testing.T) {
 	front := &Front{Origins: []string{"https://app.example"}}
 	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for origin, want := range map[string]string{
-		"https://app.example": "https://app.example", "https://app.example.evil": "", "https://app.example:8443": "", "https://evil.app.example": "", "https://evilapp.example": "",
+		"https://app.example": "https://app.example", "https://app.example.evil": "", "https://app.example:8443": "",
+		"https://evil.app.example": "", "https://evilapp.example": "",
 		"http://app.example": "", "null": "", "https://app.example, https://evil.example": "", "HTTPS://APP.EXAMPLE": "", "https://evil.example": "", "*": "",
 	} {
 		for _, method := range []string{"GET", "OPTIONS"} {

@@ -19,7 +19,8 @@ import (
 func resolver(_ context.Context, host string) ([]netip.Addr, error) {
 	known := map[string]string{
 		"hooks.example.com": "93.184.215.14", "rebind.example.com": "93.184.215.14 10.0.0.1", "inside.example.com": "192.168.1.1",
-		"meta.example.com": "169.254.169.254", "six.example.com": "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "loop6.example.com": "::1", "mapped.example.com": "::ffff:127.0.0.1",
+		"meta.example.com": "169.254.169.254", "six.example.com": "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "loop6.example.com": "::1",
+		"mapped.example.com": "::ffff:127.0.0.1",
 	}
 	text, ok := known[strings.TrimSuffix(host, ".")]
 	if !ok {
@@ -39,14 +40,22 @@ func TestInternalTargets(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		k.s = service(t, k, Options{Lookup: resolver})
 		refused := []string{
-			"http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://", "https:///x", "//hooks.example.com/", "https:hooks.example.com",
-			"https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://printer/", "https://nas.local/", "https://db.internal/", "https://router.lan/", "https://host.home.arpa/",
-			"https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://0x7f.0.0.1/", "https://127.0.0.1.:8443/", "https://0/", "https://0.0.0.0/",
-			"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/", "https://100.64.0.1/", "https://224.0.0.1/", "https://255.255.255.255/", "https://198.18.0.1/", "https://203.0.113.5/",
-			"https://[::1]/", "https://[::]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
-			"https://\uff11\uff12\uff17.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://%31%32%37.0.0.1/", "https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/",
-			"https://hooks.example.com:22/", "https://hooks.example.com:0/", "https://hooks.example.com:65536/", "https://hooks.example.com:x/", "https://hooks.example.com/ x", "https://hooks.example.com/\n",
-			"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/", "https://loop6.example.com/", "https://mapped.example.com/", "https://unknown.example.com/",
+			"http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://", "https:///x",
+			"//hooks.example.com/", "https:hooks.example.com",
+			"https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://printer/", "https://nas.local/",
+			"https://db.internal/", "https://router.lan/", "https://host.home.arpa/",
+			"https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/",
+			"https://0x7f.0.0.1/", "https://127.0.0.1.:8443/", "https://0/", "https://0.0.0.0/",
+			"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/", "https://100.64.0.1/",
+			"https://224.0.0.1/", "https://255.255.255.255/", "https://198.18.0.1/", "https://203.0.113.5/",
+			"https://[::1]/", "https://[::]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[fe80::1]/",
+			"https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
+			"https://\uff11\uff12\uff17.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://%31%32%37.0.0.1/",
+			"https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/",
+			"https://hooks.example.com:22/", "https://hooks.example.com:0/", "https://hooks.example.com:65536/",
+			"https://hooks.example.com:x/", "https://hooks.example.com/ x", "https://hooks.example.com/\n",
+			"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/", "https://loop6.example.com/",
+			"https://mapped.example.com/", "https://unknown.example.com/",
 			"https://hooks.example.com/" + strings.Repeat("x", 2000),
 		}
 		for _, u := range refused {
@@ -74,8 +83,9 @@ func TestDialGuard(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		s := service(t, k, Options{})
 		for address, ok := range map[string]bool{
-			"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false, "[::ffff:10.0.0.1]:443": false, "[64:ff9b::a00:1]:443": false,
-			"93.184.215.14:443": true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true, "nonsense": false,
+			"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false, "[::ffff:10.0.0.1]:443": false,
+			"[64:ff9b::a00:1]:443": false,
+			"93.184.215.14:443":    true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true, "nonsense": false,
 		} {
 			network := "tcp4"
 			if address[0] == '[' {

@@ -102,7 +102,8 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			s := &server{T: t, db: d}
 			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
 				SignupTenants: accounts.TenantsClaim,
-				ImplicitFlow:  true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
+				ImplicitFlow:  true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3",
+				RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
 			if change != nil {
 				change(&cfg)
 			}
@@ -620,7 +621,8 @@ func TestMailedLink(t *testing.T) {
 		}
 		for _, evil := range []string{"https://evil.example", "//evil.example", "https:evil.example", `https:\\evil.example`,
 			"https://localhost:3000@evil.example", "http://localhost:3000.evil.example",
-			"javascript:alert(1)", "data:text/html,x", "https://app.example.com.evil.example/x", "https://app.example.com%2eevil.example", "http://localhost%00.evil.example", "\thttps://evil.example",
+			"javascript:alert(1)", "data:text/html,x", "https://app.example.com.evil.example/x", "https://app.example.com%2eevil.example",
+			"http://localhost%00.evil.example", "\thttps://evil.example",
 			"https://app.example.com/../../evil", "https://EVIL.example#https://app.example.com/x"} {
 			r = s.call("GET", "/verify?type=recovery&token=x&redirect_to="+url.QueryEscape(evil), nil)
 			if !strings.HasPrefix(r.header.Get("Location"), "http://localhost:3000#") && !strings.HasPrefix(r.header.Get("Location"), "https://app.example.com/") {
@@ -814,7 +816,8 @@ func TestFences_secondFactor(t *testing.T) {
 		r := s.call("POST", "/signup", obj{"email": "a@x.example", "password": pw, "data": obj{"tenant_id": tenant}})
 		bearer := "Authorization: Bearer " + r.body["access_token"].(string)
 		err := s.db.Write(s.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			_, err := tx.Exec(`INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, $1, 'security', 'mfa_required', '"everyone"', $2, $2, 1)`, tenant, time.Now())
+			_, err := tx.Exec(`INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, `+
+				`$1, 'security', 'mfa_required', '"everyone"', $2, $2, 1)`, tenant, time.Now())
 			return err
 		})
 		if err != nil {

@@ -169,9 +169,13 @@ func (a *API) follow(w http.ResponseWriter, c *route.Call, in identity.Open) err
 var page = template.Must(template.New("verify").Parse(`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
-<style nonce="{{.Nonce}}">:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:26rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}</style>
+<style nonce="{{.Nonce}}">:root{color-scheme:light dark}
+body{font:1rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:26rem;padding:0 1rem}
+button{font:inherit;padding:.6rem 1.2rem}</style>
 </head>
-<body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><form method="post" action="?{{.Query}}" enctype="application/x-www-form-urlencoded"><button autofocus>{{.Button}}</button></form></main></body>
+<body><main><h1>{{.Title}}</h1><p>{{.Text}}</p>
+<form method="post" action="?{{.Query}}" enctype="application/x-www-form-urlencoded">
+<button autofocus>{{.Button}}</button></form></main></body>
 </html>
 `))
 

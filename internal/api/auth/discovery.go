@@ -19,7 +19,9 @@ func (a *API) discovery(w http.ResponseWriter, _ *route.Call) error {
 		"grant_types_supported": []string{"password",
 			"refresh_token", "client_credentials"}, "response_types_supported": []string{},
 		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic", "client_secret_post"},
-		"code_challenge_methods_supported":      []string{"S256"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
-		"claims_supported": []string{"sub", "aud", "exp", "iat", "email", "phone", "role", "aal", "amr", "session_id", "is_anonymous", "tenant_id", "tenant_role"},
+		"code_challenge_methods_supported":      []string{"S256"}, "subject_types_supported": []string{"public"},
+		"id_token_signing_alg_values_supported": []string{"ES256"},
+		"claims_supported": []string{"sub", "aud", "exp", "iat", "email", "phone", "role", "aal", "amr",
+			"session_id", "is_anonymous", "tenant_id", "tenant_role"},
 	})
 }

@@ -106,8 +106,10 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.path + "/.well-known/openid-configuration":
 		say(obj{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
 			"response_types_supported": []string{"code"},
-			"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"}, "authorization_response_iss_parameter_supported": h.iss != "",
-			"token_endpoint_auth_methods_supported": map[bool][]string{true: {"client_secret_post"}, false: {"client_secret_post", "client_secret_basic"}}[h.post]})
+			"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
+			"authorization_response_iss_parameter_supported": h.iss != "",
+			"token_endpoint_auth_methods_supported": map[bool][]string{true: {"client_secret_post"},
+				false: {"client_secret_post", "client_secret_basic"}}[h.post]})
 	case h.path + "/keys":
 		say(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &h.key.PublicKey, KeyID: "1", Algorithm: "ES256", Use: "sig"}}})
 	case h.path + "/token", "/login/oauth/access_token":

@@ -104,7 +104,8 @@ func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 			return in, err
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
-			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce"),
+			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"),
+			Access: v.Get("access_token"), Nonce: v.Get("nonce"),
 			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token"),
 			Secret: v.Get("client_secret"), Scope: v.Get("scope")}
 		in.Meta.Answer = v.Get("captcha_token")

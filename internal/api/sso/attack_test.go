@@ -17,8 +17,10 @@ import (
 // foreign is one address elsewhere, in spellings that naive comparisons let
 // through.
 var foreign = []string{
-	"https://evil.example", "//evil.example", "///evil.example", "https:evil.example", `https:\\evil.example`, `/\evil.example`, "https://app.example@evil.example", "https://app.example.evil.example",
-	"https://app.example%2eevil.example", "https://app.example%00.evil.example", "\thttps://evil.example", "https://evil.example#https://app.example/", "https://EVIL.example/?https://app.example",
+	"https://evil.example", "//evil.example", "///evil.example", "https:evil.example", `https:\\evil.example`, `/\evil.example`,
+	"https://app.example@evil.example", "https://app.example.evil.example",
+	"https://app.example%2eevil.example", "https://app.example%00.evil.example", "\thttps://evil.example",
+	"https://evil.example#https://app.example/", "https://EVIL.example/?https://app.example",
 	"javascript:alert(1)", "data:text/html,x", "https://app.example:8443/", "http://app.example/", "https://app.example\r\nLocation: https://evil.example",
 }
 

@@ -120,7 +120,8 @@ func open(t *testing.T, engine db.Engine) *kit {
 func (k *kit) configure(providers map[string]identity.Provider) {
 	k.Helper()
 	var err error
-	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
+	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base,
+		RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
 		ImplicitFlow: true, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
 	k.ok(err)
 	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
@@ -276,7 +277,8 @@ type idp struct {
 func newIDP(k *kit) *idp {
 	k.Helper()
 	p := &idp{k: k, person: saml.Session{ID: "s", CreateTime: time.Now(), ExpireTime: time.Now().Add(time.Hour), Index: "1", NameID: "ann-1",
-		NameIDFormat: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent", UserName: "ann", UserEmail: "ann@corp.example", UserCommonName: "Ann", Groups: []string{"wms-managers"}}}
+		NameIDFormat: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent", UserName: "ann", UserEmail: "ann@corp.example",
+		UserCommonName: "Ann", Groups: []string{"wms-managers"}}}
 	mux := http.NewServeMux()
 	p.srv = httptest.NewServer(mux)
 	k.Cleanup(p.srv.Close)
@@ -303,7 +305,8 @@ func (quiet) Print(...any)          {}
 func (quiet) Println(...any)        {}
 
 // keyPairs are made once for all tests: each takes as long as a test.
-var keyPairs = [...]func() (*rsa.PrivateKey, *x509.Certificate){sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair)}
+var keyPairs = [...]func() (*rsa.PrivateKey, *x509.Certificate){sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair),
+	sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair)}
 
 // keyPair returns one that this test has not got yet.
 func (k *kit) keyPair() (*rsa.PrivateKey, *x509.Certificate) {
@@ -316,7 +319,8 @@ func newKeyPair() (*rsa.PrivateKey, *x509.Certificate) {
 	if err != nil {
 		panic(err)
 	}
-	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "idp"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(240 * time.Hour)}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "idp"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(240 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
 	if err != nil {
 		panic(err)
@@ -473,8 +477,11 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
-		json.NewEncoder(w).Encode(map[string]any{"issuer": p.srv.URL, "authorization_endpoint": p.srv.URL + "/authorize", "token_endpoint": p.srv.URL + "/token", "jwks_uri": p.srv.URL + "/jwks",
-			"authorization_response_iss_parameter_supported": p.iss, "token_endpoint_auth_methods_supported": map[bool][]string{true: {"client_secret_post"}, false: nil}[p.post], "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+		json.NewEncoder(w).Encode(map[string]any{"issuer": p.srv.URL, "authorization_endpoint": p.srv.URL + "/authorize",
+			"token_endpoint": p.srv.URL + "/token", "jwks_uri": p.srv.URL + "/jwks",
+			"authorization_response_iss_parameter_supported": p.iss, "token_endpoint_auth_methods_supported": map[bool][]string{
+				true: {"client_secret_post"}, false: nil}[p.post], "response_types_supported": []string{"code"},
+			"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/jwks":
 		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	case "/token":
@@ -524,8 +531,10 @@ func (p *op) answer(loc string) (connection string, q url.Values) {
 
 func (k *kit) oidcConnection(p *op, tenant, domain string) string {
 	k.Helper()
-	return k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), map[string]any{"tenant_id": tenant, "identifier": "custom:" + strings.ReplaceAll(domain, ".", "-"), "name": "Corp",
-		"client_id": "client", "client_secret": "secret-of-the-client", "issuer": p.srv.URL, "domains": []string{domain}, "role_map": map[string]string{"wms-drivers": "driver"}, "default_role": "viewer"}), 201, "").text(k, "id")
+	return k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(),
+		map[string]any{"tenant_id": tenant, "identifier": "custom:" + strings.ReplaceAll(domain, ".", "-"), "name": "Corp",
+			"client_id": "client", "client_secret": "secret-of-the-client", "issuer": p.srv.URL, "domains": []string{domain},
+			"role_map": map[string]string{"wms-drivers": "driver"}, "default_role": "viewer"}), 201, "").text(k, "id")
 }
 
 func (k *kit) callback(connection string, q url.Values) *url.URL {

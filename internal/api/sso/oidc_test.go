@@ -97,7 +97,8 @@ func TestWishesAreForwarded(t *testing.T) {
 			q := k.landed(k.call("GET", "/authorize?"+
 				url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"},
 					"scopes": {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"}, "hd": {"elsewhere.example"}, "apikey": {"evil"},
-					"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"}, "response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
+					"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"},
+					"response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
 			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account", "login_hint": "ann@corp.example", "hd": want.hd,
 				"client_id": "client", "code_challenge_method": "S256"} {
 				if q.Get(name) != value {
@@ -609,7 +610,8 @@ func TestAdministration(t *testing.T) {
 		for name, change := range map[string]map[string]any{
 			"owner by groups": {"role_map": map[string]string{"g": "owner"}}, "owner by default": {"default_role": "owner"}, "no role": {"default_role": "king"},
 			"tenant by claim": {"attribute_mapping": map[string]any{"keys": map[string]any{"tenant_id": map[string]any{"name": "x"}}}},
-			"issuer":          {"issuer": "javascript:alert(1)"}, "identifier": {"identifier": "google"}, "kind": {"kind": "saml"}, "domain": {"domains": []string{"localhost"}},
+			"issuer":          {"issuer": "javascript:alert(1)"}, "identifier": {"identifier": "google"}, "kind": {"kind": "saml"},
+			"domain": {"domains": []string{"localhost"}},
 		} {
 			if a := k.call("PUT", "/sso/connections/"+id, admin.AccessToken, change); a.status != 400 {
 				k.Errorf("%s: status %d %s", name, a.status, a.body)

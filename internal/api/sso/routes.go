@@ -30,8 +30,10 @@ type fields = map[string]string
 var (
 	connectionFields = fields{"tenant_id": "string", "kind": "string", "name": "string", "identifier": "string", "issuer": "string",
 		"metadata_url": "string", "metadata_xml": "string",
-		"client_id": "string", "client_secret": "string", "scopes": "array", "name_id_format": "string", "attribute_mapping": "object", "role_map": "object", "default_role": "string",
-		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean", "domains": "array", "authorization_params": "object", "resource_id": "string"}
+		"client_id": "string", "client_secret": "string", "scopes": "array", "name_id_format": "string", "attribute_mapping": "object",
+		"role_map": "object", "default_role": "string",
+		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean",
+		"domains": "array", "authorization_params": "object", "resource_id": "string"}
 	samlFields = fields{"type": "string", "tenant_id": "string", "metadata_url": "string", "metadata_xml": "string", "domains": "array",
 		"attribute_mapping": "object",
 		"name_id_format":    "string", "resource_id": "string", "disabled": "boolean"}

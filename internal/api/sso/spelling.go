@@ -93,7 +93,8 @@ type customProvider struct {
 func asCustom(c *sso.Connection) any {
 	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer,
 		Discovery: discovery(c.Issuer),
-		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c), CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
+		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c),
+		CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
 func discovery(issuer string) string {

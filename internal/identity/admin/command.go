@@ -193,7 +193,8 @@ func (s *Administration) ListAdmins(ctx context.Context) (list []Admin, err erro
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(`SELECT u.id, u.email, t.slug, m.role, u.last_sign_in_at FROM members m JOIN tenants t ON t.id = m.tenant_id JOIN users u ON u.id = m.user_id
-			WHERE m.role IN ('owner', 'admin') AND m.status = 'active' AND u.deleted_at IS NULL ORDER BY t.slug NULLS LAST, u.email NULLS LAST`, nil, func(r *db.Row) error {
+			WHERE m.role IN ('owner', 'admin') AND m.status = 'active' AND u.deleted_at IS NULL
+				ORDER BY t.slug NULLS LAST, u.email NULLS LAST`, nil, func(r *db.Row) error {
 			list = append(list, Admin{UserID: r.Text(0), Email: r.Text(1), Tenant: r.Text(2), Role: actor.Role(r.Text(3)), LastSignIn: r.Time(4)})
 			return nil
 		})

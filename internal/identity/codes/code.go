@@ -152,7 +152,8 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, flow_id, created_at, expires_at, asked_from)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $12)
-		ON CONFLICT (user_id, slot, asked_from) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
+		ON CONFLICT (user_id, slot, asked_from) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address,
+			link_hash = excluded.link_hash, code_hash = excluded.code_hash,
 			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END,
 			strange = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.strange ELSE 0 END,
 			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,

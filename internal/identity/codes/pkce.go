@@ -65,7 +65,8 @@ type Flow struct {
 // FlowBy finds the flow of a condition.
 func FlowBy(tx *db.Tx, where string, args ...any) (Flow, error) {
 	var f Flow
-	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at, expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
+	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at,
+		expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
 		args, func(r *db.Row) error {
 			f = Flow{ID: r.Text(0), User: r.Text(1), Method: r.Text(2), Provider: r.Text(3), Redirect: r.Text(4), Challenge: r.Text(5),
 				BrowserHash: r.Text(6), TokenID: r.Text(7),

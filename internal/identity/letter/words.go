@@ -133,7 +133,8 @@ func german(l Letter) wording {
 			"Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Damit ist die Anmeldung abgeschlossen.", "Adresse bestätigen", ignore}
 	case Known:
 		return wording{"Sie haben schon ein Konto",
-			"Jemand, vielleicht Sie selbst, wollte mit dieser Adresse ein Konto anlegen oder eines auf sie umstellen. Es gibt schon eines: Melden Sie sich an, oder fordern Sie ein neues " +
+			"Jemand, vielleicht Sie selbst, wollte mit dieser Adresse ein Konto anlegen oder eines auf sie umstellen. Es gibt schon " +
+				"eines: Melden Sie sich an, oder fordern Sie ein neues " +
 				"Passwort an.", "Zur Anmeldung", ignore}
 	case Recovery:
 		return wording{"Neues Passwort wählen", "Für diese Adresse wurde ein neues Passwort angefordert.", "Neues Passwort wählen", ignore}

@@ -15,8 +15,10 @@ import (
 func TestPublic(t *testing.T) {
 	for a, want := range map[string]bool{
 		"93.184.216.34": true, "2606:2800:220:1::1": true,
-		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "224.0.0.1": false,
-		"255.255.255.255": false, "192.0.2.1": false, "198.18.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false,
+		"0.0.0.0": false, "224.0.0.1": false,
+		"255.255.255.255": false, "192.0.2.1": false, "198.18.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false,
+		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false,
 		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001:db8::1": false, "::": false,
 	} {
 		if got := Public(netip.MustParseAddr(a)); got != want {

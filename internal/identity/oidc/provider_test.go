@@ -19,7 +19,8 @@ func TestFormName(t *testing.T) {
 		`{"name":{"firstName":"Zoë","lastName":" van Dyk "},"email":"z@x.example"}`:       {"Zoë", "van Dyk"},
 		`{"name":{"firstName":"Zoë"}}`:                                                    {"Zoë", ""},
 		`{"name":{"firstName":"a\u0000b","lastName":"` + strings.Repeat("x", 201) + `"}}`: {},
-		`{"name":{"firstName":7}}`:                                                        {}, `{"name":"Zoë"}`: {}, `{"email":"z@x.example"}`: {}, `[]`: {}, `{`: {}, "": {},
+		`{"name":{"firstName":7}}`:                                                        {}, `{"name":"Zoë"}`: {},
+		`{"email":"z@x.example"}`: {}, `[]`: {}, `{`: {}, "": {},
 		`{"name":{"firstName":"Zoë"},"x":"` + strings.Repeat("x", 2048) + `"}`: {},
 	} {
 		if given, family := FormName(user); [2]string{given, family} != want {

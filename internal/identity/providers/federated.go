@@ -108,7 +108,8 @@ func (s *Federation) Arrive(ctx context.Context, in Arrival, c accounts.Client) 
 
 func (s *Federation) federatedCode(tx *db.Tx, u *accounts.User, f Federated, in Arrival) (string, error) {
 	fl, now := codes.Flow{ID: accounts.NewID(), Method: f.Method}, s.Now()
-	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
+	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
 		[]any{fl.ID, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(s.Config.FlowTTL)}, nil)
 	code, err := s.Codes.IssueCode(tx, fl)
 	return redirect.WithQuery(in.Target, url.Values{"code": {code}}), err
@@ -252,7 +253,8 @@ func (s *Federation) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error)
 func (s *Federation) RestoreFederated(tx *db.Tx, tenantID, userID string, c accounts.Client) error {
 	var changes []accounts.MemberChange
 	err := tx.Query(`UPDATE members SET status = 'active', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status <> 'active'
-		AND EXISTS (SELECT 1 FROM sso_accounts a WHERE a.user_id = $2 AND a.tenant_id = $1 AND a.suspended_at IS NOT NULL) RETURNING tenant_id, id, user_id, role, status`,
+		AND EXISTS (SELECT 1 FROM sso_accounts a WHERE a.user_id = $2 AND a.tenant_id = $1 AND a.suspended_at IS NOT NULL)
+			RETURNING tenant_id, id, user_id, role, status`,
 		[]any{tenantID, userID, s.Now()}, func(r *db.Row) error {
 			changes = append(changes, accounts.MemberChange{After: tenants.MemberRow(r)})
 			return nil

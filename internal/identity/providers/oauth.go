@@ -107,7 +107,8 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 				return err
 			}
 		}
-		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
+		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets,
+			browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			id, in.Provider, in.Redirect, accounts.NullText(in.PKCE.Challenge), accounts.NullText(strings.ToLower(in.PKCE.Method)), s.Codes.SealFlow(id,
 				sec), seal.Digest(browser), now, now.Add(s.Config.ProviderTTL), accounts.NullText(in.LinkTo))

@@ -8,7 +8,8 @@ import (
 
 func TestRules_Allowed(t *testing.T) {
 	r, err := New("https://app.example.com", []string{
-		"https://app.example.com/done", "https://*.preview.example.com/cb", "https://docs.example.com/a/**", "com.example.app://callback", "http://localhost:5173/*", "https://10.1.2.3/cb",
+		"https://app.example.com/done", "https://*.preview.example.com/cb", "https://docs.example.com/a/**",
+		"com.example.app://callback", "http://localhost:5173/*", "https://10.1.2.3/cb",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,8 @@ func (s *Invitations) dueInvitations(ctx context.Context) (list []invitationMail
 			FROM (SELECT tenant_id, invitation_id, tries, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY next_at, invitation_id) AS turn
 				FROM invitation_mails WHERE status = 'pending' AND next_at <= $1) m
 			JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = m.invitation_id JOIN tenants t ON t.id = m.tenant_id
-			WHERE i.status = 'pending' AND i.expires_at > $1 AND i.declined_at IS NULL AND t.status = 'active' ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.Now(), invitePage}, func(r *db.Row) error {
+			WHERE i.status = 'pending' AND i.expires_at > $1 AND i.declined_at IS NULL AND t.status = 'active'
+				ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.Now(), invitePage}, func(r *db.Row) error {
 			list = append(list, invitationMail{Invitation{TenantID: r.Text(0), ID: r.Text(1), Email: r.Text(3), Role: actor.Role(r.Text(4)),
 				ExpiresAt: accounts.Time{Time: r.Time(5)}}, r.Int(2)})
 			return nil

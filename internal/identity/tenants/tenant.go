@@ -109,7 +109,8 @@ func slugOf(name string) string {
 func (s *Store) ListTenants(ctx context.Context) (list []Tenant, err error) {
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = nil
-		return tx.Query(`SELECT t.id, t.name, t.slug, t.plan, t.status, t.join_policy, COUNT(m.id) FROM tenants t LEFT JOIN members m ON m.tenant_id = t.id AND m.status = 'active'
+		return tx.Query(`SELECT t.id, t.name, t.slug, t.plan, t.status, t.join_policy, COUNT(m.id) FROM tenants t
+			LEFT JOIN members m ON m.tenant_id = t.id AND m.status = 'active'
 			GROUP BY t.id, t.name, t.slug, t.plan, t.status, t.join_policy ORDER BY t.slug NULLS LAST`, nil, func(r *db.Row) error {
 			list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5), Members: r.Int(6)})
 			return nil
@@ -190,7 +191,8 @@ type creator struct {
 
 // makeTenant inserts a tenant unless its id is taken.
 func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
-	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, created_by, version)
+	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy,
+		email_domains, created_at, updated_at, created_by, version)
 		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
 		t.ID, t.Name, t.Slug, t.JoinPolicy, s.Now(), accounts.NullText(by.user))
 	if err != nil || n == 0 {

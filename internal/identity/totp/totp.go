@@ -78,7 +78,8 @@ func QR(text string) (string, error) {
 	var b strings.Builder
 	size := n + 2*margin
 	fmt.Fprintf(&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" shape-rendering="crispEdges"><path fill="white" d="M0 0h%dv%dH0z"/><path fill="black" d="`, size, size, 4*size, 4*size, size, size)
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" shape-rendering="crispEdges">`+
+			`<path fill="white" d="M0 0h%dv%dH0z"/><path fill="black" d="`, size, size, 4*size, 4*size, size, size)
 	for y := range n {
 		for x := 0; x < n; {
 			w := 0

@@ -54,7 +54,8 @@ func Choice(s string, set []string) (string, bool) {
 
 // bools are the words for true and false in the languages of our users.
 var bools = map[string]bool{
-	"true": true, "t": true, "yes": true, "y": true, "1": true, "x": true, "on": true, "ja": true, "oui": true, "si": true, "sim": true, "wahr": true, "vrai": true,
+	"true": true, "t": true, "yes": true, "y": true, "1": true, "x": true, "on": true, "ja": true, "oui": true, "si": true,
+	"sim": true, "wahr": true, "vrai": true,
 	"false": false, "f": false, "no": false, "n": false, "0": false, "off": false, "nein": false, "non": false, "nao": false, "falsch": false, "faux": false,
 }
 

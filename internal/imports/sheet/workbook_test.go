@@ -82,8 +82,10 @@ const (
 		`<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>` +
 		`<Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="/xl/styles.xml"/>` +
 		`<Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`
-	bookPart  = `<?xml version="1.0"?><x:workbook xmlns:x="m" xmlns:r="r"><x:workbookPr%s/><x:sheets><x:sheet name="One" sheetId="1" r:id="r1"/></x:sheets></x:workbook>`
-	stylePart = `<styleSheet><numFmts count="3"><numFmt numFmtId="170" formatCode="dd\.mm\.yyyy"/><numFmt numFmtId="171" formatCode="[Red]0.00&quot;days&quot;"/>` +
+	bookPart = `<?xml version="1.0"?><x:workbook xmlns:x="m" xmlns:r="r"><x:workbookPr%s/><x:sheets>` +
+		`<x:sheet name="One" sheetId="1" r:id="r1"/></x:sheets></x:workbook>`
+	stylePart = `<styleSheet><numFmts count="3"><numFmt numFmtId="170" formatCode="dd\.mm\.yyyy"/>` +
+		`<numFmt numFmtId="171" formatCode="[Red]0.00&quot;days&quot;"/>` +
 		`<numFmt numFmtId="172" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>` +
 		`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/><xf numFmtId="22"/></cellXfs></styleSheet>`
 	sharedPart = `<sst><si><t>sku</t></si><si><r><t>Bo</t></r><r><t xml:space="preserve">lt &amp; </t></r><r><t>&#78;ut</t></r><rPh><t>phonetic</t></rPh></si>` +
@@ -373,9 +375,12 @@ func bigBook(b *testing.B, shared bool) []byte {
 		part{"[Content_Types].xml",
 			`<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`},
 		part{"_rels/.rels",
-			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+				`<Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" ` +
+				`Target="xl/workbook.xml"/></Relationships>`},
 		part{"xl/workbook.xml",
-			`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`},
+			`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" ` +
+				`xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`},
 		part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml",
 			`<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs><xf numFmtId="0"/></cellXfs></styleSheet>`},
 		part{"xl/sharedStrings.xml", strings.Replace(sst.String(), "<sst>", `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`, 1) + "</sst>"},

@@ -38,7 +38,9 @@ func TestParseRefuses(t *testing.T) {
 		"shown by nothing": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"z","op":"answered"}}`), `"a": show_when asks about "z"`},
 		"shown by itself": {items(`{"key":"a","prompt":"A","type":"yes_no_na","show_when":{"item":"a","op":"==","value":"yes"}}`),
 			`"a": show_when leads back`},
-		"cycle of three": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"c","op":"answered"}},{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}},{"key":"c","prompt":"C","type":"text","show_when":{"any":[{"item":"b","op":"answered"}]}}`), `show_when leads back`},
+		"cycle of three": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"c","op":"answered"}},` +
+			`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}},` +
+			`{"key":"c","prompt":"C","type":"text","show_when":{"any":[{"item":"b","op":"answered"}]}}`), `show_when leads back`},
 		"all and op": {items(yes +
 			`,{"key":"b","prompt":"B","type":"text","show_when":{"op":"answered","item":"a","all":[{"item":"a","op":"answered"}]}}`), `"b": a condition`},
 		"nested without end": {items(yes +

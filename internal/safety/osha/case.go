@@ -49,7 +49,8 @@ func Check(c store.Row, f Facts) error {
 	if f.Kind != "injury" && f.Kind != "illness" {
 		return broken("incident_id", "29 CFR 1904.4(a)", "only an injury or illness can be a case; the incident is a %s", f.Kind)
 	}
-	for _, rule := range [...]func(store.Row, Facts) *fault.Error{checkDecision, checkOutcome, checkDays, checkPrivacy, checkKind, checkDates, checkTimes, checkEntry} {
+	for _, rule := range [...]func(store.Row, Facts) *fault.Error{checkDecision, checkOutcome, checkDays, checkPrivacy, checkKind,
+		checkDates, checkTimes, checkEntry} {
 		if err := rule(c, f); err != nil {
 			return err
 		}

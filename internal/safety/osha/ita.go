@@ -16,8 +16,10 @@ type Sheet struct {
 
 var summaryColumns = []string{"establishment_name", "ein", "company_name", "street_address", "city", "state", "zip", "naics_code",
 	"industry_description", "size", "establishment_type",
-	"year_filing_for", "annual_average_employees", "total_hours_worked", "no_injuries_illnesses", "total_deaths", "total_dafw_cases", "total_djtr_cases", "total_other_cases", "total_dafw_days",
-	"total_djtr_days", "total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings", "total_hearing_loss", "total_other_illnesses", "change_reason"}
+	"year_filing_for", "annual_average_employees", "total_hours_worked", "no_injuries_illnesses", "total_deaths", "total_dafw_cases",
+	"total_djtr_cases", "total_other_cases", "total_dafw_days",
+	"total_djtr_days", "total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings",
+	"total_hearing_loss", "total_other_illnesses", "change_reason"}
 
 // SummarySheet is the file of 300A data for OSHA's Injury Tracking Application.
 // A certified summary is needed, and every rule of the submission holds before
@@ -52,7 +54,8 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 
 var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location",
 	"incident_description", "incident_outcome", "dafw_num_away",
-	"djtr_num_tr", "type_of_incident", "date_of_birth", "date_of_hire", "sex", "treatment_facility_type", "treatment_in_patient", "time_started_work", "time_of_incident", "time_unknown",
+	"djtr_num_tr", "type_of_incident", "date_of_birth", "date_of_hire", "sex", "treatment_facility_type", "treatment_in_patient",
+	"time_started_work", "time_of_incident", "time_unknown",
 	"nar_before_incident", "nar_what_happened", "nar_injury_illness", "nar_object_substance", "date_of_death"}
 
 var (

@@ -30,7 +30,8 @@ func with(row store.Row, pairs ...any) store.Row {
 
 var strain = store.Row{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3), "days_restricted": int64(0),
 	"illness_type":  "injury",
-	"employee_name": "Ada", "job_title": "Picker", "where_occurred": "Dock", "description": "Strained back, lifting a pump", "birth_date": "1990-01-02", "hire_date": "2020-05-01"}
+	"employee_name": "Ada", "job_title": "Picker", "where_occurred": "Dock", "description": "Strained back, lifting a pump",
+	"birth_date": "1990-01-02", "hire_date": "2020-05-01"}
 
 // Every rule of recording refuses what breaks it, and names field and
 // paragraph.

@@ -66,16 +66,24 @@ func provider() *samlsp.Provider {
 }
 
 // texts of a good assertion and a good response around it.
-const assertionText = `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" IssueInstant="2026-05-01T12:00:00Z"><saml:Issuer>https://idp.example/metadata</saml:Issuer>` +
-	`<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">ann-1</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">` +
-	`<saml:SubjectConfirmationData InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z" Recipient="https://wms.example/auth/v1/sso/saml/acs"/></saml:SubjectConfirmation></saml:Subject>` +
-	`<saml:Conditions NotBefore="2026-05-01T11:59:00Z" NotOnOrAfter="2026-05-01T12:05:00Z"><saml:AudienceRestriction><saml:Audience>https://wms.example/auth/v1/sso/saml/metadata</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
+const assertionText = `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" ` +
+	`IssueInstant="2026-05-01T12:00:00Z"><saml:Issuer>https://idp.example/metadata</saml:Issuer>` +
+	`<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">ann-1</saml:NameID>` +
+	`<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">` +
+	`<saml:SubjectConfirmationData InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z" ` +
+	`Recipient="https://wms.example/auth/v1/sso/saml/acs"/></saml:SubjectConfirmation></saml:Subject>` +
+	`<saml:Conditions NotBefore="2026-05-01T11:59:00Z" NotOnOrAfter="2026-05-01T12:05:00Z"><saml:AudienceRestriction>` +
+	`<saml:Audience>https://wms.example/auth/v1/sso/saml/metadata</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
 	`<saml:AuthnStatement AuthnInstant="2026-05-01T12:00:00Z" SessionNotOnOrAfter="2026-05-01T20:00:00Z"/>` +
-	`<saml:AttributeStatement><saml:Attribute Name="urn:oid:0.9.2342.19200300.100.1.3" FriendlyName="mail"><saml:AttributeValue>ann@corp.example</saml:AttributeValue></saml:Attribute>` +
-	`<saml:Attribute Name="groups"><saml:AttributeValue>a</saml:AttributeValue><saml:AttributeValue>b</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion>`
+	`<saml:AttributeStatement><saml:Attribute Name="urn:oid:0.9.2342.19200300.100.1.3" FriendlyName="mail">` +
+	`<saml:AttributeValue>ann@corp.example</saml:AttributeValue></saml:Attribute>` +
+	`<saml:Attribute Name="groups"><saml:AttributeValue>a</saml:AttributeValue><saml:AttributeValue>b</saml:AttributeValue>` +
+	`</saml:Attribute></saml:AttributeStatement></saml:Assertion>`
 
-const responseText = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0" IssueInstant="2026-05-01T12:00:00Z" Destination="https://wms.example/auth/v1/sso/saml/acs" InResponseTo="_req">` +
-	`<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://idp.example/metadata</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>%s</samlp:Response>`
+const responseText = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r" Version="2.0" ` +
+	`IssueInstant="2026-05-01T12:00:00Z" Destination="https://wms.example/auth/v1/sso/saml/acs" InResponseTo="_req">` +
+	`<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://idp.example/metadata</saml:Issuer><samlp:Status>` +
+	`<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>%s</samlp:Response>`
 
 // sign signs the root element of a text, enveloped.
 func sign(t testing.TB, text string, p pair, method string) string {
@@ -402,7 +410,8 @@ func metadata(certs ...*x509.Certificate) string {
 		b.WriteString(`<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>` +
 			base64.StdEncoding.EncodeToString(c.Raw) + "\n</X509Certificate></X509Data></KeyInfo></KeyDescriptor>")
 	}
-	b.WriteString(`<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`)
+	b.WriteString(`<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" ` +
+		`Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`)
 	return b.String()
 }
 

@@ -240,7 +240,8 @@ func TestWrite(t *testing.T) {
 func TestVerb(t *testing.T) {
 	c := as(t, "manager@north.example")
 	item, _ := read[holdfast.ItemsRow](t, c.From("items").Select("*", "", false).Eq("tracking", "none").Gt("available", "100").Limit(1, "").Single())
-	order, _ := read[[]holdfast.OrdersRow](t, c.From("orders").Insert(holdfast.OrdersInsert{Type: holdfast.Ptr(holdfast.OrdersTypeOutbound)}, false, "", "representation", ""))
+	order, _ := read[[]holdfast.OrdersRow](t, c.From("orders").Insert(holdfast.OrdersInsert{
+		Type: holdfast.Ptr(holdfast.OrdersTypeOutbound)}, false, "", "representation", ""))
 	line := holdfast.OrderLinesInsert{OrderID: order[0].ID, LineNo: 1, ItemID: item.ID, QtyOrdered: 2}
 	read[[]holdfast.OrderLinesRow](t, c.From("order_lines").Insert(line, false, "", "representation", ""))
 
