@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,15 +34,27 @@ func (s *instance) inspect() error {
 	return clean(log, secrets)
 }
 
+// farewell ends what the server tells its operator when it is ready.
+const farewell = "Stop: Ctrl-C\n"
+
 // clean reports secrets in a log and lines that are no JSON. What the server
-// tells its operator before the first line of JSON is left out: the demo shows
-// its password there.
+// tells its operator is left out: the demo shows its password there. A start
+// that takes long may have logged before it.
 func clean(text []byte, secrets []string) error {
-	_, rest, found := bytes.Cut(text, []byte("\n{"))
-	if !found {
+	told, rest, found := strings.Cut(string(text), farewell)
+	if !found || strings.TrimSpace(rest) == "" {
 		return errors.New("e2e: the log has no request")
 	}
-	log := "{" + string(rest)
+	log := strings.TrimLeft(rest, "\n")
+	for line := range strings.Lines(told) {
+		if strings.HasPrefix(line, "{") {
+			log = line + log
+		}
+	}
+	return inspect(log, secrets)
+}
+
+func inspect(log string, secrets []string) error {
 	var failed error
 	told := map[string]bool{"": true}
 	for _, secret := range secrets {

@@ -3,7 +3,7 @@ package main
 import "testing"
 
 func TestClean(t *testing.T) {
-	const start = "ready\n  password  holdfast-demo\n"
+	const start = "ready\n  password  holdfast-demo\n  Stop: Ctrl-C\n\n"
 	secrets := []string{"", "holdfast-demo", "token-of-ann", "token-of-ann"}
 	for log, good := range map[string]bool{
 		start + `{"msg":"request"}` + "\n" + `{"msg":"bye"}` + "\n": true,
@@ -11,6 +11,8 @@ func TestClean(t *testing.T) {
 		start + `{"msg":"holdfast-demo"}` + "\n":                    false,
 		start + `{"msg":"request"}` + "\n" + "Set-Cookie: a=b\n":    false,
 		start: false,
+		`{"msg":"statement"}` + "\n" + start + `{"msg":"request"}` + "\n":    true,
+		`{"msg":"token-of-ann"}` + "\n" + start + `{"msg":"request"}` + "\n": false,
 	} {
 		if err := clean([]byte(log), secrets); (err == nil) != good {
 			t.Errorf("%q: %v", log, err)
