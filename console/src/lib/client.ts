@@ -22,6 +22,15 @@ function prove(): Promise<boolean> {
   return asked;
 }
 
+// A session that was ended elsewhere is refused with 401. GET /user tells why, and supabase-js forgets a session that is gone,
+// which leads to the sign-in.
+let looking = false;
+function look(): void {
+  if (looking || !session.get()) return;
+  looking = true;
+  setTimeout(() => void supabase.auth.getUser().finally(() => (looking = false)));
+}
+
 async function watched(input: RequestInfo | URL, init?: RequestInit, again = false): Promise<Response> {
   let r: Response;
   try {
@@ -34,6 +43,7 @@ async function watched(input: RequestInfo | URL, init?: RequestInit, again = fal
   if (!r.ok) {
     const f = await fromResponse(r);
     if (!again && f.code === 'reauthentication_needed' && (await prove())) return watched(input, init, true);
+    if (f.status === 401 && !String(input instanceof Request ? input.url : input).includes('/auth/v1/')) look();
     remember(f.message, { status: f.status, requestId: f.requestId, retryAfter: f.retryAfter, code: f.code });
   }
   return r;

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
+import { type Tenant, useTenants } from '../frame';
+import { words } from '../lib/catalog';
 import { api, session, supabase } from '../lib/client';
 import { toFault } from '../lib/fault';
 import { ago, date } from '../lib/format';
 import { _ } from '../lib/i18n';
-import { useQuery } from '../lib/query';
+import { queryClient, useQuery } from '../lib/query';
 import { leave, useSettings } from '../lib/settings';
 import { useStore } from '../lib/store';
 import { Badge, Button, Card, Copy, Head, Note, Problem } from '../ui/basic';
@@ -102,6 +104,7 @@ export function AccountPage() {
             ))}
           </ul>
         </Card>
+        <Organisations />
       </div>
       {changing ? (
         <Ask
@@ -145,6 +148,42 @@ export function AccountPage() {
         </Ask>
       ) : null}
     </>
+  );
+}
+
+// Organisations lists where the person is a member, and lets go of one.
+function Organisations() {
+  const tenants = useTenants();
+  const [leaving, setLeaving] = useState<Tenant | null>(null);
+  return (
+    <Card flush title={_('Organisations')}>
+      <ul class="lines">
+        {tenants.map((t) => (
+          <li key={t.id}>
+            <span class="grow clip">{t.name}</span>
+            {t.current ? <Badge tone="good">{_('this one')}</Badge> : null}
+            <span class="muted small nobreak">{words(t.role)}</span>
+            <Button size="small" kind="danger" aria-label={_('Leave {name}', { name: t.name })} onClick={() => setLeaving(t)}>
+              {_('Leave')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {leaving ? (
+        <Ask
+          title={_('Leave {name}?', { name: leaving.name })}
+          text={_('You see nothing of it any more. What you recorded stays there. Only an invitation brings you back.')}
+          yes={_('Leave')}
+          danger
+          close={() => setLeaving(null)}
+          act={async () => {
+            await api(`/auth/v1/tenants/${leaving.id}`, { method: 'DELETE' });
+            if (leaving.current) await supabase.auth.refreshSession();
+            await queryClient.invalidateQueries({ queryKey: ['tenants'] });
+          }}
+        />
+      ) : null}
+    </Card>
   );
 }
 
