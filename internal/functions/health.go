@@ -162,8 +162,8 @@ type looks struct {
 	under map[string]*look
 }
 
-// renew looks at a tenant's inventory, unless somebody does so already. It goes
-// on when its caller leaves.
+// renew looks at a tenant's inventory, unless somebody does so already, or has
+// done so since the caller found it due. It goes on when its caller leaves.
 func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	d.looks.mu.Lock()
 	defer d.looks.mu.Unlock()
@@ -171,6 +171,12 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 		return l
 	}
 	l := &look{done: make(chan struct{})}
+	now := d.now().UTC()
+	if kept, ok := d.health.Get(tenant, now); ok && !kept.due(now) {
+		l.health = kept
+		close(l.done)
+		return l
+	}
 	if d.looks.under == nil {
 		d.looks.under = map[string]*look{}
 	}
