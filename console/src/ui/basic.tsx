@@ -12,7 +12,7 @@ type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'size' | 'i
 export function Button({ kind, size, busy, icon, label, children, class: more, ...rest }: ButtonProps) {
   const bare = !children;
   return (
-    <button type="button" {...rest} class={['btn', kind, size, bare && 'icon', more as string].filter(Boolean).join(' ')} disabled={rest.disabled || busy} aria-busy={busy || undefined} aria-label={bare ? label : undefined} title={bare ? label : (rest.title as string)}>
+    <button type="button" {...rest} class={['btn', kind, size, bare && 'icon', more as string].filter(Boolean).join(' ')} disabled={rest.disabled || busy} aria-busy={busy || undefined} aria-label={bare ? label : rest['aria-label']} title={bare ? label : (rest.title as string)}>
       {busy ? <span class="spin" /> : icon ? <Icon name={icon} size={size === 'small' ? 16 : 18} /> : null}
       {children}
     </button>
