@@ -44,7 +44,7 @@ type Config struct {
 	InviteLinks       string        `name:"invite_links" default:"proved" oneof:"proved any" doc:"any = links that administrators hand over open any address"`
 	PasswordMinLength int           `name:"password_min_length" default:"8" doc:"shortest password, in characters"`
 
-	PasswordClasses string `name:"password_requirements" oneof:"letters_digits lower_upper_letters_digits lower_upper_letters_digits_symbols" doc:"must contain"`
+	PasswordClasses string `name:"password_requirements" oneof:"letters_digits lower_upper_letters_digits lower_upper_letters_digits_symbols" doc:"its characters"`
 
 	PasswordCurrent  bool          `name:"password_require_current" doc:"changing a password takes the one so far, or the code of /reauthenticate"`
 	RefreshReuse     time.Duration `name:"refresh_reuse_interval" default:"10s" doc:"how long a used refresh token is refused without ending its session"`
