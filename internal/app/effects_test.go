@@ -6,13 +6,14 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/decimal"
+	"holdfast/internal/identity"
 	"holdfast/internal/store"
 )
 
 // Records that bulk work deletes unread: their effects ask nothing of the
 // transaction (there is none here), whatever the record held.
 func TestUnmovedResourcesHaveNoEffectsOfDeletion(t *testing.T) {
-	a := &App{catalog: catalog.Default()}
+	a := &App{catalog: catalog.Default(), Identity: &identity.Service{}}
 	effects := a.effects()
 	for _, name := range []string{"items", "zones", "orders"} {
 		if !effects.Unmoved[name] {
