@@ -212,6 +212,62 @@ func TestLink_managed(t *testing.T) {
 	})
 }
 
+// A session that has shown no credential for ten minutes links nobody by a token
+// either.
+func TestLinkIDToken_unproved(t *testing.T) {
+	withIDP(t, linking, func(k *kit, p *idp) {
+		s := k.signUp("a@x.example", nil)
+		k.sleep(11 * time.Minute)
+		s = k.refresh(s)
+		in := func() identity.IDToken { return identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)} }
+		_, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), in(), nobody)
+		k.code(err, "reauthentication_needed")
+		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
+			k.Error("linked all the same")
+		}
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(k.signIn("a@x.example")), in(), nobody)
+		k.ok(err)
+	})
+}
+
+// An address that a provider spells otherwise than in another ASCII case leads to
+// no account, and an anonymous one does not take it.
+func TestLink_spelling(t *testing.T) {
+	withIDP(t, linking, func(k *kit, p *idp) {
+		email, password, spelt := "anna@corp.example", pw, "\uff41nna@corp.example"
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &password, EmailConfirm: true})
+		k.ok(err)
+		in := identity.IDToken{Provider: "corp", Token: p.idToken(k, map[string]any{"email": spelt})}
+		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in, nobody)
+		k.code(err, "provider_email_needs_verification")
+		guest, err := k.svc.SignUps.SignUpAnonymous(k.ctx, nil, nobody)
+		k.ok(err)
+		in.Token = p.idToken(k, map[string]any{"email": "\uff42ea@corp.example"})
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(guest), in, nobody)
+		k.code(err, "provider_email_needs_verification")
+		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
+			k.Error("linked all the same")
+		}
+		in.Token = p.idToken(k, map[string]any{"email": "Anna@Corp.example"})
+		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in, nobody)
+		k.ok(err)
+	})
+}
+
+// A code that would make an account makes none for an address that people cannot
+// tell from another, and the answer does not say so.
+func TestOTP_illegible(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		for _, email := range []string{"\u0430nna@x.example", "anna@x.example"} {
+			k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: email, Create: true}, nobody))
+			k.settle()
+			if n := k.count("SELECT COUNT(*) FROM users WHERE email = $1", email); n != map[bool]int{true: 1}[email[0] == 'a'] {
+				k.Errorf("%q: %d accounts", email, n)
+			}
+		}
+	})
+}
+
 func TestLink_anonymousAndGuarded(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, nil, identity.Client{})

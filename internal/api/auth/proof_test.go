@@ -41,7 +41,10 @@ func (s *server) raise(sess obj, factor string, secret totp.Secret) obj {
 // what opens the account, until it shows one; another session's proof, one that
 // was used and a wrong one do not count.
 func TestProof_ofWhatOpensTheAccount(t *testing.T) {
-	onBoth(t, func(c *identity.Config) { c.Passkeys, c.ManualLinking = true, true }, func(s *server) {
+	onBoth(t, func(c *identity.Config) {
+		c.Passkeys, c.ManualLinking = true, true
+		c.Phone, c.SMS = true, silent{}
+	}, func(s *server) {
 		sess := s.signUp("a@x.example")
 		for name, try := range map[string]func() reply{
 			"passkey": func() reply { return s.call("POST", "/passkeys/registration/options", nil, bearer(sess)) },
@@ -49,8 +52,9 @@ func TestProof_ofWhatOpensTheAccount(t *testing.T) {
 			"identity": func() reply {
 				return s.call("GET", "/user/identities/authorize?provider=none&skip_http_redirect=true", nil, bearer(sess))
 			},
-			"address": func() reply { return s.call("PUT", "/user", obj{"email": "b@x.example"}, bearer(sess)) },
-			"removal": func() reply { return s.call("PUT", "/user", obj{"remove": []string{"passkeys"}}, bearer(sess)) },
+			"address":   func() reply { return s.call("PUT", "/user", obj{"email": "b@x.example"}, bearer(sess)) },
+			"telephone": func() reply { return s.call("PUT", "/user", obj{"phone": "+49301234567"}, bearer(sess)) },
+			"removal":   func() reply { return s.call("PUT", "/user", obj{"remove": []string{"passkeys"}}, bearer(sess)) },
 		} {
 			s.sleep(11 * time.Minute)
 			sess = s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": sess["refresh_token"]}).body

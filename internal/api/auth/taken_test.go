@@ -79,3 +79,15 @@ func TestChange_taken(t *testing.T) {
 		s.want(s.call("PUT", "/user", obj{"phone": "491700000001"}, bearer(sess)), 422, "phone_exists")
 	})
 }
+
+// An address whose local part people cannot tell from another signs nobody up.
+func TestSignUp_illegible(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		for _, email := range []string{"\u0430nna@x.example", "ann\u2800a@x.example"} {
+			s.want(s.call("POST", "/signup", obj{"email": email, "password": pw}), 400, "validation_failed")
+		}
+		if n := s.count("SELECT COUNT(*) FROM users"); n != 0 {
+			s.Errorf("%d accounts were made", n)
+		}
+	})
+}
