@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -335,12 +336,38 @@ func TestLeaveTenant(t *testing.T) {
 		if n := s.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1", north); n != 1 {
 			s.Errorf("%d members are left", n)
 		}
+		if n := s.count("SELECT COUNT(*) FROM sessions WHERE tenant_id = $1 AND user_id = $2", north, hand["user"].(obj)["id"]); n != 0 {
+			s.Errorf("%d sessions of who left work there still", n)
+		}
 		r := s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": hand["refresh_token"]})
 		if r.status != 200 || s.tenantIn(r.body) != south {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		if n := s.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'member.left'", north); n != 1 {
 			s.Errorf("%d rows", n)
+		}
+	})
+}
+
+// A session begins in the tenant of the one before it, though an older membership
+// counts again meanwhile.
+func TestSignIn_tenantUsedLast(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		south, north := s.tenant("South"), s.tenant("North")
+		s.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", south)
+		s.call("POST", "/admin/users", obj{"email": "hand@x.example", "password": pw, "email_confirm": true}, "apikey: "+s.keys.ServiceRoleKey)
+		for _, id := range []string{south, north} {
+			if _, err := s.svc.Admin.AddMember(s.Context(), id, "hand@x.example", actor.Viewer); err != nil {
+				s.Fatal(err)
+			}
+			s.sleep(time.Minute)
+		}
+		if got := s.tenantIn(s.in("hand@x.example")); got != north {
+			s.Fatalf("the first session works in %q", got)
+		}
+		s.exec("UPDATE tenants SET status = 'active' WHERE id = $1", south)
+		if got := s.tenantIn(s.in("hand@x.example")); got != north {
+			s.Errorf("the next session works in %q", got)
 		}
 	})
 }
