@@ -32,6 +32,16 @@ func TestParity_generateLink(t *testing.T) {
 				s.Errorf("%s: identities %v", typ, list)
 			}
 		}
+		for target, want := range map[string]string{
+			"https://app.example.com/reset":           "https://app.example.com/reset",
+			"https://app.example.com/reset?a=b&c=d":   "https%3A%2F%2Fapp.example.com%2Freset%3Fa%3Db%26c%3Dd",
+			"https://app.example.com/reset?next=%2Fx": "https%3A%2F%2Fapp.example.com%2Freset%3Fnext%3D%252Fx",
+		} {
+			r := s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "signup@x.example", "redirect_to": target}, key)
+			if link, _ := r.body["action_link"].(string); !strings.HasSuffix(link, "&redirect_to="+want) {
+				s.Errorf("%s: link %s", target, link)
+			}
+		}
 		r := s.call("POST", "/admin/generate_link", obj{"type": "magiclink", "email": "none@x.example"}, key)
 		s.want(r, 200, "")
 		if diff := cmp.Diff(obj{}, r.body["user_metadata"]); diff != "" {
@@ -59,7 +69,10 @@ func TestParity_messages(t *testing.T) {
 			msg(s.call("POST", "/otp", obj{"phone": number}), 400, "validation_failed", text)
 			msg(s.call("POST", "/signup", obj{"phone": number, "password": pw}), 400, "validation_failed", text)
 			msg(s.call("PUT", "/user", obj{"phone": number}, bearer(sess)), 400, "validation_failed", text)
+			msg(s.call("POST", "/verify", obj{"phone": number, "token": "123456", "type": "sms"}), 400, "validation_failed", text)
 		}
+		msg(s.call("POST", "/token?grant_type=id_token", obj{"id_token": "x", "provider": "google"}), 400, "provider_disabled",
+			`Provider (issuer "https://accounts.google.com") is not enabled`)
 		nobody := s.call("POST", "/signup", obj{"data": obj{}})
 		s.want(nobody, 200, "")
 		msg(s.call("GET", "/reauthenticate", nil, bearer(nobody.body)), 400, "validation_failed",

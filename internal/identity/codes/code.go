@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"net/url"
+	"strings"
 	"time"
 
 	"holdfast/internal/db"
@@ -162,8 +163,20 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 			o.From}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	// The token first, where applications look for it.
-	c.Link = s.TokenIssuer + "/verify?token=" + c.Hash + "&type=" + linkType + "&redirect_to=" + url.QueryEscape(o.Redirect)
+	c.Link = s.TokenIssuer + "/verify?token=" + c.Hash + "&type=" + linkType + "&redirect_to=" + parameter(o.Redirect)
 	return c, tx.Flush()
+}
+
+// parameter writes an address into a link as GoTrue does: as it is where nothing
+// in it means something else there, else percent-encoded.
+func parameter(address string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~:/?@", r)
+	}
+	if strings.ContainsFunc(address, func(r rune) bool { return !plain(r) }) {
+		return url.QueryEscape(address)
+	}
+	return address
 }
 
 // digitsHash is keyed, because six digits are soon tried through.

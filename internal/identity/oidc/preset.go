@@ -51,6 +51,9 @@ func presetOf(name string) preset {
 	return preset{scopes: def}
 }
 
+// KnownIssuer is the issuer of a well-known provider, "" of any other.
+func KnownIssuer(name string) string { return presetOf(name).issuer }
+
 // check refuses what cannot be safe. Microsoft's shared endpoints vouch for
 // every directory in the world at once, under an issuer that names none.
 func (p preset) check(c Config) error {

@@ -134,7 +134,7 @@ func (s *OAuth) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oi
 		return nil, oidc.Person{}, f
 	case p == nil:
 		return nil, oidc.Person{}, fault.New(fault.Invalid, "provider_disabled", "Provider (issuer %q) is not enabled",
-			accounts.CutText(cmp.Or(in.Provider, in.Issuer), 60))
+			accounts.CutText(cmp.Or(oidc.KnownIssuer(in.Provider), in.Provider, in.Issuer), 60))
 	}
 	who, err := p.Verify(ctx, in.Token, in.Nonce, in.AccessToken)
 	if fault.HasCode(err, "bad_oauth_callback") {

@@ -47,6 +47,9 @@ func (s *Verification) Verify(ctx context.Context, in Verify, c accounts.Client)
 		if err := s.Accounts.PhonesOn(); err != nil {
 			return nil, err
 		}
+		if _, err := accounts.CanonicalPhone(in.Phone); err != nil {
+			return nil, err
+		}
 	}
 	var g *sessions.Grant
 	var refused error
