@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { lazy, useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { toFault } from './lib/fault';
+import { ago, dateTime } from './lib/format';
 import { queryClient, useQuery } from './lib/query';
 import { api, away, claimsOf, live, session, supabase } from './lib/client';
 import { familyTitle, titleOf, useCatalog, usePermissions, usePermissionsQuery, words, type Permissions } from './lib/catalog';
@@ -173,6 +174,7 @@ function Strip() {
       ) : null}
       {p?.read_only ? <Note kind="warn">{_('This organisation is suspended: records can be read, not changed.')}</Note> : null}
       {invitations?.length ? <Invited list={invitations} /> : null}
+      <Grace />
       {settings?.demo ? (
         <div class="demo">
           <Icon name="bolt" size={16} />
@@ -180,6 +182,24 @@ function Strip() {
         </div>
       ) : null}
     </section>
+  );
+}
+
+// Grace says how long an administrator still works without a second factor.
+function Grace() {
+  const s = useStore(session);
+  const until = useTenants().find((t) => t.id === (s && claimsOf(s).tenant_id))?.mfa_grace_until;
+  if (!s || !until || new Date(until) < new Date() || claimsOf(s).aal === 'aal2' || s.user.factors?.some((f) => f.status === 'verified')) return null;
+  return (
+    <div class="notice">
+      <Icon name="shield" size={16} />
+      <span class="grow">
+        {_('Administrators here need a second factor from {when} on ({left}). Without one this organisation is closed to you then.', { when: dateTime(until), left: ago(until) })}
+      </span>
+      <LinkButton size="small" href="/console/account">
+        {_('Set up a second factor')}
+      </LinkButton>
+    </div>
   );
 }
 
@@ -246,6 +266,7 @@ export interface Tenant {
   slug: string;
   role: string;
   current: boolean;
+  mfa_grace_until?: string;
 }
 
 export function useTenants(): Tenant[] {

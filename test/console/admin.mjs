@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { api, as, open, session, settled, stranger, test, url, violations } from './page.mjs';
+import { api, as, founder, open, session, settled, test, url, violations } from './page.mjs';
 
 const admin = 'admin@north.example';
 
@@ -165,17 +165,7 @@ test('when requests were refused, and by which limit, is seen afterwards', async
 });
 
 test('a new organisation is led through what comes first, and each step is done when it is', async () => {
-  const key = process.env.SERVICE_ROLE_KEY;
-  assert.ok(key, 'SERVICE_ROLE_KEY is not set: run make console-test');
-  const make = async (path, body) => {
-    const r = await fetch(url + path, { method: 'POST', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json', Prefer: 'return=representation' }, body: JSON.stringify(body) });
-    const made = await r.json();
-    assert.ok(r.ok, JSON.stringify(made));
-    return Array.isArray(made) ? made[0] : made;
-  };
-  const tenant = await make('/v1/tenants', { name: 'Brand New', slug: `new-${Date.now()}` });
-  const email = await stranger();
-  await make('/v1/members', { tenant_id: tenant.id, user_id: (await session(email)).user.id, role: 'owner', status: 'active' });
+  const email = await founder('Brand New');
   await as(email, async (page) => {
     await page.goto(`${url}/console/`);
     await page.getByRole('button', { name: /Brand New/ }).click();

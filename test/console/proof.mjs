@@ -1,6 +1,6 @@
 // Getting in by every way, and showing again that it is you.
 import assert from 'node:assert/strict';
-import { api, as, calm, digits, mail, named, open, password, person, session, settled, test, url, visit } from './page.mjs';
+import { api, as, calm, digits, founder, mail, named, open, password, person, session, settled, test, url, violations, visit } from './page.mjs';
 
 // stale answers the first request to a path as the server does to a session that
 // showed no credential for ten minutes; everything else is the server's own.
@@ -73,7 +73,11 @@ test('a passkey is made, signs in, and shows again that it is you', async () => 
     await signIn(page, email, named);
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
     await page.goto(`${named}/console/account`);
+    await stale(page, '/auth/v1/passkeys/registration/options');
     await page.getByRole('button', { name: 'Add a passkey' }).click();
+    const proof = page.getByRole('dialog', { name: 'Is it you?' });
+    await proof.getByLabel('Password *').fill(password);
+    await proof.getByRole('button', { name: 'Go on' }).click();
     await page.getByText('The passkey is kept').waitFor();
     await stale(page, '/auth/v1/factors');
     await page.getByRole('button', { name: 'Add an app' }).click();
@@ -137,6 +141,28 @@ test('an app is added as second factor, is asked for at the next sign-in, and a 
     await page.getByLabel('Recovery code').fill(codes[0]);
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
+  });
+});
+
+test('whoever administers a new organisation is told how long a password alone is enough, until there is a second factor', async () => {
+  await as(await founder('Fresh Start'), async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('button', { name: /Fresh Start/ }).click();
+    const notices = page.getByRole('region', { name: 'Notices' });
+    await notices.getByText(/need a second factor from .* \(in 7 days\)/).waitFor();
+    assert.deepEqual(await violations(page, 'grace'), []);
+    await notices.getByRole('link', { name: 'Set up a second factor' }).click();
+    await page.getByRole('button', { name: 'Add an app' }).click();
+    const form = page.getByRole('dialog', { name: 'Add an authenticator app' });
+    await form.getByLabel('Code', { exact: true }).fill(digits(await form.locator('code').innerText()));
+    await form.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await notices.getByText(/need a second factor/).waitFor({ state: 'detached' });
+  });
+  await as(await person('admin'), async (page) => {
+    await open(page, '/console/');
+    await settled(page);
+    assert.equal(await page.getByText(/need a second factor/).count(), 0, 'an organisation that asks for none');
   });
 });
 

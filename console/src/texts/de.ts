@@ -120,6 +120,7 @@ export const de: Record<string, string> = {
   'Minutes without use after which a session ends': 'Minuten ohne Nutzung, nach denen eine Sitzung endet', 'Hours after which a session ends': 'Stunden, nach denen eine Sitzung endet', 'true: a new sign-in ends the others': 'true: eine neue Anmeldung beendet die anderen', 'no limit': 'keine Grenze', 'administrators, after seven days': 'administrators, nach sieben Tagen',
   // what a test found without words
   'This organisation is suspended: records can be read, not changed.': 'Diese Organisation ist gesperrt: Datensätze sind zu lesen, nicht zu ändern.',
+  'Administrators here need a second factor from {when} on ({left}). Without one this organisation is closed to you then.': 'Wer hier verwaltet, braucht ab {when} einen zweiten Faktor ({left}). Ohne ihn ist dir diese Organisation dann verschlossen.',
   'Stages': 'Stufen',
   'Somebody else saved other fields meanwhile. Yours are kept: save again.': 'Jemand anders hat inzwischen andere Felder gespeichert. Deine sind noch da: speichere noch einmal.',
   '{n} row': '{n} Zeile', '{n} rows': '{n} Zeilen', 'Colour': 'Farbe', 'Without a site': 'Ohne Standort', 'Level': 'Ebene',
