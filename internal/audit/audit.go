@@ -29,6 +29,7 @@ const OK = "ok"
 // Actions that a log begins with: there is none without.
 const (
 	TenantCreated   = "tenant.created"
+	TenantInserted  = "tenants.insert"   // as an operator makes one, as a record
 	PlatformCreated = "platform.created" // of the rows that belong to no tenant
 )
 

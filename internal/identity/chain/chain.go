@@ -191,12 +191,12 @@ func (c *Chain) begin(tx *db.Tx, tenant string) (head, error) {
 
 // creation reports that the genuine row of the tenant's creation waits.
 func (c *Chain) creation(tx *db.Tx, tenant string) (genuine bool, err error) {
-	action, entity := audit.TenantCreated, any(tenant)
+	action, record, entity := audit.TenantCreated, audit.TenantInserted, any(tenant)
 	if tenant == db.NoTenant {
-		action, entity = audit.PlatformCreated, nil
+		action, record, entity = audit.PlatformCreated, "", nil
 	}
-	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL AND action = $2 AND entity_id IS NOT DISTINCT FROM $3",
-		[]any{tenant, action, entity}, func(r *db.Row) error {
+	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL AND action IN ($2, $3) AND entity_id IS NOT DISTINCT FROM $4",
+		[]any{tenant, action, record, entity}, func(r *db.Row) error {
 			genuine = genuine || audit.Genuine(c.Keys.Log, tenant, r, 0)
 			return nil
 		})

@@ -67,6 +67,9 @@ func inspect(log string, secrets []string) error {
 		if !json.Valid([]byte(line)) {
 			failed = errors.Join(failed, fmt.Errorf("e2e: a line of the log is no JSON: %.200q", line))
 		}
+		if strings.Contains(line, "audit_tampered") || strings.Contains(line, "audit_forged") {
+			failed = errors.Join(failed, fmt.Errorf("e2e: the server takes its own audit log for tampered with: %.400s", line))
+		}
 	}
 	return failed
 }

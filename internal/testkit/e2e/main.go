@@ -15,8 +15,9 @@
 // engine, and when the server does not start, or does not end by itself within
 // 30 seconds of being asked to. The command writes the secrets that it used
 // into the file SECRETS_FILE, one on each line; a secret that is found in the
-// server's log fails the run, and so do a log line that is no JSON object
-// and a run that used no secret.
+// server's log fails the run, and so do a log line that is no JSON object, a
+// run that used no secret, and a server that takes its own audit log for
+// tampered with.
 package main
 
 import (
