@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
 // A message is a batch on Redis' channel.
@@ -25,11 +23,7 @@ func (b *Bus) channel() string { return fmt.Sprintf("hf:notices:%d", b.o.Redis.D
 // publish tries Redis. A failure costs time only, because the row follows;
 // the limiter tells of a Redis that is away.
 func (b *Bus) publish(ctx context.Context, m message) {
-	if b.o.Redis == nil {
-		return
-	}
-	client, ok := b.o.Redis.Client()
-	if !ok {
+	if b.o.Redis == nil || !b.o.Redis.Up() {
 		return
 	}
 	text, err := json.Marshal(m)
@@ -38,7 +32,7 @@ func (b *Bus) publish(ctx context.Context, m message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if err := client.Do(ctx, client.B().Publish().Channel(b.channel()).Message(string(text)).Build()).Error(); err != nil {
+	if _, err := b.o.Redis.Do(ctx, "PUBLISH", b.channel(), string(text)); err != nil {
 		b.o.Log.Debug("a notice goes by its row only", "error", err)
 	}
 }
@@ -46,8 +40,8 @@ func (b *Bus) publish(ctx context.Context, m message) {
 // subscribing hears the channel until the bus is closed.
 func (b *Bus) subscribing() {
 	for b.ctx.Err() == nil {
-		if client, ok := b.o.Redis.Client(); ok {
-			err := client.Receive(b.ctx, client.B().Subscribe().Channel(b.channel()).Build(), b.received)
+		if b.o.Redis.Up() {
+			err := b.o.Redis.Subscribe(b.ctx, b.channel(), b.received)
 			if err != nil && b.ctx.Err() == nil {
 				b.o.Log.Debug("notices come by their rows only", "error", err)
 			}
@@ -56,9 +50,9 @@ func (b *Bus) subscribing() {
 	}
 }
 
-func (b *Bus) received(p rueidis.PubSubMessage) {
+func (b *Bus) received(text string) {
 	var m message
-	if json.Unmarshal([]byte(p.Message), &m) != nil || m.ID == "" || m.Node == b.id {
+	if json.Unmarshal([]byte(text), &m) != nil || m.ID == "" || m.Node == b.id {
 		return
 	}
 	b.hear(m.ID, m.Body)

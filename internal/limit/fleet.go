@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"holdfast/internal/redis"
 )
 
@@ -75,7 +73,7 @@ func NewFleet(o FleetOptions) *Fleet {
 	f := &Fleet{o: o, pending: map[name]int{}}
 	f.ctx, f.close = context.WithCancel(context.Background())
 	f.work.Go(f.telling)
-	f.client() // says at once when Redis is away from the start
+	f.up() // says at once when Redis is away from the start
 	return f
 }
 
@@ -144,25 +142,25 @@ func (f *Fleet) Peek(key string, c Category, p Plan) State {
 // Once reports whether this is the first call for key on any node within d.
 // While Redis is away each node answers for itself: true.
 func (f *Fleet) Once(key string, d time.Duration) bool {
-	client, ok := f.client()
-	if !ok {
+	if !f.up() {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
 	defer cancel()
-	err := client.Do(ctx, client.B().Set().Key("hf:once:"+key).Value("1").Nx().Px(d).Build()).Error()
-	return !rueidis.IsRedisNil(err)
+	v, err := f.o.Redis.Do(ctx, "SET", "hf:once:"+key, "1", "NX", "PX", strconv.FormatInt(d.Milliseconds(), 10))
+	return err != nil || !v.Null
 }
 
-func (f *Fleet) client() (rueidis.Client, bool) {
+// up reports that Redis may be asked, and makes known when it cannot.
+func (f *Fleet) up() bool {
 	if f.away.Load() {
-		return nil, false
+		return false
 	}
-	client, ok := f.o.Redis.Client()
-	if !ok {
-		f.fail(errors.New("no connection yet"))
+	if !f.o.Redis.Up() {
+		f.fail(redis.ErrAway)
+		return false
 	}
-	return client, ok
+	return true
 }
 
 // claim takes over the telling of what Add has counted.
@@ -195,23 +193,20 @@ type reply struct {
 // ask runs the script for some windows of one key. Its error means that Redis
 // is away, and was made known.
 func (f *Fleet) ask(key string, asks ...ask) ([]reply, moment, error) {
-	client, ok := f.client()
-	if !ok {
-		return nil, moment{}, errAway
+	if !f.up() {
+		return nil, moment{}, redis.ErrAway
 	}
-	replies, m, err := f.exec(client, key, asks)
+	replies, m, err := f.exec(key, asks)
 	if err != nil {
 		f.fail(err)
 	}
 	return replies, m, err
 }
 
-var errAway = errors.New("limit: Redis is away")
-
 // windows is the script; its hash is made once.
-var windows = rueidis.NewLuaScript(script)
+var windows = redis.NewScript(script)
 
-func (f *Fleet) exec(client rueidis.Client, key string, asks []ask) ([]reply, moment, error) {
+func (f *Fleet) exec(key string, asks []ask) ([]reply, moment, error) {
 	keys, args := make([]string, len(asks)), make([]string, 0, 4*len(asks))
 	for i, a := range asks {
 		keys[i] = place(name{a.c, key})
@@ -223,11 +218,11 @@ func (f *Fleet) exec(client rueidis.Client, key string, asks []ask) ([]reply, mo
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
 	defer cancel()
-	values, err := windows.Exec(ctx, client, keys, args).ToArray()
+	v, err := f.o.Redis.Eval(ctx, windows, redis.Run{Keys: keys, Args: args})
 	if err != nil {
 		return nil, moment{}, fmt.Errorf("limit: count in Redis: %w", err)
 	}
-	return read(values, len(asks))
+	return read(v.List, len(asks))
 }
 
 // place is a window's key in Redis. All windows of a key are on one slot of a
@@ -242,11 +237,11 @@ func place(k name) string {
 	return "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
 }
 
-func read(values []rueidis.RedisMessage, n int) ([]reply, moment, error) {
+func read(values []redis.Value, n int) ([]reply, moment, error) {
 	if len(values) != 1+5*n {
 		return nil, moment{}, fmt.Errorf("limit: Redis answers %d values, not %d", len(values), 1+5*n)
 	}
-	ms, err := values[0].AsInt64()
+	ms, err := values[0].Number()
 	if err != nil {
 		return nil, moment{}, fmt.Errorf("limit: the clock of Redis: %w", err)
 	}
@@ -255,11 +250,11 @@ func read(values []rueidis.RedisMessage, n int) ([]reply, moment, error) {
 	out := make([]reply, n)
 	for i := range out {
 		v := values[1+5*i:]
-		counted, e1 := v[0].AsInt64()
-		minute, e2 := v[1].AsInt64()
-		burst, e3 := v[2].AsInt64()
-		newest, e4 := v[3].AsInt64()
-		full, e5 := v[4].ToString()
+		counted, e1 := v[0].Number()
+		minute, e2 := v[1].Number()
+		burst, e3 := v[2].Number()
+		newest, e4 := v[3].Number()
+		full, e5 := v[4].Bulk()
 		if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
 			return nil, moment{}, fmt.Errorf("limit: a window in Redis: %w", err)
 		}
@@ -317,11 +312,10 @@ func (f *Fleet) search() {
 			return
 		case <-tick.C:
 		}
-		client, ok := f.o.Redis.Client()
-		if !ok {
+		if !f.o.Redis.Up() {
 			continue
 		}
-		if _, _, err := f.exec(client, "probe", []ask{{n: 1, forced: true}}); err != nil {
+		if _, _, err := f.exec("probe", []ask{{n: 1, forced: true}}); err != nil {
 			continue
 		}
 		f.o.Log.Info("Redis is back; rate limits are counted together again", "away", time.Since(began).Round(time.Millisecond).String())
@@ -351,25 +345,18 @@ func (f *Fleet) tell() {
 		f.pending = map[name]int{}
 	}
 	f.mu.Unlock()
-	client, ok := rueidis.Client(nil), false
-	if len(pending) > 0 {
-		client, ok = f.client()
-	}
-	if !ok {
+	if len(pending) == 0 || !f.up() {
 		return
 	}
 	// The bounds are out of reach: only refused and full windows are sent back.
 	const open = "4000000000"
-	batch := make([]rueidis.LuaExec, 0, len(pending))
+	runs := make([]redis.Run, 0, len(pending))
 	for k, n := range pending {
-		batch = append(batch, rueidis.LuaExec{Keys: []string{place(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
+		runs = append(runs, redis.Run{Keys: []string{place(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, 4*f.o.Patience)
 	defer cancel()
-	for _, r := range windows.ExecMulti(ctx, client, batch...) {
-		if err := r.Error(); err != nil {
-			f.fail(err)
-			return
-		}
+	if err := f.o.Redis.EvalAll(ctx, windows, runs); err != nil {
+		f.fail(err)
 	}
 }

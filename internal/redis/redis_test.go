@@ -1,0 +1,301 @@
+package redis
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/testkit/redistest"
+)
+
+func open(t *testing.T, url string) *Conn {
+	t.Helper()
+	c, err := Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// do repeats a command until the connection is there.
+func do(t *testing.T, c *Conn, args ...string) Value {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		v, err := c.Do(ctx, args...)
+		if err == nil {
+			return v
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for url, want := range map[string]address{
+		"redis://h":                   {host: "h:6379"},
+		"redis://h:1/":                {host: "h:1"},
+		"redis://:pw@[::1]:7/3":       {host: "[::1]:7", password: "pw", database: 3},
+		"redis://ann:p%40w@h.example": {host: "h.example:6379", user: "ann", password: "p@w"},
+	} {
+		if got, err := parse(url); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", url, got, err)
+		}
+	}
+	if got, err := parse("rediss://h.example"); err != nil || got.tls == nil || got.tls.ServerName != "h.example" {
+		t.Errorf("with TLS: %+v, %v", got, err)
+	}
+	for _, url := range []string{"", "h:6379", "http://u:hunter2@h", "redis://", "redis://u:hunter2@h/x", "redis://u:hunter2@h/-1",
+		"redis://u:hunter2@h?master_set=x", "redis://u:hunter2@h:port/%zz"} {
+		if _, err := parse(url); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// Callers share one connection, and each gets its own answer.
+func TestAnswersAreTheCallers(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Start(t).URL)
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			for n := range 100 {
+				want := fmt.Sprint(i, "-", n, "\r\n", strings.Repeat("x", n*i))
+				if v, err := c.Do(t.Context(), "ECHO", want); err != nil || v.Text != want {
+					t.Errorf("%.20q: %.20q, %v", want, v.Text, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s.URL+"/2")
+	if v := do(t, c, "SET", "k", "v", "NX"); v.Text != "OK" || v.Null {
+		t.Errorf("%+v", v)
+	}
+	if v := do(t, c, "SET", "k", "v", "NX"); !v.Null {
+		t.Errorf("%+v", v)
+	}
+	if n, err := do(t, c, "INCRBY", "n", "-7").Number(); n != -7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if v := do(t, c, "MGET", "k", "none", "n"); len(v.List) != 3 || v.List[0].Text != "v" || !v.List[1].Null || v.List[2].Text != "-7" {
+		t.Errorf("%+v", v)
+	}
+	if _, err := do(t, c, "GET", "none").Bulk(); err == nil {
+		t.Error("nothing is a text")
+	}
+	if _, err := c.Do(t.Context(), "GET"); !errors.As(err, new(Error)) {
+		t.Errorf("%v", err)
+	}
+	if v := do(t, open(t, s.URL), "EXISTS", "k"); v.Int != 0 {
+		t.Error("the number of the database is not heeded")
+	}
+}
+
+// A script is run although the server does not have it, at first and after it
+// forgot.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Start(t).URL)
+	script := NewScript("return {KEYS[1], redis.call('INCRBY', KEYS[1], ARGV[1])}")
+	for round := range int64(2) {
+		v, err := c.Eval(t.Context(), script, Run{Keys: []string{"n"}, Args: []string{"5"}})
+		if err != nil || len(v.List) != 2 || v.List[0].Text != "n" || v.List[1].Int != 5+round*(5+2*3000) {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		do(t, c, "SCRIPT", "FLUSH")
+		runs := make([]Run, 3000)
+		for i := range runs {
+			runs[i] = Run{Keys: []string{"n"}, Args: []string{"2"}}
+		}
+		if err := c.EvalAll(t.Context(), script, runs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad := []Run{{Keys: []string{"n"}, Args: []string{"x"}}, {Keys: []string{"n"}, Args: []string{"1"}}}
+	if err := c.EvalAll(t.Context(), script, bad); err == nil {
+		t.Error("a failed run is not told")
+	}
+}
+
+func TestSignsIn(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s.URL)
+	do(t, c, "ACL", "SETUSER", "ann", "on", ">pw", "+@all", "~*")
+	do(t, c, "CONFIG", "SET", "requirepass", "secret")
+	host := strings.TrimPrefix(s.URL, "redis://")
+	for url, up := range map[string]bool{"redis://:secret@" + host: true, "redis://ann:pw@" + host: true, "redis://ann:secret@" + host: false,
+		"redis://" + host: false} {
+		if got := open(t, url).Up(); got != up {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+}
+
+// A server that hangs up is connected to again, also when nobody asks.
+func TestConnectsAgain(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s.URL)
+	if do(t, c, "PING").Text != "PONG" {
+		t.Fatal("no pong")
+	}
+	s.Stop()
+	for range 3000 {
+		if !c.Up() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := c.Do(t.Context(), "PING"); !errors.Is(err, ErrAway) {
+		t.Errorf("away: %v", err)
+	}
+	s.Start()
+	if do(t, c, "PING").Text != "PONG" {
+		t.Error("no pong")
+	}
+}
+
+// A caller leaves at its deadline; a connection on which nothing is answered is
+// given up, and the next one is used.
+func TestHangingServer(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan net.Conn, 8)
+	go func() {
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- conn
+			go pong(conn, n == 0)
+		}
+	}()
+	c := open(t, "redis://"+l.Addr().String())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Do(ctx, "PING"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a caller waits: %v", err)
+	}
+	if _, err := c.Do(t.Context(), "PING"); err == nil {
+		t.Error("a hanging connection is never given up")
+	}
+	if do(t, c, "PING").Text != "PONG" || len(accepted) < 2 {
+		t.Error("no second connection")
+	}
+}
+
+// pong answers pings: the first only, if it is to hang.
+func pong(conn net.Conn, hang bool) {
+	r := bufio.NewReader(conn)
+	for n := 0; ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if line == "PING\r\n" {
+			if n++; n == 1 || !hang {
+				fmt.Fprint(conn, "+PONG\r\n")
+			}
+		}
+	}
+}
+
+func TestSubscribe(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Start(t).URL)
+	ctx, cancel := context.WithCancel(t.Context())
+	heard, ended := make(chan string, 100), make(chan error, 1)
+	go func() { ended <- c.Subscribe(ctx, "news", func(m string) { heard <- m }) }()
+	for do(t, c, "PUBLISH", "news", "a\r\nb").Int == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if m := <-heard; m != "a\r\nb" {
+		t.Errorf("%q", m)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("it ended without an error")
+	}
+}
+
+// Over TLS the server must show who it is.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(nil) // for its certificate, which is for example.com and 127.0.0.1
+	defer web.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go pong(conn, false)
+		}
+	}()
+	at, err := parse("rediss://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := at.dial(t.Context()); err == nil {
+		t.Error("an unknown certificate is taken")
+	}
+	at.tls.RootCAs = x509.NewCertPool()
+	at.tls.RootCAs.AddCert(web.Certificate())
+	conn, _, err := at.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
+// What is no RESP2 is an error, and never a panic.
+func FuzzReader(f *testing.F) {
+	for _, s := range []string{"+OK\r\n", "-ERR x\r\n", ":-5\r\n", "$2\r\nab\r\n", "$-1\r\n", "*2\r\n:1\r\n*0\r\n", "*-1\r\n", "$9999999999\r\n", "*1048576\r\n",
+		strings.Repeat("*1\r\n", 1000), "\r\n", "+", "$2\r\nabc\r\n", ":x\r\n", "+OK\n", "%1\r\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r := &reader{bufio.NewReader(strings.NewReader(s))}
+		for {
+			v, err := r.value()
+			if err != nil {
+				return
+			}
+			if v.kind == '$' && len(v.Text) > len(s) || len(v.List) > len(s) {
+				t.Fatalf("%+v", v)
+			}
+		}
+	})
+}
