@@ -20,7 +20,7 @@ import (
 // effects are the consequences of changes, by resource: each domain's own and
 // the identity service's.
 func (a *App) effects() store.Effects {
-	e := store.Effects{
+	e := store.Effects{First: map[string]store.First{},
 		Before: map[string]store.Effect{"invitations": a.Identity.Invitations.PrepareInvitations, "tenants": checkLimits,
 			"settings":       a.Identity.Tenants.CheckSettings,
 			"mail_templates": a.Identity.Post.CheckMailTemplates},
@@ -33,6 +33,7 @@ func (a *App) effects() store.Effects {
 	for _, domain := range domains {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
+		maps.Copy(e.First, domain.First)
 	}
 	e.Unmoved = unmoved(domains)
 	e.Before["import_jobs"] = targets.GuardJobs(a.catalog)

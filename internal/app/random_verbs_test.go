@@ -142,6 +142,10 @@ func (c *chance) ship(order string) {
 	c.say("deliver", map[string]any{"shipment_id": c.one(oneShip), "proof": map[string]any{"name": "Chance"}})
 }
 
+// fetched is how much more often goods of a reservation were picked than put back.
+const fetched = "(SELECT COALESCE(SUM(CASE m.type WHEN 'pick' THEN 1 WHEN 'unpick' THEN -1 ELSE 0 END), 0) FROM stock_movements m " +
+	"WHERE m.tenant_id = $1 AND m.reservation_id = r.id)"
+
 // invariants are statements that find rows which cannot be: what domain rules say
 // of stock, promises and lines, computed from the rows themselves.
 var invariants = map[string]string{
@@ -164,6 +168,10 @@ var invariants = map[string]string{
 		"(SELECT COALESCE(SUM(r.quantity), 0) FROM reservations r WHERE r.tenant_id = $1 AND r.order_line_id = l.id AND r.state <> 'released')",
 	"a line that is picked other than its reservations": "SELECT l.id FROM order_lines l WHERE l.tenant_id = $1" + ours + " AND l.qty_picked <> " +
 		"(SELECT COALESCE(SUM(r.quantity), 0) FROM reservations r WHERE r.tenant_id = $1 AND r.order_line_id = l.id AND r.state <> 'released' AND r.picked)",
+	"goods that a pick took to a lane, promised as if they lay in their bin": "SELECT r.id FROM reservations r WHERE r.tenant_id = $1 AND " +
+		"r.state = 'active' AND NOT r.picked AND " + fetched + " > 0",
+	"goods that went back to their bin, promised as if they were picked": "SELECT r.id FROM reservations r WHERE r.tenant_id = $1 AND " +
+		"r.state = 'active' AND r.picked AND " + fetched + " < 0",
 	"an item that is not the sum of its levels": "SELECT i.id FROM items i WHERE i.tenant_id = $1 AND i.on_hand <> " +
 		"(SELECT COALESCE(SUM(v.quantity), 0) FROM stock_levels v WHERE v.tenant_id = $1 AND v.item_id = i.id)",
 	"a cancelled order that holds a promise": "SELECT r.id FROM reservations r JOIN order_lines l ON l.tenant_id = $1 AND l.id = r.order_line_id " +

@@ -49,6 +49,7 @@ type lot struct {
 	day           int // came on this day
 	made, expires string
 	status        string
+	short         bool // it lasts less than asked for
 	supplier      string
 }
 
@@ -238,12 +239,16 @@ func (w *stock) settle() {
 	w.emitOrders()
 }
 
-// spoil withdraws the oldest lots: one in quarantine after a complaint, those
-// past their date expired.
+// lasts is how many days a lot has to be good for when it leaves.
+const lasts = 30
+
+// spoil withdraws the oldest lots: those past their date expired, those that do
+// not last long enough to be sold as short-dated.
 func (w *stock) spoil() {
 	today := w.cal.date(0)
 	for _, it := range w.items {
 		for _, l := range it.lots {
+			l.short = l.expires < w.cal.date(lasts)
 			if l.expires <= today {
 				l.status = "expired"
 			}
@@ -256,7 +261,7 @@ func (w *stock) emitItems() {
 	onHand, available := map[*item]int64{}, map[*item]int64{}
 	for _, l := range w.levels {
 		onHand[l.item] += l.qty
-		if l.status == "available" && (l.lot == nil || l.lot.status == "released") {
+		if l.status == "available" && (l.lot == nil || l.lot.status == "released" && !l.lot.short) {
 			available[l.item] += l.qty - l.reserved
 		}
 	}
@@ -275,7 +280,7 @@ func (w *stock) emitItems() {
 			r["max_stock"] = units(it.maxStock)
 		}
 		if it.cat.lots {
-			r["tracking"], r["shelf_life_days"], r["min_remaining_days"] = "lot", int64(it.cat.shelfLife), int64(30)
+			r["tracking"], r["shelf_life_days"], r["min_remaining_days"] = "lot", int64(it.cat.shelfLife), int64(lasts)
 		}
 		if it.cat.hazmat != "" {
 			r["hazmat_un"] = it.cat.hazmat
@@ -289,7 +294,7 @@ func (w *stock) emitItems() {
 func (w *stock) emitLots(it *item) {
 	for _, l := range it.lots {
 		w.add("lots", l.day, w.cal.at(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
-			"supplier": l.supplier, "status": l.status, "short_dated": false})
+			"supplier": l.supplier, "status": l.status, "short_dated": l.short})
 	}
 }
 

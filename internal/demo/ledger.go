@@ -99,7 +99,7 @@ func (w *stock) where(it *item) []*level {
 	var out []*level
 	for _, l := range it.levels {
 		if l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
-			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(30)) {
+			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(lasts)) {
 			out = append(out, l)
 		}
 	}

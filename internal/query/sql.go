@@ -126,10 +126,10 @@ func (q *Select) Total(d Dialect) (Statement, error) {
 	return w.done()
 }
 
-// Matching is the statement that finds and locks the rows a change is about,
-// every field in catalog order, sorted by id so that two writers lock in one
+// Matching is the statement that finds the rows a change is about, and locks them
+// with the words lock, if any: every field in catalog order, sorted by id so that two writers lock in one
 // order.
-func (n *Node) Matching(d Dialect) (Statement, error) {
+func (n *Node) Matching(d Dialect, lock string) (Statement, error) {
 	w := newWriter(d)
 	t := w.table()
 	w.s("SELECT ")
@@ -141,7 +141,7 @@ func (n *Node) Matching(d Dialect) (Statement, error) {
 	}
 	w.s(" FROM ", n.Resource.Name, " ", t)
 	w.where(n, t)
-	w.s(" ORDER BY ", t, ".id LIMIT ", strconv.Itoa(MaxWriteRows+1), d.ForUpdate())
+	w.s(" ORDER BY ", t, ".id LIMIT ", strconv.Itoa(MaxWriteRows+1), lock)
 	return w.done()
 }
 

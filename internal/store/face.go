@@ -81,7 +81,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
 			return s.represent(tx, a, w, &Result{Status: Done}, nil)
 		}
-		rows, err := s.matching(tx, w)
+		rows, err := s.matching(tx, a, w)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 // Delete answers a DELETE. The rows to answer with are read before they go.
 func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
 	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
-		rows, err := s.matching(tx, w)
+		rows, err := s.matching(tx, a, w)
 		if err != nil {
 			return nil, err
 		}
@@ -239,19 +239,21 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 
 // matching finds and locks the rows of a PATCH or DELETE and judges their
 // number and version.
-func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
-	st, err := w.Match.Matching(tx.DB())
-	if err != nil {
-		return nil, err
+func (s *Store) matching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error) {
+	lock := tx.DB().ForUpdate()
+	if lock != "" && s.eff.First[w.Resource.Name] != nil {
+		rows, err := s.found(tx, w, "")
+		if err != nil {
+			return nil, err
+		}
+		if err := s.first(tx, a, w.Resource, rows); err != nil {
+			return nil, err
+		}
 	}
-	var rows []Row
-	err = tx.Query(st.SQL, st.Args, func(r *db.Row) error {
-		rows = append(rows, scan(w.Resource, r))
-		return nil
-	})
+	rows, err := s.found(tx, w, lock)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("store: match %s: %w", w.Resource.Name, err)
+		return nil, err
 	case len(rows) > query.MaxWriteRows:
 		return nil, fault.New(fault.Invalid, "54000", "more than %d rows would change at once", query.MaxWriteRows).With("", "narrow the filter")
 	case w.MaxRows >= 0 && len(rows) > w.MaxRows:
@@ -262,6 +264,38 @@ func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
 			With(fmt.Sprintf("version %d was expected, it is %v", w.IfVersion, rows[0]["version"]), "read it again")
 	}
 	return rows, oneTenant(w.Resource, rows)
+}
+
+// found are the rows of a PATCH or DELETE.
+func (s *Store) found(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
+	st, err := w.Match.Matching(tx.DB(), lock)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.Query(st.SQL, st.Args, func(r *db.Row) error {
+		rows = append(rows, scan(w.Resource, r))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: match %s: %w", w.Resource.Name, err)
+	}
+	return rows, nil
+}
+
+// first locks what comes before rows of a resource, tenant by tenant.
+func (s *Store) first(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
+	byTenant := map[string][]Row{}
+	for _, row := range rows {
+		t := tenantOf(r, row)
+		byTenant[t] = append(byTenant[t], row)
+	}
+	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
+		a.TenantID = t
+		if err := s.eff.First[r.Name](tx, a, s, byTenant[t]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // oneTenant refuses a change by a service key that meets two tenants' records of

@@ -45,8 +45,14 @@ type Change struct {
 // effects may alter Change.After of inserts and updates before it is written.
 type Effect func(tx *db.Tx, a actor.Actor, s *Store, changes []Change) error
 
+// First locks what is to be locked before rows of a resource, which it is shown as
+// they are without a lock: where changes of two resources reach for each other's
+// rows, both have to begin with the same one. It is asked where rows lock.
+type First func(tx *db.Tx, a actor.Actor, s *Store, rows []Row) error
+
 // Effects are the consequences by resource name.
 type Effects struct {
+	First  map[string]First  // before the rows are locked for a PATCH, DELETE or upsert
 	Before map[string]Effect // before the statement
 	After  map[string]Effect // after it
 

@@ -169,7 +169,8 @@ func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []s
 	probes := 0
 	_ = eachProbe(tx.DB(), r, cols, rows, func(string, []any, []Row) error { probes++; return nil })
 	lock := " ORDER BY id" + tx.DB().ForUpdate()
-	if probes > 1 {
+	before := s.eff.First[r.Name] != nil
+	if probes > 1 || before {
 		lock = ""
 	}
 	_ = eachProbe(tx.DB(), r, cols, rows, func(sql string, args []any, _ []Row) error {
@@ -183,8 +184,13 @@ func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []s
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("store: look up keys of %s: %w", r.Name, err)
 	}
-	if probes <= 1 || tx.DB().ForUpdate() == "" {
+	if probes <= 1 && !before || tx.DB().ForUpdate() == "" {
 		return found, nil
+	}
+	if before {
+		if err := s.first(tx, a, r, slices.Collect(maps.Values(found))); err != nil {
+			return nil, err
+		}
 	}
 	return s.lockFound(tx, a, r, cols, found)
 }

@@ -304,6 +304,9 @@ func (k work) cancelled(orders []string) error {
 	if err != nil {
 		return err
 	}
+	if err := k.lockLists(waiting); err != nil {
+		return err
+	}
 	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}

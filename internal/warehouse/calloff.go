@@ -70,7 +70,7 @@ func (b *back) read(picks []store.Row) error {
 	for _, l := range lines {
 		orders.add(text(l, "order_id"))
 	}
-	if _, err := b.rows("orders", d.InUUID("id", 2)+" ORDER BY id"+d.ForUpdate(), jsonList(orders.list)); err != nil {
+	if _, err := b.locked("orders", orders.list); err != nil {
 		return err
 	}
 	if lines, err = b.rows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {

@@ -100,7 +100,7 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 // orders' locks held, as everybody who changes reservations does.
 func (k work) release(orders []string, until string) error {
 	lock := k.tx.DB().ForUpdate()
-	if _, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, jsonList(orders)); err != nil {
+	if _, err := k.locked("orders", orders); err != nil {
 		return err
 	}
 	lines, err := k.linesOf(orders)

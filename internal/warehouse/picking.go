@@ -118,7 +118,7 @@ func (k work) begin(list []*fetch) error {
 	for _, l := range found {
 		ids.add(text(l, "order_id"))
 	}
-	orders, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
+	orders, err := k.locked("orders", ids.list)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 	if len(ids) == 0 {
 		return why, nil
 	}
+	if err := k.lockOrders(changes); err != nil {
+		return nil, err
+	}
 	if err := k.attach(ids, why); err != nil {
 		return nil, err
 	}
@@ -266,4 +269,18 @@ func (k work) outWith(vehicles map[string]store.Row) (map[string]string, error) 
 // notLeaving refuses a shipment that may not leave.
 func notLeaving(why []string) *fault.Error {
 	return fault.New(fault.Conflict, CodeDispatch, "the shipment may not leave: %s", why[0]).With(strings.Join(why, "; "), "").At("shipment_id", "may not leave")
+}
+
+// lockOrders locks the orders of shipments that are to leave.
+func (k work) lockOrders(changes []store.Change) error {
+	var orders set
+	for _, c := range changes {
+		if leaving(c) {
+			for _, id := range idsOf(c.After["order_ids"]) {
+				orders.add(id)
+			}
+		}
+	}
+	_, err := k.locked("orders", orders.list)
+	return err
 }

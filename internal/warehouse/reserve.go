@@ -122,6 +122,9 @@ func (k work) free(rows []store.Row) error {
 	if err != nil {
 		return err
 	}
+	if err := k.lockLists(waiting); err != nil {
+		return err
+	}
 	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}

@@ -50,13 +50,16 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 // lists and those of nobody are his; others are not there for him. The order is
 // locked before them, as everybody does who takes promises back.
 func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error) {
-	if err := orderOf(c, id); err != nil {
+	if line, err = seen(c, "pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
+	if err := w.on(c).lockOrdersOf([]store.Row{line}); err != nil {
 		return nil, nil, err
 	}
 	if list, err = c.One("pick_lists", "pick_line_id", text(line, "pick_list_id")); err != nil {
+		return nil, nil, err
+	}
+	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
 	picker := text(list, "assigned_worker_id")
@@ -67,19 +70,6 @@ func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error
 		err = w.on(c).update("pick_lists", []string{text(list, "id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
 	}
 	return line, list, err
-}
-
-// orderOf locks the order that a pick line is for.
-func orderOf(c *rpc.Call, id string) error {
-	line, err := seen(c, "pick_lines", "pick_line_id", id)
-	if err != nil || line["order_line_id"] == nil {
-		return err
-	}
-	ol, err := seen(c, "order_lines", "pick_line_id", text(line, "order_line_id"))
-	if err == nil {
-		_, err = c.One("orders", "pick_line_id", text(ol, "order_id"))
-	}
-	return err
 }
 
 // pending refuses a line that is closed.

@@ -33,8 +33,16 @@ const inHouse = "2000000"
 
 func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
 	k := w.on(c)
-	p, err := c.One("packages", "package_id", in.PackageID)
+	p, err := seen(c, "packages", "package_id", in.PackageID)
 	if err != nil {
+		return nil, err
+	}
+	if id := text(p, "shipment_id"); id != "" {
+		if _, err := k.locked("shipments", []string{id}); err != nil {
+			return nil, err
+		}
+	}
+	if p, err = c.One("packages", "package_id", in.PackageID); err != nil {
 		return nil, err
 	}
 	if p["status"] != "open" {

@@ -79,10 +79,7 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 
 // known refuses an id that the tenant does not have, "" is none.
 func known(c *rpc.Call, resource, field, id string) error {
-	if id == "" {
-		return nil
-	}
-	_, err := c.Lock(resource, field, id)
+	_, err := seen(c, resource, field, id)
 	return err
 }
 
@@ -117,7 +114,7 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 	var err error
 	if len(ids) > 0 {
 		field = "lines"
-		if lines, err = lockLines(c, ids); err != nil {
+		if lines, err = lockOrderLines(c, k, ids); err != nil {
 			return nil, err
 		}
 		var of set

@@ -106,7 +106,7 @@ func (k work) trace(lot string) (*trail, error) {
 // nobody any more. What is packed stays where it is and cannot leave.
 func (k work) recover(lot string, t *trail) ([]store.Row, error) {
 	lock := k.tx.DB().ForUpdate()
-	if _, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, jsonList(t.orders)); err != nil {
+	if _, err := k.locked("orders", t.orders); err != nil {
 		return nil, err
 	}
 	rows, err := k.rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)

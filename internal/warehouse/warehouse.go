@@ -63,6 +63,7 @@ func (w Watch) Effects() store.Effects {
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
 		},
+		First:   firsts(),
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
 	}
 }
