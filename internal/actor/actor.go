@@ -46,7 +46,7 @@ type Actor struct {
 	UserID    string
 	SessionID string
 	AAL       string    // authenticator assurance level of a user's session: aal1 or aal2
-	Guarded   bool      // the account has a second factor
+	Guarded   bool      // what protects the tenant takes a second factor of this account
 	Proved    time.Time // when the session last showed a credential
 	TenantID  string    // "" = no membership (functions answer 403), or a service key without a tenant
 	Role      Role

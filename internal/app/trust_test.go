@@ -3,6 +3,7 @@ package app_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -74,6 +75,22 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 			if r := k.Call(q); r.Status == 403 || r.Status >= 500 {
 				t.Errorf("%s after the proof: %d %.300s", name, r.Status, r.Body)
 			}
+		}
+		// The demonstration says that it asks for no second factor. Who does not say
+		// so has seven days to enrol one, but not for this.
+		change(t, k, "DELETE FROM settings WHERE key = 'mfa_required'")
+		change(t, k, "UPDATE members SET joined_at = $1", time.Now())
+		k.App.Identity.ForgetAll()
+		changes["a security setting"] = testkit.Request{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "security", "key": "mfa_required", "value": "none"}}
+		changes["an administrator"] = testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, Body: map[string]any{"role": "admin"}}
+		for name, q := range changes {
+			q.As = owner
+			if r := k.Call(q); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") {
+				t.Errorf("%s with one factor: %d %.300s", name, r.Status, r.Body)
+			}
+		}
+		if r := k.Get(owner, "/v1/members?limit=1"); r.Status != 200 {
+			t.Errorf("other work within the days of grace: %d %s", r.Status, r.Body)
 		}
 	})
 }

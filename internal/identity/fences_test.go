@@ -41,6 +41,7 @@ func TestFence_suspendedMember(t *testing.T) {
 func TestFence_invitations(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ten := k.tenant("North")
+		k.setting(ten, "mfa_required", `"none"`)
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
 		s := k.signUp("a@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", s.User.ID)

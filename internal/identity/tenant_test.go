@@ -368,6 +368,7 @@ func (k *kit) guarded() (*store.Store, *catalog.Resource) {
 func TestGuardMembers(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ten := k.tenant("North")
+		k.setting(ten, "mfa_required", `"none"`)
 		ownerS := k.member(ten, "owner@x.example", actor.Owner)
 		adminS := k.member(ten, "admin@x.example", actor.Admin)
 		opS := k.member(ten, "op@x.example", actor.Operator)

@@ -117,6 +117,7 @@ func (s *server) received(by obj) []any {
 func TestInvitation_movesNobody(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		own, evil := s.tenant("Own"), s.tenant("Evil")
+		s.setting(evil, "mfa_required", `"none"`)
 		owner, stranger := s.member(own, "owner@x.example", actor.Owner), s.member(evil, "evil@x.example", actor.Owner)
 		inv := s.invite(stranger, "owner@x.example", "admin")
 		if got := s.tenantIn(s.in("owner@x.example")); got != own {

@@ -263,7 +263,8 @@ func (s *server) setting(tenant, key, value string) {
 }
 
 // An administrator of a new tenant has seven days to enrol a factor, which his
-// list of tenants tells; a tenant may say that it wants none.
+// list of tenants tells, and changes nothing before that protects it; a tenant
+// may say that it wants none.
 func TestFactor_grace(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		north, south := s.tenant("North"), s.tenant("South")
@@ -274,9 +275,10 @@ func TestFactor_grace(t *testing.T) {
 		told := func(email string) obj {
 			return s.call("GET", "/tenants", nil, bearer(s.in(email))).body["tenants"].([]any)[0].(obj)
 		}
-		invite := func(email string) reply {
-			return s.call("POST", "/invitations", obj{"email": "v@x.example", "role": "viewer", "deliver": "link"}, bearer(s.in(email)))
+		inviteAs := func(email, role string) reply {
+			return s.call("POST", "/invitations", obj{"email": "v@x.example", "role": role, "deliver": "link"}, bearer(s.in(email)))
 		}
+		invite := func(email string) reply { return inviteAs(email, "viewer") }
 		until, err := time.Parse(time.RFC3339, told("owner@x.example")["mfa_grace_until"].(string))
 		if err != nil || until.Sub(s.now()) > 7*24*time.Hour || until.Sub(s.now()) < 6*24*time.Hour || told("owner@x.example")["mfa_required"] != true {
 			s.Errorf("%v %v", until, err)
@@ -288,6 +290,10 @@ func TestFactor_grace(t *testing.T) {
 		}
 		if r := invite("owner@x.example"); r.status != 201 {
 			s.Errorf("within the grace: %d %s", r.status, r.text)
+		}
+		s.want(inviteAs("owner@x.example", "admin"), 403, "insufficient_aal")
+		if r := inviteAs("free@x.example", "admin"); r.status != 201 {
+			s.Errorf("an administrator, where none is asked for: %d %s", r.status, r.text)
 		}
 		s.sleep(8 * 24 * time.Hour)
 		s.want(invite("owner@x.example"), 403, "insufficient_aal")

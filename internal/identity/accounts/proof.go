@@ -44,14 +44,15 @@ func errUnproved(kind fault.Kind, what string) error {
 
 // Admit lets a person change what protects a tenant: its security settings,
 // its providers, its keys, its owners and administrators. The session has to
-// have shown a credential within proofLife, and the second factor where the
-// account has one. Keys are no sessions, and are held by their own rights.
+// have shown a credential within proofLife, and a second factor where the
+// account has one and where the tenant does not say that it asks for none, in
+// the days of grace too. Keys are no sessions, and are held by their own rights.
 func (s *Proofs) Admit(a actor.Actor) error {
 	switch {
 	case a.SessionID == "":
 		return nil
 	case a.Guarded && a.AAL != AAL2:
-		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change what protects a tenant: verify your second factor, then try again")
+		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change what protects a tenant: enrol a second factor or verify the one you have, then try again")
 	case !s.fresh(a.Proved):
 		return errUnproved(fault.Forbidden, "A change of what protects a tenant")
 	}

@@ -256,6 +256,7 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 		aal                string
 		managed            bool
 		waits              bool // the last refresh, for a use of what it issued
+		factor             bool // the account has a second one
 	}
 	var ru accounts.Rules
 	var m accounts.Member
@@ -274,7 +275,7 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 				return nil
 			})
 		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.User, factor.Verified}, func(*db.Row) error {
-			st.Actor.Guarded = true
+			found.factor = true
 			return nil
 		})
 		if v.Tenant != "" {
@@ -300,8 +301,9 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 	// The lower of the token's and the session's level: a token from before
 	// the second factor stays what it was, and one from after falls with it.
 	st.Actor.AAL = min(v.AAL, found.aal)
+	st.Actor.Guarded = found.factor || !found.managed && !ru.Grace(m).IsZero()
 	if st.Actor.AAL != accounts.AAL2 {
-		st.MFA = s.Proofs.Lacks(ru, m, st.Actor.Guarded, found.managed)
+		st.MFA = s.Proofs.Lacks(ru, m, found.factor, found.managed)
 	}
 	switch now := s.Now(); {
 	case !found.user:
