@@ -81,7 +81,8 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 		change(t, k, "DELETE FROM settings WHERE key = 'mfa_required'")
 		change(t, k, "UPDATE members SET joined_at = $1", time.Now())
 		k.App.Identity.ForgetAll()
-		changes["a security setting"] = testkit.Request{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "security", "key": "mfa_required", "value": "none"}}
+		changes["a security setting"] = testkit.Request{Method: "POST", Path: "/v1/settings",
+			Body: map[string]any{"section": "security", "key": "mfa_required", "value": "none"}}
 		changes["an administrator"] = testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, Body: map[string]any{"role": "admin"}}
 		for name, q := range changes {
 			q.As = owner

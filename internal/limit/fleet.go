@@ -147,8 +147,8 @@ func (f *Fleet) Once(key string, d time.Duration) bool {
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
 	defer cancel()
-	v, err := f.o.Redis.Do(ctx, "SET", "hf:once:"+key, "1", "NX", "PX", strconv.FormatInt(d.Milliseconds(), 10))
-	return err != nil || !v.Null
+	v, err := f.o.Redis.Do(ctx, "SET", "hf:once:"+key, "1", "NX", "PX", d.Milliseconds())
+	return err != nil || v != nil
 }
 
 // up reports that Redis may be asked, and makes known when it cannot.
@@ -222,7 +222,7 @@ func (f *Fleet) exec(key string, asks []ask) ([]reply, moment, error) {
 	if err != nil {
 		return nil, moment{}, fmt.Errorf("limit: count in Redis: %w", err)
 	}
-	return read(v.List, len(asks))
+	return read(v, len(asks))
 }
 
 // place is a window's key in Redis. All windows of a key are on one slot of a
@@ -237,11 +237,11 @@ func place(k name) string {
 	return "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
 }
 
-func read(values []redis.Value, n int) ([]reply, moment, error) {
+func read(values []any, n int) ([]reply, moment, error) {
 	if len(values) != 1+5*n {
 		return nil, moment{}, fmt.Errorf("limit: Redis answers %d values, not %d", len(values), 1+5*n)
 	}
-	ms, err := values[0].Number()
+	ms, err := redis.Number(values[0])
 	if err != nil {
 		return nil, moment{}, fmt.Errorf("limit: the clock of Redis: %w", err)
 	}
@@ -250,11 +250,11 @@ func read(values []redis.Value, n int) ([]reply, moment, error) {
 	out := make([]reply, n)
 	for i := range out {
 		v := values[1+5*i:]
-		counted, e1 := v[0].Number()
-		minute, e2 := v[1].Number()
-		burst, e3 := v[2].Number()
-		newest, e4 := v[3].Number()
-		full, e5 := v[4].Bulk()
+		counted, e1 := redis.Number(v[0])
+		minute, e2 := redis.Number(v[1])
+		burst, e3 := redis.Number(v[2])
+		newest, e4 := redis.Number(v[3])
+		full, e5 := redis.Text(v[4])
 		if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
 			return nil, moment{}, fmt.Errorf("limit: a window in Redis: %w", err)
 		}

@@ -1,16 +1,15 @@
 package redis
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 // address is where a server is, and how one signs in to it.
@@ -56,53 +55,15 @@ func parse(text string) (address, error) {
 }
 
 // dial connects and signs in.
-func (a address) dial(ctx context.Context) (net.Conn, *reader, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	d := net.Dialer{KeepAlive: dialTimeout}
-	conn, err := d.DialContext(ctx, "tcp", a.host)
-	if err != nil {
-		return nil, nil, fmt.Errorf("redis: %w", err)
-	}
+func (a address) dial(ctx context.Context) (redis.Conn, error) {
+	options := []redis.DialOption{redis.DialConnectTimeout(dialTimeout), redis.DialTLSHandshakeTimeout(dialTimeout), redis.DialReadTimeout(lostAfter),
+		redis.DialWriteTimeout(writeTimeout), redis.DialUsername(a.user), redis.DialPassword(a.password), redis.DialDatabase(a.database)}
 	if a.tls != nil {
-		conn = tls.Client(conn, a.tls)
+		options = append(options, redis.DialUseTLS(true), redis.DialTLSConfig(a.tls))
 	}
-	r := &reader{bufio.NewReader(conn)}
-	if err := a.greet(conn, r); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("redis: sign in: %w", err), conn.Close())
+	conn, err := redis.DialContext(ctx, "tcp", a.host, options...)
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
 	}
-	return conn, r, nil
-}
-
-// greet signs in and chooses the database. A ping shows that it is Redis, and
-// that one may ask.
-func (a address) greet(conn net.Conn, r *reader) error {
-	var b []byte
-	n := 1
-	switch {
-	case a.user != "" && a.password != "":
-		b, n = command(b, []string{"AUTH", a.user, a.password}), n+1
-	case a.password != "":
-		b, n = command(b, []string{"AUTH", a.password}), n+1
-	}
-	if a.database > 0 {
-		b, n = command(b, []string{"SELECT", strconv.Itoa(a.database)}), n+1
-	}
-	b = command(b, []string{"PING"})
-	if err := conn.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
-		return err
-	}
-	if _, err := conn.Write(b); err != nil {
-		return err
-	}
-	for range n {
-		v, err := r.value()
-		if err == nil {
-			err = v.Err()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return conn.SetDeadline(time.Time{})
+	return conn, nil
 }

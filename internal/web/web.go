@@ -5,6 +5,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -81,7 +82,9 @@ func Fail(w http.ResponseWriter, r *http.Request, shape Shape, err error) {
 		f = fault.Wrap(err, fault.Unavailable, "57014", "the request was cancelled")
 	}
 	status := Status(f.Kind)
-	if status >= 500 {
+	if status >= 500 && r.Context().Err() == context.Canceled {
+		slog.Info("the caller left before the answer", "request_id", RequestID(r.Context()), "error", err.Error())
+	} else if status >= 500 {
 		slog.Error("request failed", "request_id", RequestID(r.Context()), "status", status, "error", err.Error())
 	}
 	if s, ok := w.(*recorder); ok {

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -108,6 +112,25 @@ func TestWrap(t *testing.T) {
 
 // Origins are compared whole; nothing of a foreign one comes back, an answer
 // says that it depends on the origin, and credentials are admitted to none.
+// A caller who leaves is no failure of the server, and alarms nobody.
+func TestFail_callerLeft(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	for _, left := range []bool{false, true} {
+		var log bytes.Buffer
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		ctx, leave := context.WithCancel(t.Context())
+		if left {
+			leave()
+		}
+		Fail(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil), simpleShape, errors.New("cut short"))
+		leave()
+		if strings.Contains(log.String(), "level=ERROR") == left {
+			t.Errorf("left: %v: %s", left, log.String())
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	front := &Front{Origins: []string{"https://app.example"}}
 	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))

@@ -52,7 +52,8 @@ func (s *Proofs) Admit(a actor.Actor) error {
 	case a.SessionID == "":
 		return nil
 	case a.Guarded && a.AAL != AAL2:
-		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change what protects a tenant: enrol a second factor or verify the one you have, then try again")
+		return fault.New(fault.Forbidden, "insufficient_aal",
+			"AAL2 required to change what protects a tenant: enrol a second factor or verify the one you have, then try again")
 	case !s.fresh(a.Proved):
 		return errUnproved(fault.Forbidden, "A change of what protects a tenant")
 	}
