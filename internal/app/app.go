@@ -191,6 +191,8 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if err := os.MkdirAll(a.Config.Data, 0o700); err != nil {
 		return fmt.Errorf("app: data directory: %w", err)
 	}
+	a.jobs = job.NewRunner(a.DB, a.now, slog.Default())
+	a.jobs.Trace = a.tracer
 	if err := a.openIdentity(); err != nil {
 		return err
 	}
@@ -211,8 +213,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	a.Store.OnChange(a.changed)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.now)
-	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), jobKinds(a)...)
-	a.jobs.Trace = a.tracer
+	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
 	}

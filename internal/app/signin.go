@@ -19,6 +19,7 @@ import (
 func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	c := a.Config
 	out := identity.Config{
+		Ring:    a.jobs.Ring,
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
 		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants,
 		SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell", InviteLinksAny: c.InviteLinks == "any",

@@ -18,8 +18,6 @@ const (
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
 	keyUseEvery  = time.Minute
-
-	noticeEvery = 10 * time.Second
 )
 
 // upkeep runs the server's background work until ctx ends; webhooks are sent
@@ -47,7 +45,6 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
-	every(noticeEvery, "mail invitations", a.sendInvitations)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
 	wg.Go(func() { a.jobs.Work(ctx) })
@@ -93,15 +90,6 @@ func (a *App) fold(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// sendInvitations works off the mails of invitations; without a mail server they
-// wait for one.
-func (a *App) sendInvitations(ctx context.Context) error {
-	if !a.mails() {
-		return nil
-	}
-	return a.Identity.Invitations.SendInvitations(ctx)
 }
 
 // watchPeers forgets what is kept when another process, a command-line tool,

@@ -40,11 +40,11 @@ func TestInvite_refusedMail(t *testing.T) {
 				k.ok(k.invite(admin, fmt.Sprintf("p%d@x.example", i)))
 			}
 			k.tried(list)
-			k.ok(k.svc.Close(k.ctx))
+			k.ok(k.stop(k.ctx))
 			k.start()
 			k.serverIs(nil)
 			k.sleep(time.Hour)
-			k.ok(k.svc.Invitations.SendInvitations(k.ctx))
+			k.round()
 			n := 0
 			for i := range list {
 				n += k.mailsTo(fmt.Sprintf("p%d@x.example", i))
@@ -60,7 +60,7 @@ func TestInvite_refusedMail(t *testing.T) {
 func (k *kit) tried(n int) {
 	k.Helper()
 	for range 6000 {
-		if k.count("SELECT COUNT(*) FROM invitation_mails WHERE tries > 0") >= n {
+		if k.count("SELECT COUNT(*) FROM jobs WHERE kind = $1 AND tries > 0", tenants.MailJob) >= n {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -82,11 +82,11 @@ func TestInvite_mailedInTheEnd(t *testing.T) {
 		k.ok(k.invite(admin, "new@x.example"))
 		k.ok(k.invite(admin, "revoked@x.example"))
 		k.tried(2)
-		k.ok(k.svc.Close(k.ctx))
+		k.ok(k.stop(k.ctx))
 		k.start()
 		k.exec("UPDATE invitations SET status = 'revoked' WHERE email = 'revoked@x.example'")
 		k.serverIs(nil)
-		k.ok(k.svc.Invitations.SendInvitations(k.ctx))
+		k.round()
 		if n := k.mailsTo("new@x.example"); n != 0 {
 			k.Errorf("%d mails before the time to try again", n)
 		}
@@ -94,16 +94,46 @@ func TestInvite_mailedInTheEnd(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 { // nodes
 			wg.Go(func() {
-				if err := k.svc.Invitations.SendInvitations(k.ctx); err != nil {
+				if _, err := k.jobs.Round(k.ctx, tenants.MailJob); err != nil {
 					k.Error(err)
 				}
 			})
 		}
 		wg.Wait()
+		k.idle()
 		k.sleep(24 * time.Hour)
-		k.ok(k.svc.Invitations.SendInvitations(k.ctx))
+		k.round()
 		if n, none := k.mailsTo("new@x.example"), k.mailsTo("revoked@x.example"); n != 1 || none != 0 {
 			k.Errorf("%d mails, and %d of an invitation that was revoked", n, none)
+		}
+	})
+}
+
+// A suspended tenant's invitations are mailed when it is active again.
+func TestInvite_suspended(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		north := k.tenant("North")
+		admin := k.actor(k.member(north, "admin@x.example", actor.Admin))
+		k.serverIs(errors.New("away"))
+		k.ok(k.invite(admin, "new@x.example"))
+		k.tried(1)
+		k.ok(k.stop(k.ctx))
+		k.start()
+		k.serverIs(nil)
+		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", north)
+		k.sleep(time.Hour)
+		_, err := k.jobs.Round(k.ctx, tenants.MailJob)
+		k.idle()
+		k.mu.Lock()
+		sent := len(k.mails)
+		k.mu.Unlock()
+		if sent != 0 {
+			k.Errorf("a suspended tenant sent %d mails: %v", sent, err)
+		}
+		k.exec("UPDATE tenants SET status = 'active' WHERE id = $1", north)
+		k.sleep(3 * time.Hour)
+		if n := k.mailsTo("new@x.example"); n != 1 {
+			k.Errorf("%d mails", n)
 		}
 	})
 }
@@ -131,7 +161,7 @@ func TestInvite_crowd(t *testing.T) {
 		k.mailTo("few@x.example", "recovery")
 		close(on)
 		for range 6000 {
-			if k.count("SELECT COUNT(*) FROM invitation_mails WHERE status <> 'sent'") == 0 {
+			if k.count("SELECT COUNT(*) FROM jobs WHERE kind = $1 AND status <> 'done'", tenants.MailJob) == 0 {
 				break
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -159,8 +189,8 @@ func TestInvite_limit(t *testing.T) {
 		admin := k.actor(k.member(north, "admin@x.example", actor.Admin))
 		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
 			for range 999 {
-				tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'sent', 1, $3, $3)",
-					[]any{north, uuid.NewString(), k.now()}, nil)
+				tx.Queue("INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at) "+
+					"VALUES ($1, $2, $3, 'null', 'done', 1, 1, $4, $4)", []any{north, tenants.MailJob, uuid.NewString(), k.now()}, nil)
 			}
 			return tx.Flush()
 		}))

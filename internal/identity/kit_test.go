@@ -3,6 +3,7 @@ package identity_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/url"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/tenants"
+	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -28,6 +31,9 @@ type kit struct {
 	db  *db.DB
 	cfg identity.Config
 	ctx context.Context
+
+	jobs *job.Runner
+	stop func(context.Context) error // the service and the jobs
 
 	mu    sync.Mutex
 	clock time.Time
@@ -88,9 +94,9 @@ func (k *kit) settle() {
 	k.Helper()
 	ctx, cancel := context.WithTimeout(k.ctx, 30*time.Second)
 	defer cancel()
-	k.ok(k.svc.Close(ctx))
+	k.ok(k.stop(ctx))
 	k.start()
-	k.ok(k.svc.Invitations.SendInvitations(ctx))
+	k.round()
 }
 
 // mailsTo counts an address's mails once nothing is queued.
@@ -143,7 +149,7 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		if err := k.svc.Close(ctx); err != nil {
+		if err := k.stop(ctx); err != nil {
 			t.Error(err)
 		}
 		d.Close()
@@ -154,11 +160,46 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 // start makes a service over the kit's database, as a restart would.
 func (k *kit) start() {
 	k.Helper()
+	k.jobs = job.NewRunner(k.db, k.now, slog.New(slog.DiscardHandler))
+	k.cfg.Ring = k.jobs.Ring
 	s, err := identity.New(k.cfg, k.db, k, k.now)
 	if err != nil {
 		k.Fatal(err)
 	}
 	k.svc = s
+	k.jobs.Handle(s.Invitations.Mails(nil))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		k.jobs.Work(ctx)
+		close(ended)
+	}()
+	k.stop = func(ctx context.Context) error {
+		cancel()
+		<-ended
+		return s.Close(ctx)
+	}
+}
+
+// round sends the invitations whose mails are due.
+func (k *kit) round() {
+	k.Helper()
+	_, err := k.jobs.Round(k.ctx, tenants.MailJob)
+	k.ok(err)
+	k.idle()
+}
+
+// idle waits until no mail of an invitation is under way: the runner looks by
+// itself too.
+func (k *kit) idle() {
+	k.Helper()
+	for range 6000 {
+		if k.count("SELECT COUNT(*) FROM jobs WHERE kind = $1 AND status = 'running'", tenants.MailJob) == 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	k.Fatal("a mail of an invitation is never sent")
 }
 
 // code requires an error with one code.

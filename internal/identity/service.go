@@ -46,7 +46,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 		}
 		s.Factors.Keeper.Sweep(tx)
 		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-accounts.GuessDay)}, nil)
-		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.Config.InviteTTL - 24*time.Hour)}, nil)
 		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
 		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
 		return tx.Flush()
@@ -128,7 +127,6 @@ func (s *Service) seat() {
 	b := s.Base
 	s.Tenants = &tenants.Store{Base: b, Proofs: s.Proofs}
 	s.Invitations = &tenants.Invitations{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post, Proofs: s.Proofs, Tenants: s.Tenants}
-	s.Invitations.Invites = post.NewBell(b.Config.Log, s.Invitations.SendInvitations)
 	s.Addresses = &tenants.Addresses{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations}
 	s.ServiceAccounts = &sessions.ServiceAccounts{Base: b, Keyring: s.Keyring, Proofs: s.Proofs}
 	s.Authenticator = &sessions.Authenticator{Base: b, Keyring: s.Keyring, Proofs: s.Proofs, ServiceAccounts: s.ServiceAccounts}
@@ -156,11 +154,11 @@ func (s *Service) enter(relying *passkey.Relying) {
 }
 
 // Close sends the mails and writes the audit rows that wait in memory, and stops.
-// Mails of invitations wait in the database for the next start. The rows come last
+// Mails of invitations are jobs. The rows come last
 // and have two seconds, whatever the mails took of ctx.
 func (s *Service) Close(ctx context.Context) error {
 	s.Passwords.Hasher.Close()
-	mails := errors.Join(s.Invitations.Invites.Close(ctx), s.Post.Outbox.Close(ctx))
+	mails := s.Post.Outbox.Close(ctx)
 	rows, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	return errors.Join(mails, s.Keyring.WriteKeyUses(rows))

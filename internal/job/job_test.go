@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/job"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -187,6 +188,35 @@ func TestRounds(t *testing.T) {
 		k.round(k.node(kind), "mail", 0)
 		if len(order) != 3 {
 			t.Error("a kind that is idle was asked for")
+		}
+	})
+}
+
+// What a mail server says of one mail says nothing of the next, and a mail that
+// cannot be written is given up.
+func TestMailed(t *testing.T) {
+	each(t, func(k *kit) {
+		for code, want := range map[string]string{"mail_refused": job.Pending, "mail_address": job.Failed} {
+			for i := range 5 {
+				k.add(job.Job{Kind: code, Key: fmt.Sprint(i)})
+			}
+			asked := 0
+			k.round(k.node(job.Mails(job.Kind{Name: code, Run: func(context.Context, job.Job) error {
+				asked++
+				return job.Mailed(fault.New(fault.Invalid, code, "no"))
+			}}, nil)), code, 0)
+			if asked != 5 {
+				t.Errorf("%s: a round ended after %d of 5", code, asked)
+			}
+			list, err := job.List(t.Context(), k.d, job.Filter{Kind: code}, 10)
+			if err != nil || len(list) != 5 {
+				t.Fatal(list, err)
+			}
+			for _, s := range list {
+				if s.Status != want {
+					t.Errorf("%s: %+v", code, s)
+				}
+			}
 		}
 	})
 }

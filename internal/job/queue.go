@@ -51,6 +51,13 @@ func (s Stopped) Unwrap() error { return s.Err }
 // Stop marks an error that no further try mends: the job is given up.
 func Stop(err error) error { return Stopped{err} }
 
+// Alone marks an error that says nothing of the next job of the kind.
+func Alone(err error) error { return lone{err} }
+
+type lone struct{ error }
+
+func (l lone) Unwrap() error { return l.error }
+
 var columns = []db.Column{
 	{Name: "tenant_id", Type: "uuid"}, {Name: "kind", Type: "text"}, {Name: "key", Type: "text"}, {Name: "payload", Type: "text"},
 	{Name: "status", Type: "text"}, {Name: "tries", Type: "bigint"}, {Name: "claim", Type: "bigint"},
@@ -74,6 +81,18 @@ func Add(tx *db.Tx, list ...Job) error {
 	}
 	rows.Queue()
 	return nil
+}
+
+// Made counts a tenant's jobs of a kind that were made since a moment.
+func Made(tx *db.Tx, tenant, kind string, since time.Time) (n int64, err error) {
+	err = tx.One("SELECT COUNT(*) FROM jobs WHERE tenant_id = $1 AND kind = $2 AND made_at > $3", []any{tenant, kind, since.UTC()}, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("job: made of %s: %w", kind, err)
+	}
+	return n, nil
 }
 
 // Latest returns a tenant's jobs of a kind made since a moment, oldest first, and
@@ -254,6 +273,11 @@ func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, err
 }
 
 func everywhere() db.Scope { return db.Scope{All: true} }
+
+func alone(err error) bool {
+	var l lone
+	return errors.As(err, &l)
+}
 
 func stopped(err error) bool {
 	var s Stopped

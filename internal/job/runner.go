@@ -33,7 +33,8 @@ type Kind struct {
 	Life    time.Duration // a job so old is given up when it fails; 0 = never
 	Keep    time.Duration // what is done or given up is forgotten so long after it was made; 0 = a month
 	// Faults is how many failures in a row end a round, because what is behind
-	// them is away; 0 = no bound. A job that is given up does not count.
+	// them is away; 0 = no bound. A job that is given up, or failed Alone, does
+	// not count.
 	Faults int
 	Idle   func() bool // true = nothing of the kind can be done for now; nil = never
 }
@@ -68,6 +69,12 @@ type Runner struct {
 // NewRunner returns a runner of kinds whose names differ.
 func NewRunner(d *db.DB, now func() time.Time, log *slog.Logger, kinds ...Kind) *Runner {
 	r := &Runner{db: d, now: now, log: log, kinds: map[string]Kind{}, rings: map[string]chan struct{}{}}
+	r.Handle(kinds...)
+	return r
+}
+
+// Handle adds kinds, before Work: what rings for them may be made in between.
+func (r *Runner) Handle(kinds ...Kind) {
 	for _, k := range kinds {
 		if k.Claim == 0 {
 			k.Claim = usualHold
@@ -80,13 +87,13 @@ func NewRunner(d *db.DB, now func() time.Time, log *slog.Logger, kinds ...Kind) 
 		}
 		r.kinds[k.Name], r.rings[k.Name] = k, make(chan struct{}, 1)
 	}
-	return r
 }
 
 // Kinds lists the runner's kinds by name.
 func (r *Runner) Kinds() map[string]Kind { return r.kinds }
 
-// Ring lets a kind look at once for what is due.
+// Ring lets a kind look at once for what is due. One that is not handled is
+// passed over.
 func (r *Runner) Ring(kind string) {
 	select {
 	case r.rings[kind] <- struct{}{}:
@@ -139,7 +146,7 @@ func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
 			switch {
 			case err != nil:
 				errs = append(errs, err)
-				if !stopped(err) {
+				if !stopped(err) && !alone(err) {
 					faults++
 				}
 			case mine:

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -26,6 +27,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
+	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -107,15 +109,23 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if change != nil {
 				change(&cfg)
 			}
+			jobs := job.NewRunner(d, s.now, slog.New(slog.DiscardHandler))
+			cfg.Ring = jobs.Ring
 			if s.svc, err = identity.New(cfg, d, s, s.now); err != nil {
 				t.Fatal(err)
 			}
+			jobs.Handle(s.svc.Invitations.Mails(nil))
+			work, stop := context.WithCancel(context.Background())
+			var working sync.WaitGroup
+			working.Go(func() { jobs.Work(work) })
 			if s.keys, err = s.svc.Keyring.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			s.Server = httptest.NewServer(s.face(route.Windows{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
 			t.Cleanup(func() {
 				s.Server.Close()
+				stop()
+				working.Wait()
 				s.svc.Close(context.Background())
 				d.Close()
 			})

@@ -1,6 +1,6 @@
 -- Accounts, sessions, keys, second factors and organisations' providers. They
--- belong to people and to the platform: only audit_heads, invitation_mails
--- and service accounts are of a tenant. Memberships are in members.
+-- belong to people and to the platform: only audit_heads and
+-- service accounts are of a tenant. Memberships are in members.
 
 create table users (
   id uuid not null,
@@ -415,20 +415,6 @@ create table sso_code_mails (
 );
 
 create index sso_code_mails_sent_idx on sso_code_mails (sent_at);
-
--- Mails of invitations on their way.
-create table invitation_mails (
-  tenant_id uuid not null,
-  invitation_id uuid not null,
-  status text not null,
-  tries bigint not null,
-  made_at timestamptz not null,
-  next_at timestamptz not null,
-  primary key (tenant_id, invitation_id)
-);
-
-create index invitation_mails_status_next_at_idx on invitation_mails (status, next_at);
-create index invitation_mails_made_at_idx on invitation_mails (tenant_id, made_at);
 
 -- Indexes of records that identity reads by what no tenant leads.
 

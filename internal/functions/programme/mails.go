@@ -58,20 +58,14 @@ func queueMails(tx *db.Tx, list []queuedMail) error {
 // Mails is how the programme's mails are handed to the mail server. After a day,
 // longer than a night's outage, a mail's news is old.
 func Mails(to mail.Sender, away func() bool) job.Kind {
-	return job.Kind{
-		Name: MailJob, Doc: "a digest or a page of the safety programme, by mail", Idle: away,
-		Claim: 10 * time.Minute, Timeout: time.Minute, Life: 24 * time.Hour, Faults: 3,
-		Retries: []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour},
+	return job.Mails(job.Kind{
+		Name: MailJob, Doc: "a digest or a page of the safety programme, by mail", Timeout: time.Minute, Life: 24 * time.Hour,
 		Run: func(ctx context.Context, j job.Job) error {
 			var m mailPayload
 			if err := j.Decode(&m); err != nil {
 				return err
 			}
-			err := to.Send(ctx, m.Message)
-			if mail.Hopeless(err) {
-				return job.Stop(err)
-			}
-			return err
+			return job.Mailed(to.Send(ctx, m.Message))
 		},
-	}
+	}, away)
 }

@@ -93,6 +93,7 @@ type Config struct {
 	Version  string                                 // shown by Health
 	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
 	Log      *slog.Logger                           // nil = slog.Default()
+	Ring     func(kind string)                      // told after a commit that added a job of the kind; nil = it waits for the next look
 
 	// OnMember is told, in its transaction, of memberships that begin, end or
 	// change here and not through the members collection. May be nil.

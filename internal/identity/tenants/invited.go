@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/post"
 )
 
 // Invitations are the invitations of a person: what waits for an answer, and
@@ -24,7 +23,6 @@ type Invitations struct {
 	Post     *codes.Post
 	Proofs   *accounts.Proofs
 	Tenants  *Store
-	Invites  *post.Bell
 }
 
 // ReceivedInvitation is an invitation as the person sees it whom it is for.
