@@ -239,7 +239,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 		}
 		refusalsSay(t, k)
 	}, func(c *config.Config) {
-		c.RefreshReuse, c.WebhookPrivate, c.ManualLinking = 0, true, true
+		c.RefreshReuseInterval, c.WebhookPrivate, c.ManualLinking = 0, true, true
 		c.OAuthProviders = []config.Provider{{Name: "own", ClientID: "client", Secret: "s", Issuer: p.URL}}
 	})
 }

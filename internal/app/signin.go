@@ -19,22 +19,13 @@ import (
 func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	c := a.Config
 	out := identity.Config{
-		Ring:    a.jobs.Ring,
-		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
-		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants,
-		SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell", InviteLinksAny: c.InviteLinks == "any",
-		PasswordMinLength: c.PasswordMinLength, PasswordCurrent: c.PasswordCurrent,
-		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
-		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL,
-		ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
-		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
-		Phone: c.PhoneSignin, MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify,
-			NoVerify: !c.MFATOTPVerify}, MFASameAddress: c.MFASameAddress, MFAPhoneEnroll: c.MFAPhoneEnroll,
-		MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm,
-		AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
-		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
-		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
+		Ring:   a.jobs.Ring,
+		SignIn: c.SignIn, EmailOff: !c.EmailSignin, SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell",
+		InviteLinksAny: c.InviteLinks == "any", MasterKey: master, MFAKeysOff: !c.MFAWebAuthn,
+		MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify, NoVerify: !c.MFATOTPVerify},
+		OIDC:       providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
 	}
+	out.RefreshReuseInterval, out.MailInterval = none(c.RefreshReuseInterval), none(c.MailInterval)
 	var known bool
 	if out.PasswordClasses, known = password.ClassesOf(c.PasswordClasses); !known {
 		return out, fmt.Errorf("app: password_requirements: %q is unknown", c.PasswordClasses)

@@ -83,7 +83,7 @@ func TestPhoneIsConfigured(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}, func(c *config.Config) {
-		c.PhoneSignin, c.SMSURL, c.PhoneCodes, c.OTPLength, c.ProductName = true, carrier.URL, []string{"15550001111=42424242"}, 8, "Harbour"
+		c.Phone, c.SMSURL, c.PhoneCodes, c.OTPLength, c.ProductName = true, carrier.URL, []string{"15550001111=42424242"}, 8, "Harbour"
 	})
 }
 

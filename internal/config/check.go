@@ -112,7 +112,7 @@ func (c *Config) checkProviders() error {
 // the log of a server that others use.
 func (c *Config) checkPhone() error {
 	c.MFAPhoneVerify = c.MFAPhoneVerify || c.MFAPhoneEnroll
-	if (c.PhoneSignin || c.MFAPhoneVerify) && c.SMSURL == "" {
+	if (c.Phone || c.MFAPhoneVerify) && c.SMSURL == "" {
 		if !c.Dev {
 			return errors.New("config: phone_signin needs sms_url, and so does mfa_phone_verify")
 		}
@@ -222,9 +222,9 @@ func (c *Config) SigninRule() (minute, burst int, err error) {
 // leaving some out.
 func (c *Config) Differs(d *Config, leave []string) []string {
 	var out []string
-	v, w := reflect.ValueOf(*c), reflect.ValueOf(*d)
+	v, w := c.values(), d.values()
 	for i, s := range Settings() {
-		if !slices.Contains(leave, s.Name) && !reflect.DeepEqual(v.Field(i).Interface(), w.Field(i).Interface()) {
+		if !slices.Contains(leave, s.Name) && !reflect.DeepEqual(v[i].Interface(), w[i].Interface()) {
 			out = append(out, s.Name)
 		}
 	}
@@ -291,7 +291,7 @@ func prefixes(setting string, list []string) ([]netip.Prefix, error) {
 // show only whether they are set.
 func (c *Config) Dump() string {
 	var b strings.Builder
-	v := reflect.ValueOf(*c)
+	values := c.values()
 	for i, s := range Settings() {
 		if s.Hidden {
 			fmt.Fprintf(&b, "# %s\n", s.Doc)
@@ -300,7 +300,7 @@ func (c *Config) Dump() string {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, show(v.Field(i), s))
+		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, show(values[i], s))
 	}
 	return b.String()
 }

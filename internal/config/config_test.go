@@ -21,7 +21,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.Signup || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
+	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.SignupEnabled || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
 		t.Errorf("%+v", c)
 	}
 	want := []Provider{{Name: "hub", ClientID: "y", Secret: "w"}, {Name: "my_idp", ClientID: "x", Issuer: "https://i", Secret: "z"}}
@@ -107,5 +107,27 @@ func TestDumpHidesSecrets(t *testing.T) {
 	}
 	if d := c.Dump(); strings.Contains(d, "hunter2") || !strings.Contains(d, "smtp_url = (set)") {
 		t.Error(d)
+	}
+}
+
+// A setting of an embedded struct is one like any other: read, told and exported.
+func TestEmbeddedSettings(t *testing.T) {
+	c, err := Load("", []string{"HOLDFAST_OTP_LENGTH=8"}, map[string]string{"redirect_urls": "https://a.example/x,https://b.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.SignIn.OTPLength != 8 || c.SignIn.CodeTTL != 10*time.Minute || len(c.SignIn.RedirectURLs) != 2 {
+		t.Errorf("%+v", c.SignIn)
+	}
+	if want := "redirect_urls = https://a.example/x,https://b.example\notp_length = 8\n"; c.Export() != want {
+		t.Errorf("exported %q, wanted %q", c.Export(), want)
+	}
+	if !strings.Contains(c.Dump(), "\notp_length = 8\n") {
+		t.Error(c.Dump())
+	}
+	d := *c
+	d.OTPLength = 9
+	if got := d.Differs(c, nil); len(got) != 1 || got[0] != "otp_length" {
+		t.Errorf("differs in %q", got)
 	}
 }

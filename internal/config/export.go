@@ -15,20 +15,20 @@ func (c *Config) Export() string {
 	if err != nil { // the defaults are acceptable, a test holds it
 		usual = &Config{}
 	}
-	d := reflect.ValueOf(*usual)
-	v := reflect.ValueOf(*c)
+	now, before := c.values(), usual.values()
 	for i, s := range Settings() {
+		is, was := now[i].Interface(), before[i].Interface()
 		if s.Hidden {
 			for _, p := range c.OAuthProviders {
 				p.export(&b)
 			}
 			continue
 		}
-		text := fmt.Sprint(v.Field(i).Interface())
-		if list, ok := v.Field(i).Interface().([]string); ok {
-			text = strings.Join(list, ",")
+		text := fmt.Sprint(is)
+		if parts, ok := is.([]string); ok {
+			text = strings.Join(parts, ",")
 		}
-		if s.Name != "backup_passphrase" && !reflect.DeepEqual(v.Field(i).Interface(), d.Field(i).Interface()) {
+		if s.Name != "backup_passphrase" && !reflect.DeepEqual(is, was) {
 			fmt.Fprintf(&b, "%s = %s\n", s.Name, text)
 		}
 	}

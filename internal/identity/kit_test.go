@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	settings "holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -116,9 +117,9 @@ func (k *kit) mailsTo(addr string) int {
 
 func config() identity.Config {
 	key := []byte("0123456789abcdef0123456789abcdef")
-	return identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080",
+	return identity.Config{SignIn: settings.SignIn{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080",
 		RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/in"}, SignupEnabled: true,
-		Autoconfirm: true, SignupTenants: accounts.TenantsClaim, ImplicitFlow: true, Passkeys: true, MasterKey: key, Version: "test"}
+		Autoconfirm: true, SignupTenants: accounts.TenantsClaim, ImplicitFlow: true, Passkeys: true}, MasterKey: key, Version: "test"}
 }
 
 // onBoth runs a test on each engine. change may alter the configuration.

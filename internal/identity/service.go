@@ -106,7 +106,7 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 	if s.Links, err = accounts.NewLinks(b); err != nil {
 		return nil, err
 	}
-	relying, err := passkey.New(cfg.WebAuthnID, cfg.Name, cfg.WebAuthnOrigins)
+	relying, err := passkey.New(cfg.WebAuthnID, cfg.ProductName, cfg.WebAuthnOrigins)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
@@ -102,10 +103,10 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 				t.Fatal(err)
 			}
 			s := &server{T: t, db: d}
-			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
-				SignupTenants: accounts.TenantsClaim,
-				ImplicitFlow:  true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3",
-				RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
+			cfg := identity.Config{MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", SignIn: config.SignIn{
+				SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
+				SignupTenants: accounts.TenantsClaim, ImplicitFlow: true,
+				RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}}
 			if change != nil {
 				change(&cfg)
 			}

@@ -32,6 +32,7 @@ import (
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
 	ssoapi "holdfast/internal/api/sso"
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
 	"holdfast/internal/mail"
@@ -120,9 +121,9 @@ func open(t *testing.T, engine db.Engine) *kit {
 func (k *kit) configure(providers map[string]identity.Provider) {
 	k.Helper()
 	var err error
-	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base,
+	k.ident, err = identity.New(identity.Config{SignIn: config.SignIn{SiteURL: "https://app.example", PublicURL: k.base,
 		RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
-		ImplicitFlow: true, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
+		ImplicitFlow: true}, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
 	k.ok(err)
 	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
 	k.ok(err)

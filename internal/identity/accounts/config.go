@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/identity/captcha"
 	"holdfast/internal/identity/factor"
@@ -35,58 +36,27 @@ type Provider struct {
 // Config is everything the service needs to know. A zero duration or count
 // takes the default in parentheses.
 type Config struct {
-	SiteURL      string   // where browsers land when no redirect is asked for
-	PublicURL    string   // the server's own address, base of links and issuer
-	RedirectURLs []string // allow list of redirect targets, see package redirect
+	config.SignIn
 
-	Autoconfirm       bool   // addresses need no proof
-	EmailOff          bool   // nobody signs in or up with an address
-	SignupEnabled     bool   // strangers may sign up
-	SignupTenants     string // TenantsClaim or TenantsInvite ("")
-	SignupTellsTaken  bool   // the answer to a sign-up shows that the address or number has an account
-	OTPTellsUnknown   bool   // a request for a code that makes no account says that there is none
-	InviteLinksAny    bool   // administrators of any tenant may vouch for any address by a link they hand over
-	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
-	PasswordMinLength int    // characters (8)
-	PasswordCurrent   bool   // a change asks for the password so far also in the first 24 hours of a session
+	EmailOff         bool // nobody signs in or up with an address
+	SignupTellsTaken bool // the answer to a sign-up shows that the address or number has an account
+	OTPTellsUnknown  bool // a request for a code that makes no account says that there is none
+	InviteLinksAny   bool // administrators of any tenant may vouch for any address by a link they hand over
 
 	PasswordClasses password.Classes // of which a password has one character each; nil = any
 
-	AccessTokenTTL       time.Duration // (1h)
-	RefreshTokenTTL      time.Duration // without use (720h)
-	SessionTTL           time.Duration // in all (720h)
-	RefreshReuseInterval time.Duration // (10s) a used token ends nothing; negative = none
-	CodeTTL              time.Duration // mailed codes and links (10m)
-	FlowTTL              time.Duration // authorization codes, from their issue (5m)
-	ProviderTTL          time.Duration // at a provider: a state unused by then was stolen or forgotten (10m)
-	ChallengeTTL         time.Duration // questions to second factors and passkeys (5m)
-	InviteTTL            time.Duration // invitations (168h)
-	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
+	SessionTTL time.Duration // in all (720h)
+	InviteTTL  time.Duration // invitations (168h)
 
-	MasterKey                 []byte         // 32 bytes: seals keys, derives API keys
-	JWTSecret                 string         // HS256 secret of API keys in JWT form; empty = derived from MasterKey
-	PublishableKey, SecretKey string         // fixed API keys, taken beside those that are made; may be empty
-	ServiceAddresses          []netip.Prefix // service keys are taken from; none = from anywhere
-	SigningKeys               []byte         // JWK set with private keys; empty = made and kept in the database
+	MasterKey        []byte         // 32 bytes: seals keys, derives API keys
+	ServiceAddresses []netip.Prefix // service keys are taken from; none = from anywhere
+	SigningKeys      []byte         // JWK set with private keys; empty = made and kept in the database
 
-	Captcha         *captcha.Verifier // asked before accounts are made, passwords tried and mails sent; nil = not
-	OTPLength       int               // digits of codes, 6 to 10 (6)
-	Phone           bool              // sign-in by texted codes; needs SMS
-	MFAPhoneEnroll  bool              // numbers may be enrolled as second factors; needs MFAPhoneVerify
-	MFAPhoneVerify  bool              // numbers enrolled as second factors are asked; needs SMS
-	MFAKeysOff      bool              // security keys are neither enrolled as second factors nor asked
-	MFAAppsOff      factor.Apps       // what authenticator apps may not do; NoVerify goes with NoEnrol
-	MFASameAddress  bool              // a second factor is answered from the address that asked for it
-	PhoneConfirmed  bool              // numbers need no proof
-	SMS             sms.Sender        // carries texts
-	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
-	AnonymousUsers  bool              // accounts without an address may be made
-	SAML            bool              // told in the settings: package sso serves it
-	ManualLinking   bool              // users may link and unlink identities
-	Passkeys        bool              // passkeys may be registered and sign in
-	Name            string            // the product's name in authenticator apps and passkey prompts (Holdfast)
-	WebAuthnID      string            // relying party domain; empty = the site URL's host
-	WebAuthnOrigins []string          // origins that may use it; empty = the site URL's origin
+	Captcha    *captcha.Verifier // asked before accounts are made, passwords tried and mails sent; nil = not
+	MFAKeysOff bool              // security keys are neither enrolled as second factors nor asked
+	MFAAppsOff factor.Apps       // what authenticator apps may not do; NoVerify goes with NoEnrol
+	SMS        sms.Sender        // carries texts
+	PhoneCodes map[string]string // fixed codes of test numbers (digits): nothing is sent
 
 	OIDC map[string]Provider // by the name in ?provider=
 
@@ -174,8 +144,8 @@ func (c *Config) completeWebAuthn() error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("identity: site URL %q is not an absolute URL", c.SiteURL)
 	}
-	if c.Name == "" {
-		c.Name = "Holdfast"
+	if c.ProductName == "" {
+		c.ProductName = "Holdfast"
 	}
 	// WebAuthn knows domains only; a server reached by its address (a
 	// developer's, as a rule) is localhost to browsers on the same machine.

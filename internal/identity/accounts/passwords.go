@@ -32,7 +32,7 @@ func namesIn(list ...map[string]any) (out []string) {
 // CheckPassword holds a new password against the policy and what an attacker
 // knows of the account: words, names in its metadata, and the product's name.
 func (s *Passwords) CheckPassword(pw string, words []string, data ...map[string]any) error {
-	return s.Policy.Check(pw, append(append(words, namesIn(data...)...), s.Config.Name)...)
+	return s.Policy.Check(pw, append(append(words, namesIn(data...)...), s.Config.ProductName)...)
 }
 
 // HashApart makes passwords be hashed in a process of their own, beside a server

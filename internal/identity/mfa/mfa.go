@@ -396,7 +396,7 @@ func (s *Factors) onFactor(ctx context.Context, a actor.Actor, userID, id string
 func NewKeeper(b *accounts.Base, relying *passkey.Relying) *factor.Keeper {
 	c := &b.Config
 	texts := factor.Texts{Enrol: c.MFAPhoneEnroll, Verify: c.MFAPhoneVerify, Digits: c.OTPLength, Fixed: c.PhoneCodes}
-	k := &factor.Keeper{Keys: b.Secrets, Now: b.Now, Life: c.ChallengeTTL, Issuer: c.Name, Texts: texts, Apps: c.MFAAppsOff,
+	k := &factor.Keeper{Keys: b.Secrets, Now: b.Now, Life: c.ChallengeTTL, Issuer: c.ProductName, Texts: texts, Apps: c.MFAAppsOff,
 		SameAddress: c.MFASameAddress}
 	if !c.MFAKeysOff {
 		k.Web = relying

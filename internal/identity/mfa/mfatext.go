@@ -70,7 +70,8 @@ func (s *Factors) textFactor(u *accounts.User, phone, channel, digits string) er
 		return nil
 	}
 	tag, _ := u.UserMetadata["locale"].(string)
-	m := sms.Message{To: phone, Channel: channel, Text: letter.Text(letter.LocaleOf(tag), s.Config.Name, digits, max(1, int(s.Config.ChallengeTTL.Minutes())))}
+	text := letter.Text(letter.LocaleOf(tag), s.Config.ProductName, digits, max(1, int(s.Config.ChallengeTTL.Minutes())))
+	m := sms.Message{To: phone, Channel: channel, Text: text}
 	return s.Post.Outbox.Add(func(ctx context.Context) error {
 		if err := s.Config.SMS.Send(ctx, m); err != nil {
 			return fmt.Errorf("identity: text message: %w", err)

@@ -96,7 +96,7 @@ func (s *OTP) TextCode(ctx context.Context, to string, choose func(tx *db.Tx) (*
 	if err != nil || digits == "" || s.Config.PhoneCodes[to] != "" {
 		return err
 	}
-	m := sms.Message{To: to, Channel: channel, Text: letter.Text(locale, s.Config.Name, digits, int(s.Config.CodeTTL.Minutes()))}
+	m := sms.Message{To: to, Channel: channel, Text: letter.Text(locale, s.Config.ProductName, digits, int(s.Config.CodeTTL.Minutes()))}
 	if err := s.Config.SMS.Send(ctx, m); err != nil {
 		return fmt.Errorf("identity: text message: %w", err)
 	}
