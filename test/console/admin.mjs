@@ -69,7 +69,7 @@ test('what a test sign-in brought stands beside what is made of it', async () =>
     await page.getByText('It works: ann@example.com would come in as Operator.').waitFor();
     const row = page.getByRole('row', { name: /displayName/ });
     await row.getByText('Ann <b>Lee</b>').waitFor();
-    await row.getByRole('cell', { name: 'name', exact: true }).waitFor();
+    assert.equal(await row.getByLabel('displayName is used as').inputValue(), 'name');
     assert.ok(await page.getByRole('button', { name: 'Only this way' }).isEnabled());
   });
 });

@@ -1,6 +1,6 @@
 // Work: the map, an order, a file that becomes records and is taken back, a person who is invited.
 import assert from 'node:assert/strict';
-import { api, as, open, settled, test, url, visit } from './page.mjs';
+import { api, as, open, settled, test, url, violations, visit } from './page.mjs';
 
 const manager = 'manager@north.example';
 const admin = 'admin@north.example';
@@ -40,6 +40,35 @@ test('where goods have lain longest without a movement is seen on the map', asyn
     await card.getByRole('button', { name: code, exact: true }).click();
     await page.getByRole('dialog', { name: code }).getByText(new RegExp(`not moved for ${days} days`)).waitFor();
   });
+});
+
+test('the slider shows the map as it was on a day, by the keyboard, and comes back to now', async () => {
+  const mark = `PAST-${Date.now()}`;
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: mark, name: 'Takes two units of room', capacity_units: 2 } });
+  const [bin] = await api(manager, '/v1/zones', { method: 'POST', body: { code: mark, name: 'Bin with a past', kind: 'bin', x: 1, y: 2, z: 0, max_capacity: 100 } });
+  const came = (days, quantity) => ({ type: 'receipt', item_id: item.id, to_zone_id: bin.id, quantity, occurred_at: new Date(Date.now() - days * 86_400_000).toISOString() });
+  await api(manager, '/v1/stock_movements', { method: 'POST', body: [came(12, 10), came(2, 15)] });
+  await api(manager, '/v1/stock_movements', { method: 'POST', body: { type: 'ship', item_id: item.id, from_zone_id: bin.id, quantity: 3 } });
+  await as(manager, async (page) => {
+    await open(page, `/console/map?site=`);
+    await settled(page);
+    const cell = page.getByRole('button', { name: new RegExp(`^${mark}, Utilisation`) });
+    await page.getByRole('button', { name: `${mark}, Utilisation 44%` }).waitFor();
+    const slider = page.getByRole('slider', { name: 'Day' });
+    await slider.focus();
+    for (let n = 0; n < 6; n++) await page.keyboard.press('ArrowLeft');
+    await page.waitForURL(/day=\d{4}-\d\d-\d\d/);
+    await page.getByRole('button', { name: `${mark}, Utilisation 20%` }).waitFor();
+    assert.match(await slider.getAttribute('aria-valuetext'), /^Evening of /);
+    await page.keyboard.press('Home');
+    await page.getByRole('button', { name: `${mark}, Utilisation 0%` }).waitFor();
+    assert.deepEqual(await violations(page, 'map of a day'), []);
+    await page.getByRole('button', { name: 'Back to now' }).press('Enter');
+    await page.waitForURL((u) => !u.search.includes('day='));
+    await page.getByRole('button', { name: `${mark}, Utilisation 44%` }).waitFor();
+    assert.ok(await cell.isVisible());
+  });
+  await api(manager, `/v1/zones?id=eq.${bin.id}`, { method: 'PATCH', body: { status: 'archived' } }).catch(() => undefined);
 });
 
 test('on the map the arrow keys go from place to place and Enter opens one', async () => {

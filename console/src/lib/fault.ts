@@ -1,5 +1,13 @@
 // What went wrong, in the server's words, with what a person needs to ask about it.
 
+// InTheWay is a record that keeps something from being done, and why.
+export interface InTheWay {
+  entity_type: string;
+  entity_id: string;
+  label: string;
+  reason: string;
+}
+
 export class Fault extends Error {
   status = 0;
   code = '';
@@ -7,6 +15,7 @@ export class Fault extends Error {
   hint = '';
   requestId = '';
   retryAfter = 0;
+  conflicts: InTheWay[] = [];
 
   constructor(message: string, more: Partial<Fault> = {}) {
     super(message);
@@ -38,7 +47,7 @@ export function remember(message: string, more: Partial<Fault>): void {
   if (recent.size > 20) recent.delete(recent.keys().next().value as string);
 }
 
-type Words = { code?: unknown; error_code?: unknown; message?: unknown; msg?: unknown; error?: unknown; error_description?: unknown; details?: unknown; hint?: unknown; retry_after?: unknown };
+type Words = { code?: unknown; error_code?: unknown; message?: unknown; msg?: unknown; error?: unknown; error_description?: unknown; details?: unknown; hint?: unknown; retry_after?: unknown; conflicts?: InTheWay[] };
 
 // fromResponse reads a failed answer of any of the server's surfaces.
 export async function fromResponse(r: Response): Promise<Fault> {
@@ -51,7 +60,9 @@ export async function fromResponse(r: Response): Promise<Fault> {
   return new Fault(message, {
     status: r.status,
     code: text(body.error_code || (typeof body.code === 'string' ? body.code : '')),
-    details: text(body.details),
+    // What is listed one by one need not be said in one breath.
+    details: body.conflicts ? '' : text(body.details),
+    conflicts: body.conflicts ?? [],
     hint: text(body.hint),
     requestId: r.headers.get('X-Request-Id') ?? '',
     retryAfter: Number(r.headers.get('Retry-After') ?? body.retry_after ?? 0),

@@ -2,7 +2,7 @@ import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { api, download, invoke, records, supabase, want } from '../lib/client';
 import { titleOf, useCatalog, usePermissions, words, type Catalog } from '../lib/catalog';
-import { toFault } from '../lib/fault';
+import { toFault, type InTheWay } from '../lib/fault';
 import { ago, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
@@ -12,6 +12,7 @@ import { Ask } from '../ui/dialog';
 import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
+import { hrefOf } from '../ui/value';
 import '../records.css';
 import '../work.css';
 
@@ -47,6 +48,9 @@ interface FileRow {
   status: string;
   cells: string[];
   errors: LineError[];
+  action?: string;
+  entity_type?: string;
+  entity_id?: string;
 }
 
 const busyStates = new Set(['processing', 'applying', 'rolling_back']);
@@ -88,6 +92,9 @@ export function ImportsPage() {
                   <th scope="col" class="num">
                     {_('Imported')}
                   </th>
+                  <th scope="col" class="num">
+                    {_('Taken back')}
+                  </th>
                   <th scope="col">{_('When')}</th>
                 </tr>
               </thead>
@@ -107,6 +114,7 @@ export function ImportsPage() {
                     <td class="num">{number(j.total_rows)}</td>
                     <td class="num">{number(j.invalid_rows)}</td>
                     <td class="num">{number(j.imported_count)}</td>
+                    <td class="num">{j.rolled_back_count ? number(j.rolled_back_count) : ''}</td>
                     <td>{ago(j.created_at)}</td>
                   </tr>
                 ))}
@@ -210,6 +218,7 @@ export function ImportPage() {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState('');
   const [undoing, setUndoing] = useState(false);
+  const [left, setLeft] = useState<InTheWay[]>([]);
   const again = () => {
     void queryClient.invalidateQueries({ queryKey: ['c'] });
     return job.refetch();
@@ -273,8 +282,22 @@ export function ImportPage() {
       {j.status === 'failed' && j.message ? <Question j={j} busy={busy === 'check'} check={check} catalog={catalog} /> : j.message && !busyStates.has(j.status) ? <Note kind={j.status === 'completed' ? 'good' : j.invalid_rows ? 'warn' : 'good'}>{j.message}</Note> : null}
       {busyStates.has(j.status) || busy === 'check' || busy === 'apply' ? <Progress id={id} /> : null}
       {j.status === 'ready' || (j.status === 'failed' && read) ? <Columns j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} /> : null}
-      {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? <Rows j={j} changed={() => void again()} catalog={catalog} /> : null}
-      {undoing ? <Undo id={id} close={() => setUndoing(false)} done={() => void again()} /> : null}
+      {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? <Rows key={j.status === 'ready' ? 'before' : 'after'} j={j} changed={() => void again()} catalog={catalog} /> : null}
+      {left.length ? (
+        <Card flush title={_('Left as they are')}>
+          <Conflicts list={left} />
+        </Card>
+      ) : null}
+      {undoing ? (
+        <Undo
+          id={id}
+          close={() => setUndoing(false)}
+          done={(list) => {
+            setLeft(list);
+            void again();
+          }}
+        />
+      ) : null}
     </>
   );
 }
@@ -453,6 +476,10 @@ function Rows({ j, changed, catalog }: { j: Job; changed: () => void; catalog: C
   );
 }
 
+// What applying does to a record, in words and colour.
+const acts: Record<string, string> = { insert: 'New', update: 'Change', unchanged: 'As it is' };
+const tones: Record<string, string> = { insert: 'good', update: 'info' };
+
 function RowTable({ j, status, editable, changed }: { j: Job; status: string; editable: boolean; changed: () => void }) {
   const [page, setPage] = useState(1);
   const q = useQuery({
@@ -478,6 +505,7 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
     );
   if (q.error) return <Problem error={q.error} />;
   const rows = q.data.rows.map((r) => fixed[r.row] ?? r);
+  const done = rows.some((r) => r.action);
   if (!rows.length) return <Empty title={status ? _('No row has an error') : _('The rows are no longer kept')} icon="check" />;
   return (
     <>
@@ -489,6 +517,7 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
                 {_('Line')}
               </th>
               <th scope="col">{_('Status')}</th>
+              {done ? <th scope="col">{_('What it did')}</th> : null}
               {q.data.columns.map((h) => (
                 <th key={h} scope="col">
                   {h}
@@ -509,6 +538,12 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
                     </div>
                   ))}
                 </td>
+                {done ? (
+                  <td>
+                    {r.action ? <Badge tone={tones[r.action] ?? ''}>{acts[r.action] ? _(acts[r.action] as string) : words(r.action)}</Badge> : null}{' '}
+                    {r.entity_type && r.entity_id ? <a href={hrefOf(r.entity_type, r.entity_id)}>{_('Open')}</a> : null}
+                  </td>
+                ) : null}
                 {q.data.columns.map((h, i) => {
                   const wrong = r.errors.some((e) => e.column === h);
                   return (
@@ -566,7 +601,7 @@ function Preview({ j, catalog }: { j: Job; catalog: Catalog }) {
     <ul class="lines">
       {q.data.rows.map((r) => (
         <li key={r.line} style={{ alignItems: 'flex-start' }}>
-          <Badge tone={r.action === 'insert' ? 'good' : r.action === 'update' ? 'info' : ''}>{r.action === 'insert' ? _('New') : r.action === 'update' ? _('Change') : _('As it is')}</Badge>
+          <Badge tone={tones[r.action] ?? ''}>{_(acts[r.action] ?? 'As it is')}</Badge>
           <span class="strong nobreak">{r.label}</span>
           <span class="grow small" style={{ overflowWrap: 'anywhere' }}>
             {Object.entries(r.fields ?? {}).map(([f, x]) => (
@@ -583,13 +618,30 @@ function Preview({ j, catalog }: { j: Job; catalog: Catalog }) {
   );
 }
 
+// Conflicts are the records that stand against a rollback, each with the reason.
+function Conflicts({ list }: { list: InTheWay[] }) {
+  return (
+    <ul class="lines conflicts">
+      {list.map((c) => (
+        <li key={c.entity_id}>
+          <a class="strong" href={hrefOf(c.entity_type, c.entity_id)} target="_blank">
+            {c.label}
+          </a>
+          <span class="grow muted">{c.reason}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 // Undo takes an import back; where others changed its records since, it says which.
-function Undo({ id, close, done }: { id: string; close: () => void; done: () => void }) {
+function Undo({ id, close, done }: { id: string; close: () => void; done: (left: InTheWay[]) => void }) {
   const [partial, setPartial] = useState(false);
-  const [stuck, setStuck] = useState(false);
+  const [stuck, setStuck] = useState<InTheWay[]>([]);
   return (
     <Ask
       danger
+      kind={stuck.length ? 'wide' : undefined}
       title={_('Roll this import back?')}
       text={_('What it made is deleted and what it changed is as before. If somebody changed these records since, nothing happens and you are told which.')}
       yes={_('Roll back')}
@@ -598,14 +650,20 @@ function Undo({ id, close, done }: { id: string; close: () => void; done: () => 
         try {
           const r = await invoke('rollback-import-job', '', { job_id: id, ...(partial ? { partial: true } : {}) });
           toast(r.message);
-          done();
+          done(r.conflicts ?? []);
         } catch (e) {
-          setStuck(toFault(e).status === 409);
+          setStuck(toFault(e).conflicts);
           throw e;
         }
       }}
     >
-      {stuck ? <Check label={_('Take back the rest, and leave those as they are')} on={partial} put={setPartial} /> : null}
+      {stuck.length ? (
+        <>
+          <h3>{_('These stand in the way')}</h3>
+          <Conflicts list={stuck} />
+          <Check label={_('Take back the rest, and leave those as they are')} on={partial} put={setPartial} />
+        </>
+      ) : null}
     </Ask>
   );
 }

@@ -1,10 +1,10 @@
 import { useLocation } from 'preact-iso';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { records, supabase, want } from '../lib/client';
 import { useCatalog, usePermissions, words } from '../lib/catalog';
-import { number, percent } from '../lib/format';
+import { date, number, percent } from '../lib/format';
 import { _, plural } from '../lib/i18n';
-import { useQuery } from '../lib/query';
+import { keepPreviousData, useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Problem, Segments, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/dialog';
@@ -69,6 +69,47 @@ async function rested(): Promise<Map<string, number>> {
   }
 }
 
+// Moved is what came to a place and left it since a moment, item by item.
+interface Moved extends Row {
+  parent_id: string | null;
+  came: { sum: number; item: { capacity_units: number } | null }[];
+  went: { sum: number; item: { capacity_units: number } | null }[];
+}
+
+// gained is by how many capacity units each place's load grew since a moment.
+// The ledger holds every movement, so a place's load on a day is what it holds
+// now less what it gained since; sizes of items and places are those of today.
+async function gained(since: string): Promise<Map<string, number>> {
+  const rows: Moved[] = [];
+  for (;;) {
+    const sums = (name: string, column: string) => `${name}:stock_movements!${column}(quantity.sum(),item:item_id(capacity_units))`;
+    let q = records('zones').select(`id,parent_id,${sums('came', 'to_zone_id')},${sums('went', 'from_zone_id')}`).gt('came.occurred_at', since).gt('went.occurred_at', since).order('id').limit(1000);
+    const last = rows[rows.length - 1];
+    if (last) q = q.gt('id', last.id);
+    const page = (await want(q)) as unknown as Moved[];
+    rows.push(...page);
+    if (page.length < 1000) break;
+  }
+  const parents = new Map(rows.map((r) => [r.id, r.parent_id]));
+  const out = new Map<string, number>();
+  const units = (list: Moved['came']) => list.reduce((n, g) => n + g.sum * (g.item?.capacity_units ?? 1), 0);
+  for (const r of rows) {
+    const d = units(r.came) - units(r.went);
+    if (d) for (let at: string | null | undefined = r.id; at; at = parents.get(at)) out.set(at, (out.get(at) ?? 0) + d);
+  }
+  return out;
+}
+
+// daysBack is how far the plan is shown in the past.
+const daysBack = 90;
+
+// dayBefore is the date so many days before today, as people here count days.
+function dayBefore(n: number): string {
+  const d = new Date();
+  d.setDate(d.getDate() - n);
+  return new Intl.DateTimeFormat('sv').format(d);
+}
+
 const holds = new Set(['bin', 'dock', 'staging', 'quarantine']);
 
 // columns and rows of the plan: coordinates in their order, wide gaps drawn
@@ -105,6 +146,8 @@ export function MapPage() {
     queryFn: () => want(supabase.from('predictive_scores').select('entity_id,score,cluster,computed_at').eq('entity_type', 'zone').order('computed_at', { ascending: false }).limit(1000)),
     enabled: colour === 'risk' && !!p?.collections['predictive_scores']?.read,
   });
+  const past = colour === 'use' && /^\d{4}-\d\d-\d\d$/.test(query['day'] ?? '') && p?.collections['stock_movements']?.read ? (query['day'] as string) : '';
+  const since = useQuery({ queryKey: ['zones-gained', past], queryFn: () => gained(new Date(`${past}T23:59:59.999`).toISOString()), enabled: !!past, placeholderData: keepPreviousData, staleTime: 60_000 });
   const [find, setFind] = useState('');
   const [table, setTable] = useState(false);
   if (!p || !catalog || zones.isPending) return <Skeleton lines={8} />;
@@ -121,12 +164,14 @@ export function MapPage() {
   const levels = [...new Set(here.filter((z) => holds.has(z.kind)).map((z) => z.z))].sort((a, b) => a - b);
   const level = query['z'] ?? 'all';
   const shown = here.filter((z) => holds.has(z.kind) && (level === 'all' || String(z.z) === level));
-  const value = (z: Zone) => (colour === 'use' ? z.utilization : colour === 'age' ? (rest.data?.get(z.id) ?? null) : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
+  const used = (z: Zone) => (!past ? z.utilization : z.max_capacity > 0 && since.data ? Math.max(0, Math.round((1000 * (z.load_units - (since.data.get(z.id) ?? 0))) / z.max_capacity) / 10) : null);
+  const value = (z: Zone) => (colour === 'use' ? used(z) : colour === 'age' ? (rest.data?.get(z.id) ?? null) : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
   const ranked = [...shown].sort((a, b) => (value(b) ?? -1) - (value(a) ?? -1));
   const at = here.find((z) => z.id === query['at']);
   const go = (next: Record<string, string>) => {
     const q = new URLSearchParams({ ...query, ...next });
-    for (const [k, v] of [...q]) if (!v) q.delete(k);
+    // The places without a site are a site, too.
+    for (const [k, v] of [...q]) if (!v && k !== 'site') q.delete(k);
     route(`/console/map?${q}`, true);
   };
   const text = (z: Zone) => {
@@ -145,7 +190,7 @@ export function MapPage() {
         <Button onClick={() => print()}>{_('Print')}</Button>
         <LinkButton href="/console/c/zones">{_('All places')}</LinkButton>
       </Head>
-      <Problem error={scores.error ?? rest.error} />
+      <Problem error={scores.error ?? rest.error ?? since.error} />
       <div class="split">
         <Card
           flush
@@ -196,7 +241,8 @@ export function MapPage() {
           ) : (
             <Floor zones={shown} all={here} colour={colour} value={value} text={text} at={at?.id} pick={(z) => go({ at: z.id })} />
           )}
-          <footer>
+          <footer class="stack tight">
+            {colour === 'use' && p.collections['stock_movements']?.read ? <Days day={past} busy={since.isFetching} put={(day) => go({ day })} /> : null}
             <div class={`scale ${colour}`} aria-label={_('Meaning of the colours')} role="group">
               {keys[colour].map(([c, meaning]) => (
                 <span key={c}>
@@ -207,7 +253,7 @@ export function MapPage() {
             </div>
           </footer>
         </Card>
-        <Card flush title={_(named[colour][1])} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
+        <Card flush title={past ? _('{what} on {day}', { what: _(named[colour][1]), day: date(past) }) : _(named[colour][1])} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
           <ul class="lines">
             {ranked.slice(0, 10).map((z) => (
               <li key={z.id}>
@@ -256,7 +302,56 @@ export function MapPage() {
   );
 }
 
+// Days goes back in time: a day on a slider, worked out by the ledger.
+function Days({ day, busy, put }: { day: string; busy: boolean; put: (day: string) => void }) {
+  const [back, setBack] = useState(0);
+  // Keys and drags come faster than pages are drawn: what is shown follows the
+  // hand, and the day is asked for when the hand rests.
+  const asked = useRef('');
+  const rest = useRef(0);
+  useEffect(() => {
+    if (day !== asked.current || !day) setBack(day ? Math.min(daysBack, Math.max(1, Math.round((Date.parse(dayBefore(0)) - Date.parse(day)) / 86_400_000))) : 0);
+  }, [day]);
+  const slide = (n: number) => {
+    setBack(n);
+    clearTimeout(rest.current);
+    rest.current = window.setTimeout(() => put((asked.current = n ? dayBefore(n) : '')), 300);
+  };
+  const said = back ? _('Evening of {day}', { day: date(dayBefore(back)) }) : _('Now');
+  return (
+    <div class="row days" aria-busy={busy}>
+      <label class="grow">
+        <span class="sr">{_('Day')}</span>
+        <input type="range" min={-daysBack} max={0} step={1} value={-back} aria-valuetext={said} onInput={(e) => slide(-e.currentTarget.valueAsNumber)} />
+      </label>
+      <output class="nobreak" aria-live="polite">
+        {said}
+      </output>
+      <Button size="small" disabled={!back} onClick={() => put('')}>
+        {_('Back to now')}
+      </Button>
+    </div>
+  );
+}
+
 const cell = { w: 1.5, h: 2.2 };
+// How many places without coordinates stand beside each other.
+const inRow = 14;
+
+const nowhere = { id: 'nowhere', code: 'Without coordinates' } as Zone;
+
+// stood gives places without coordinates a stand below the others, in rows by
+// their codes: on one point none could be seen or hit.
+function stood(zones: Zone[]): { zones: Zone[]; bare: Set<string> } {
+  const bare = zones.filter((z) => !z.x && !z.y).sort((a, b) => a.code.localeCompare(b.code, undefined, { numeric: true }));
+  if (bare.length < 5) return { zones, bare: new Set() };
+  const at = new Map(bare.map((z, i) => [z.id, i]));
+  const rest = zones.filter((z) => !at.has(z.id));
+  const left = rest.length ? Math.min(...rest.map((z) => z.x)) : 0;
+  const below = rest.length ? Math.max(...rest.map((z) => z.y)) + 3 : 0;
+  const put = (z: Zone, i: number) => ({ ...z, x: left + (i % inRow), y: below + Math.floor(i / inRow) });
+  return { zones: [...rest, ...bare.map(put)], bare: new Set(at.keys()) };
+}
 
 interface FloorProps {
   zones: Zone[];
@@ -269,8 +364,9 @@ interface FloorProps {
 }
 
 // Floor draws the places from above, area by area; those that stand over each other share the width.
-function Floor({ zones, all: here, colour, value, text, at, pick }: FloorProps) {
+function Floor({ zones: given, all: here, colour, value, text, at, pick }: FloorProps) {
   const by = new Map(here.map((z) => [z.id, z]));
+  const { zones, bare } = stood(given);
   const xs = drawn(zones.map((z) => z.x), cell.w, 1.7);
   const ys = drawn(zones.map((z) => z.y), cell.h, 1.35);
   const X = (z: Zone) => xs.get(z.x) as number;
@@ -279,7 +375,7 @@ function Floor({ zones, all: here, colour, value, text, at, pick }: FloorProps) 
   for (const z of zones) stacks.set(`${X(z)} ${Y(z)}`, [...(stacks.get(`${X(z)} ${Y(z)}`) ?? []), z]);
   const areas = new Map<Zone, Zone[]>();
   for (const z of zones) {
-    const a = areaOf(z, by);
+    const a = bare.has(z.id) ? nowhere : areaOf(z, by);
     if (a) areas.set(a, [...(areas.get(a) ?? []), z]);
   }
   const width = Math.max(...xs.values()) + cell.w;
@@ -314,7 +410,7 @@ function Floor({ zones, all: here, colour, value, text, at, pick }: FloorProps) 
           const top = Math.min(...list.map(Y));
           return (
             <text key={a.id} x={left} y={top - 0.5}>
-              {a.code}
+              {a === nowhere ? _(a.code) : a.code}
             </text>
           );
         })}

@@ -53,7 +53,8 @@ const base = '/auth/v1/sso/connections';
 const roles = ['admin', 'manager', 'safety', 'operator', 'driver', 'viewer'];
 
 // Connections are the organisation's own sign-in: connect a provider, tell it
-// where we are, try it, prove the domains, and only then let it count.
+// where we are, prove the domains, try it (the server shows attributes of people
+// of proved domains alone), and only then let it count.
 export function Connections({ owners }: { owners: [string, string][] }) {
   const q = useQuery({ queryKey: ['sso'], queryFn: () => api<{ connections: Connection[] }>(base) });
   const [making, setMaking] = useState(false);
@@ -174,7 +175,18 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
             )}
           </dl>
         </Step>
-        <Step n={2} done={c.last_test?.outcome === 'ok'} title={_('Sign in for a test')}>
+        <Step n={2} done={proved > 0} title={_('Prove whose addresses these are')}>
+          {c.domains.length ? (
+            <ul class="stack tight">
+              {c.domains.map((d) => (
+                <Prove key={d.domain} d={d} id={c.id} again={again} />
+              ))}
+            </ul>
+          ) : (
+            <p class="muted small">{_('No domain is named: people reach this sign-in by its own link alone.')}</p>
+          )}
+        </Step>
+        <Step n={3} done={c.last_test?.outcome === 'ok'} title={_('Sign in for a test')}>
           <div class="row">
             <Button size="small" kind={c.last_test?.outcome === 'ok' ? undefined : 'primary'} busy={waiting > 0} onClick={() => void test()}>
               {_('Test sign-in')}
@@ -192,18 +204,7 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
               <span class="muted small">{_('last tried {when}', { when: ago(c.last_test_at) })}</span>
             ) : null}
           </div>
-          {c.last_test ? <Received t={c.last_test} c={c} /> : null}
-        </Step>
-        <Step n={3} done={proved > 0} title={_('Prove whose addresses these are')}>
-          {c.domains.length ? (
-            <ul class="stack tight">
-              {c.domains.map((d) => (
-                <Prove key={d.domain} d={d} id={c.id} again={again} />
-              ))}
-            </ul>
-          ) : (
-            <p class="muted small">{_('No domain is named: people reach this sign-in by its own link alone.')}</p>
-          )}
+          {c.last_test ? <Received t={c.last_test} c={c} change={change} /> : null}
         </Step>
         <Step n={4} done={c.enforced} title={_('Make it the only way in, if you want')}>
           <div class="row">
@@ -266,9 +267,31 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
   );
 }
 
-// Received is what a test brought: the provider's attributes beside what we make of them.
-function Received({ t, c }: { t: Test; c: Connection }) {
-  const used = new Map(Object.entries(c.attribute_mapping.keys ?? {}).flatMap(([to, from]) => [...(from.names ?? []), ...(from.name ? [from.name] : [])].map((n) => [n, to] as const)));
+// What an attribute of the provider may be used as; the first three steer the sign-in.
+const uses = ['email', 'groups', 'sub', 'name', 'given_name', 'family_name'];
+
+// usedAs is what became of an attribute: what is set, else what the test made of it.
+function usedAs(name: string, v: unknown, t: Test, c: Connection): string {
+  const set = Object.entries(c.attribute_mapping.keys ?? {}).find(([, from]) => from.name === name || from.names?.includes(name));
+  if (set) return set[0];
+  const values = (Array.isArray(v) ? v : [v]).map(String);
+  if (t.email && values[0]?.toLowerCase() === t.email) return 'email';
+  if (t.groups?.length && t.groups.join('\n') === values.join('\n')) return 'groups';
+  return Object.entries(t.profile ?? {}).find(([, x]) => String(x) === values[0])?.[0] ?? '';
+}
+
+// Received is what a test brought: the provider's attributes beside what we make of them, to be changed there.
+function Received({ t, c, change }: { t: Test; c: Connection; change: (body: object, said: string) => Promise<void> }) {
+  const use = (name: string, to: string) => {
+    const keys = Object.fromEntries(Object.entries(c.attribute_mapping.keys ?? {}).filter(([k, from]) => k !== to && from.name !== name));
+    if (to) keys[to] = { name };
+    void change({ attribute_mapping: { keys } }, _('Noted; try again to see what it makes'));
+  };
+  const groups = [...new Set([...(t.groups ?? []), ...Object.keys(c.role_map)])];
+  const lead = (group: string, role: string) => {
+    const { [group]: old, ...rest } = c.role_map;
+    void change({ role_map: role ? { ...rest, [group]: role } : rest }, _('Noted; try again to see what it makes'));
+  };
   return (
     <div class="stack tight">
       {t.outcome === 'ok' ? <Note kind="good">{_('It works: {email} would come in as {role}.', { email: t.email ?? '–', role: words(t.role ?? '') })}</Note> : <Note kind="bad">{t.reason ?? _('The provider did not let the person in.')}</Note>}
@@ -283,22 +306,61 @@ function Received({ t, c }: { t: Test; c: Connection }) {
               </tr>
             </thead>
             <tbody>
-              {Object.entries(t.attributes).map(([name, v]) => (
-                <tr key={name}>
+              {Object.entries(t.attributes).map(([name, v]) => {
+                const at = usedAs(name, v, t, c);
+                return (
+                  <tr key={name}>
+                    <td>
+                      <code>{name}</code>
+                    </td>
+                    <td class="wrap">
+                      <Json v={v} />
+                    </td>
+                    <td>
+                      <select class="input" aria-label={_('{name} is used as', { name })} value={at} onChange={(e) => use(name, e.currentTarget.value)}>
+                        {['', ...uses, ...(at && !uses.includes(at) ? [at] : [])].map((u) => (
+                          <option key={u} value={u}>
+                            {u || '–'}
+                          </option>
+                        ))}
+                      </select>
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+      {groups.length ? (
+        <div class="table" tabIndex={0} role="region" aria-label={_('Groups and roles')}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{_('Group of the provider')}</th>
+                <th scope="col">{_('Role here')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {groups.map((g) => (
+                <tr key={g}>
+                  <td class="wrap">{g}</td>
                   <td>
-                    <code>{name}</code>
+                    <select class="input" aria-label={_('Role of {group}', { group: g })} value={c.role_map[g] ?? ''} onChange={(e) => lead(g, e.currentTarget.value)}>
+                      <option value="">{_('as new people: {role}', { role: words(c.default_role ?? '') || '–' })}</option>
+                      {roles.map((r) => (
+                        <option key={r} value={r}>
+                          {words(r)}
+                        </option>
+                      ))}
+                    </select>
                   </td>
-                  <td class="wrap">
-                    <Json v={v} />
-                  </td>
-                  <td>{used.get(name) ?? <span class="muted">–</span>}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       ) : null}
-      {t.groups?.length ? <p class="small muted">{_('Groups: {list}', { list: t.groups.join(', ') })}</p> : null}
     </div>
   );
 }

@@ -239,4 +239,7 @@ export const de: Record<string, string> = {
   'Expired': 'Abgelaufen', 'Stock age': 'Alter des Bestands', 'Age of the stock in it': 'Alter des Bestands darin', 'Oldest': 'Am ältesten',
   'Days at rest': 'Tage in Ruhe', 'Longest at rest': 'Am längsten in Ruhe', 'below 30 days': 'unter 30 Tagen', '30 to 60': '30 bis 60', '60 to 90': '60 bis 90', '90 to 180': '90 bis 180', 'half a year and more': 'ein halbes Jahr und mehr', 'nothing in it': 'nichts darin',
   'Something in it has not moved for {n} day': 'Etwas darin hat sich seit {n} Tag nicht bewegt', 'Something in it has not moved for {n} days': 'Etwas darin hat sich seit {n} Tagen nicht bewegt',
+  'Left as they are': 'Gelassen, wie sie sind', 'These stand in the way': 'Diese stehen im Weg', 'What it did': 'Was geschah', 'Taken back': 'Zurückgenommen',
+  'Evening of {day}': 'Abend des {day}', 'Now': 'Jetzt', 'Back to now': 'Zurück zu jetzt', '{what} on {day}': '{what} am {day}', 'Without coordinates': 'Ohne Koordinaten',
+  'Noted; try again to see what it makes': 'Notiert; versuche es noch einmal, um zu sehen, was daraus wird', '{name} is used as': '{name} wird genommen als', 'Groups and roles': 'Gruppen und Rollen', 'Group of the provider': 'Gruppe des Anbieters', 'Role here': 'Rolle hier', 'Role of {group}': 'Rolle von {group}', 'as new people: {role}': 'wie neue Personen: {role}',
 };

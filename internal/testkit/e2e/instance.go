@@ -72,10 +72,12 @@ func (s *instance) start() error {
 	s.cmd = exec.Command(s.program, args...)
 	s.cmd.Env = append(outside(), s.settings...)
 	if s.settings == nil {
-		// A browser makes passkeys for names only, never for an address.
+		// A browser makes passkeys for names only, never for an address; a foreign
+		// identity provider of a test is on this machine.
 		_, port, _ := net.SplitHostPort(address)
 		s.cmd.Args = append(s.cmd.Args, "--demo")
-		s.cmd.Env = append(s.cmd.Env, "HOLDFAST_SAML=true", "HOLDFAST_WEBAUTHN_RP_ID=localhost", "HOLDFAST_WEBAUTHN_ORIGINS=http://localhost:"+port)
+		s.cmd.Env = append(s.cmd.Env, "HOLDFAST_SAML=true", "HOLDFAST_SSO_ALLOW_PRIVATE=true",
+			"HOLDFAST_WEBAUTHN_RP_ID=localhost", "HOLDFAST_WEBAUTHN_ORIGINS=http://localhost:"+port)
 	}
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {

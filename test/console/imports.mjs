@@ -1,0 +1,85 @@
+// Real files of a warehouse: corrected, applied, seen, and taken back with what stands in the way.
+import assert from 'node:assert/strict';
+import { api, as, founder, open, picture, settled, test, url, violations } from './page.mjs';
+
+const files = new URL('../supabase/testdata/', import.meta.url).pathname;
+
+// applied sends a file through the wizard and applies it.
+async function applied(page, target, file, rows) {
+  await open(page, `/console/imports/new?target=${target}`);
+  await page.locator('input[type=file]').setInputFiles(files + file);
+  await page.getByRole('button', { name: `Apply ${rows} rows` }).click();
+  await page.getByRole('button', { name: 'Roll back' }).waitFor();
+  return page.url().split('/').pop();
+}
+
+// undone rolls back the import that is shown.
+async function undone(page) {
+  await page.getByRole('button', { name: 'Roll back' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+}
+
+test('the OpenBoxes files are imported, two rows corrected, seen on dashboard and map, and rolled back past what stands in the way', async () => {
+  const email = await founder('OpenBoxes');
+  await as(email, async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('button', { name: /OpenBoxes/ }).click();
+    await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
+    await applied(page, 'zones', 'openboxes_binLocations.csv', 40);
+    const items = await applied(page, 'items', 'openboxes_inventoryLevels.csv', 52);
+
+    // Two counted quantities of nothing are put right in the table.
+    await open(page, '/console/imports/new?target=stock_movements');
+    await page.locator('input[type=file]').setInputFiles(`${files}openboxes_mainWarehouseInventory.csv`);
+    await page.getByRole('button', { name: 'Apply 43 rows' }).waitFor();
+    await picture(page, 'import');
+    for (const [n, line] of [[1, 4], [2, 12]]) {
+      const cell = page.getByLabel(`Physical QOH, line ${line}`, { exact: true });
+      await cell.fill('25');
+      await cell.press('Tab');
+      await page.getByRole('button', { name: `Apply ${43 + n} rows` }).waitFor();
+    }
+    await page.getByRole('button', { name: 'Apply 45 rows' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).waitFor();
+    const stock = page.url().split('/').pop();
+
+    // What each row did, and the figures of the warehouse.
+    const done = page.getByRole('region', { name: 'Rows' }).getByRole('row').filter({ hasText: 'TS894' });
+    await done.getByText('New', { exact: true }).waitFor();
+    await done.getByRole('link', { name: 'Open' }).waitFor();
+    await open(page, '/console/');
+    await settled(page);
+    await page.getByRole('link', { name: /^Low stock/ }).getByText('of 52 items').waitFor();
+    await open(page, '/console/map');
+    await settled(page);
+    await page.getByText('Without coordinates').waitFor();
+    await page.getByRole('button', { name: /^MW-1-1-1,/ }).click();
+    await page.getByRole('dialog', { name: 'MW-1-1-1' }).getByText('TS894').first().waitFor();
+
+    // Products cannot go while stock is booked on them: each is named with the reason.
+    await open(page, `/console/imports/${items}`);
+    await undone(page);
+    const ask = page.getByRole('dialog');
+    await ask.getByText('These stand in the way').waitFor();
+    const told = ask.getByRole('listitem').filter({ hasText: 'TS894' });
+    await told.getByText('is used by 1 lots').waitFor();
+    assert.match(await told.getByRole('link').getAttribute('href'), /^\/console\/c\/items\/[0-9a-f-]{36}$/);
+    assert.deepEqual(await violations(page, 'conflicts'), []);
+    await picture(page, 'rollback');
+    await ask.getByLabel('Take back the rest, and leave those as they are').check();
+    await ask.getByRole('button', { name: 'Roll back' }).click();
+    await page.getByRole('heading', { name: 'Left as they are' }).waitFor();
+
+    // And the stock; the history says what each file did and what of it was taken back.
+    await open(page, `/console/imports/${stock}`);
+    await undone(page);
+    await page.getByText('Rolled back', { exact: true }).first().waitFor();
+    await open(page, '/console/imports');
+    const cells = (file) => page.getByRole('row', { name: new RegExp(file) }).getByRole('cell').allInnerTexts();
+    assert.deepEqual((await cells('mainWarehouseInventory')).slice(3, 8), ['Rolled back', '57', '12', '45', '45']);
+    assert.deepEqual((await cells('inventoryLevels')).slice(3, 8), ['Completed', '52', '0', '52', '7']);
+    await open(page, '/console/');
+    await settled(page);
+    await page.getByRole('link', { name: /^Low stock/ }).getByText('of 45 items').waitFor();
+  });
+});
