@@ -74,6 +74,7 @@ type restoring struct {
 	scratch string // beside it
 	held    io.Closer
 	from    *backup.Reader
+	errands errands
 	snap    db.Snapshot
 	loaded  bool // the PostgreSQL database holds rows of the backup
 	done    int64
@@ -159,25 +160,13 @@ func (x *restoring) undo() error {
 }
 
 func (x *restoring) restore() error {
-	src, err := x.open()
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	if x.from, err = backup.NewReader(src, x.r.Opener); err != nil {
-		return err
-	}
-	if err := x.fits(); err != nil {
-		return err
-	}
-	m, err := x.from.Each(x.unpack)
-	if err != nil {
+	m, err := x.unpackAll()
+	// What goes on beside is waited for, whatever came of the rest. The backup is
+	// told of first: a damaged one explains what else was found.
+	if err := errors.Join(err, x.errands.wait()); err != nil {
 		return err
 	}
 	x.out.Manifest = *m
-	if err := x.fetchHeld(m); err != nil {
-		return err
-	}
 	if err := x.rows(m); err != nil {
 		return err
 	}
@@ -191,6 +180,28 @@ func (x *restoring) restore() error {
 		return err
 	}
 	return x.swap()
+}
+
+// unpackAll writes every part where it belongs. Files are on their way to the
+// disk, and the database is examined, when it returns.
+func (x *restoring) unpackAll() (*backup.Manifest, error) {
+	src, err := x.open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	if x.from, err = backup.NewReader(src, x.r.Opener); err != nil {
+		return nil, err
+	}
+	defer x.from.Close()
+	if err := x.fits(); err != nil {
+		return nil, err
+	}
+	m, err := x.from.Each(x.unpack)
+	if err != nil {
+		return nil, err
+	}
+	return m, x.fetchHeld(m)
 }
 
 // settle opens the services on what was restored, brings its schema up to

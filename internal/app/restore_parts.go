@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"holdfast/internal/backup"
 	"holdfast/internal/blob"
@@ -72,7 +73,16 @@ func (x *restoring) unpack(name string, size int64, part io.Reader) error {
 	if to == "" {
 		to = filepath.FromSlash(name)
 	}
-	return x.put(to, part)
+	if err := x.put(to, part); err != nil {
+		return err
+	}
+	if to == db.FileName {
+		x.errands.begin(func() (err error) {
+			x.snap, err = db.Examine(x.ctx, filepath.Join(x.scratch, to))
+			return err
+		})
+	}
+	return nil
 }
 
 func (x *restoring) databaseName() string {
@@ -91,13 +101,15 @@ func (x *restoring) put(name string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("app: restore: %w", err)
 	}
-	_, err = io.Copy(f, x.counted(r))
-	if err == nil {
-		err = f.Sync()
+	if _, err = io.Copy(f, x.counted(r)); err != nil {
+		return fmt.Errorf("app: restore %s: %w", name, errors.Join(err, f.Close()))
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("app: restore %s: %w", name, err)
-	}
+	x.errands.begin(func() error {
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return fmt.Errorf("app: restore %s: %w", name, err)
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -109,6 +121,39 @@ func (x *restoring) counted(r io.Reader) io.Reader {
 		}
 		return n, err
 	})
+}
+
+// mostErrands is how many go on at once: files that wait for the disk.
+const mostErrands = 8
+
+// errands go on while the next parts are unpacked.
+type errands struct {
+	going sync.WaitGroup
+	slots chan struct{}
+	mu    sync.Mutex
+	errs  []error
+}
+
+// begin starts f, or waits until there is room for it.
+func (b *errands) begin(f func() error) {
+	if b.slots == nil {
+		b.slots = make(chan struct{}, mostErrands)
+	}
+	b.slots <- struct{}{}
+	b.going.Go(func() {
+		defer func() { <-b.slots }()
+		if err := f(); err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.errs = append(b.errs, err)
+		}
+	})
+}
+
+// wait returns when all that began has ended, with what failed.
+func (b *errands) wait() error {
+	b.going.Wait()
+	return errors.Join(b.errs...)
 }
 
 type readerFunc func([]byte) (int, error)
@@ -147,6 +192,7 @@ func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) err
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	if r.Head.ID != id {
 		return errors.New("it is another backup of that name")
 	}
@@ -167,12 +213,11 @@ func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) err
 	return nil
 }
 
-// rows brings the database to life and compares its rows with the manifest.
+// rows brings a database of PostgreSQL to life and compares the rows of either
+// engine's with the manifest.
 func (x *restoring) rows(m *backup.Manifest) (err error) {
 	path := filepath.Join(x.scratch, x.databaseName())
-	if x.c.DatabaseURL == "" {
-		x.snap, err = db.Examine(x.ctx, path)
-	} else {
+	if x.c.DatabaseURL != "" {
 		x.snap, err = db.Load(x.ctx, x.c.DatabaseURL, path)
 		x.loaded = !errors.Is(err, db.ErrNotEmpty)
 		err = errors.Join(err, os.Remove(path))

@@ -13,10 +13,11 @@ import (
 	"filippo.io/age"
 )
 
-// Reader reads one backup from its beginning.
+// Reader reads one backup from its beginning. Close ends what it began.
 type Reader struct {
-	tar  *tar.Reader
-	Head Head
+	tar   *tar.Reader
+	ahead *ahead
+	Head  Head
 }
 
 // NewReader opens a backup and reads what it is of. It fails with ErrSecret,
@@ -30,8 +31,18 @@ func NewReader(r io.Reader, o Opener) (*Reader, error) {
 	if err != nil {
 		return nil, opened(err)
 	}
-	return begin(plain)
+	ahead := readAhead(plain)
+	out, err := begin(ahead)
+	if err != nil {
+		ahead.Close()
+		return nil, err
+	}
+	out.ahead = ahead
+	return out, nil
 }
+
+// Close must be called before the file below is closed.
+func (r *Reader) Close() error { return r.ahead.Close() }
 
 func begin(plain io.Reader) (*Reader, error) {
 	out := &Reader{tar: tar.NewReader(plain)}
