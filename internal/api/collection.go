@@ -1,5 +1,7 @@
 // Package api is the face of the records on the wire: collections, functions,
 // imports, events, webhooks and the OpenAPI document.
+//
+// Floor: faces. Begin at [NewCollections].
 package api
 
 import (

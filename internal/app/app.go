@@ -1,5 +1,7 @@
 // Package app is the only wiring: configuration to packages to routes to a
 // running server, and the verbs of the command line.
+//
+// Floor: wiring. Begin at [Open].
 package app
 
 import (

@@ -65,11 +65,29 @@ func routesPage(routes []route.Route) string {
 		list := of[c.title]
 		slices.SortStableFunc(list, func(x, y route.Route) int { return cmp.Compare(shown(x), shown(y)) })
 		fmt.Fprintf(&b, "\n## %s\n\n| method | path | who | what |\n|---|---|---|---|\n", c.title)
+		var long strings.Builder
 		for _, r := range list {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(r.Method, "any"), shown(r), r.Who, strings.ReplaceAll(r.Doc, "|", `\|`))
+			what := r.Doc
+			if len(what) > cellMost {
+				what = firstOf(what) + ": below"
+				fmt.Fprintf(&long, "\n%s `%s`: %s.\n", r.Method, shown(r), r.Doc)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(r.Method, "any"), shown(r), r.Who, strings.ReplaceAll(what, "|", `\|`))
 		}
+		b.WriteString(long.String())
 	}
 	return b.String()
+}
+
+// firstOf is as much of a long sentence as a cell takes: up to a semicolon, else to a
+// comma or a parenthesis.
+func firstOf(what string) string {
+	what = what[:cellMost-20]
+	at := strings.LastIndex(what, ";")
+	if at < 0 {
+		at = strings.LastIndexAny(what, ",(")
+	}
+	return strings.TrimSpace(what[:at])
 }
 
 func shown(r route.Route) string { return strings.TrimSuffix(r.Pattern, "{$}") }

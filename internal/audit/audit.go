@@ -5,6 +5,8 @@
 // A row carries from the first moment an authentication code (HMAC-SHA256 over
 // its columns) under a key that is not in the database: who can write the
 // database alone cannot add a row that passes for the server's.
+//
+// Floor: the catalog. Begin at [Write].
 package audit
 
 import (

@@ -6,6 +6,8 @@
 // entry, backup.json, says what it is of; its last, manifest.json, lists every
 // part with its size and SHA-256 and how many rows each table has. A file
 // without the last entry is no backup: it was cut short.
+//
+// Floor: the installation. Begin at [NewWriter].
 package backup
 
 import (

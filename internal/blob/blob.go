@@ -1,6 +1,8 @@
 // Package blob keeps uploaded files, in a directory or in a bucket of an S3
 // service, under names that it makes itself. A file is there whole or not at
 // all, whenever the power goes.
+//
+// Floor: toolboxes. Begin at [Open].
 package blob
 
 import (

@@ -7,6 +7,8 @@
 // rows remain, so that nothing depends on a Redis that may be away. The
 // embedded database has one node, which tells nobody. A notice is heard at least
 // once: a row whose writing was not answered in time is written again.
+//
+// Floor: the catalog. Begin at [Open].
 package bus
 
 import (

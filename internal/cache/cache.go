@@ -9,6 +9,8 @@
 // which outlives the first caller. With lives of 30 to 60 seconds the entry
 // nearest its end is as good a victim as any cleverer one. The price is that a
 // tenant's table is under one lock; a hit holds it for one look-up, shared.
+//
+// Floor: foundations. Begin at [New].
 package cache
 
 import (

@@ -1,6 +1,8 @@
 // Package catalog says what the records are: one literal per resource. From
 // it come validation, REST, row policy, OpenAPI, import mapping and the loops
 // of tests; a resource's only other file is its migration.
+//
+// Floor: the catalog. Begin at [Resource].
 package catalog
 
 import (

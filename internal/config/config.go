@@ -1,6 +1,8 @@
 // Package config holds every setting. One struct field is one setting: its
 // tags name the flag, the environment variable (HOLDFAST_ + upper case), the
 // key in the configuration file, the default and the documentation.
+//
+// Floor: foundations. Begin at [Config].
 package config
 
 import (

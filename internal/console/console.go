@@ -1,6 +1,8 @@
 // Package console serves the built console below /console/: its files under a
 // prefix made from their bytes, which browsers keep for good, and its one page
 // at every other path, so that an address inside the console can be opened.
+//
+// Floor: faces. Begin at [New].
 package console
 
 import (

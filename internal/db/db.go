@@ -5,6 +5,8 @@
 //
 // House rules for SQL text are few: $1..$n by number, CAST instead of ::, the
 // caller passes the time, NULLS FIRST or LAST always said, no JSON operators.
+//
+// Floor: toolboxes. Begin at [Open].
 package db
 
 import (

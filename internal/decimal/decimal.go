@@ -1,5 +1,7 @@
 // Package decimal holds exact quantities and money: 64-bit integers scaled by
 // 10^4. No float ever holds one.
+//
+// Floor: words. Begin at [Dec].
 package decimal
 
 import (

@@ -1,6 +1,8 @@
 // Package demo makes two tenants' believable, deterministic data: 90 days of a
 // warehouse at work, ending now, with the stories a visitor looks for. The
 // same day gives the same records; only today's moments move with the clock.
+//
+// Floor: functions. Begin at [Seed].
 package demo
 
 import (

@@ -1,6 +1,8 @@
 // Package doctor looks an installation over: what is wrong, why that matters
 // and which command puts it right. Each look stands alone, so that one broken
 // part hides no other.
+//
+// Floor: the installation. Begin at [Examine].
 package doctor
 
 import (

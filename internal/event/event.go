@@ -4,6 +4,8 @@
 // An event is an immutable row. It has an id (UUIDv7) from the moment it is
 // written and a place in the order of events from the moment a node publishes
 // it, after the commit. Readers see events in that order, each of them once.
+//
+// Floor: rows. Begin at [New].
 package event
 
 import (

@@ -1,6 +1,8 @@
 // Package fault says how a request can go wrong. A fault carries what the
 // caller may know (kind, code, message, fields) apart from its cause, which is
 // only logged. Each HTTP surface shapes faults into its own error body.
+//
+// Floor: words. Begin at [Error].
 package fault
 
 import (

@@ -3,6 +3,8 @@
 // dashboard reads its totals from the tenant's counters and its lists from the
 // end of an index, in one round trip, so that its cost does not grow with the
 // tenant.
+//
+// Floor: functions. Begin at [Table].
 package functions
 
 import (

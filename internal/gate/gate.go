@@ -1,5 +1,7 @@
 // Package gate is what every API request passes: who is asking, and how often
 // that caller may ask. The counts are the interface's rolling windows.
+//
+// Floor: the catalog. Begin at [New].
 package gate
 
 import (

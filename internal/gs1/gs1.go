@@ -1,6 +1,8 @@
 // Package gs1 reads and makes the keys of the GS1 General Specifications:
 // numbers with a check digit (GTIN, SSCC, GLN), element strings of barcodes
 // with application identifiers (AI), and GS1 Digital Link URIs.
+//
+// Floor: keys. Begin at [Read].
 package gs1
 
 import (

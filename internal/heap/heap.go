@@ -1,5 +1,7 @@
 // Package heap bounds how much garbage lies beside what lives in memory while
 // something large is worked on.
+//
+// Floor: foundations. Begin at [Thrifty].
 package heap
 
 import (

@@ -3,6 +3,8 @@
 // roll back by version. It
 // speaks no HTTP. A job is a row of import_jobs and walks through its states
 // only by compare-and-set under a row lock.
+//
+// Floor: between domains. Begin at [Importer].
 package imports
 
 import (

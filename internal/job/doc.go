@@ -5,4 +5,6 @@
 // A job is added in the transaction of the change that asks for it, so it is
 // there if and only if the change is. It is done at least once: a node that dies
 // between doing it and noting so leaves it to another.
+//
+// Floor: the catalog. Begin at [NewRunner].
 package job

@@ -1,6 +1,8 @@
 // Package metrics counts what the server does, for Prometheus. Labels are
 // bounded: routes are patterns, and no tenant, user or other id is one,
 // so the number of series does not grow with use.
+//
+// Floor: the installation. Begin at [New].
 package metrics
 
 import (

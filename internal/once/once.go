@@ -3,6 +3,8 @@
 // client that lost the answer can ask again without doing the work twice. A
 // request claims its key, works, and stores its answer in the transaction of
 // its effect. It knows no HTTP beyond a status, a head and a body.
+//
+// Floor: the catalog. Begin at [Keys].
 package once
 
 import (

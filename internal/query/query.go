@@ -4,6 +4,8 @@
 // written out as SQL with bound parameters. Names in the SQL come from the
 // catalog, never from the request. The grammar is a subset of PostgREST's; every
 // limit below is checked while scanning.
+//
+// Floor: grammar. Begin at [Parse].
 package query
 
 import (

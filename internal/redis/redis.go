@@ -1,6 +1,8 @@
 // Package redis holds the connections to a Redis server that may be away: at
 // the start, for a while, or for good. Whoever uses it has another way to do
 // its work meanwhile.
+//
+// Floor: foundations. Begin at [Open].
 package redis
 
 import (

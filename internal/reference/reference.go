@@ -1,6 +1,8 @@
 // Package reference serves the API's reference at /docs: Swagger UI over
 // /openapi.json, from the server's own files, with a form to try each operation,
 // and below it the guides and pages of package docs.
+//
+// Floor: faces. Begin at [Handler].
 package reference
 
 import (

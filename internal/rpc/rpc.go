@@ -2,6 +2,8 @@
 // transaction. A verb's input and answer are structs; their tags (json, doc,
 // unit, enum, format) are read by the binder and by the OpenAPI document. The
 // domains fill the table, the face on the wire serves it.
+//
+// Floor: verbs. Begin at [Verb].
 package rpc
 
 import (

@@ -1,6 +1,8 @@
 // Package safety holds what changes of incidents, actions, inspections, talks
 // and training bring about (the effects that package store runs in the same transaction)
 // and the formulas of workplace safety.
+//
+// Floor: domains. Begin at [Effects].
 package safety
 
 import (

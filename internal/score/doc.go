@@ -7,6 +7,8 @@
 // Units: hours are person- or machine-hours; a rate counts events per 200,000
 // hours (100 full-time years, the OSHA base) unless its name says otherwise;
 // scores run 0..100, shares, confidences and probabilities 0..1.
+//
+// Floor: domains. Begin at [Backtest].
 package score
 
 import (

@@ -1,6 +1,8 @@
 // Package seal keeps the service's secrets: it derives one key for each use
 // from the master key, encrypts what rests in the database and hashes what is
 // only compared.
+//
+// Floor: foundations. Begin at [New].
 package seal
 
 import (

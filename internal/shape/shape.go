@@ -3,6 +3,8 @@
 // description come the check of a written value, the schema in the API document
 // and the types of generated clients, so that none of them can say something
 // else than another.
+//
+// Floor: foundations. Begin at [Of].
 package shape
 
 import (

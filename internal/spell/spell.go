@@ -1,4 +1,6 @@
 // Package spell finds the name somebody probably meant.
+//
+// Floor: words. Begin at [Nearest].
 package spell
 
 // Nearest returns the candidate with the smallest edit distance to name

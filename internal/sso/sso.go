@@ -2,6 +2,8 @@
 // organisation: OpenID Connect or SAML 2.0, one connection to a tenant, with
 // the domains it has proved, the roles its groups give, and SCIM. Accounts and
 // sessions are package identity's; this package decides who arrives there.
+//
+// Floor: between domains. Begin at [New].
 package sso
 
 import (

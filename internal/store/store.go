@@ -1,6 +1,8 @@
 // Package store keeps the rows of any resource: reads with row policy and
 // embeds, writes with validation, states, versions, audit, counters and the
 // effects a domain hangs on a change, all in one transaction.
+//
+// Floor: rows. Begin at [New].
 package store
 
 import (

@@ -1,6 +1,8 @@
 // Package testkit gives a test a whole Holdfast, with the demonstration
 // tenants in it, on each engine, in milliseconds: the data are made once per
 // process and copied.
+//
+// Floor: tests. Begin at [Run].
 package testkit
 
 import (

@@ -1,6 +1,8 @@
 // Package typegen writes what the records, functions and verbs are as types of
 // client languages, from the catalog and the shapes that the server itself
 // checks and answers by.
+//
+// Floor: grammar. Begin at [TypeScript].
 package typegen
 
 import (

@@ -5,6 +5,8 @@
 // Derived columns (an item's on_hand, a zone's load, an order's sums) follow
 // their source rows without raising the record's version: nobody edited it, so
 // an editor's If-Match stays good.
+//
+// Floor: domains. Begin at [Verbs].
 package warehouse
 
 import (

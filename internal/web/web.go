@@ -1,6 +1,8 @@
 // Package web is the HTTP toolbox: handlers that return errors, one table from
 // fault kinds to statuses, strict bodies, request ids, client addresses, CORS,
 // the request log and the server's life cycle. It knows no feature.
+//
+// Floor: toolboxes. Begin at [Serve].
 package web
 
 import (

@@ -5,6 +5,8 @@
 // transaction that publishes the event. Each webhook has a lane; a node leases
 // a lane, sends what is due in it and gives it back, so no two nodes send the
 // same attempt, and a receiver that hangs holds up nobody but itself.
+//
+// Floor: domains. Begin at [New].
 package webhook
 
 import (

@@ -1,6 +1,8 @@
 // Package auth is the identity service on the wire: /auth/v1 as
 // @supabase/auth-js speaks it. It reads requests, calls package identity and
 // writes answers; it decides nothing.
+//
+// Floor: faces. Begin at [New].
 package auth
 
 import (

@@ -1,5 +1,7 @@
 // Package page serves what a browser shows without a script: the public report
 // page, and the codes that lead to it.
+//
+// Floor: faces. Begin at [NewReports].
 package page
 
 import (

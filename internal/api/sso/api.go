@@ -1,5 +1,7 @@
 // Package sso is enterprise sign-in on the wire: /auth/v1/sso, its
 // administration, and SCIM 2.0.
+//
+// Floor: faces. Begin at [New].
 package sso
 
 import (

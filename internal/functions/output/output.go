@@ -6,6 +6,8 @@
 // "date-time" (form of a string), enum:"a,b" (closed set of a string) and
 // records:"zones" (a json.RawMessage that holds records of that collection). From
 // them OpenAPI and TypeScript types are made.
+//
+// Floor: functions. Begin at [Encode].
 package output
 
 import (

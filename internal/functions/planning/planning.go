@@ -2,6 +2,8 @@
 // order to pick and to drive, what to reorder and when, and how well counting
 // and picking go. They propose; only what is called with apply changes
 // anything.
+//
+// Floor: functions. Begin at [New].
 package planning
 
 import (

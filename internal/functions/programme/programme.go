@@ -2,6 +2,8 @@
 // them, checks rules, assigns training and shows engagement. Each verb reads
 // and writes sets, with a number of statements that does not depend on how many
 // entities a tenant has.
+//
+// Floor: functions. Begin at [New].
 package programme
 
 import (

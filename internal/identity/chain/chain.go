@@ -30,6 +30,8 @@
 // What it does not: a row removed before it was sealed (upkeep's interval), and
 // a whole database set back to an older state, head and all; against that keep
 // Report's head elsewhere, as `holdfast verify --audit` prints it.
+//
+// Floor: domains. Begin at [Chain].
 package chain
 
 import (

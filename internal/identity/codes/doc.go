@@ -1,4 +1,6 @@
 // Package codes makes and matches what is shown once, digits, links and
 // authorization codes, and words and sends the mails that carry them. It may
 // import accounts.
+//
+// Floor: domains. Begin at [Store].
 package codes

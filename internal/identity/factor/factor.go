@@ -2,6 +2,8 @@
 // keys and recovery codes, the questions put to them, and how often an answer may be
 // wrong. It works inside its caller's transaction and knows no session but by
 // its id.
+//
+// Floor: domains. Begin at [Keeper].
 package factor
 
 import (

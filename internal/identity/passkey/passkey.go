@@ -1,6 +1,8 @@
 // Package passkey runs WebAuthn ceremonies (W3C Web Authentication Level 3):
 // registration and assertion, for second factors and for passkeys. It keeps
 // nothing; what a ceremony has to remember is text for the caller to store.
+//
+// Floor: domains. Begin at [Relying].
 package passkey
 
 import (

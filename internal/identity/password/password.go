@@ -1,6 +1,8 @@
 // Package password hashes and checks passwords: Argon2id with a bound on how
 // many hashes run at once, so that a flood of sign-ins can take neither the
 // memory nor the processors of everybody else.
+//
+// Floor: domains. Begin at [New].
 package password
 
 import (

@@ -1,6 +1,8 @@
 // Package redirect decides where a browser may be sent after a sign-in. Two
 // readings of an address are the whole danger, so everything that browsers and
 // net/url might read differently is refused before anything is compared.
+//
+// Floor: domains. Begin at [Rules].
 package redirect
 
 import (

@@ -1,4 +1,6 @@
 // Package signin has the ways in by what a person types: passwords, one-time
 // passwords by mail and text, links, and sign-up. It may import sessions and what
 // lies below.
+//
+// Floor: domains. Begin at [SignIns].
 package signin

@@ -1,6 +1,8 @@
 // Package token makes and reads the credentials of the service: signed access
 // tokens, refresh tokens and API keys. It keeps no state; the identity service
 // decides what a valid token may still do.
+//
+// Floor: domains. Begin at [Keys].
 package token
 
 import (

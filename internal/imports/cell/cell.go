@@ -2,6 +2,8 @@
 // their country, numbers with either decimal mark, yes and no, and the names
 // of a closed set. Where a text has two readings it says so instead of
 // choosing.
+//
+// Floor: between domains. Begin at [Date].
 package cell
 
 import (

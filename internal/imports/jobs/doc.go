@@ -2,4 +2,6 @@
 // which change by compare-and-set under a row lock, the lease and the claim of
 // the process that works on it, the steps under way, and what becomes of a job
 // whose process died.
+//
+// Floor: between domains. Begin at [Table].
 package jobs

@@ -2,4 +2,6 @@
 // where its header is, which column gives which field, how dates and numbers are
 // written, and what of it a role may not see. The plan is kept with the job, so
 // that applying and correcting read the file as processing did.
+//
+// Floor: between domains. Begin at [Look].
 package plan

@@ -1,6 +1,8 @@
 // Package sheet reads rows out of a file somebody exported somewhere: it finds
 // out encoding and delimiter by looking, reads workbooks and JSON, and gives
 // records with the line they start on. It knows nothing of what the rows mean.
+//
+// Floor: between domains. Begin at [Open].
 package sheet
 
 import (

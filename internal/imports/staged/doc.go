@@ -2,4 +2,6 @@
 // how that is packed: records as they were read or corrected, the checked rows
 // made of them, what stood before in the records that were changed, and a set
 // of keys small enough for every row of a file.
+//
+// Floor: between domains. Begin at [Record].
 package staged

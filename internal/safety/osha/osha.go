@@ -5,6 +5,8 @@
 //
 // The paragraphs cited are those of 29 CFR part 1904 as amended to 2024. The
 // wording on the forms is our own.
+//
+// Floor: domains. Begin at [NewBooks].
 package osha
 
 import (

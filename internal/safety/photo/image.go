@@ -2,6 +2,8 @@
 // are and not by their name, within bounds of size and memory, turned upright,
 // scaled down and written anew, so that no metadata (place, time, device)
 // survives.
+//
+// Floor: domains. Begin at [New].
 package photo
 
 import (

@@ -1,6 +1,8 @@
 // Package report takes reports of near misses and hazards from people without
 // an account: they hold a link, usually a QR code on the wall, that names the
 // place and admits to nothing else.
+//
+// Floor: domains. Begin at [New].
 package report
 
 import (

@@ -1,6 +1,8 @@
 // Package openid signs people in at an OpenID provider that a tenant named.
 // Nobody but the tenant stands behind such a provider, so every request goes
 // through the guarded client it is given, and all of its answers are checked.
+//
+// Floor: between domains. Begin at [New].
 package openid
 
 import (

@@ -1,6 +1,8 @@
 // Package outbound is the HTTP client for addresses that a tenant gave us,
 // which may lead to our own network: what may be reached is decided when the connection is
 // made, after the name was resolved.
+//
+// Floor: between domains. Begin at [Client].
 package outbound
 
 import (

@@ -1,6 +1,8 @@
 // Package samlsp is the service provider's half of SAML 2.0 web sign-in: it
 // reads metadata, writes authentication requests and verifies responses. It
 // knows no database and no clock but the one it is given.
+//
+// Floor: between domains. Begin at [Verify].
 package samlsp
 
 import (

@@ -2,6 +2,8 @@
 // by walking through aisles, deliveries by driving from a depot. It is pure:
 // places in, an order and its length out, the same for the same input. What it
 // finds is good, not proved best: both problems are of the travelling salesman.
+//
+// Floor: domains. Begin at [Pick].
 package tour
 
 import (
