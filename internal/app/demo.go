@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/actor"
@@ -22,6 +23,7 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 		return fmt.Errorf("app: demonstration users have a known password, so they exist on loopback only")
 	}
 	ctx = db.Patient(ctx, time.Minute) // all of it is one transaction
+	hashed := hashing(ctx, demo.Password)
 	if err := demo.Seed(ctx, a.Store, a.now(), size); err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 		"order_lines", "shipments", "incidents", "audit"); err != nil {
 		return err
 	}
-	hash, err := password.New(1).Hash(ctx, demo.Password)
+	hash, err := hashed()
 	if err != nil {
 		return err
 	}
@@ -46,6 +48,18 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 		}
 	}
 	return nil
+}
+
+// hashing hashes a password while the caller does something else.
+func hashing(ctx context.Context, pw string) func() (string, error) {
+	var hash string
+	var err error
+	var work sync.WaitGroup
+	work.Go(func() { hash, err = password.New(1).Hash(ctx, pw) })
+	return func() (string, error) {
+		work.Wait()
+		return hash, err
+	}
 }
 
 // consoleSettings is what the console shows before anybody signed in. Only a

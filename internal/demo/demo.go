@@ -22,17 +22,43 @@ import (
 // Seed writes both tenants with all their records, members included, one
 // transaction each. A tenant that exists is left alone.
 func Seed(ctx context.Context, st *store.Store, now time.Time, size Size) error {
-	for _, p := range size.profiles() {
-		rows, err := build(p, now)
-		if err != nil {
-			return fmt.Errorf("demo: %s: %w", p.slug, err)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for m := range makeAll(ctx, size.profiles(), now) {
+		err := m.err
+		if err == nil {
+			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return write(tx, st, m.tenant.id, m.rows) })
 		}
-		err = st.DB().Write(ctx, db.Scope{Tenant: p.id}, func(tx *db.Tx) error { return write(tx, st, p.id, rows) })
 		if err != nil {
-			return fmt.Errorf("demo: %s: %w", p.slug, err)
+			return fmt.Errorf("demo: %s: %w", m.tenant.slug, err)
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// tenantMade is a tenant with its rows.
+type tenantMade struct {
+	tenant profile
+	rows   records
+	err    error
+}
+
+// makeAll makes tenants one after another, each while the one before it is
+// written.
+func makeAll(ctx context.Context, tenants []profile, now time.Time) <-chan tenantMade {
+	out := make(chan tenantMade)
+	go func() {
+		defer close(out)
+		for _, p := range tenants {
+			rows, err := build(p, now)
+			select {
+			case out <- tenantMade{p, rows, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
 }
 
 // records are a tenant's rows by resource.

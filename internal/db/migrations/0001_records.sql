@@ -39,8 +39,8 @@ create table actions (
 );
 create index actions_created_at_id_idx on actions (tenant_id, created_at, id);
 create index actions_due_at_id_idx on actions (tenant_id, due_at, id);
-create index actions_follows_id_idx on actions (tenant_id, follows_id);
-create index actions_incident_id_idx on actions (tenant_id, incident_id);
+create index actions_follows_id_idx on actions (tenant_id, follows_id) where follows_id is not null;
+create index actions_incident_id_idx on actions (tenant_id, incident_id) where incident_id is not null;
 create index actions_status_created_at_id_idx on actions (tenant_id, status, created_at, id);
 create index actions_status_due_at_id_idx on actions (tenant_id, status, due_at, id);
 create index actions_status_updated_at_id_idx on actions (tenant_id, status, updated_at, id);
@@ -69,7 +69,7 @@ create table audit (
   primary key (tenant_id, id)
 );
 create index audit_at_idx on audit (tenant_id, at);
-create index audit_entity_id_idx on audit (tenant_id, entity_id);
+create index audit_entity_id_idx on audit (tenant_id, entity_id) where entity_id is not null;
 
 create table badges (
   tenant_id uuid not null,
@@ -172,13 +172,13 @@ create index checklist_runs_created_at_id_idx on checklist_runs (tenant_id, crea
 create index checklist_runs_due_at_id_idx on checklist_runs (tenant_id, due_at, id);
 create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
 create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
-create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id);
+create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id) where site_id is not null;
 create index checklist_runs_status_created_at_id_idx on checklist_runs (tenant_id, status, created_at, id);
 create index checklist_runs_status_due_at_id_idx on checklist_runs (tenant_id, status, due_at, id);
-create index checklist_runs_template_id_idx on checklist_runs (tenant_id, template_id);
-create index checklist_runs_vehicle_id_idx on checklist_runs (tenant_id, vehicle_id);
-create index checklist_runs_worker_id_idx on checklist_runs (tenant_id, worker_id);
-create index checklist_runs_zone_id_idx on checklist_runs (tenant_id, zone_id);
+create index checklist_runs_template_id_idx on checklist_runs (tenant_id, template_id) where template_id is not null;
+create index checklist_runs_vehicle_id_idx on checklist_runs (tenant_id, vehicle_id) where vehicle_id is not null;
+create index checklist_runs_worker_id_idx on checklist_runs (tenant_id, worker_id) where worker_id is not null;
+create index checklist_runs_zone_id_idx on checklist_runs (tenant_id, zone_id) where zone_id is not null;
 create unique index checklist_runs_schedule_id_due_at_key on checklist_runs (tenant_id, schedule_id, due_at);
 
 create table checklist_schedules (
@@ -213,14 +213,14 @@ create table checklist_schedules (
   constraint checklist_schedules_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index checklist_schedules_created_at_id_idx on checklist_schedules (tenant_id, created_at, id);
-create index checklist_schedules_equipment_id_idx on checklist_schedules (tenant_id, equipment_id);
-create index checklist_schedules_site_id_idx on checklist_schedules (tenant_id, site_id);
+create index checklist_schedules_equipment_id_idx on checklist_schedules (tenant_id, equipment_id) where equipment_id is not null;
+create index checklist_schedules_site_id_idx on checklist_schedules (tenant_id, site_id) where site_id is not null;
 create index checklist_schedules_status_created_at_id_idx on checklist_schedules (tenant_id, status, created_at, id);
 create index checklist_schedules_status_next_due_at_idx on checklist_schedules (tenant_id, status, next_due_at);
 create index checklist_schedules_template_id_idx on checklist_schedules (tenant_id, template_id);
-create index checklist_schedules_vehicle_id_idx on checklist_schedules (tenant_id, vehicle_id);
-create index checklist_schedules_worker_id_idx on checklist_schedules (tenant_id, worker_id);
-create index checklist_schedules_zone_id_idx on checklist_schedules (tenant_id, zone_id);
+create index checklist_schedules_vehicle_id_idx on checklist_schedules (tenant_id, vehicle_id) where vehicle_id is not null;
+create index checklist_schedules_worker_id_idx on checklist_schedules (tenant_id, worker_id) where worker_id is not null;
+create index checklist_schedules_zone_id_idx on checklist_schedules (tenant_id, zone_id) where zone_id is not null;
 
 create table checklist_templates (
   tenant_id uuid not null,
@@ -244,7 +244,7 @@ create table checklist_templates (
 );
 create index checklist_templates_created_at_id_idx on checklist_templates (tenant_id, created_at, id);
 create index checklist_templates_status_created_at_id_idx on checklist_templates (tenant_id, status, created_at, id);
-create index checklist_templates_supersedes_id_idx on checklist_templates (tenant_id, supersedes_id);
+create index checklist_templates_supersedes_id_idx on checklist_templates (tenant_id, supersedes_id) where supersedes_id is not null;
 create unique index checklist_templates_code_revision_key on checklist_templates (tenant_id, lower(code), revision);
 
 create table compliance_events (
@@ -302,7 +302,7 @@ create table count_lines (
 create index count_lines_count_task_id_idx on count_lines (tenant_id, count_task_id);
 create index count_lines_created_at_id_idx on count_lines (tenant_id, created_at, id);
 create index count_lines_item_id_idx on count_lines (tenant_id, item_id);
-create index count_lines_lot_id_idx on count_lines (tenant_id, lot_id);
+create index count_lines_lot_id_idx on count_lines (tenant_id, lot_id) where lot_id is not null;
 
 create table count_tasks (
   tenant_id uuid not null,
@@ -333,11 +333,11 @@ create table count_tasks (
   constraint count_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
   constraint count_tasks_recount_of_fkey foreign key (tenant_id, recount_of) references count_tasks (tenant_id, id)
 );
-create index count_tasks_assigned_worker_id_idx on count_tasks (tenant_id, assigned_worker_id);
+create index count_tasks_assigned_worker_id_idx on count_tasks (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index count_tasks_created_at_id_idx on count_tasks (tenant_id, created_at, id);
 create index count_tasks_due_on_id_idx on count_tasks (tenant_id, due_on, id);
-create index count_tasks_item_id_idx on count_tasks (tenant_id, item_id);
-create index count_tasks_recount_of_idx on count_tasks (tenant_id, recount_of);
+create index count_tasks_item_id_idx on count_tasks (tenant_id, item_id) where item_id is not null;
+create index count_tasks_recount_of_idx on count_tasks (tenant_id, recount_of) where recount_of is not null;
 create index count_tasks_status_created_at_id_idx on count_tasks (tenant_id, status, created_at, id);
 create index count_tasks_status_due_on_id_idx on count_tasks (tenant_id, status, due_on, id);
 create index count_tasks_status_id_idx on count_tasks (tenant_id, status, id);
@@ -396,7 +396,7 @@ create table drivers (
 create index drivers_created_at_id_idx on drivers (tenant_id, created_at, id);
 create index drivers_status_created_at_id_idx on drivers (tenant_id, status, created_at, id);
 create index drivers_status_id_idx on drivers (tenant_id, status, id);
-create index drivers_vehicle_id_idx on drivers (tenant_id, vehicle_id);
+create index drivers_vehicle_id_idx on drivers (tenant_id, vehicle_id) where vehicle_id is not null;
 create unique index drivers_worker_id_key on drivers (tenant_id, worker_id);
 
 create table equipment (
@@ -421,9 +421,9 @@ create table equipment (
   constraint equipment_required_course_id_fkey foreign key (tenant_id, required_course_id) references courses (tenant_id, id)
 );
 create index equipment_created_at_id_idx on equipment (tenant_id, created_at, id);
-create index equipment_required_course_id_idx on equipment (tenant_id, required_course_id);
+create index equipment_required_course_id_idx on equipment (tenant_id, required_course_id) where required_course_id is not null;
 create index equipment_status_created_at_id_idx on equipment (tenant_id, status, created_at, id);
-create index equipment_zone_id_idx on equipment (tenant_id, zone_id);
+create index equipment_zone_id_idx on equipment (tenant_id, zone_id) where zone_id is not null;
 create unique index equipment_asset_no_key on equipment (tenant_id, lower(asset_no));
 
 create table goods_owners (
@@ -548,16 +548,16 @@ create table incidents (
 );
 create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
 create index incidents_created_at_id_idx on incidents (tenant_id, created_at, id);
-create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of);
+create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of) where duplicate_of is not null;
 create index incidents_occurred_at_id_idx on incidents (tenant_id, occurred_at, id);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
-create index incidents_site_id_idx on incidents (tenant_id, site_id);
+create index incidents_site_id_idx on incidents (tenant_id, site_id) where site_id is not null;
 create index incidents_status_created_at_id_idx on incidents (tenant_id, status, created_at, id);
 create index incidents_status_id_idx on incidents (tenant_id, status, id);
 create index incidents_status_occurred_at_id_idx on incidents (tenant_id, status, occurred_at, id);
 create index incidents_status_updated_at_id_idx on incidents (tenant_id, status, updated_at, id);
 create index incidents_updated_at_id_idx on incidents (tenant_id, updated_at, id);
-create index incidents_zone_id_idx on incidents (tenant_id, zone_id);
+create index incidents_zone_id_idx on incidents (tenant_id, zone_id) where zone_id is not null;
 create unique index incidents_external_ref_key on incidents (tenant_id, external_ref);
 create unique index incidents_incident_no_key on incidents (tenant_id, incident_no);
 
@@ -730,7 +730,7 @@ create table members ( -- rls: tenant_id, user user_id
   constraint members_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index members_created_at_id_idx on members (tenant_id, created_at, id);
-create index members_worker_id_idx on members (tenant_id, worker_id);
+create index members_worker_id_idx on members (tenant_id, worker_id) where worker_id is not null;
 create unique index members_user_id_key on members (tenant_id, user_id);
 
 create table order_lines (
@@ -768,7 +768,7 @@ create table order_lines (
 );
 create index order_lines_created_at_id_idx on order_lines (tenant_id, created_at, id);
 create index order_lines_item_id_idx on order_lines (tenant_id, item_id);
-create index order_lines_lot_id_idx on order_lines (tenant_id, lot_id);
+create index order_lines_lot_id_idx on order_lines (tenant_id, lot_id) where lot_id is not null;
 create unique index order_lines_order_id_line_no_key on order_lines (tenant_id, order_id, line_no);
 
 create table orders (
@@ -813,9 +813,9 @@ create table orders (
   constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
 create index orders_created_at_id_idx on orders (tenant_id, created_at, id);
-create index orders_owner_id_idx on orders (tenant_id, owner_id);
+create index orders_owner_id_idx on orders (tenant_id, owner_id) where owner_id is not null;
 create index orders_promised_at_id_idx on orders (tenant_id, promised_at, id);
-create index orders_site_id_idx on orders (tenant_id, site_id);
+create index orders_site_id_idx on orders (tenant_id, site_id) where site_id is not null;
 create index orders_status_created_at_id_idx on orders (tenant_id, status, created_at, id);
 create index orders_status_id_idx on orders (tenant_id, status, id desc);
 create index orders_status_promised_at_id_idx on orders (tenant_id, status, promised_at, id);
@@ -885,7 +885,7 @@ create table osha_cases (
 );
 create index osha_cases_created_at_id_idx on osha_cases (tenant_id, created_at, id);
 create index osha_cases_site_id_year_idx on osha_cases (tenant_id, site_id, year);
-create index osha_cases_worker_id_idx on osha_cases (tenant_id, worker_id);
+create index osha_cases_worker_id_idx on osha_cases (tenant_id, worker_id) where worker_id is not null;
 create index osha_cases_year_recordable_idx on osha_cases (tenant_id, year, recordable);
 create unique index osha_cases_incident_id_key on osha_cases (tenant_id, incident_id);
 create unique index osha_cases_site_id_year_case_no_key on osha_cases (tenant_id, site_id, year, case_no);
@@ -979,8 +979,8 @@ create table packages (
 );
 create index packages_created_at_id_idx on packages (tenant_id, created_at, id);
 create index packages_lpn_idx on packages (tenant_id, lpn);
-create index packages_order_id_idx on packages (tenant_id, order_id);
-create index packages_shipment_id_idx on packages (tenant_id, shipment_id);
+create index packages_order_id_idx on packages (tenant_id, order_id) where order_id is not null;
+create index packages_shipment_id_idx on packages (tenant_id, shipment_id) where shipment_id is not null;
 create index packages_status_created_at_id_idx on packages (tenant_id, status, created_at, id);
 create unique index packages_package_no_key on packages (tenant_id, package_no);
 create unique index packages_sscc_key on packages (tenant_id, lower(sscc));
@@ -1021,15 +1021,15 @@ create table pick_lines (
   constraint pick_lines_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
   constraint pick_lines_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
-create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigned_worker_id);
+create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index pick_lines_created_at_id_idx on pick_lines (tenant_id, created_at, id);
 create index pick_lines_item_id_idx on pick_lines (tenant_id, item_id);
-create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id);
-create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id);
+create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id) where lot_id is not null;
+create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id) where order_line_id is not null;
 create index pick_lines_picked_at_idx on pick_lines (tenant_id, picked_at);
-create index pick_lines_reservation_id_idx on pick_lines (tenant_id, reservation_id);
+create index pick_lines_reservation_id_idx on pick_lines (tenant_id, reservation_id) where reservation_id is not null;
 create index pick_lines_status_created_at_id_idx on pick_lines (tenant_id, status, created_at, id);
-create index pick_lines_to_zone_id_idx on pick_lines (tenant_id, to_zone_id);
+create index pick_lines_to_zone_id_idx on pick_lines (tenant_id, to_zone_id) where to_zone_id is not null;
 create index pick_lines_zone_id_idx on pick_lines (tenant_id, zone_id);
 create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pick_list_id, seq);
 
@@ -1053,7 +1053,7 @@ create table pick_lists (
   primary key (tenant_id, id),
   constraint pick_lists_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
-create index pick_lists_assigned_worker_id_idx on pick_lists (tenant_id, assigned_worker_id);
+create index pick_lists_assigned_worker_id_idx on pick_lists (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index pick_lists_created_at_id_idx on pick_lists (tenant_id, created_at, id);
 create index pick_lists_status_created_at_id_idx on pick_lists (tenant_id, status, created_at, id);
 create index pick_lists_status_id_idx on pick_lists (tenant_id, status, id);
@@ -1133,15 +1133,15 @@ create table putaway_tasks (
   constraint putaway_tasks_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
   constraint putaway_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
-create index putaway_tasks_assigned_worker_id_idx on putaway_tasks (tenant_id, assigned_worker_id);
+create index putaway_tasks_assigned_worker_id_idx on putaway_tasks (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index putaway_tasks_created_at_id_idx on putaway_tasks (tenant_id, created_at, id);
 create index putaway_tasks_from_zone_id_idx on putaway_tasks (tenant_id, from_zone_id);
 create index putaway_tasks_item_id_idx on putaway_tasks (tenant_id, item_id);
-create index putaway_tasks_lot_id_idx on putaway_tasks (tenant_id, lot_id);
-create index putaway_tasks_receipt_id_idx on putaway_tasks (tenant_id, receipt_id);
+create index putaway_tasks_lot_id_idx on putaway_tasks (tenant_id, lot_id) where lot_id is not null;
+create index putaway_tasks_receipt_id_idx on putaway_tasks (tenant_id, receipt_id) where receipt_id is not null;
 create index putaway_tasks_status_created_at_id_idx on putaway_tasks (tenant_id, status, created_at, id);
 create index putaway_tasks_status_id_idx on putaway_tasks (tenant_id, status, id);
-create index putaway_tasks_to_zone_id_idx on putaway_tasks (tenant_id, to_zone_id);
+create index putaway_tasks_to_zone_id_idx on putaway_tasks (tenant_id, to_zone_id) where to_zone_id is not null;
 create unique index putaway_tasks_task_no_key on putaway_tasks (tenant_id, task_no);
 
 create table receipt_lines (
@@ -1172,8 +1172,8 @@ create table receipt_lines (
 );
 create index receipt_lines_created_at_id_idx on receipt_lines (tenant_id, created_at, id);
 create index receipt_lines_item_id_idx on receipt_lines (tenant_id, item_id);
-create index receipt_lines_lot_id_idx on receipt_lines (tenant_id, lot_id);
-create index receipt_lines_order_line_id_idx on receipt_lines (tenant_id, order_line_id);
+create index receipt_lines_lot_id_idx on receipt_lines (tenant_id, lot_id) where lot_id is not null;
+create index receipt_lines_order_line_id_idx on receipt_lines (tenant_id, order_line_id) where order_line_id is not null;
 create unique index receipt_lines_receipt_id_line_no_key on receipt_lines (tenant_id, receipt_id, line_no);
 
 create table receipts (
@@ -1197,8 +1197,8 @@ create table receipts (
   constraint receipts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
 );
 create index receipts_created_at_id_idx on receipts (tenant_id, created_at, id);
-create index receipts_order_id_idx on receipts (tenant_id, order_id);
-create index receipts_shipment_id_idx on receipts (tenant_id, shipment_id);
+create index receipts_order_id_idx on receipts (tenant_id, order_id) where order_id is not null;
+create index receipts_shipment_id_idx on receipts (tenant_id, shipment_id) where shipment_id is not null;
 create index receipts_zone_id_idx on receipts (tenant_id, zone_id);
 create unique index receipts_receipt_no_key on receipts (tenant_id, receipt_no);
 
@@ -1249,9 +1249,9 @@ create table replenish_rules (
   constraint replenish_rules_source_zone_id_fkey foreign key (tenant_id, source_zone_id) references zones (tenant_id, id)
 );
 create index replenish_rules_created_at_id_idx on replenish_rules (tenant_id, created_at, id);
-create index replenish_rules_owner_id_idx on replenish_rules (tenant_id, owner_id);
+create index replenish_rules_owner_id_idx on replenish_rules (tenant_id, owner_id) where owner_id is not null;
 create index replenish_rules_pick_zone_id_idx on replenish_rules (tenant_id, pick_zone_id);
-create index replenish_rules_source_zone_id_idx on replenish_rules (tenant_id, source_zone_id);
+create index replenish_rules_source_zone_id_idx on replenish_rules (tenant_id, source_zone_id) where source_zone_id is not null;
 create unique index replenish_rules_item_id_pick_zone_id_key on replenish_rules (tenant_id, item_id, pick_zone_id);
 
 create table replenish_tasks (
@@ -1284,11 +1284,11 @@ create table replenish_tasks (
   constraint replenish_tasks_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
   constraint replenish_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
-create index replenish_tasks_assigned_worker_id_idx on replenish_tasks (tenant_id, assigned_worker_id);
+create index replenish_tasks_assigned_worker_id_idx on replenish_tasks (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index replenish_tasks_created_at_id_idx on replenish_tasks (tenant_id, created_at, id);
 create index replenish_tasks_from_zone_id_idx on replenish_tasks (tenant_id, from_zone_id);
 create index replenish_tasks_item_id_status_idx on replenish_tasks (tenant_id, item_id, status);
-create index replenish_tasks_lot_id_idx on replenish_tasks (tenant_id, lot_id);
+create index replenish_tasks_lot_id_idx on replenish_tasks (tenant_id, lot_id) where lot_id is not null;
 create index replenish_tasks_rule_id_idx on replenish_tasks (tenant_id, rule_id);
 create index replenish_tasks_status_created_at_id_idx on replenish_tasks (tenant_id, status, created_at, id);
 create index replenish_tasks_status_id_idx on replenish_tasks (tenant_id, status, id);
@@ -1313,8 +1313,8 @@ create table report_links (
   constraint report_links_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
 );
 create index report_links_created_at_id_idx on report_links (tenant_id, created_at, id);
-create index report_links_site_id_idx on report_links (tenant_id, site_id);
-create index report_links_zone_id_idx on report_links (tenant_id, zone_id);
+create index report_links_site_id_idx on report_links (tenant_id, site_id) where site_id is not null;
+create index report_links_zone_id_idx on report_links (tenant_id, zone_id) where zone_id is not null;
 create unique index report_links_token_key on report_links (tenant_id, token);
 
 create table reservations (
@@ -1346,9 +1346,9 @@ create table reservations (
 );
 create index reservations_created_at_id_idx on reservations (tenant_id, created_at, id);
 create index reservations_item_id_idx on reservations (tenant_id, item_id);
-create index reservations_lot_id_idx on reservations (tenant_id, lot_id);
+create index reservations_lot_id_idx on reservations (tenant_id, lot_id) where lot_id is not null;
 create index reservations_order_line_id_idx on reservations (tenant_id, order_line_id);
-create index reservations_owner_id_idx on reservations (tenant_id, owner_id);
+create index reservations_owner_id_idx on reservations (tenant_id, owner_id) where owner_id is not null;
 create index reservations_state_created_at_id_idx on reservations (tenant_id, state, created_at, id);
 create index reservations_state_expires_at_idx on reservations (tenant_id, state, expires_at);
 create index reservations_stock_key_state_idx on reservations (tenant_id, stock_key, state);
@@ -1413,7 +1413,7 @@ create table score_runs (
 );
 create index score_runs_created_at_id_idx on score_runs (tenant_id, created_at, id);
 create index score_runs_entity_type_id_idx on score_runs (tenant_id, entity_type, id desc);
-create index score_runs_model_id_idx on score_runs (tenant_id, model_id);
+create index score_runs_model_id_idx on score_runs (tenant_id, model_id) where model_id is not null;
 
 create table settings (
   tenant_id uuid not null,
@@ -1459,8 +1459,8 @@ create table shifts (
 create index shifts_created_at_id_idx on shifts (tenant_id, created_at, id);
 create index shifts_equipment_id_ended_at_hours_units_done_idx on shifts (tenant_id, equipment_id, ended_at, hours, units_done);
 create index shifts_status_created_at_id_idx on shifts (tenant_id, status, created_at, id);
-create index shifts_team_id_idx on shifts (tenant_id, team_id);
-create index shifts_vehicle_id_idx on shifts (tenant_id, vehicle_id);
+create index shifts_team_id_idx on shifts (tenant_id, team_id) where team_id is not null;
+create index shifts_vehicle_id_idx on shifts (tenant_id, vehicle_id) where vehicle_id is not null;
 create index shifts_worker_id_ended_at_hours_units_done_idx on shifts (tenant_id, worker_id, ended_at, hours, units_done);
 create index shifts_zone_id_ended_at_hours_units_done_idx on shifts (tenant_id, zone_id, ended_at, hours, units_done);
 
@@ -1526,17 +1526,17 @@ create table shipments (
   constraint shipments_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
   constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
 );
-create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id);
+create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
 create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id);
-create index shipments_driver_id_idx on shipments (tenant_id, driver_id);
+create index shipments_driver_id_idx on shipments (tenant_id, driver_id) where driver_id is not null;
 create index shipments_planned_at_id_idx on shipments (tenant_id, planned_at, id);
 create index shipments_status_created_at_id_idx on shipments (tenant_id, status, created_at, id);
 create index shipments_status_id_idx on shipments (tenant_id, status, id);
 create index shipments_status_planned_at_id_idx on shipments (tenant_id, status, planned_at, id);
 create index shipments_status_updated_at_id_idx on shipments (tenant_id, status, updated_at, id);
 create index shipments_updated_at_id_idx on shipments (tenant_id, updated_at, id);
-create index shipments_vehicle_id_idx on shipments (tenant_id, vehicle_id);
+create index shipments_vehicle_id_idx on shipments (tenant_id, vehicle_id) where vehicle_id is not null;
 create unique index shipments_shipment_no_key on shipments (tenant_id, shipment_no);
 
 create table sites (
@@ -1634,7 +1634,7 @@ create table stock_adjustments (
 );
 create index stock_adjustments_created_at_id_idx on stock_adjustments (tenant_id, created_at, id);
 create index stock_adjustments_item_id_idx on stock_adjustments (tenant_id, item_id);
-create index stock_adjustments_lot_id_idx on stock_adjustments (tenant_id, lot_id);
+create index stock_adjustments_lot_id_idx on stock_adjustments (tenant_id, lot_id) where lot_id is not null;
 create index stock_adjustments_status_created_at_id_idx on stock_adjustments (tenant_id, status, created_at, id);
 create index stock_adjustments_status_id_idx on stock_adjustments (tenant_id, status, id);
 create index stock_adjustments_zone_id_idx on stock_adjustments (tenant_id, zone_id);
@@ -1672,9 +1672,9 @@ create table stock_counts (
 create index stock_counts_counted_at_exact_idx on stock_counts (tenant_id, counted_at, exact);
 create index stock_counts_created_at_id_idx on stock_counts (tenant_id, created_at, id);
 create index stock_counts_item_id_counted_at_idx on stock_counts (tenant_id, item_id, counted_at);
-create index stock_counts_lot_id_idx on stock_counts (tenant_id, lot_id);
-create index stock_counts_owner_id_idx on stock_counts (tenant_id, owner_id);
-create index stock_counts_worker_id_idx on stock_counts (tenant_id, worker_id);
+create index stock_counts_lot_id_idx on stock_counts (tenant_id, lot_id) where lot_id is not null;
+create index stock_counts_owner_id_idx on stock_counts (tenant_id, owner_id) where owner_id is not null;
+create index stock_counts_worker_id_idx on stock_counts (tenant_id, worker_id) where worker_id is not null;
 create index stock_counts_zone_id_idx on stock_counts (tenant_id, zone_id);
 
 create table stock_levels (
@@ -1706,8 +1706,8 @@ create table stock_levels (
 );
 create index stock_levels_created_at_id_idx on stock_levels (tenant_id, created_at, id);
 create index stock_levels_item_id_idx on stock_levels (tenant_id, item_id);
-create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id);
-create index stock_levels_owner_id_idx on stock_levels (tenant_id, owner_id);
+create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id) where lot_id is not null;
+create index stock_levels_owner_id_idx on stock_levels (tenant_id, owner_id) where owner_id is not null;
 create index stock_levels_zone_id_idx on stock_levels (tenant_id, zone_id);
 create unique index stock_levels_stock_key_key on stock_levels (tenant_id, stock_key);
 
@@ -1753,15 +1753,15 @@ create table stock_movements (
   constraint stock_movements_reversal_of_fkey foreign key (tenant_id, reversal_of) references stock_movements (tenant_id, id)
 );
 create index stock_movements_created_at_id_idx on stock_movements (tenant_id, created_at, id);
-create index stock_movements_from_zone_id_idx on stock_movements (tenant_id, from_zone_id);
-create index stock_movements_import_job_id_idx on stock_movements (tenant_id, import_job_id);
+create index stock_movements_from_zone_id_idx on stock_movements (tenant_id, from_zone_id) where from_zone_id is not null;
+create index stock_movements_import_job_id_idx on stock_movements (tenant_id, import_job_id) where import_job_id is not null;
 create index stock_movements_item_id_occurred_at_idx on stock_movements (tenant_id, item_id, occurred_at desc);
-create index stock_movements_lot_id_idx on stock_movements (tenant_id, lot_id);
+create index stock_movements_lot_id_idx on stock_movements (tenant_id, lot_id) where lot_id is not null;
 create index stock_movements_occurred_at_item_id_type_quantity_idx on stock_movements (tenant_id, occurred_at, item_id, type, quantity);
-create index stock_movements_owner_id_idx on stock_movements (tenant_id, owner_id);
-create index stock_movements_reversal_of_idx on stock_movements (tenant_id, reversal_of);
-create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zone_id);
-create index stock_movements_worker_id_idx on stock_movements (tenant_id, worker_id);
+create index stock_movements_owner_id_idx on stock_movements (tenant_id, owner_id) where owner_id is not null;
+create index stock_movements_reversal_of_idx on stock_movements (tenant_id, reversal_of) where reversal_of is not null;
+create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zone_id) where to_zone_id is not null;
+create index stock_movements_worker_id_idx on stock_movements (tenant_id, worker_id) where worker_id is not null;
 create unique index stock_movements_idempotency_key_key on stock_movements (tenant_id, idempotency_key);
 
 create table talk_attendances (
@@ -1820,7 +1820,7 @@ create table teams (
   constraint teams_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
 create index teams_created_at_id_idx on teams (tenant_id, created_at, id);
-create index teams_site_id_idx on teams (tenant_id, site_id);
+create index teams_site_id_idx on teams (tenant_id, site_id) where site_id is not null;
 create unique index teams_code_key on teams (tenant_id, lower(code));
 
 create table tenants ( -- rls: id
@@ -1869,9 +1869,9 @@ create table toolbox_talks (
 );
 create index toolbox_talks_created_at_id_idx on toolbox_talks (tenant_id, created_at, id);
 create index toolbox_talks_held_at_idx on toolbox_talks (tenant_id, held_at);
-create index toolbox_talks_incident_id_idx on toolbox_talks (tenant_id, incident_id);
-create index toolbox_talks_site_id_idx on toolbox_talks (tenant_id, site_id);
-create index toolbox_talks_team_id_idx on toolbox_talks (tenant_id, team_id);
+create index toolbox_talks_incident_id_idx on toolbox_talks (tenant_id, incident_id) where incident_id is not null;
+create index toolbox_talks_site_id_idx on toolbox_talks (tenant_id, site_id) where site_id is not null;
+create index toolbox_talks_team_id_idx on toolbox_talks (tenant_id, team_id) where team_id is not null;
 
 create table training_assignments (
   tenant_id uuid not null,
@@ -1965,7 +1965,7 @@ create table vehicles (
   constraint vehicles_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
 create index vehicles_created_at_id_idx on vehicles (tenant_id, created_at, id);
-create index vehicles_site_id_idx on vehicles (tenant_id, site_id);
+create index vehicles_site_id_idx on vehicles (tenant_id, site_id) where site_id is not null;
 create index vehicles_status_created_at_id_idx on vehicles (tenant_id, status, created_at, id);
 create unique index vehicles_plate_key on vehicles (tenant_id, plate);
 
@@ -2035,10 +2035,10 @@ create table workers (
   constraint workers_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
 create index workers_created_at_id_idx on workers (tenant_id, created_at, id);
-create index workers_site_id_idx on workers (tenant_id, site_id);
+create index workers_site_id_idx on workers (tenant_id, site_id) where site_id is not null;
 create index workers_status_created_at_id_idx on workers (tenant_id, status, created_at, id);
-create index workers_team_id_idx on workers (tenant_id, team_id);
-create index workers_user_id_idx on workers (tenant_id, user_id);
+create index workers_team_id_idx on workers (tenant_id, team_id) where team_id is not null;
+create index workers_user_id_idx on workers (tenant_id, user_id) where user_id is not null;
 create unique index workers_employee_no_key on workers (tenant_id, employee_no);
 
 create table zone_scores (
@@ -2091,7 +2091,7 @@ create table zones (
   constraint zones_parent_id_fkey foreign key (tenant_id, parent_id) references zones (tenant_id, id)
 );
 create index zones_created_at_id_idx on zones (tenant_id, created_at, id);
-create index zones_parent_id_idx on zones (tenant_id, parent_id);
-create index zones_site_id_idx on zones (tenant_id, site_id);
+create index zones_parent_id_idx on zones (tenant_id, parent_id) where parent_id is not null;
+create index zones_site_id_idx on zones (tenant_id, site_id) where site_id is not null;
 create index zones_status_created_at_id_idx on zones (tenant_id, status, created_at, id);
 create unique index zones_code_key on zones (tenant_id, lower(code));
