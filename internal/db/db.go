@@ -200,7 +200,7 @@ func retryable(err error) bool {
 	return code == "40001" || code == "40P01"
 }
 
-// check keeps anything but UUIDs out of the SET LOCAL text.
+// check keeps anything but UUIDs out of the scope, and so of SET LOCAL's text.
 func (s Scope) check() error {
 	for _, id := range []string{s.Tenant, s.User} {
 		if id == "" {
@@ -218,6 +218,7 @@ type stmt struct {
 	args []any
 	each func(*Row) error
 	n    *int64
+	once bool // its text is not worth keeping prepared
 }
 
 // Tx is a running transaction. Queued statements run at the next Flush, or

@@ -110,24 +110,24 @@ func (l *lite) migrate(apply bool) (err error) {
 }
 
 // migratePostgres runs as the database's owner, on a connection of its own.
-func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig, apply bool) (string, error) {
+func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig, apply bool) (pgServer, error) {
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return "", fmt.Errorf("db: connect to PostgreSQL: %w", err)
+		return pgServer{}, fmt.Errorf("db: connect to PostgreSQL: %w", err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	version, err := serverVersion(ctx, c)
+	server, err := askServer(ctx, c)
 	if err != nil {
-		return "", err
+		return pgServer{}, err
 	}
 	if err := byteOrder(ctx, c); err != nil {
-		return "", err
+		return pgServer{}, err
 	}
 	if err := ensureVersionTable(ctx, c); err != nil {
-		return "", err
+		return pgServer{}, err
 	}
-	return version, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return migrateIn(ctx, tx, apply) })
+	return server, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return migrateIn(ctx, tx, apply) })
 }
 
 // ensureVersionTable tolerates two servers starting at once: "if not exists"

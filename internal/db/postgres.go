@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,7 @@ type postgres struct {
 	db     *DB
 	pool   *pgxpool.Pool
 	pooler bool
+	citus  bool
 }
 
 func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error) {
@@ -30,7 +32,7 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 	if err != nil {
 		return nil, "", fmt.Errorf("db: the database URL cannot be read: %w", err)
 	}
-	version, err := migratePostgres(ctx, cfg.ConnConfig.Copy(), o.Migrate)
+	server, err := migratePostgres(ctx, cfg.ConnConfig.Copy(), o.Migrate)
 	if err != nil {
 		return nil, "", err
 	}
@@ -55,7 +57,7 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 	if err != nil {
 		return nil, "", fmt.Errorf("db: %w", err)
 	}
-	return &postgres{db: d, pool: pool, pooler: o.Pooler}, version, nil
+	return &postgres{db: d, pool: pool, pooler: o.Pooler, citus: server.citus}, server.version, nil
 }
 
 func (p *postgres) ping(ctx context.Context) error {
@@ -126,30 +128,76 @@ func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return nil, err
 }
 
-// head is what opens every transaction. The values are canonical UUIDs,
-// checked by Scope.check: SET LOCAL takes no parameters.
-func (p *postgres) head(tx *Tx) []string {
-	h, s := []string{"begin"}, tx.scope
+// head is what opens every transaction. It travels with the first statements,
+// and stays prepared as they do: the values are parameters.
+func (p *postgres) head(tx *Tx) []stmt {
+	h, s := make([]stmt, 1, 3), tx.scope
+	h[0].sql = "begin"
 	if tx.reads {
-		h[0] = "begin isolation level repeatable read read only"
+		h[0].sql = "begin isolation level repeatable read read only"
 	}
 	if p.pooler {
-		h = append(h, "SET LOCAL ROLE "+appRole)
+		h = append(h, stmt{sql: "SET LOCAL ROLE " + appRole})
 	}
+	var values [len(settings)]any
 	if d := longest(tx.ctx, statementTimeout); p.pooler || d != statementTimeout {
-		h = append(h, fmt.Sprintf("SET LOCAL statement_timeout = %d", d.Milliseconds()))
+		values[0] = d.Milliseconds()
 	}
 	if s.Tenant != "" {
-		h = append(h, "SET LOCAL holdfast.tenant_id = '"+s.Tenant+"'")
+		values[1] = s.Tenant
 	}
 	if s.User != "" {
-		h = append(h, "SET LOCAL holdfast.user_id = '"+s.User+"'")
+		values[2] = s.User
 	}
 	if s.All {
-		h = append(h, "SET LOCAL holdfast.all_tenants = 'on'")
+		values[3] = "on"
 	}
-	return h
+	return p.set(h, &values)
 }
+
+// set adds the one statement that sets what has a value. Citus tells its other
+// servers of SET LOCAL alone, which takes no parameters; Scope.check has seen to
+// it that the values are UUIDs.
+func (p *postgres) set(head []stmt, values *[len(settings)]any) []stmt {
+	if p.citus {
+		for i, v := range values {
+			if v != nil {
+				head = append(head, stmt{sql: fmt.Sprintf("SET LOCAL %s = '%v'", settings[i], v), once: true})
+			}
+		}
+		return head
+	}
+	choice, args := 0, make([]any, 0, len(settings))
+	for i, v := range values {
+		if v != nil {
+			choice |= 1 << i
+			args = append(args, v)
+		}
+	}
+	if choice == 0 {
+		return head
+	}
+	return append(head, stmt{sql: settingTexts[choice], args: args})
+}
+
+// settings are what a transaction may set for itself.
+var settings = [...]string{"statement_timeout", "holdfast.tenant_id", "holdfast.user_id", "holdfast.all_tenants"}
+
+// settingTexts holds the statement for each choice of settings, a bit for each.
+var settingTexts = func() (texts [1 << len(settings)]string) {
+	for choice := range texts {
+		var calls []string
+		for i, name := range settings {
+			if choice>>i&1 == 1 {
+				calls = append(calls, fmt.Sprintf("set_config('%s', $%d, true)", name, len(calls)+1))
+			}
+		}
+		if calls != nil {
+			texts[choice] = "SELECT " + strings.Join(calls, ", ")
+		}
+	}
+	return texts
+}()
 
 // answerTime is how long a flush of n statements may take, past the server's
 // own limit: a server that has gone silent (a cut cable, a stopped process)
@@ -164,7 +212,7 @@ type pgTx struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	named bool
-	head  []string
+	head  []stmt
 	begun bool
 }
 
@@ -178,6 +226,8 @@ type pgStatements struct {
 	order []string // texts, oldest first
 	made  int      // names given out
 	drop  []string // names to close with the next pipeline
+	wire  []sent   // room for the next pipeline's
+	args  wireArgs
 }
 
 func (x *pgTx) statements() *pgStatements {
@@ -202,14 +252,6 @@ func (p *pgStatements) add(name, sql string, d *pgconn.StatementDescription) {
 	}
 }
 
-// sent remembers what was put on the wire, to read the answers in order.
-type sent struct {
-	prepare string // statement text to remember once its parse succeeded
-	name    string // and the name it was given
-	stmt    *stmt  // nil = head, commit or housekeeping
-	commit  bool
-}
-
 func (x *pgTx) send(q []stmt, commit bool) error {
 	if commit && !x.begun && len(q) == 0 {
 		return nil
@@ -217,36 +259,19 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 	ctx, cancel := context.WithTimeout(x.ctx, answerTime(x.ctx, len(q)))
 	defer cancel()
 	pipe := x.conn.StartPipeline(ctx)
-	var wire []sent
-	if !x.begun {
-		for _, sql := range x.head {
-			pipe.SendQueryParams(sql, nil, nil, nil, nil)
-			wire = append(wire, sent{})
-		}
-		x.begun = true
-	}
 	known := x.statements()
-	for _, name := range known.drop {
-		pipe.SendDeallocate(name)
-		wire = append(wire, sent{})
-	}
-	known.drop = nil
-	fresh := map[string]string{}
-	for i := range q {
-		if err := x.queue(pipe, &q[i], known, fresh, &wire); err != nil {
-			pipe.Close()
-			return err
-		}
-	}
-	if commit {
-		pipe.SendQueryParams("commit", nil, nil, nil, nil)
-		wire = append(wire, sent{commit: true})
+	w := pgWire{pipe: pipe, p: known, named: x.named, sent: known.wire[:0]}
+	if err := w.all(x, q, commit); err != nil {
+		pipe.Close()
+		return err
 	}
 	if err := pipe.Sync(); err != nil {
 		pipe.Close()
 		return lost(err, commit)
 	}
-	err := x.receive(pipe, wire, known)
+	err := x.receive(pipe, w.sent, known)
+	clear(w.sent)
+	known.wire = w.sent
 	x.begun = err != nil || !commit
 	if cerr := pipe.Close(); err == nil && cerr != nil {
 		err = lost(cerr, commit)
@@ -261,34 +286,6 @@ func lost(err error, commit bool) error {
 		return err
 	}
 	return unavailable(err, "08007", "the connection was lost during commit, so the outcome is unknown")
-}
-
-func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, p *pgStatements, fresh map[string]string, wire *[]sent) error {
-	params, formats, err := wireParams(s.args)
-	if err != nil {
-		return err
-	}
-	if !x.named {
-		pipe.SendQueryParams(s.sql, params, nil, formats, binary1)
-		*wire = append(*wire, sent{stmt: s})
-		return nil
-	}
-	if sd := p.known[s.sql]; sd != nil {
-		pipe.SendQueryStatement(sd, params, formats, binary1)
-		*wire = append(*wire, sent{stmt: s})
-		return nil
-	}
-	name := fresh[s.sql]
-	if name == "" {
-		p.made++
-		name = "hf" + strconv.Itoa(p.made)
-		fresh[s.sql] = name
-		pipe.SendPrepare(name, s.sql, nil)
-		*wire = append(*wire, sent{prepare: s.sql, name: name})
-	}
-	pipe.SendQueryPrepared(name, params, formats, binary1)
-	*wire = append(*wire, sent{stmt: s})
-	return nil
 }
 
 // receive reads the answers. After the first error the server skips the rest
@@ -347,36 +344,6 @@ func (x *pgTx) rollback() {
 	}
 }
 
-// wireParams sends every parameter in text format and lets the server infer
-// its type from the statement, so that one Go value fits uuid, timestamptz and
-// bigint columns alike. Only bytes, which are never anything else, go as they
-// are; formats is nil where there are none.
-func wireParams(args []any) (params [][]byte, formats []int16, err error) {
-	params = make([][]byte, len(args))
-	for i, a := range args {
-		v, err := encode(a)
-		if err != nil {
-			return nil, nil, err
-		}
-		switch v := v.(type) {
-		case string:
-			params[i] = []byte(v)
-		case int64:
-			params[i] = strconv.AppendInt(nil, v, 10)
-		case bool:
-			params[i] = strconv.AppendBool(nil, v)
-		case float64:
-			params[i] = strconv.AppendFloat(nil, v, 'g', -1, 64)
-		case []byte:
-			if formats == nil {
-				formats = make([]int16, len(args))
-			}
-			params[i], formats[i] = v, 1
-		}
-	}
-	return params, formats, nil
-}
-
 // byteOrder refuses a database that sorts text by the rules of a language:
 // numbering relies on ':' standing behind the digits, and pages would come in
 // another order than on SQLite.
@@ -396,15 +363,22 @@ func byteOrder(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// serverVersion refuses a server older than the SQL we write.
-func serverVersion(ctx context.Context, c *pgx.Conn) (string, error) {
-	var text string
+// pgServer is what a server says of itself.
+type pgServer struct {
+	version string
+	citus   bool // tables may live on other servers
+}
+
+// askServer refuses a server older than the SQL we write.
+func askServer(ctx context.Context, c *pgx.Conn) (pgServer, error) {
+	var s pgServer
 	var num int
-	if err := c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::int").Scan(&text, &num); err != nil {
-		return "", classify(err)
+	if err := c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::int, "+
+		"EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&s.version, &num, &s.citus); err != nil {
+		return s, classify(err)
 	}
 	if num < 150000 {
-		return "", fault.New(fault.Unavailable, "", "PostgreSQL %s is too old: 15 or newer is needed", text)
+		return s, fault.New(fault.Unavailable, "", "PostgreSQL %s is too old: 15 or newer is needed", s.version)
 	}
-	return text, nil
+	return s, nil
 }
