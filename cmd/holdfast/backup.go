@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
@@ -167,17 +166,12 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 	}
 }
 
-// shown is a progress bar on a terminal, and nothing elsewhere.
+// shown is a line of progress on a terminal, and nothing elsewhere.
 func shown(w io.Writer, name string) func(done, total int64) {
-	if !terminal(os.Stderr) {
-		return nil
-	}
-	var bar *progressbar.ProgressBar
+	line := newProgress(w, terminal(os.Stderr), name, 0)
 	return func(done, total int64) {
-		if bar == nil {
-			bar = progressbar.NewOptions64(total, progressbar.OptionSetDescription(name), progressbar.OptionShowBytes(true),
-				progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		if line.set(done, total); done >= total {
+			line.clear()
 		}
-		bar.Set64(min(done, total))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
@@ -139,11 +138,10 @@ func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {
 	if err != nil {
 		return err
 	}
-	bar := progressbar.NewOptions64(st.Size(), progressbar.OptionSetDescription(filepath.Base(f.Path)), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetWriter(cmd.ErrOrStderr()), progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(terminal(os.Stderr)))
-	f.Progress = bar
+	line := newProgress(cmd.ErrOrStderr(), terminal(os.Stderr), filepath.Base(f.Path), st.Size())
+	f.Progress = line
 	res, err := a.Import(cmd.Context(), f)
-	bar.Finish()
+	line.clear()
 	if res != nil {
 		fmt.Fprint(cmd.OutOrStdout(), res.Report())
 	}

@@ -6,9 +6,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,6 +88,34 @@ func TestFenceDependencies(t *testing.T) {
 		if !bytes.Contains(page, []byte(path)) {
 			t.Errorf("%s has no line in docs/dependencies.md that says what it is for", path)
 		}
+	}
+}
+
+// mostLinked is how many modules packages of the program may import; a new one
+// takes the place of one that goes.
+const mostLinked = 32
+
+// Each module that the program's packages import is somebody to trust.
+func TestFenceDependenciesLinked(t *testing.T) {
+	list := func(args ...string) []string {
+		out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
+	}
+	imports := map[string]bool{}
+	for _, path := range list("-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{join .Imports "\n"}}{{end}}{{end}}`, "holdfast/cmd/holdfast") {
+		if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ".") {
+			imports[path] = true
+		}
+	}
+	modules := map[string]bool{}
+	for _, path := range list(append([]string{"-f", "{{.Module.Path}}"}, slices.Sorted(maps.Keys(imports))...)...) {
+		modules[path] = true
+	}
+	if n := len(modules); n > mostLinked || n < mostLinked/2 {
+		t.Errorf("%d modules are imported, want at most %d:\n%s", n, mostLinked, strings.Join(slices.Sorted(maps.Keys(modules)), "\n"))
 	}
 }
 

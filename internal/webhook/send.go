@@ -2,14 +2,16 @@ package webhook
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
@@ -80,23 +82,22 @@ func (s *Service) request(ctx context.Context, ep *endpoint, d *delivery, at tim
 	}
 	var signatures []string
 	for _, secret := range ep.secrets {
-		w, err := standardwebhooks.NewWebhookRaw(secret)
-		if err != nil {
-			return nil, err
-		}
-		sig, err := w.Sign(d.event, at, []byte(d.payload))
-		if err != nil {
-			return nil, err
-		}
-		signatures = append(signatures, sig)
+		signatures = append(signatures, sign(secret, d.event, at, d.payload))
 	}
 	h := req.Header
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", s.product+"-Webhooks/1")
-	h.Set(standardwebhooks.HeaderWebhookID, d.event)
-	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
-	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	h.Set("Webhook-Id", d.event)
+	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	h.Set("Webhook-Signature", strings.Join(signatures, " "))
 	return req, nil
+}
+
+// sign is a signature of Standard Webhooks with a shared secret, version 1.
+func sign(secret []byte, id string, at time.Time, payload string) string {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "%s.%d.%s", id, at.Unix(), payload)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // retryAfter reads the header (RFC 9110 10.2.3): seconds or a date. A 429 that

@@ -5,17 +5,18 @@
 package totp
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha1" // RFC 6238's; what authenticators compute
 	"crypto/subtle"
 	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/boombuler/barcode/qr"
-	"github.com/pquerna/otp"
-	"github.com/pquerna/otp/hotp"
 )
 
 // Secret bytes (RFC 4226 section 4 asks for 160 bits) and seconds of a step.
@@ -37,8 +38,17 @@ func NewSecret() Secret {
 // At returns the password of the step that t falls in.
 func (s Secret) At(t time.Time) (string, error) { return s.at(t.Unix() / period) }
 
+// at is the HOTP value of a step (RFC 4226 section 5.3).
 func (s Secret) at(step int64) (string, error) {
-	return hotp.GenerateCodeCustom(string(s), uint64(step), hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+	seed, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(strings.ToUpper(string(s)), "="))
+	if err != nil {
+		return "", fmt.Errorf("totp: the secret is not base32: %w", err)
+	}
+	mac := hmac.New(sha1.New, seed)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
+	sum := mac.Sum(nil)
+	offset := sum[len(sum)-1] & 0xf
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%1_000_000), nil
 }
 
 // Check looks for the code among the steps around now that come after the last
