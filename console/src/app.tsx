@@ -30,6 +30,7 @@ const Put = lazy(() => import('./pages/stock').then((m) => m.PutPage));
 const Receive = lazy(() => import('./pages/stock').then((m) => m.ReceivePage));
 const Count = lazy(() => import('./pages/stock').then((m) => m.CountPage));
 const Board = lazy(() => import('./pages/board').then((m) => m.BoardPage));
+const Plan = lazy(() => import('./pages/plan').then((m) => m.PlanPage));
 const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
 const Components = lazy(() => import('./pages/components').then((m) => m.Components));
 
@@ -87,6 +88,7 @@ export function App() {
             <Route path="/console/imports/new" component={NewImport} />
             <Route path="/console/imports/:id" component={Import} />
             <Route path="/console/admin/:tab?" component={AdminPage} />
+            <Route path="/console/plan" component={Plan} />
             <Route path="/console/shipments" component={Board} />
             <Route path="/console/floor" component={Floor} />
             <Route path="/console/floor/pick/:id" component={Pick} />

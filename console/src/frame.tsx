@@ -55,6 +55,7 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/c/items', text: 'Items', icon: 'box', may: reads('items'), key: 'i' },
       { href: '/console/c/orders', text: 'Orders', icon: 'cart', may: reads('orders'), key: 'o' },
       { href: '/console/c/pick_lists', text: 'Pick lists', icon: 'pick', may: reads('pick_lists'), key: 'p' },
+      { href: '/console/plan', text: 'Planning', icon: 'clock', may: (p) => p.verbs?.['plan_wave'] === true || p.verbs?.['receive_return'] === true, key: 'l' },
       { href: '/console/floor', text: 'Floor work', icon: 'scan', may: (p) => p.verbs?.['pick_line'] === true, key: 'f' },
       { href: '/console/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
     ],

@@ -54,3 +54,22 @@ test('the board can be used on a phone', async () => {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
   }, { viewport: narrow });
 });
+
+test('the stops of a driver are on the map in their order, and a stop says what goes there, by the keyboard', async () => {
+  const driven = await api(manager, '/v1/shipments?select=id,shipment_no,stop_seq,destination,driver:driver_id(id,worker:worker_id(name))&direction=eq.outbound&status=in.(planned,packed,ready,in_transit,exception,arrived)&driver_id=not.is.null&order=stop_seq');
+  const mine = driven.filter((s) => s.driver.id === driven[0].driver.id);
+  await as(manager, async (page) => {
+    await open(page, '/console/shipments?by=route');
+    await settled(page);
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: driven[0].driver.worker.name }) });
+    assert.deepEqual(await card.getByRole('link').allInnerTexts(), mine.map((s) => s.shipment_no));
+    const city = driven[0].destination.city;
+    const stop = page.getByRole('button', { name: new RegExp(`^${city}, \\d+ shipment`) }).first();
+    const count = Number(/(\d+) shipment/.exec(await stop.getAttribute('aria-label'))[1]);
+    await stop.press('Enter');
+    const there = page.locator('.card', { has: page.getByRole('heading', { name: city, exact: true }) });
+    await there.getByRole('link', { name: driven[0].shipment_no }).waitFor();
+    assert.equal(await there.getByRole('listitem').count(), count);
+    assert.deepEqual(await violations(page, 'routes'), []);
+  });
+});

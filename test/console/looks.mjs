@@ -32,6 +32,8 @@ const pages = [
   ['account', '/console/account'],
   ['item', `/console/c/items/${item.id}`],
   ['shipments', '/console/shipments'],
+  ['routes', '/console/shipments?by=route'],
+  ['plan', '/console/plan'],
   ['floor', '/console/floor'],
   ['receive', '/console/floor/receive'],
   ['count', '/console/floor/count'],

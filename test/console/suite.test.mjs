@@ -11,6 +11,7 @@ await import('./work.mjs');
 await import('./imports.mjs');
 await import('./floor.mjs');
 await import('./board.mjs');
+await import('./plan.mjs');
 await import('./admin.mjs');
 await import('./sso.mjs');
 await import('./keys.mjs');

@@ -1,4 +1,4 @@
-import { useLocation } from 'preact-iso';
+import { lazy, useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
@@ -14,6 +14,8 @@ import { fail, toast } from '../ui/overlay';
 import { hrefOf } from '../ui/value';
 import '../board.css';
 
+const Routes = lazy(() => import('./routes').then((m) => m.Routes));
+
 const columns = ['planned', 'packed', 'ready', 'in_transit', 'exception', 'arrived'] as const;
 
 interface Shipment extends Row {
@@ -26,8 +28,8 @@ interface Shipment extends Row {
   eta: string | null;
   stop_seq: number | null;
   exception_code: string | null;
-  origin: { name?: string; city?: string } | null;
-  destination: { name?: string; city?: string } | null;
+  origin: { name?: string; city?: string; lat?: number; lon?: number } | null;
+  destination: { name?: string; city?: string; lat?: number; lon?: number } | null;
   driver: { id: string; worker: { name: string } | null } | null;
 }
 
@@ -38,7 +40,7 @@ const late = (s: Shipment) => s.status !== 'arrived' && !!due(s) && Date.parse(d
 export function BoardPage() {
   const p = usePermissions();
   const { query, route } = useLocation();
-  const by = query['by'] === 'driver' ? 'driver' : 'state';
+  const by = query['by'] === 'driver' || query['by'] === 'route' ? query['by'] : 'state';
   const way = query['way'] === 'inbound' ? 'inbound' : query['way'] === 'all' ? 'all' : 'outbound';
   const q = useQuery({
     queryKey: ['c', 'shipments', 'board', way],
@@ -64,7 +66,7 @@ export function BoardPage() {
         </LinkButton>
       </Head>
       <div class="row">
-        <Segments label={_('Group by')} options={[['state', _('By state')], ['driver', _('By driver')]]} at={by} go={(v) => go({ by: v })} />
+        <Segments label={_('Group by')} options={[['state', _('By state')], ['driver', _('By driver')], ['route', _('On a map')]]} at={by} go={(v) => go({ by: v })} />
         <Segments label={_('Direction')} options={[['outbound', _('Outbound')], ['inbound', _('Inbound')], ['all', _('Both')]]} at={way} go={(v) => go({ way: v })} />
       </div>
       <Problem error={q.error} retry={() => void q.refetch()} />
@@ -72,6 +74,8 @@ export function BoardPage() {
         <Skeleton lines={8} />
       ) : !list.length && !q.error ? (
         <Empty title={_('No shipment is under way')} icon="truck" />
+) : by === 'route' ? (
+        <Routes list={list} p={p} />
       ) : (
         <div class="board" tabIndex={0} role="region" aria-label={_('Shipment board')}>
           {lanes.map(([id, name, all]) => (
