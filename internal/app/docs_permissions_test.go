@@ -69,7 +69,7 @@ func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 		b.WriteString("| " + v.Name + " | " + strings.Join(roleNames(v.Roles), " ") + " |\n")
 	}
 	b.WriteString("\n## Accounts\n\nUnder /auth/v1; the others need a signed-in user.\n\n")
-	for _, r := range auth.Routes() {
+	for _, r := range new(auth.API).Routes() {
 		switch {
 		case r.Who.Anyone():
 			b.WriteString("- " + r.Method + " " + strings.TrimPrefix(r.Pattern, "/auth/v1") + ": anybody\n")

@@ -28,10 +28,10 @@ func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 	add := func(method, pattern string) {
 		routes = append(routes, route{method, id.ReplaceAllString(pattern, "0192f0c0-1111-7000-8000-0000000000aa")})
 	}
-	for _, r := range auth.Routes() {
+	for _, r := range new(auth.API).Routes() {
 		add(r.Method, strings.TrimPrefix(r.Pattern, "/auth/v1"))
 	}
-	for _, r := range ssoapi.Routes() {
+	for _, r := range new(ssoapi.API).Routes() {
 		add(r.Method, strings.TrimPrefix(r.Pattern, "/auth/v1"))
 	}
 	slices.SortStableFunc(routes, func(a, b route) int { return strings.Compare(last[a.path], last[b.path]) })

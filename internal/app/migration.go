@@ -48,22 +48,6 @@ func SchemaDiff(ctx context.Context, d *db.DB, c *catalog.Catalog) (missing, ext
 	return missing, extra, nil
 }
 
-// RecordsDDL is the text of the first migration: the table of every resource of
-// the catalog but those that workers read across tenants, which stand with the
-// platform's.
-func RecordsDDL(c *catalog.Catalog) string {
-	var b strings.Builder
-	b.WriteString("-- The catalog's records, as TestRecordsMigration writes them. One text for both\n" +
-		"-- engines: on PostgreSQL the migrator moves foreign keys behind the creation of\n" +
-		"-- all tables and fences each table with row policies.\n")
-	for _, r := range c.All() {
-		if !r.Queue {
-			b.WriteString("\n" + r.DDL())
-		}
-	}
-	return b.String()
-}
-
 var migrationName = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
 // NewMigration writes the next migration file from the difference between the

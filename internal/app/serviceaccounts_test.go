@@ -428,12 +428,12 @@ func TestServiceAccounts_everyScope(t *testing.T) {
 		for _, f := range k.App.Functions() {
 			closed(f.Methods[0], "/functions/v1/"+f.Name)
 		}
-		for _, r := range auth.Routes() {
+		for _, r := range new(auth.API).Routes() {
 			if !r.Who.Anyone() {
 				closed(r.Method, filled(r.Pattern))
 			}
 		}
-		for _, r := range ssoapi.Routes() {
+		for _, r := range new(ssoapi.API).Routes() {
 			if !r.Who.Anyone() {
 				if got := with(k, m.Key, r.Method, filled(r.Pattern), "{}").Status; got != 401 && got != 403 && got != 404 {
 					t.Errorf("%s %s: %d", r.Method, r.Pattern, got)

@@ -48,17 +48,6 @@ func LTIFR(injuries int, hours float64) (Rate, error) {
 	return countRate(quantity{"injuries", float64(injuries)}, quantity{"hours", hours}, 1e6)
 }
 
-// FrenchTF, taux de frequence, is accidents with lost time x 1,000,000 / hours:
-// the base of LTIFR.
-func FrenchTF(accidents int, hours float64) (Rate, error) {
-	return countRate(quantity{"accidents", float64(accidents)}, quantity{"hours", hours}, 1e6)
-}
-
-// FrenchIF, indice de frequence, is accidents x 1,000 / employees.
-func FrenchIF(accidents int, employees float64) (Rate, error) {
-	return countRate(quantity{"accidents", float64(accidents)}, quantity{"employees", employees}, 1e3)
-}
-
 // ESAW is the European incidence: accidents with at least four days lost x
 // 100,000 / persons employed (Eurostat, ESAW).
 func ESAW(accidents int, employed float64) (Rate, error) {
@@ -69,9 +58,6 @@ func ESAW(accidents int, employed float64) (Rate, error) {
 func SeverityRate(lostDays, hours float64) (Rate, error) {
 	return dayRate(lostDays, hours, 1e6)
 }
-
-// FrenchTG, taux de gravite, is lost days x 1,000 / hours, without an interval.
-func FrenchTG(lostDays, hours float64) (Rate, error) { return dayRate(lostDays, hours, 1e3) }
 
 type quantity struct {
 	name  string

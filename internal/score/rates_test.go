@@ -33,11 +33,8 @@ func TestRates(t *testing.T) {
 		{"TRIR counts G+H+I+J", get(score.TRIR(cases, 400_000)), `{"value":5,"low":2.71,"high":8.48}`},
 		{"DART counts H+I", get(score.DART(cases, 400_000)), `{"value":2.5,"low":0.99,"high":5.26}`},
 		{"LTIFR per million hours", get(score.LTIFR(3, 500_000)), `{"value":6,"low":1.64,"high":15.51}`},
-		{"TF is LTIFR", get(score.FrenchTF(3, 500_000)), `{"value":6,"low":1.64,"high":15.51}`},
-		{"IF per 1,000 employees", get(score.FrenchIF(5, 200)), `{"value":25,"low":9.85,"high":52.57}`},
 		{"ESAW per 100,000 employed", get(score.ESAW(5, 1000)), `{"value":500,"low":197.01,"high":1051.3}`},
 		{"severity rate, no interval", get(score.SeverityRate(45, 500_000)), `{"value":90,"low":null,"high":null}`},
-		{"TG per 1,000 hours", get(score.FrenchTG(45, 500_000)), `{"value":0.09,"low":null,"high":null}`},
 		{"no accident still has an upper limit", get(score.LTIFR(0, 1_000_000)), `{"value":0,"low":0,"high":3}`},
 		{"no hours: unknown, not 0", get(score.TRIR(cases, 0)), `{"value":null,"low":null,"high":null}`},
 		{"no hours: unknown severity", get(score.SeverityRate(45, 0)), `{"value":null,"low":null,"high":null}`},
@@ -101,8 +98,6 @@ func TestRateRefusals(t *testing.T) {
 	refused(t, err, "hours")
 	_, err = score.LTIFR(-1, 1000)
 	refused(t, err, "injuries")
-	_, err = score.FrenchIF(1, -1)
-	refused(t, err, "employees")
 	_, err = score.SeverityRate(math.Inf(1), 1000)
 	refused(t, err, "lost_days")
 }

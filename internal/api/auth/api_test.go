@@ -393,7 +393,7 @@ func TestRoutes(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		user, key := s.signUp("a@x.example"), "Authorization: Bearer "+s.keys.SecretKey
 		anon := "Authorization: Bearer " + s.keys.AnonKey
-		for _, rt := range auth.Routes() {
+		for _, rt := range new(auth.API).Routes() {
 			path := strings.Replace(strings.TrimPrefix(rt.Pattern, "/auth/v1"), "{id}", "0192f0c0-1111-7000-8000-0000000000aa", 1)
 			r := s.call("PROPFIND", path, "{not json")
 			if r.status != 405 || !strings.Contains(r.header.Get("Allow"), rt.Method) || !strings.Contains(r.header.Get("Allow"), "OPTIONS") {

@@ -7,11 +7,8 @@ import (
 	"holdfast/internal/api/route"
 )
 
-// Routes lists what is served. Without an identity service behind it, it is a
-// list to read.
-func Routes() []route.Route { return (&API{}).Routes() }
-
 // Routes lists what is served under /auth/v1, but for organisations' providers.
+// Of a zero API it is a list to read.
 func (a *API) Routes() []route.Route {
 	all := slices.Concat(a.signInRoutes(), a.accountRoutes(), a.tenantsRoutes(), a.factorsRoutes(), a.adminRoutes())
 	for i := range all {

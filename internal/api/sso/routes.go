@@ -8,11 +8,9 @@ import (
 	"holdfast/internal/api/route"
 )
 
-// Routes lists what is served. Without a service behind it, it is a list to read.
-func Routes() []route.Route { return (&API{}).Routes() }
-
 // Routes lists everything that is served. GET /authorize is api/auth's, which
-// leads to every provider of the configuration and hands on the others.
+// leads to every provider of the configuration and hands on the others. Of a zero API
+// it is a list to read.
 func (a *API) Routes() []route.Route {
 	all := slices.Concat(a.signInRoutes(), a.connectionRoutes(), a.providerRoutes(), a.directoryRoutes())
 	for i := range all {
