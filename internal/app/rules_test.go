@@ -20,7 +20,7 @@ var floors = []struct {
 	why      string
 	packages []string
 }{
-	{"words", "words every package needs", []string{"fault", "actor", "decimal", "spell"}},
+	{"words", "words every package needs", []string{"fault", "actor", "decimal", "suggest"}},
 	{"keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"foundations", "settings, memory and sealing, the structure of JSON, no feature; a connection that may be away",
 		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace"}},

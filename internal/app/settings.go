@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/spell"
 	"holdfast/internal/store"
+	"holdfast/internal/suggest"
 )
 
 // checkSettings refuses a setting that nothing obeys: one of an unknown key, in
@@ -29,7 +29,7 @@ func checkSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 				names[i] = known[i].Key
 			}
 			hint := ""
-			if near := spell.Nearest(key, names); near != "" {
+			if near := suggest.Nearest(key, names); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			return fault.New(fault.Unprocessable, "22023", "there is no setting %s", key).With("", hint).At("key", "is no setting")

@@ -14,7 +14,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // Type is a field's type; it decides column type, JSON form and parsing.
@@ -369,7 +369,7 @@ func (c *Catalog) Nearest(name string) string {
 	for i, r := range c.list {
 		names[i] = r.Name
 	}
-	return spell.Nearest(name, names)
+	return suggest.Nearest(name, names)
 }
 
 // keyColumns writes a unique key for SQL. Codes are unique without regard to

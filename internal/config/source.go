@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // source gathers what a file and the environment say. An unknown name is an
@@ -107,7 +107,7 @@ func (s *source) readFile(path string) error {
 
 func unknown(key string, known []string) error {
 	hint := "run `holdfast config dump` for the list"
-	if near := spell.Nearest(key, known); near != "" {
+	if near := suggest.Nearest(key, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return fmt.Errorf("config: unknown setting %s; %s", key, hint)

@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // Type is one kind of event. An event of a record carries the fields named
@@ -158,7 +158,7 @@ func ParseTopics(list []string, field string) (Topics, error) {
 			continue
 		}
 		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", clip(t)).At(field, "%q names no event", clip(t))
-		if near := spell.Nearest(t, Names()); near != "" {
+		if near := suggest.Nearest(t, Names()); near != "" {
 			f = f.With("", "did you mean "+near+"?")
 		}
 		return nil, f

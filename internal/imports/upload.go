@@ -20,8 +20,8 @@ import (
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/targets"
 	"holdfast/internal/once"
-	"holdfast/internal/spell"
 	"holdfast/internal/store"
+	"holdfast/internal/suggest"
 )
 
 // Create makes a job without file.
@@ -101,7 +101,7 @@ func (m *Importer) target(name string) (*targets.Target, error) {
 	}
 	slices.Sort(names)
 	f := fault.New(fault.Invalid, "target", "%q is no import target: use one of %s", name, strings.Join(names, ", "))
-	if near := spell.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))

@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // binder checks a request against the catalog for one caller.
@@ -258,7 +258,7 @@ func (b *binder) field(n *Node, c Column) (*catalog.Field, error) {
 
 func unknownColumn(r *catalog.Resource, name string) error {
 	e := fault.New(fault.Invalid, "42703", "column %s.%s does not exist", r.Name, clip(name))
-	if near := spell.Nearest(name, Names(r)); near != "" {
+	if near := suggest.Nearest(name, Names(r)); near != "" {
 		e.Hint = fmt.Sprintf("perhaps %q is meant", r.Name+"."+near)
 	}
 	return e

@@ -6,7 +6,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // link is one way a name can lead from a resource to another.
@@ -60,7 +60,7 @@ func resolve(r *catalog.Resource, name, hint string) (link, error) {
 		if hint != "" {
 			e.Details = fmt.Sprintf("searched with the hint %q", clip(hint))
 		}
-		if near := spell.Nearest(name, related(r)); near != "" {
+		if near := suggest.Nearest(name, related(r)); near != "" {
 			e.Hint = fmt.Sprintf("perhaps %q is meant", near)
 		}
 		return link{}, e

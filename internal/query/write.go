@@ -6,7 +6,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // Write is a change of rows, checked as far as the catalog can: what is sent,
@@ -144,7 +144,7 @@ func bodyColumns(r *catalog.Resource, b *Body) error {
 
 func unknownBody(r *catalog.Resource, name string) error {
 	e := fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, clip(name)).At(clip(name), "unknown column")
-	if near := spell.Nearest(name, Names(r)); near != "" {
+	if near := suggest.Nearest(name, Names(r)); near != "" {
 		e.Hint = "perhaps \"" + near + "\" is meant"
 	}
 	return e

@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/spell"
 	"holdfast/internal/store"
+	"holdfast/internal/suggest"
 )
 
 // CodeRule is the code of a rule that cannot be evaluated.
@@ -132,7 +132,7 @@ func ParseRule(raw []byte) (*Rule, error) {
 func (r *Rule) check() error {
 	known, ok := metricScope[r.Metric]
 	if !ok {
-		if near := spell.Nearest(r.Metric, Metrics()); near != "" {
+		if near := suggest.Nearest(r.Metric, Metrics()); near != "" {
 			return badRule("refers to an unknown metric %q; did you mean %s?", clip(r.Metric), near)
 		}
 		return badRule("refers to an unknown metric %q", clip(r.Metric))

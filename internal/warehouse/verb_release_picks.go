@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse/tour"
+	"holdfast/internal/warehouse/routing"
 )
 
 // ReleasePicksIn names the orders whose reserved goods are to be fetched.
@@ -121,7 +121,7 @@ func (k work) unlisted(orders []string) ([]stop, error) {
 
 // walk gives stops their place on one walk through the warehouse.
 func (k work) walk(list []stop) error {
-	d := &walkData{zones: map[string]*walkZone{}, floor: tour.Floor{}}
+	d := &walkData{zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	var zones set
 	for i, s := range list {
 		zones.add(text(s.Row, "zone_id"))
@@ -133,7 +133,7 @@ func (k work) walk(list []stop) error {
 	if err := d.readAisles(k.tx, k.a.TenantID); err != nil {
 		return err
 	}
-	if len(zones.list) <= tour.MaxStops {
+	if len(zones.list) <= routing.MaxStops {
 		if err := d.order(""); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse/tour"
+	"holdfast/internal/warehouse/routing"
 )
 
 // WalkLine is a line of a pick list that is still to be picked.
@@ -41,8 +41,8 @@ type walkZone struct {
 // where those lie that nobody has placed.
 func (z *walkZone) placed() bool { return z.x != 0 || z.y != 0 || z.z != 0 }
 
-func (z *walkZone) place() tour.Place {
-	return tour.Place{Aisle: z.aisle, X: z.x.Float(), Y: z.y.Float(), Z: z.z.Float()}
+func (z *walkZone) place() routing.Place {
+	return routing.Place{Aisle: z.aisle, X: z.x.Float(), Y: z.y.Float(), Z: z.z.Float()}
 }
 
 // walkData is what an order of walking depends on.
@@ -50,15 +50,15 @@ type walkData struct {
 	status string
 	walk   PickWalk
 	zones  map[string]*walkZone
-	floor  tour.Floor
+	floor  routing.Floor
 }
 
 // WalkOf finds the order in which the pending lines of a pick list are best
 // walked, from a zone and back to it, or from wherever they begin when start is
 // "". It changes nothing. A list or zone that does not exist is
-// fault.NotFound; more zones than tour.MaxStops is fault.Invalid.
+// fault.NotFound; more zones than routing.MaxStops is fault.Invalid.
 func WalkOf(ctx context.Context, s *store.Store, a actor.Actor, list, start string) (*PickWalk, error) {
-	d := &walkData{walk: PickWalk{ListID: list}, zones: map[string]*walkZone{}, floor: tour.Floor{}}
+	d := &walkData{walk: PickWalk{ListID: list}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	if err := s.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return d.load(tx, a.TenantID, start) }); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
 		" UNION ALL SELECT d.aisle, z.id, z.y, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 8 AND "+
 		"z.status <> 'archived') "+
 		"SELECT aisle, MIN(y), MAX(y) FROM down GROUP BY aisle", []any{tenant, jsonList(aisles.list)}, func(r *db.Row) error {
-		d.floor[r.Text(0)] = tour.Ends{Front: r.Dec(1).Float(), Back: r.Dec(2).Float()}
+		d.floor[r.Text(0)] = routing.Ends{Front: r.Dec(1).Float(), Back: r.Dec(2).Float()}
 		return nil
 	})
 }
@@ -182,26 +182,26 @@ func (d *walkData) order(start string) error {
 // measure sorts stops as they are best walked and notes both distances. What
 // is walked now follows the lines, also where they come back to a zone.
 func (d *walkData) measure(stops []*walkZone, start string) error {
-	var from *tour.Place
+	var from *routing.Place
 	if z := d.zones[start]; z != nil && z.placed() {
 		p := z.place()
 		from = &p
 	}
-	places := make([]tour.Place, len(stops))
+	places := make([]routing.Place, len(stops))
 	for i, z := range stops {
 		places[i] = z.place()
 	}
-	best, err := tour.Pick(places, from, d.floor)
+	best, err := routing.Pick(places, from, d.floor)
 	if err != nil {
 		return err
 	}
-	var now []tour.Place
+	var now []routing.Place
 	for i, l := range d.walk.Lines {
 		if z := d.zones[l.ZoneID]; z.placed() && (i == 0 || d.walk.Lines[i-1].ZoneID != l.ZoneID) {
 			now = append(now, z.place())
 		}
 	}
-	if d.walk.Before, err = tour.Length(now, from, d.floor); err != nil {
+	if d.walk.Before, err = routing.Length(now, from, d.floor); err != nil {
 		return err
 	}
 	d.walk.Metres = best.Metres

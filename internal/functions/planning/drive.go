@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse/tour"
+	"holdfast/internal/warehouse/routing"
 )
 
 // DriveIn asks for routes.
@@ -80,7 +80,7 @@ const (
 type drop struct {
 	id, number string
 	seq        int64 // 0 = none yet
-	stop       tour.Stop
+	stop       routing.Stop
 }
 
 // round is what routes are planned from.
@@ -161,7 +161,7 @@ func (r *round) add(row *db.Row) {
 		r.lost = append(r.lost, LostStop{d.id, d.number, "destination has no lat and lon within their range"})
 		return
 	}
-	d.stop = tour.Stop{Lat: at.Lat, Lon: at.Lon, Load: weight(row.Text(5))}
+	d.stop = routing.Stop{Lat: at.Lat, Lon: at.Lon, Load: weight(row.Text(5))}
 	r.drops = append(r.drops, d)
 }
 
@@ -201,16 +201,16 @@ func (r *round) plan() (*DriveOut, error) {
 		return nil, fault.New(fault.Invalid, "", "parameter %q is required: no shipment's origin has lat and lon", "depot_lat").At("depot_lat", "is required")
 	}
 	out.Depot = *r.depot
-	depot, stops := tour.Stop{Lat: r.depot.Lat, Lon: r.depot.Lon}, make([]tour.Stop, len(r.drops))
+	depot, stops := routing.Stop{Lat: r.depot.Lat, Lon: r.depot.Lon}, make([]routing.Stop, len(r.drops))
 	for i, d := range r.drops {
 		stops[i] = d.stop
 	}
-	limits := tour.Limits{Load: r.payload, Stops: int(r.in.MaxStops)}
-	routes, err := tour.Drive(depot, stops, limits)
+	limits := routing.Limits{Load: r.payload, Stops: int(r.in.MaxStops)}
+	routes, err := routing.Drive(depot, stops, limits)
 	if err != nil {
 		return nil, err
 	}
-	now, err := tour.InOrder(depot, stops)
+	now, err := routing.InOrder(depot, stops)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (r *round) plan() (*DriveOut, error) {
 	if r.in.DriverID == "" {
 		out.Before = 0
 		for _, s := range stops {
-			out.Before += 2 * tour.Kilometres(depot, s)
+			out.Before += 2 * routing.Kilometres(depot, s)
 		}
 	} else if len(routes) == 1 && now.Km < routes[0].Km {
 		routes[0] = now
@@ -227,7 +227,7 @@ func (r *round) plan() (*DriveOut, error) {
 	return out, nil
 }
 
-func (o *DriveOut) fill(drops []drop, routes []tour.Route) {
+func (o *DriveOut) fill(drops []drop, routes []routing.Route) {
 	km, seq := 0.0, int64(0)
 	for _, t := range routes {
 		km += t.Km

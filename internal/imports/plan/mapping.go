@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/targets"
-	"holdfast/internal/spell"
+	"holdfast/internal/suggest"
 )
 
 // LineNumber is the lines' field that counts them; where no column gives it,
@@ -62,7 +62,7 @@ func UnknownField(t *targets.Target, name string) error {
 	}
 	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", targets.Spoken(t.Name), name).
 		At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
-	if near := spell.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return f

@@ -1,10 +1,10 @@
-// Package tour puts stops in the order in which they are best visited: picks
+// Package routing puts stops in the order in which they are best visited: picks
 // by walking through aisles, deliveries by driving from a depot. It is pure:
 // places in, an order and its length out, the same for the same input. What it
 // finds is good, not proved best: both problems are of the travelling salesman.
 //
 // Floor: domains. Begin at [Pick].
-package tour
+package routing
 
 import (
 	"math"

@@ -1,7 +1,7 @@
-// Package spell finds the name somebody probably meant.
+// Package suggest finds the name somebody probably meant.
 //
 // Floor: words. Begin at [Nearest].
-package spell
+package suggest
 
 // Nearest returns the candidate with the smallest edit distance to name
 // (Levenshtein 1966), or "" when none is within half of name's length.
