@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -54,32 +55,37 @@ func TestFirstNode(t *testing.T) {
 	}
 }
 
-// Every promise names tests that there are.
+// Every promise and every fault names tests that there are.
 func TestPromisesAreTested(t *testing.T) {
-	page, err := os.ReadFile(operating + "promises.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]bool{}
-	for _, dir := range []string{".", "../../internal/*"} {
-		files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
-		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
+	for _, root := range []string{".", "../../internal"} {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
 			}
+			text, err := os.ReadFile(path)
 			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
 				known[m[1]] = true
 			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
-	for _, m := range named {
-		if !known[m[1]] {
-			t.Errorf("%s is named and is no test", m[1])
+	for _, page := range []string{"promises.md", "faults.md"} {
+		text, err := os.ReadFile(operating + page)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(named) < 20 {
-		t.Errorf("only %d tests are named", len(named))
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(text), -1)
+		for _, m := range named {
+			if !known[m[1]] {
+				t.Errorf("%s: %s is named and is no test", page, m[1])
+			}
+		}
+		if len(named) < 20 {
+			t.Errorf("%s: only %d tests are named", page, len(named))
+		}
 	}
 }

@@ -19,12 +19,19 @@ import (
 )
 
 // balancer hands requests to nodes in turn that say they are ready, which it
-// asks every 20 ms. It sends nothing twice.
+// asks every askedEvery. It sends nothing twice.
 type balancer struct {
 	*httptest.Server
 	turn  atomic.Int64
 	nodes []*balanced
 }
+
+// askedEvery is far longer than a server takes to close its door, and far
+// shorter than the delay with which it does.
+const (
+	askedEvery = 200 * time.Millisecond
+	stopDelay  = "2s"
+)
 
 type balanced struct {
 	address string
@@ -32,13 +39,15 @@ type balanced struct {
 	proxy   *httputil.ReverseProxy
 }
 
+// balance keeps the connections to the first node and opens one for each request
+// to the others: both kinds of balancers are met.
 func balance(t *testing.T, addresses ...string) *balancer {
 	b := &balancer{}
 	over := make(chan struct{})
 	var asking sync.WaitGroup
-	for _, address := range addresses {
+	for i, address := range addresses {
 		n := &balanced{address: address, proxy: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})}
-		n.proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 32}
+		n.proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: i > 0}
 		b.nodes = append(b.nodes, n)
 		asking.Go(func() { n.watch(over) })
 	}
@@ -58,7 +67,7 @@ func (n *balanced) watch(over chan struct{}) {
 		select {
 		case <-over:
 			return
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(askedEvery):
 		}
 	}
 }
@@ -101,7 +110,7 @@ func TestRollingUpgrade(t *testing.T) {
 	sites := []*site{s, {T: t, data: filepath.Join(t.TempDir(), "data"), dsn: s.dsn}}
 	var nodes []*server
 	start := func(i int) *server {
-		flags := []string{"--listen", b.nodes[i].address, "--public-url", b.URL, "--dev"}
+		flags := []string{"--listen", b.nodes[i].address, "--public-url", b.URL, "--stop-delay", stopDelay, "--dev"}
 		if i > 0 {
 			flags = append(flags, "--master-key-file", masterKeyOf(s))
 		} else if nodes == nil {

@@ -123,7 +123,7 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 		endSending()
 		a.notifier.Close() // open streams would hold the server up
 		slog.Info("stopping: no new requests, finishing those in flight")
-	})
+	}, a.Config.StopDelay)
 }
 
 func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) error {

@@ -199,7 +199,14 @@ func (c *Config) checkBackups() error {
 	return nil
 }
 
+// mostStopDelay leaves the rest of a stop within what systemd and Kubernetes
+// wait for before they kill.
+const mostStopDelay = 15 * time.Second
+
 func (c *Config) checkLimits() error {
+	if c.StopDelay > mostStopDelay {
+		return fmt.Errorf("config: stop_delay is at most %s", mostStopDelay)
+	}
 	_, _, err := c.SigninRule()
 	return err
 }

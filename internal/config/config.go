@@ -68,6 +68,7 @@ type Config struct {
 	BackupKeep       int           `name:"backup_keep" default:"7" doc:"how many of the backups that the server made are kept"`
 	BackupPassphrase string        `name:"backup_passphrase" secret:"true" doc:"passphrase that backups are encrypted to; at least 12 characters"`
 	BackupRecipient  string        `name:"backup_recipient" doc:"age public key (age1...) that backups are encrypted to, instead of a passphrase"`
+	StopDelay        time.Duration `name:"stop_delay" default:"500ms" doc:"how long a server that stops says so at /readyz and still takes requests; at most 15s"`
 	SlowStatement    time.Duration `name:"slow_statement" default:"1s" doc:"statements that take longer are logged, without values; 0 = none"`
 	LogLevel         string        `name:"log_level" default:"info" oneof:"debug info warn error" doc:"least level that is logged"`
 	LogFormat        string        `name:"log_format" default:"json" oneof:"json text" doc:"format of log lines"`

@@ -61,6 +61,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_SIGNIN_LIMIT=10/60", "MINUTE/BURST"},
 		{"HOLDFAST_SIGNIN_LIMIT=0/0", "MINUTE/BURST"},
 		{"HOLDFAST_SIGNIN_LIMIT=100001/10", "at most 100000"},
+		{"HOLDFAST_STOP_DELAY=16s", "at most 15s"},
 	} {
 		_, err := Load("", strings.Fields(c.env), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -87,6 +87,22 @@ func Examine(ctx context.Context, path string) (Snapshot, error) {
 	return out, nil
 }
 
+// Sound reads all of the embedded database of a data directory, beside a server
+// or without one, and fails when a page, an index or a reference is damaged.
+func Sound(ctx context.Context, dir string) error {
+	f, err := joinDir(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c, err := (&lite{path: filepath.Join(dir, FileName)}).connect("-8000")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.sound(ctx)
+}
+
 // sound fails when SQLite finds damage or a row whose reference leads nowhere.
 func (c *liteConn) sound(ctx context.Context) error {
 	var said []string

@@ -87,6 +87,22 @@ func lookSchema(ctx context.Context, p *Patient) []Finding {
 	return nil
 }
 
+// lookPages reads the whole embedded database, as far as patience lasts.
+func lookPages(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, db.SQLite, func(*db.DB) ([]Finding, error) {
+		err := db.Sound(ctx, p.Config.Data)
+		switch {
+		case err == nil:
+			return nil, nil
+		case ctx.Err() != nil:
+			return warning("holdfast backup reads all of it", "a damaged page shows when it is read",
+				"the database is too large to be read through in %s", patience), nil
+		}
+		return failure("holdfast restore the last backup, with --replace", "what lies on a damaged page is answered with 503 and is in no new backup",
+			"the database is damaged: %v", err), nil
+	})
+}
+
 // skew is how far clocks may differ: tokens are held to their times.
 const skew = 5 * time.Second
 

@@ -59,6 +59,7 @@ var checks = []check{
 	{"data directory", "its files are its owner's alone", lookDirectory},
 	{"disk", "there is room, and it writes fast enough", lookDisk},
 	{"schema", "the schema is the one this program needs", lookSchema},
+	{"pages", "the embedded database is undamaged", lookPages},
 	{"clock", "the clock agrees with the database", lookClock},
 	{"keys", "the master key opens what is sealed", lookKeys},
 	{"row security", "every tenant table is fenced", lookRowSecurity},

@@ -65,6 +65,11 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		h := w.Header()
 		h["X-Content-Type-Options"] = noSniff
 		h["Referrer-Policy"] = noReferrer
+		if len(r.TransferEncoding) > 0 {
+			// Its length may have been given too, which net/http drops. Whoever goes
+			// by that sees another end of the request (RFC 9112, 6.1).
+			h["Connection"] = closing
+		}
 		if f.HTTPS {
 			h["Strict-Transport-Security"] = hsts
 		}
@@ -109,6 +114,7 @@ func (f *Front) traced(rec *recorder, r *http.Request) (*http.Request, func()) {
 
 var (
 	noSniff    = []string{"nosniff"}
+	closing    = []string{"close"}
 	noReferrer = []string{"no-referrer"}
 	hsts       = []string{"max-age=31536000"}
 )

@@ -17,8 +17,7 @@ const (
 	readTimeout   = 2 * time.Minute // without a body; a body has its Pace
 	writeTimeout  = 2 * time.Minute
 	idleTimeout   = 2 * time.Minute
-	maxHeader     = 128 << 10              // PostgREST clients send filters of up to 64 KB in the URL
-	goodbye       = 500 * time.Millisecond // answers say "Connection: close" for this long
+	maxHeader     = 128 << 10 // PostgREST clients send filters of up to 64 KB in the URL
 	drainTime     = 20 * time.Second
 )
 
@@ -31,13 +30,14 @@ func newServer(h http.Handler) *http.Server {
 	}
 }
 
-// Serve answers on l until ctx ends, then finishes what is in flight within 20
-// seconds. draining is called first, so that readiness can say no.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func()) error {
-	return serve(ctx, l, newServer(h), draining)
+// Serve answers on l until ctx ends. Then draining is called, so that readiness
+// can say no; for goodbye, in which a balancer notices that, requests are still
+// taken; and what is in flight is finished within 20 seconds.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func(), goodbye time.Duration) error {
+	return serve(ctx, l, newServer(h), draining, goodbye)
 }
 
-func serve(ctx context.Context, l net.Listener, srv *http.Server, draining func()) error {
+func serve(ctx context.Context, l net.Listener, srv *http.Server, draining func(), goodbye time.Duration) error {
 	var busy atomic.Int64
 	srv.ConnState = func(c net.Conn, now http.ConnState) { busy.Add(int64(moved(c, now))) }
 	failed := make(chan error, 1)

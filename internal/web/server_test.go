@@ -40,7 +40,7 @@ func stand(t *testing.T, h http.Handler, c *Crowd, set func(*http.Server)) (addr
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, c.Listen(l), srv, func() {}) }()
+	go func() { ended <- serve(ctx, c.Listen(l), srv, func() {}, time.Millisecond) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { stop() })
 	return l.Addr().String(), stop
@@ -289,6 +289,44 @@ func TestServeStops(t *testing.T) {
 		t.Errorf("the request in flight: %q", got)
 	}
 	closed(t, idle)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that leaves says so before it takes no more: until its goodbye is
+// over, connections that come anew are answered, each whole and told to end.
+func TestServeSaysGoodbye(t *testing.T) {
+	const goodbye = time.Second
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var leaving atomic.Bool
+	front := &Front{Leaving: &leaving}
+	srv := newServer(front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })))
+	ctx, leave := context.WithCancel(t.Context())
+	said, ended := make(chan time.Time, 1), make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, wide.Listen(l), srv, func() { leaving.Store(true); said <- time.Now() }, goodbye)
+	}()
+	leave()
+	begin := <-said
+	for answered := 0; ; answered++ {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			// On a slow machine this comes later, never sooner.
+			if lasted := time.Since(begin); lasted < goodbye || answered == 0 {
+				t.Errorf("refused %s after it said that it leaves, with %d answered: %v", lasted, answered, err)
+			}
+			break
+		}
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		got := closed(t, c)
+		if time.Since(begin) < goodbye && (!strings.Contains(got, "Connection: close") || !strings.HasSuffix(got, "hello")) {
+			t.Fatalf("while it says goodbye: %q", got)
+		}
+	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,69 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/internal/db"
+)
+
+// A damaged page of the embedded database is told of: what lies on it is answered
+// with 503, what lies elsewhere as before; the doctor names it, and no backup is
+// made of it.
+func TestDamagedPage(t *testing.T) {
+	t.Parallel()
+	s := embedded(t)
+	at := []string{"--demo", "--listen", closedPort(t)} // the same twice, and so the same issuer of tokens
+	v := s.serve(at...)
+	bearer := v.token("admin@north.example", "holdfast-demo")
+	const told = "A zone on the page that is damaged"
+	if r := v.call("POST", "/v1/zones", bearer, map[string]any{"code": "DAMAGED", "name": told}); r.status != http.StatusCreated {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	v.stop()
+	damage(s, told)
+	v = s.serve(at...)
+	if r := v.call("GET", "/v1/zones?code=eq.DAMAGED", bearer, nil); r.status != http.StatusServiceUnavailable {
+		t.Errorf("what lay there: %d %s", r.status, r.body)
+	}
+	if r := v.call("GET", "/v1/drivers?limit=3", bearer, nil); r.status != http.StatusOK {
+		t.Errorf("what lies elsewhere: %d %s", r.status, r.body)
+	}
+	to := filepath.Join(t.TempDir(), "x.backup")
+	got := s.finish(s.command([]string{"HOLDFAST_BACKUP_PASSPHRASE=" + backupPassphrase}, "backup", to), "")
+	if _, err := os.Stat(to); err == nil || got.code == 0 || !strings.Contains(got.err, "malformed") {
+		t.Errorf("a backup of it: %v", got)
+	}
+	if got := s.finish(s.command(nil, "doctor"), ""); got.code != 1 || !strings.Contains(got.out, "failure  pages") {
+		t.Errorf("doctor: %v", got)
+	}
+}
+
+// damage overwrites the beginning of each page of the database that holds a text.
+func damage(s *site, text string) {
+	s.Helper()
+	path := filepath.Join(s.data, db.FileName)
+	all, err := os.ReadFile(path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	size := int(binary.BigEndian.Uint16(all[16:])) // of a page: the file format of SQLite, 1.3.2
+	found := 0
+	for at := 0; at+size <= len(all); at += size {
+		if page := all[at : at+size]; at > 0 && bytes.Contains(page, []byte(text)) {
+			copy(page, bytes.Repeat([]byte{0xff}, 64))
+			found++
+		}
+	}
+	if found == 0 {
+		s.Fatal("no page holds it")
+	}
+	if err := os.WriteFile(path, all, 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
