@@ -81,6 +81,41 @@ test('a session that is ended in one tab is ended in the other', async () => {
   });
 });
 
+test('who loses a permission while a form is open is told so, keeps what was typed, and is offered it no more', async () => {
+  const email = await person('manager');
+  const [member] = await api('admin@north.example', `/v1/members?select=id&user_id=eq.${(await session(email)).user.id}`);
+  const sku = `LOST-${Date.now()}`;
+  await as(email, async (page) => {
+    await open(page, '/console/c/items/new');
+    await page.getByLabel('SKU *').fill(sku);
+    await page.getByLabel('Name *').fill('Typed before');
+    await api('admin@north.example', `/v1/members?id=eq.${member.id}`, { method: 'PATCH', body: { role: 'viewer' } });
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('alert').first().waitFor();
+    assert.equal(await page.getByLabel('Name *').inputValue(), 'Typed before');
+    assert.deepEqual(await api(manager, `/v1/items?sku=eq.${sku}`), []);
+    await open(page, '/console/c/items');
+    await page.reload();
+    await settled(page);
+    await page.locator('tbody tr').first().waitFor();
+    assert.equal(await page.getByRole('link', { name: 'New item' }).count(), 0);
+  });
+});
+
+test('a number that another record has is refused at its field, and what was typed stays', async () => {
+  const sku = `TWICE-${Date.now()}`;
+  await api(manager, '/v1/items', { method: 'POST', body: { sku, name: 'The first' } });
+  await as(manager, async (page) => {
+    await open(page, '/console/c/items/new');
+    await page.getByLabel('SKU *').fill(sku);
+    await page.getByLabel('Name *').fill('The second');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.locator('.wrong', { hasText: 'sku' }).or(page.getByRole('alert')).first().waitFor();
+    assert.equal(await page.getByLabel('SKU *').inputValue(), sku);
+    assert.equal(await page.getByLabel('Name *').inputValue(), 'The second');
+  });
+});
+
 test('a record of another organisation looks like one that is not there, and so does one that goes', async () => {
   const [theirs] = await api('admin@south.example', '/v1/items?select=id&limit=1');
   const [mine] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `GONE-${Date.now()}`, name: 'Soon gone' } });

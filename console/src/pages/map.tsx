@@ -187,6 +187,7 @@ export function MapPage() {
   return (
     <>
       <Head title={_('Warehouse map')} sub={_('Every place where it stands, wide gaps drawn short. Choose one to see what is in it.')}>
+        <Button onClick={() => setTable(!table)}>{table ? _('As a plan') : _('As a table')}</Button>
         <Button onClick={() => print()}>{_('Print')}</Button>
         <LinkButton href="/console/c/zones">{_('All places')}</LinkButton>
       </Head>
@@ -226,9 +227,6 @@ export function MapPage() {
                   </option>
                 ))}
               </datalist>
-              <Button size="small" kind="quiet" onClick={() => setTable(!table)}>
-                {table ? _('As a plan') : _('As a table')}
-              </Button>
             </>
           }
         >
