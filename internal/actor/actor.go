@@ -21,11 +21,13 @@ const (
 	Operator Role = "operator"
 	Driver   Role = "driver"
 	Viewer   Role = "viewer"
+	Client   Role = "client" // a member whose membership names a goods owner, whatever its role says
 	Service  Role = "service"
 	Anon     Role = "anon"
 )
 
-// Members lists the roles a membership may have, strongest first.
+// Members lists the roles a membership may have, strongest first. A client is none
+// of them: what is open to every member is closed to clients.
 var Members = []Role{Owner, Admin, Manager, Safety, Operator, Driver, Viewer}
 
 // Leaders lists the roles that run a warehouse and its safety: they import
@@ -45,22 +47,23 @@ func (r Role) Valid() bool {
 // Actor is the caller of one request. Ids are lower-case UUID text; an absent
 // one is "".
 type Actor struct {
-	UserID    string
-	SessionID string
-	AAL       string    // authenticator assurance level of a user's session: aal1 or aal2
-	Guarded   bool      // what protects the tenant takes a second factor of this account
-	Proved    time.Time // when the session last showed a credential
-	TenantID  string    // "" = no membership (functions answer 403), or a service key without a tenant
-	Role      Role
-	WorkerID  string   // the worker record linked to the membership
-	ZoneIDs   []string // row scope of operators and drivers; empty = every zone
-	Plan      string   // the tenant's plan, for rate limits
-	Suspended bool     // the tenant is suspended: reads only
-	KeyID     string   // the API key used, for the audit log
-	Scope     Scope    // of a tenant's own key, which has an account for UserID and no session; nil = whatever the role may
-	Machine   bool     // UserID is a service account's
-	RequestID string
-	Address   string // client address, for the audit log
+	UserID     string
+	SessionID  string
+	AAL        string    // authenticator assurance level of a user's session: aal1 or aal2
+	Guarded    bool      // what protects the tenant takes a second factor of this account
+	Proved     time.Time // when the session last showed a credential
+	TenantID   string    // "" = no membership (functions answer 403), or a service key without a tenant
+	Role       Role
+	WorkerID   string   // the worker record linked to the membership
+	GoodsOwner string   // the goods owner whose records alone a client sees
+	ZoneIDs    []string // row scope of operators and drivers; empty = every zone
+	Plan       string   // the tenant's plan, for rate limits
+	Suspended  bool     // the tenant is suspended: reads only
+	KeyID      string   // the API key used, for the audit log
+	Scope      Scope    // of a tenant's own key, which has an account for UserID and no session; nil = whatever the role may
+	Machine    bool     // UserID is a service account's
+	RequestID  string
+	Address    string // client address, for the audit log
 }
 
 // Anonymous reports that nobody signed in.

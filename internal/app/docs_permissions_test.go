@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,15 +42,17 @@ func TestDocsPermissions(t *testing.T) {
 
 func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 	var b strings.Builder
+	columns := append(slices.Clone(actor.Members), actor.Client)
 	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with " +
 		"the code by every run of the tests: look at each changed line.\n\n" +
-		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key " +
+		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, " +
+		"a client's goods, or as noted. The service key " +
 		"may do all. Without membership: nothing. A key of a tenant has the column of its role (never owner), and of that only what its scopes name; members, " +
 		"invitations, settings, mail_templates, webhooks, webhook_deliveries, sso_connections, tenants and audit have no scope.\n\n" +
-		"| collection |" + strings.Join(roleNames(actor.Members), "|") + "|\n|---|" + strings.Repeat("---|", len(actor.Members)) + "\n")
+		"| collection |" + strings.Join(roleNames(columns), "|") + "|\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
 	for _, r := range catalog.Default().All() {
 		b.WriteString("| " + r.Name + " |")
-		for _, role := range actor.Members {
+		for _, role := range columns {
 			b.WriteString(rights(r, role) + "|")
 		}
 		b.WriteString("\n")
@@ -103,7 +106,7 @@ func rights(r *catalog.Resource, role actor.Role) string {
 	}{{"R", r.Access.Read}, {"C", r.Access.Create}, {"U", r.Access.Update}, {"D", r.Access.Delete}} {
 		switch g, ok := catalog.Find(v.grants, role); {
 		case !ok || g.Scope == catalog.None:
-		case g.Scope == catalog.Own:
+		case g.Scope == catalog.Own, g.Scope == catalog.Goods:
 			out += strings.ToLower(v.letter)
 		default:
 			out += v.letter
@@ -117,6 +120,9 @@ func bounds(r *catalog.Resource) (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if len(r.Own) > 0 {
 		add("name the caller by %s", strings.Join(r.Own, ", "))
+	}
+	if len(r.Goods) > 0 {
+		add("are about a client's goods by %s", strings.Join(r.Goods, " and its "))
 	}
 	if r.Zoned != "" {
 		add("lie in a zone by %s", r.Zoned)

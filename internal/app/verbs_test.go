@@ -48,6 +48,7 @@ approve_count      x     x     x       -      -        -      -
 recount            x     x     x       -      -        -      -
 recall_lot         x     x     x       x      -        -      -
 receive_return     x     x     x       -      x        -      -
+owner_activity    x     x     x       -      -        -      -
 scan               x     x     x       x      x        x      x
 pack              x     x     x       -      x        -      -
 close_package     x     x     x       -      x        -      -
@@ -293,6 +294,7 @@ func furnish(t *testing.T, k *testkit.Kit) {
 	dock := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH", "name": "Dock", "kind": "dock"})
 	item := insertID(t, k, as, "items", map[string]any{"sku": "FURNISH", "name": "Gold", "unit_cost": 100000})
 	insertID(t, k, as, "lots", map[string]any{"item_id": item, "lot_no": "F"})
+	insertID(t, k, as, "goods_owners", map[string]any{"code": "F", "name": "Client"})
 	say(t, k, as, "receive", map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
 	say(t, k, as, "start_count", map[string]any{"zone_id": dock}, 200, nil)
 	face := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH-F", "name": "Face"})

@@ -23,6 +23,9 @@ func to(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All} }
 // own grants roles the rows that name them.
 func own(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
 
+// clients grants a client the rows about his goods.
+func clients() Grant { return Grant{Roles: []actor.Role{actor.Client}, Scope: Goods} }
+
 // or widens a grant of own rows to those whose column has one of these words.
 func (g Grant) or(column string, words ...string) Grant {
 	g.Also, g.In = column, words
@@ -43,6 +46,12 @@ func plus(a []actor.Role, more ...actor.Role) []actor.Role {
 func master() Access {
 	m := []Grant{to(managers)}
 	return Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m}
+}
+
+// shown is access that shows clients what is about their goods too.
+func shown(a Access) Access {
+	a.Read = append(append([]Grant{}, a.Read...), clients())
+	return a
 }
 
 // Resources returns the literals of every resource.

@@ -114,9 +114,10 @@ type Scope uint8
 
 // Scopes of a grant.
 const (
-	None Scope = iota
-	Own        // rows whose Own columns name the caller (user or worker)
-	All        // every row of the tenant
+	None  Scope = iota
+	Own         // rows whose Own columns name the caller (user or worker)
+	Goods       // rows whose Goods lead to the goods owner of the caller, a client
+	All         // every row of the tenant
 )
 
 // Grant gives roles a scope, optionally on some fields only.
@@ -201,6 +202,7 @@ type Resource struct {
 	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
 	Listed     []string   // columns beside created_at in whose order people and programs page through the records
 	Own        []string   // columns that name the caller: his worker record where the name ends in worker_id, else his user
+	Goods      []string   // whose goods a row is about: the owner's column, or a reference and the owner's column there
 	States     *States
 	Access     Access
 	Counters   []Counter
@@ -332,8 +334,29 @@ func (c *Catalog) link(r *Resource) error {
 	if err := check("listed", r.Listed...); err != nil {
 		return err
 	}
+	if err := c.checkGoods(r); err != nil {
+		return err
+	}
 	r.lists = append(r.orderIndexes(), r.Indexes...)
 	return check("own", r.Own...)
+}
+
+// checkGoods holds a resource's way to the owner of its goods to the fields: the
+// owner's own column, or a reference and the owner's column there.
+func (c *Catalog) checkGoods(r *Resource) error {
+	at, way := r, r.Goods
+	if len(way) == 2 && r.byName[way[0]] != nil && c.byName[r.byName[way[0]].Ref] != nil {
+		at, way = c.byName[r.byName[way[0]].Ref], way[1:]
+	}
+	switch g, shown := Find(r.Access.Read, actor.Client); {
+	case len(way) == 0 && (!shown || g.Scope != Goods):
+		return nil
+	case len(way) == 1 && at.Name == "goods_owners" && way[0] == "id":
+		return nil
+	case len(way) == 1 && at.byName[way[0]] != nil && at.byName[way[0]].Ref == "goods_owners":
+		return nil
+	}
+	return fmt.Errorf("catalog: %s does not say whose goods it is about", r.Name)
 }
 
 // NamedBy is the column by which a resource's records are named in a field with

@@ -102,6 +102,7 @@ func shipmentLines() Resource {
 		),
 		Unique:  [][]string{{"shipment_id", "order_line_id"}},
 		Indexes: [][]string{{"order_line_id"}},
-		Access:  Access{Read: []Grant{to(plus(leaders, actor.Operator, actor.Viewer))}},
+		Goods:   []string{"order_id", "owner_id"},
+		Access:  shown(fulfilled()),
 	}
 }

@@ -10,6 +10,7 @@ func goodsOwners() Resource {
 			{Name: "billing_ref", Format: Name, MaxLen: 100},
 		},
 		Unique: [][]string{{"code"}},
-		Access: master(),
+		Goods:  []string{"id"},
+		Access: shown(master()),
 	}
 }

@@ -50,6 +50,8 @@ func members() Resource {
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"invited", "active", "suspended"}},
 			{Name: "worker_id", Type: UUID, Ref: "workers"},
 			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners",
+				Doc: "Of a client of the warehouse: a viewer who sees this owner's stock, orders and shipments and nothing else."},
 			{Name: "joined_at", Type: Time, ReadOnly: true},
 			{Name: "last_sign_in_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "The last sign-in that led to this tenant."},
 			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins,
@@ -58,7 +60,7 @@ func members() Resource {
 		Unique: [][]string{{"user_id"}},
 		Own:    []string{"user_id"},
 		Access: Access{
-			Read:   []Grant{to(leaders), own(actor.Operator, actor.Driver, actor.Viewer)},
+			Read:   []Grant{to(leaders), own(actor.Operator, actor.Driver, actor.Viewer, actor.Client)},
 			Update: []Grant{to(admins)},
 			Delete: []Grant{to(admins)},
 		},

@@ -93,12 +93,14 @@ func items() Resource {
 			{Name: "on_hand", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Sum of the item's stock levels."},
 			{Name: "available", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Quantity less reservations, over stock in status available."},
 			{Name: "stock_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "on_hand x unit_cost, in the tenant's currency."},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners", Doc: "The client whose item it is, who sees it; null = the tenant's own."},
 			{Name: "low_stock", Type: Bool, ReadOnly: true, Required: true, Default: "false", Doc: "reorder_point > 0 and available <= reorder_point."},
 		},
 		Unique:  [][]string{{"sku"}},
 		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}, {"min_remaining_days"}},
 		Listed:  []string{"updated_at"},
-		Access:  master(),
+		Goods:   []string{"owner_id"},
+		Access:  shown(master()),
 		Counters: []Counter{
 			{Name: "items", By: []string{"status", "low_stock"}},
 			{Name: "items.stock_value", Sum: "stock_value"},
@@ -150,7 +152,8 @@ func lots() Resource {
 		},
 		Unique:  [][]string{{"item_id", "lot_no"}},
 		Indexes: [][]string{{"expires_on"}},
-		Access:  master(),
+		Goods:   []string{"item_id", "owner_id"},
+		Access:  shown(master()),
 		States: &States{Field: "status", Initial: []string{"released", "quarantine"}, Moves: []Move{
 			{From: []string{"released"}, To: "quarantine", Roles: managers},
 			{From: []string{"quarantine"}, To: "released", Roles: managers},
@@ -192,7 +195,8 @@ func stockLevels() Resource {
 		Unique: [][]string{{"stock_key"}},
 		Checks: []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
 		Zoned:  "zone_id",
-		Access: Access{Read: []Grant{to(everyone)}},
+		Goods:  []string{"owner_id"},
+		Access: shown(Access{Read: []Grant{to(everyone)}}),
 	}
 }
 
@@ -233,8 +237,9 @@ func stockMovements() Resource {
 		Unique:  [][]string{{"idempotency_key"}},
 		Indexes: [][]string{{"item_id", "-occurred_at"}, {"occurred_at", "item_id", "type", "quantity"}, {"import_job_id"}},
 		Own:     []string{"created_by", "worker_id"},
+		Goods:   []string{"owner_id"},
 		Access: Access{
-			Read:   []Grant{to(everyone)},
+			Read:   []Grant{to(everyone), clients()},
 			Create: []Grant{to(plus(managers, actor.Operator))},
 		},
 		Import: &Import{

@@ -22,7 +22,10 @@ type Policy struct {
 	worker string
 	zone   string
 	zones  []string
-	also   string // column by which more rows are reached,
+	goods  []string // a client's: the columns from the row to the owner of its goods,
+	via    string   // the table that the first of two points to,
+	owner  string   // and who that has to be
+	also   string   // column by which more rows are reached,
 	words  []string
 }
 
@@ -83,6 +86,13 @@ func ReadPolicy(a actor.Actor, r *catalog.Resource) (Policy, bool) {
 func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 	p := Policy{tenant: a.TenantID, root: r.Root}
 	zoned := r.Zoned != "" && len(a.ZoneIDs) > 0 && (a.Role == actor.Operator || a.Role == actor.Driver)
+	if g.Scope == catalog.Goods {
+		p.limit, p.goods, p.owner = true, r.Goods, a.GoodsOwner
+		if f, _ := r.Field(r.Goods[0]); len(r.Goods) > 1 {
+			p.via = f.Ref
+		}
+		return p
+	}
 	if g.Scope != catalog.Own && !zoned {
 		return p
 	}
@@ -132,6 +142,8 @@ func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
 	switch {
 	case !p.limit:
 		return "all"
+	case len(p.goods) > 0:
+		return "owner"
 	case own && zone:
 		return "own or zones"
 	case own:
@@ -166,6 +178,9 @@ func (p *Policy) Admits(row Row) bool {
 	}
 	if word, _ := row[p.also].(string); word != "" && has(p.words, word) {
 		return true
+	}
+	if len(p.goods) == 1 && p.owner != "" { // another record's owner is found by a statement alone
+		return row[p.goods[0]] == any(p.owner)
 	}
 	zone, _ := row[p.zone].(string)
 	return zone != "" && has(p.zones, zone)
@@ -218,8 +233,25 @@ func (w *writer) narrow(p *Policy, t string) {
 		w.s(sep, w.d.InText(t+"."+p.also, w.param(List(p.words))))
 		sep = " OR "
 	}
+	if len(p.goods) > 0 && p.owner != "" {
+		w.s(sep)
+		w.belongs(p, t)
+		sep = " OR "
+	}
 	if sep == "" {
 		w.s("1 = 0")
 	}
 	w.s(")")
+}
+
+// belongs writes the condition that the goods a row is about are the caller's.
+func (w *writer) belongs(p *Policy, t string) {
+	if p.via != "" {
+		w.s(t, ".", p.goods[0], " IN (SELECT id FROM ", p.via, " WHERE tenant_id = $", strconv.Itoa(w.tenant), " AND ", p.goods[1], " = ")
+		w.bind(p.owner)
+		w.s(")")
+		return
+	}
+	w.s(t, ".", p.goods[0], " = ")
+	w.bind(p.owner)
 }

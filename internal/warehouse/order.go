@@ -32,6 +32,9 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 		if err := resumed(c); err != nil {
 			return err
 		}
+		if altered(c, "owner_id") && c.Before["status"] != "draft" {
+			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At("owner_id", "is kept as it is")
+		}
 		switch {
 		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
 			if n, _ := c.After["line_count"].(int64); n == 0 {

@@ -21,6 +21,9 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err != nil {
 		return err
 	}
+	if err := (work{tx: tx, a: a, s: s}).whose(changes); err != nil {
+		return err
+	}
 	why, err := work{tx: tx, a: a, s: s}.unready(changes)
 	if err != nil {
 		return err
@@ -107,6 +110,45 @@ func retireDrivers(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 		switch text(c.After, "status") {
 		case "available", "assigned", "on_trip":
 			c.After["status"] = "off_duty"
+		}
+	}
+	return nil
+}
+
+// whose notes of shipments whose goods they carry: their orders' owner, nobody
+// where they are of several.
+func (k work) whose(changes []store.Change) error {
+	var orders set
+	for _, c := range changes {
+		if c.After != nil {
+			for _, id := range idsOf(c.After["order_ids"]) {
+				orders.add(id)
+			}
+		}
+	}
+	owners := map[string]any{}
+	if len(orders.list) > 0 {
+		rows, err := k.rows("orders", k.tx.DB().InUUID("id", 2), jsonList(orders.list))
+		if err != nil {
+			return err
+		}
+		for _, o := range rows {
+			owners[text(o, "id")] = o["owner_id"]
+		}
+	}
+	for _, c := range changes {
+		if c.After == nil {
+			continue
+		}
+		ids := idsOf(c.After["order_ids"])
+		c.After["owner_id"] = nil
+		for i, id := range ids {
+			if i == 0 {
+				c.After["owner_id"] = owners[id]
+			} else if owners[id] != c.After["owner_id"] {
+				c.After["owner_id"] = nil
+				break
+			}
 		}
 	}
 	return nil

@@ -53,6 +53,8 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("recount", "Has a place counted again instead of booking its variance.", managers, recountStock),
 		rpc.New("recall_lot", "Recalls a lot: what is not packed goes on hold, and the answer says where it is and who was sent it.", recallers, w.recallLot),
 		rpc.New("receive_return", "Takes back what a customer returned, each piece with its disposition.", operators, receiveReturn),
+		rpc.Asks("owner_activity", "Says what was done with a goods owner's goods, day by day, and what lay there: what a client is billed for.", billers,
+			ownerActivity),
 		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scan),
 	}
 }

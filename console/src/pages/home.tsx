@@ -43,11 +43,23 @@ export function Home() {
   const role = claimsRole();
   useEffect(() => {
     // The figures need not wait for what the role may do.
-    if (role !== 'operator' && role !== 'driver') void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
+    if (role !== 'operator' && role !== 'driver' && role !== 'client') void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
   }, []);
   if (!p) return <Skeleton lines={6} />;
   if (p.role === 'operator' || p.role === 'driver') return <Work p={p} />;
+  if (p.role === 'client') return <Consigned p={p} />;
   return <Overview p={p} />;
+}
+
+// Consigned is the overview of a client, who sees its own goods alone: no figures of the site.
+function Consigned({ p }: { p: Permissions }) {
+  const title = useGreeting();
+  return (
+    <>
+      <Head title={title} />
+      <Late p={p} />
+    </>
+  );
 }
 
 export function useGreeting(): string {

@@ -650,19 +650,22 @@ create table items (
   on_hand bigint not null,
   available bigint not null,
   stock_value bigint not null,
+  owner_id uuid,
   low_stock boolean not null,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
-  primary key (tenant_id, id)
+  primary key (tenant_id, id),
+  constraint items_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index items_category_sku_idx on items (tenant_id, category, sku);
 create index items_created_at_id_idx on items (tenant_id, created_at, id);
 create index items_gtin_idx on items (tenant_id, gtin);
 create index items_min_remaining_days_idx on items (tenant_id, min_remaining_days);
 create index items_name_idx on items (tenant_id, name);
+create index items_owner_id_idx on items (tenant_id, owner_id) where owner_id is not null;
 create index items_status_created_at_id_idx on items (tenant_id, status, created_at, id);
 create index items_status_updated_at_id_idx on items (tenant_id, status, updated_at, id);
 create index items_updated_at_id_idx on items (tenant_id, updated_at, id);
@@ -719,6 +722,7 @@ create table members ( -- rls: tenant_id, user user_id
   status text not null,
   worker_id uuid,
   zone_ids text not null,
+  owner_id uuid,
   joined_at timestamptz,
   last_sign_in_at timestamptz,
   last_seen_at timestamptz,
@@ -727,9 +731,11 @@ create table members ( -- rls: tenant_id, user user_id
   created_by uuid,
   version bigint not null,
   primary key (tenant_id, id),
-  constraint members_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+  constraint members_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
+  constraint members_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index members_created_at_id_idx on members (tenant_id, created_at, id);
+create index members_owner_id_idx on members (tenant_id, owner_id) where owner_id is not null;
 create index members_worker_id_idx on members (tenant_id, worker_id) where worker_id is not null;
 create unique index members_user_id_key on members (tenant_id, user_id);
 
@@ -1517,6 +1523,7 @@ create table shipments (
   exception_code text,
   exception_note text,
   freight_cost bigint,
+  owner_id uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -1524,12 +1531,14 @@ create table shipments (
   primary key (tenant_id, id),
   constraint shipments_driver_id_fkey foreign key (tenant_id, driver_id) references drivers (tenant_id, id),
   constraint shipments_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
-  constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
+  constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
+  constraint shipments_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
 create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id);
 create index shipments_driver_id_idx on shipments (tenant_id, driver_id) where driver_id is not null;
+create index shipments_owner_id_idx on shipments (tenant_id, owner_id) where owner_id is not null;
 create index shipments_planned_at_id_idx on shipments (tenant_id, planned_at, id);
 create index shipments_status_created_at_id_idx on shipments (tenant_id, status, created_at, id);
 create index shipments_status_id_idx on shipments (tenant_id, status, id);

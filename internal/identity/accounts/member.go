@@ -23,6 +23,7 @@ type Member struct {
 	Role     actor.Role
 	WorkerID string
 	ZoneIDs  []string
+	Owner    string    // the goods owner of a client
 	Since    time.Time // of the tenant or the membership, whichever is younger
 
 	// Of Memberships alone: whether the tenant asks the member for a second
@@ -33,13 +34,16 @@ type Member struct {
 
 // MemberQuery reads memberships that count, in the columns of ScanMember; a
 // condition follows it.
-const MemberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids, t.created_at, m.joined_at
+const MemberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids, t.created_at, m.joined_at, m.owner_id
 	FROM members m JOIN tenants t ON t.id = m.tenant_id WHERE m.status = 'active' AND t.status <> 'closed' AND `
 
 // ScanMember reads a row of MemberQuery.
 func ScanMember(r *db.Row) (Member, error) {
 	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), Role: actor.Role(r.Text(5))}
-	m.WorkerID, m.Since = r.Text(6), r.Time(8)
+	m.WorkerID, m.Since, m.Owner = r.Text(6), r.Time(8), r.Text(10)
+	if m.Owner != "" {
+		m.Role = actor.Client
+	}
 	if joined := r.Time(9); joined.After(m.Since) {
 		m.Since = joined
 	}

@@ -284,6 +284,7 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 			tx.Queue(accounts.MemberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.Tenant, v.User}, func(r *db.Row) (err error) {
 				m, err = accounts.ScanMember(r)
 				st.Actor.TenantID, st.Actor.Role, st.Actor.WorkerID, st.Actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
+				st.Actor.GoodsOwner = m.Owner
 				st.Actor.Plan, st.Actor.Suspended = m.Plan, m.Status == "suspended"
 				return err
 			})

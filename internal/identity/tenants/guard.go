@@ -20,6 +20,9 @@ func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes [
 		if err := s.mayChange(a, c); err != nil {
 			return err
 		}
+		if c.After != nil && c.After["owner_id"] != nil && accounts.FieldText(c.After, "role") != string(actor.Viewer) {
+			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At("owner_id", "is for viewers alone")
+		}
 		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
 		if owns(c.Before) && !owns(c.After) {
 			demoted[tenant] = true

@@ -115,6 +115,6 @@ func (s *Store) MemberActor(ctx context.Context, tenantID, userID string) (actor
 	if fault.Is(err, fault.NotFound) {
 		return actor.Actor{}, fault.New(fault.NotFound, "PGRST116", "the tenant has no such active member").At("user_id", "no active member")
 	}
-	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs, Plan: m.Plan,
+	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs, Plan: m.Plan, GoodsOwner: m.Owner,
 		Suspended: m.Status == "suspended"}, err
 }

@@ -1,0 +1,142 @@
+package warehouse
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+)
+
+// OwnerActivityIn names a goods owner and a span of days.
+type OwnerActivityIn struct {
+	OwnerID string `json:"owner_id" format:"uuid" names:"goods_owners" doc:"The goods owner; a client's own when absent."`
+	From    string `json:"from" required:"true" format:"date" doc:"First day, where the tenant is."`
+	To      string `json:"to" required:"true" format:"date" doc:"Last day; at most 92 days in all."`
+}
+
+// OwnerActivityOut is what was done with an owner's goods, day by day.
+type OwnerActivityOut struct {
+	rpc.Answer
+	Owner rpc.Record `json:"owner" record:"goods_owners"`
+	Days  []OwnerDay `json:"days" doc:"Each day of the span, in order."`
+}
+
+// OwnerDay is one day's work on an owner's goods, and what lay there at its end.
+type OwnerDay struct {
+	On       string      `json:"on" format:"date" doc:"The day, where the tenant is."`
+	Closing  decimal.Dec `json:"closing_quantity" doc:"Base units in the warehouse when it ended, or now."`
+	Activity []Handled   `json:"activities" doc:"By type of movement; types without one are left out."`
+}
+
+// Handled is the movements of one type.
+type Handled struct {
+	Type     string      `json:"type" doc:"Type of the movements."`
+	Lines    int64       `json:"lines" doc:"How many movements."`
+	Quantity decimal.Dec `json:"quantity" doc:"Base units that they moved."`
+}
+
+// ownerDays is how long a span of activity may be.
+const ownerDays = 92
+
+// billers see what was done for owners of goods: a client for himself.
+var billers = append([]actor.Role{actor.Client}, managers...)
+
+func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
+	id := in.OwnerID
+	if c.Actor.Role == actor.Client {
+		if id != "" && id != c.Actor.GoodsOwner {
+			return nil, rpc.Missing("goods_owners", "owner_id")
+		}
+		id = c.Actor.GoodsOwner
+	}
+	if id == "" {
+		return nil, misfit("owner_id", "name the goods owner")
+	}
+	owner, err := seen(c, "goods_owners", "owner_id", id)
+	if err != nil {
+		return nil, err
+	}
+	days, err := spanOf(c, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days)-1)}
+	return out, out.fill(c, id, days)
+}
+
+// spanOf returns the instants at which the days of a span begin, and the one at
+// which the last ends.
+func spanOf(c *rpc.Call, in *OwnerActivityIn) ([]time.Time, error) {
+	loc := time.UTC
+	err := c.Tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{c.Actor.TenantID}, func(r *db.Row) error {
+		if l, err := time.LoadLocation(r.Text(0)); err == nil {
+			loc = l
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	from, err := time.ParseInLocation(time.DateOnly, in.From, loc)
+	if err != nil {
+		return nil, misfit("from", "is no date")
+	}
+	to, err := time.ParseInLocation(time.DateOnly, in.To, loc)
+	switch {
+	case err != nil:
+		return nil, misfit("to", "is no date")
+	case to.Before(from):
+		return nil, misfit("to", "lies before from")
+	case to.After(from.AddDate(0, 0, ownerDays-1)):
+		return nil, misfit("to", "lies more than 91 days after from")
+	}
+	var days []time.Time
+	for day := from; !day.After(to.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+		days = append(days, day)
+	}
+	return days, nil
+}
+
+// net is what movements brought into the warehouse less what they took out of it.
+const net = "CAST(COALESCE(SUM(CASE WHEN from_zone_id IS NULL AND to_zone_id IS NOT NULL THEN quantity WHEN from_zone_id IS NOT NULL AND " +
+	"to_zone_id IS NULL THEN -quantity ELSE 0 END), 0) AS bigint)"
+
+// fill reads each day's movements, and what lay there from what lies there now,
+// less what came since.
+func (out *OwnerActivityOut) fill(c *rpc.Call, owner string, days []time.Time) error {
+	tenant, since := c.Actor.TenantID, make([]decimal.Dec, len(days))
+	var now decimal.Dec
+	for i := range out.Days {
+		day := &out.Days[i]
+		day.On, day.Activity = days[i].Format(time.DateOnly), []Handled{}
+		c.Tx.Queue("SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND "+
+			"occurred_at >= $3 AND occurred_at < $4 GROUP BY type ORDER BY type",
+			[]any{tenant, owner, query.FormatTime(days[i]), query.FormatTime(days[i+1])}, func(r *db.Row) error {
+				day.Activity = append(day.Activity, Handled{Type: r.Text(0), Lines: r.Int(1), Quantity: r.Dec(2)})
+				since[i] += r.Dec(3)
+				return nil
+			})
+	}
+	end := query.FormatTime(days[len(days)-1])
+	c.Tx.Queue("SELECT "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND occurred_at >= $3", []any{tenant, owner, end},
+		func(r *db.Row) error {
+			since[len(since)-1] = r.Dec(0)
+			return nil
+		})
+	c.Tx.Queue("SELECT CAST(COALESCE(SUM(quantity), 0) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND owner_id = $2", []any{tenant, owner},
+		func(r *db.Row) error {
+			now = r.Dec(0)
+			return nil
+		})
+	if err := c.Tx.Flush(); err != nil {
+		return err
+	}
+	for i := len(out.Days) - 1; i >= 0; i-- {
+		now -= since[i+1]
+		out.Days[i].Closing = now
+	}
+	return nil
+}
