@@ -121,6 +121,12 @@ func TestClients(t *testing.T) {
 				t.Errorf("%s: %d %s", f.Name, r.Status, r.Body)
 			}
 		}
+		for _, path := range []string{"audit-chain", "backup-status", "eu/accidents.csv?year=2025", "eu/esaw.csv?year=2025", "jobs", "osha/300.pdf?year=2025",
+			"osha/ita-cases.csv?year=2025", "rate-limit/refusals", "incidents/" + list1(t, k, m, "incidents?select=id&limit=1") + "/photos"} {
+			if r := k.Get(client, "/v1/"+path); r.Status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", path, r.Status, r.Body)
+			}
+		}
 		for _, v := range k.App.Verbs() {
 			if r := k.Post(client, "/v1/rpc/"+v.Name, map[string]any{}); v.Name != "owner_activity" && r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", v.Name, r.Status, r.Body)
