@@ -42,11 +42,10 @@ var beside = map[string]string{
 	"webhook webhooks":           "since when an endpoint fails is noted by each delivery",
 	"webhook webhook_deliveries": "a queue: its rows go by the thousand and are no records that people edit",
 
-	"functions/programme predictive_scores":    "scores by the hundred thousand, in columns; those of old runs go by age",
-	"functions/programme score_runs":           "as scores",
-	"functions/programme compliance_events":    "verdicts by the hundred thousand, in columns",
-	"functions/programme training_assignments": "as verdicts",
-	"functions/programme ?":                    "the two boards of scores, as verdicts",
+	"functions/programme predictive_scores": "scores by the hundred thousand, in columns; those of old runs go by age",
+	"functions/programme score_runs":        "as scores",
+	"functions/programme compliance_events": "verdicts by the hundred thousand, in columns",
+	"functions/programme ?":                 "the two boards of scores, as verdicts",
 
 	"imports ?": "a job's own tables, which are no records",
 	"safety ?":  "which entities an incident is about: an index",

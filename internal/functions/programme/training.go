@@ -104,7 +104,7 @@ func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn)
 		if len(out.Assignments) == 0 {
 			return nil
 		}
-		if err := p.keepAssignments(tx, a, out.Assignments, now); err != nil {
+		if err := p.keepAssignments(tx, a, out.Assignments); err != nil {
 			return err
 		}
 		p.audit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
@@ -275,12 +275,6 @@ func (c *course) reason(x *latest, name string) string {
 		strconv.FormatFloat(c.threshold, 'f', -1, 64))
 }
 
-var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"},
-	{Name: "user_id", Type: "uuid"}, {Name: "worker_id", Type: "uuid"},
-	{Name: "assignment_type", Type: "text"}, {Name: "assignment_reason", Type: "text"}, {Name: "due_on", Type: "text"}, {Name: "source_score_id", Type: "uuid"},
-	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"},
-	{Name: "version", Type: "bigint"}}
-
 func orNull(id string) any {
 	if id == "" {
 		return nil
@@ -288,27 +282,22 @@ func orNull(id string) any {
 	return id
 }
 
-// keepAssignments writes in bulk, with the counter and the note that the store
-// would keep. Assignments are read by more people than single persons' scores
-// are.
-func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentOut, now time.Time) error {
-	rows := tx.Rows("training_assignments", assignmentColumns, "")
-	var by any
-	if a.UserID != "" {
-		by = a.UserID
+// keepAssignments writes assignments, which are audited as a whole, and tells of
+// them. They are read by more people than single persons' scores are.
+func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentOut) error {
+	r, err := p.resource("training_assignments")
+	if err != nil {
+		return err
 	}
-	for _, x := range list {
-		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, orNull(x.worker), x.Type, hidden(x.Reason), x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
-			return err
-		}
-	}
-	rows.Queue()
-	p.store.Count(tx, a.TenantID, map[string]int64{"training_assignments:assigned": int64(len(list))})
-	tx.After(func() { p.hooks.Changed(a.TenantID, []string{"training_assignments"}) })
-	told := make([]store.Row, len(list))
+	rows := make([]store.Row, len(list))
 	for i, x := range list {
-		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
-			"assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "status": x.Status}
+		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
+			"assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
 	}
-	return p.hooks.Tell(tx, "training_assignments", told)
+	b := p.store.Unaudited().Bulk(tx, a, r)
+	if err := b.Insert(rows); err != nil {
+		return err
+	}
+	b.Close()
+	return p.hooks.Tell(tx, r.Name, rows)
 }
