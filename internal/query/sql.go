@@ -190,11 +190,11 @@ func (w *writer) columns(n *Node, t string) {
 
 // value writes a column or a path into it.
 func (w *writer) value(t string, f *catalog.Field, steps []Step, text bool) {
-	col := t + "." + f.Name
 	if len(steps) == 0 {
-		w.s(col)
+		w.s(t, ".", f.Name)
 		return
 	}
+	col := t + "." + f.Name
 	raw := w.d.JSONPath(col, steps, false)
 	if !text {
 		w.s("CAST(", raw, " AS text)")

@@ -46,8 +46,11 @@ func newBatch(n *query.Node, shape query.Shape) *batch {
 		return b
 	}
 	b.prefix = make([][]byte, len(n.Out))
+	text := make([]byte, 0, 24*len(n.Out)) // of all; where it moves, those before stay where they are
 	for i, o := range n.Out {
-		b.prefix[i] = append(db.AppendString([]byte{','}, o.Key), ':')
+		from := len(text)
+		text = append(db.AppendString(append(text, ','), o.Key), ':')
+		b.prefix[i] = text[from:len(text):len(text)]
 	}
 	return b
 }
