@@ -420,6 +420,18 @@ func (r *Resource) Field(name string) (*Field, bool) {
 // Relations returns the foreign keys of r and those that point to it.
 func (r *Resource) Relations() []Relation { return r.refs }
 
+// Arrays returns the relations by which records of r name many others, by their
+// ids in an array. No constraint of the database holds them.
+func (r *Resource) Arrays() []Relation {
+	var out []Relation
+	for _, f := range r.Fields {
+		if f.Type == Array && f.Names != "" {
+			out = append(out, Relation{Name: r.Name + "_" + f.Name + "_fkey", From: r.Name, Column: f.Name, To: f.Names})
+		}
+	}
+	return out
+}
+
 // Following are the resources whose rows follow records of r.
 func (c *Catalog) Following(r *Resource) []*Resource {
 	var out []*Resource

@@ -297,7 +297,7 @@ func (b *binder) embed(n *Node, it Item) error {
 	}
 	e := &Embed{
 		Node: Node{Resource: target, Limit: -1, policy: newPolicy(b.a, target, g)},
-		Rel:  l.rel, Many: l.many(), forward: l.forward,
+		Rel:  l.rel, Many: l.many(), forward: l.forward, listed: l.listed,
 		Inner: it.Embed.Inner, Spread: it.Embed.Spread,
 		Hidden: len(it.Embed.Items) == 0, alias: it.Alias, written: it.Column.Name,
 	}
@@ -306,16 +306,11 @@ func (b *binder) embed(n *Node, it Item) error {
 	if err != nil {
 		return err
 	}
-	if !e.Hidden {
-		e.ParentAt = n.need(pf, nil, false)
-		n.TenantAt()
-	}
 	cf, err := b.seen(&e.Node, Column{Name: child})
 	if err != nil {
 		return err
 	}
-	e.ChildAt = e.need(cf, nil, false)
-	e.TenantAt()
+	e.join(n, pf, cf)
 	n.Embeds = append(n.Embeds, e)
 	if !e.Hidden {
 		n.Out = append(n.Out, Out{Key: e.Name(), At: len(n.Embeds) - 1, Embed: e})
@@ -327,6 +322,24 @@ func (b *binder) embed(n *Node, it Item) error {
 		return unserved("spreading aggregates")
 	}
 	return nil
+}
+
+// join has both nodes fetch what tells which rows belong together.
+func (e *Embed) join(parent *Node, pf, cf *catalog.Field) {
+	if e.listed {
+		pf, _ = parent.Resource.Field("id")
+	}
+	if !e.Hidden {
+		e.ParentAt = parent.need(pf, nil, false)
+		parent.TenantAt()
+	}
+	if e.listed {
+		e.fetch = append(e.fetch, fetched{field: cf, via: true})
+		e.ChildAt = len(e.fetch) - 1
+	} else {
+		e.ChildAt = e.need(cf, nil, false)
+	}
+	e.TenantAt()
 }
 
 func (b *binder) order(root *Node, o Order) error {

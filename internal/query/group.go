@@ -289,15 +289,15 @@ func (n *Node) groupOrders() []orderBy {
 
 // groupRows writes the groups of a node as a derived table x: its columns are
 // c0, c1 and so on as the node fetches them, and behind them how many rows there
-// were. keys is what rows of an embed are looked up by, or "".
-func (w *writer) groupRows(n *Node, keys func(t string)) {
+// were. from writes where the rows of an embed are; nil at the root.
+func (w *writer) groupRows(n *Node, from func(t string)) {
 	w.s("(SELECT ")
 	for i := range n.fetch {
 		w.folded(&n.fetch[i], "c"+strconv.Itoa(i))
 		w.s(" AS c", strconv.Itoa(i), ", ")
 	}
 	w.s("CAST(SUM(COUNT(*)) OVER () AS bigint) AS seen FROM ")
-	w.members(n, keys)
+	w.members(n, from)
 	w.groupBy(n)
 	w.s(") x")
 }
@@ -324,7 +324,7 @@ func (w *writer) folded(c *fetched, name string) {
 
 // members writes the rows that groups are made of as a derived table s, with one
 // row more than there may be.
-func (w *writer) members(n *Node, keys func(t string)) {
+func (w *writer) members(n *Node, from func(t string)) {
 	t := w.table()
 	w.s("(SELECT ")
 	for i, c := range n.fetch {
@@ -338,9 +338,10 @@ func (w *writer) members(n *Node, keys func(t string)) {
 		}
 		w.s(" AS c", strconv.Itoa(i))
 	}
-	w.s(" FROM ", n.Resource.Name, " ", t, " WHERE ")
-	if keys != nil {
-		keys(t)
+	if from != nil {
+		from(t)
+	} else {
+		w.s(" FROM ", n.Resource.Name, " ", t, " WHERE ")
 	}
 	w.conditions(n, t, "")
 	if n.Capped() {
@@ -351,7 +352,7 @@ func (w *writer) members(n *Node, keys func(t string)) {
 
 func (w *writer) merged(c *fetched, t string) {
 	at := len(w.b)
-	w.value(t, c.field, c.steps, c.text)
+	w.fetched(c, t)
 	expr := string(w.b[at:])
 	switch c.merge {
 	case whole: // scaled by 10,000
@@ -441,8 +442,7 @@ func (w *writer) groupTerm(o orderBy) {
 // keys.
 func (e *Embed) groups(d Dialect, keys []string) (Statement, error) {
 	n, w := &e.Node, newWriter(d)
-	_, key := e.keyed()
-	of := func(t string) { w.s(d.InUUID(t+"."+key, w.param(List(keys))), " AND ") }
+	of := func(t string) { w.from(e, t, keys) }
 	if !e.Many || e.Limit < 0 && e.Offset == 0 {
 		w.s("SELECT ")
 		w.groupColumns(n)

@@ -62,6 +62,7 @@ type Embed struct {
 	ParentAt int  // column of the parent's rows that holds the key
 	ChildAt  int  // column of the embed's rows that holds the key
 	forward  bool // the parent holds the foreign key
+	listed   bool // the parent holds an array of ids
 	alias    string
 	written  string
 }
@@ -74,9 +75,10 @@ func (e *Embed) Name() string {
 	return e.written
 }
 
-// keyed returns the columns that join parent and child.
+// keyed returns the columns that join parent and child: of an array of ids the
+// columns whose values are in it.
 func (e *Embed) keyed() (parent, child string) {
-	if e.forward {
+	if e.forward || e.listed {
 		return e.Rel.Column, "id"
 	}
 	return "id", e.Rel.Column
@@ -118,6 +120,7 @@ type fetched struct {
 	field *catalog.Field
 	steps []Step
 	text  bool
+	via   bool     // the id of the parent whose array names the row
 	by    *orderBy // what the order compares, where that is no column
 	fold  fold     // what it is of a group's rows
 	merge merge
@@ -155,7 +158,7 @@ type pred struct {
 // need adds a column to the node's statement and returns its place.
 func (n *Node) need(f *catalog.Field, steps []Step, text bool) int {
 	for i, c := range n.fetch {
-		if c.field == f && c.by == nil && len(steps) == 0 && len(c.steps) == 0 {
+		if c.field == f && c.by == nil && !c.via && len(steps) == 0 && len(c.steps) == 0 {
 			return i
 		}
 	}

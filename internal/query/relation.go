@@ -13,10 +13,11 @@ import (
 type link struct {
 	rel     catalog.Relation
 	forward bool // the origin holds the foreign key
+	listed  bool // the origin holds an array of ids
 }
 
 func (l link) target() string {
-	if l.forward {
+	if l.forward || l.listed {
 		return l.rel.To
 	}
 	return l.rel.From
@@ -25,17 +26,22 @@ func (l link) target() string {
 func (l link) many() bool { return !l.forward && !l.rel.Unique }
 
 // links finds what an embed's name may mean: the other collection, the foreign
-// key's name, or the origin's column. A self relation is the children by the
+// key's name, or the origin's column, which may be an array of ids. A self relation is the children by the
 // collection's name and the parent by the column.
 func links(r *catalog.Resource, name, hint string) []link {
 	var out []link
 	for _, rel := range r.Relations() {
 		self := rel.From == rel.To
 		if rel.From == r.Name && (name == rel.Column || name == rel.Name || !self && name == rel.To) {
-			out = append(out, link{rel, true})
+			out = append(out, link{rel: rel, forward: true})
 		}
 		if rel.To == r.Name && (name == rel.From || !self && name == rel.Name) {
-			out = append(out, link{rel, false})
+			out = append(out, link{rel: rel})
+		}
+	}
+	for _, rel := range r.Arrays() {
+		if name == rel.Column || name == rel.Name || name == rel.To {
+			out = append(out, link{rel: rel, listed: true})
 		}
 	}
 	if hint == "" {
@@ -77,6 +83,9 @@ func related(r *catalog.Resource) []string {
 			out = append(out, rel.From)
 		}
 	}
+	for _, rel := range r.Arrays() {
+		out = append(out, rel.To)
+	}
 	return out
 }
 
@@ -93,7 +102,10 @@ func ambiguous(r *catalog.Resource, name string, found []link) error {
 	var hints []string
 	for _, l := range found {
 		c := Choice{Cardinality: "many-to-one", Embedding: r.Name + " with " + l.target()}
-		if !l.forward {
+		switch {
+		case l.listed:
+			c.Cardinality = "many-to-many"
+		case !l.forward:
 			c.Cardinality = "one-to-many"
 		}
 		c.Relationship = fmt.Sprintf("%s using %s(%s) and %s(id)", l.rel.Name, l.rel.From, l.rel.Column, l.rel.To)

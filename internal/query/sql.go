@@ -17,6 +17,7 @@ type Dialect interface {
 	InInt(col string, n int) string
 	InTime(col string, n int) string
 	Elements(expr, alias string) string
+	UUID(expr string) string
 	MatchRegex(col string, n int, ignoreCase bool) string
 	JSONPath(col string, path []db.Arrow, asText bool) string
 	JSONNumber(json string) string
@@ -184,8 +185,18 @@ func (w *writer) columns(n *Node, t string) {
 			w.term(*c.by, t)
 			continue
 		}
-		w.value(t, c.field, c.steps, c.text)
+		w.fetched(&c, t)
 	}
+}
+
+// fetched writes a column that a node fetches, or the id of the parent that names
+// the row.
+func (w *writer) fetched(c *fetched, t string) {
+	if c.via {
+		w.s(t, "p.id")
+		return
+	}
+	w.value(t, c.field, c.steps, c.text)
 }
 
 // value writes a column or a path into it.
@@ -257,7 +268,12 @@ func (w *writer) exists(e *Embed, parent string) {
 	}
 	t := w.table()
 	pc, cc := e.keyed()
-	w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
+	if e.listed {
+		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(parent+"."+pc, t+"e"), " JOIN ", e.Resource.Name, " ", t, " ON ", t, ".", cc, " = ",
+			w.d.UUID(t+"e.value"), " WHERE ")
+	} else {
+		w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
+	}
 	w.conditions(&e.Node, t, parent)
 	w.s(")")
 }
@@ -324,16 +340,17 @@ func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	}
 	w := newWriter(d)
 	t := w.table()
-	_, key := e.keyed()
 	paged := e.Many && (e.Limit >= 0 || e.Offset > 0)
 	w.s(map[bool]string{true: "SELECT * FROM (SELECT ", false: "SELECT "}[paged])
 	w.columns(&e.Node, t)
 	if paged {
-		w.s(", ROW_NUMBER() OVER (PARTITION BY ", t, ".", key, " ORDER BY ")
+		w.s(", ROW_NUMBER() OVER (PARTITION BY ")
+		w.fetched(&e.fetch[e.ChildAt], t)
+		w.s(" ORDER BY ")
 		w.terms(&e.Node, t)
 		w.s(") AS place")
 	}
-	w.s(" FROM ", e.Resource.Name, " ", t, " WHERE ", d.InUUID(t+"."+key, w.param(List(keys))), " AND ")
+	w.from(e, t, keys)
 	w.conditions(&e.Node, t, "")
 	if paged {
 		w.s(") x")
@@ -345,4 +362,18 @@ func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	}
 	w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
 	return w.done()
+}
+
+// from writes where the rows of parents with these keys are: those that an array
+// of ids names are found through the parents.
+func (w *writer) from(e *Embed, t string, keys []string) {
+	in := func(col string) string { return w.d.InUUID(col, w.param(List(keys))) }
+	if !e.listed {
+		_, key := e.keyed()
+		w.s(" FROM ", e.Resource.Name, " ", t, " WHERE ", in(t+"."+key), " AND ")
+		return
+	}
+	parent, element := t+"p", t+"e"
+	w.s(" FROM ", e.Rel.From, " ", parent, " CROSS JOIN ", w.d.Elements(parent+"."+e.Rel.Column, element), " JOIN ", e.Resource.Name, " ", t,
+		" ON ", t, ".id = ", w.d.UUID(element+".value"), " AND ", t, ".tenant_id = ", parent, ".tenant_id WHERE ", in(parent+".id"), " AND ")
 }

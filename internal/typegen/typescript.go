@@ -155,6 +155,15 @@ func (w *tsWriter) relationships(r *catalog.Resource) {
 				rel.Name, rel.Column, rel.Unique, rel.To)
 		}
 	}
+	// supabase-js reads a relation to many off the other collection.
+	every := w.catalog
+	for _, other := range every.All() {
+		for _, rel := range other.Arrays() {
+			if rel.To == r.Name {
+				w.line("{ foreignKeyName: %q; columns: [\"id\"]; isOneToOne: false; referencedRelation: %q; referencedColumns: [%q] },", rel.Name, rel.From, rel.Column)
+			}
+		}
+	}
 	w.close("]")
 }
 

@@ -14,6 +14,12 @@ async function lists(): Promise<string[]> {
   return data.flatMap((order) => order.order_lines.map((line) => `${order.order_no} ${line.line_no} ${line.items.sku}`));
 }
 
+async function arrays(): Promise<string[]> {
+  const { data, error } = await client.from('shipments').select('shipment_no, orders(order_no)');
+  if (error) throw error;
+  return data.flatMap((shipment) => shipment.orders.map((order) => order.order_no));
+}
+
 async function writes(): Promise<number> {
   const zone: TablesInsert<'zones'> = { code: 'A-01', name: 'Aisle 1' };
   const { data } = await client.from('zones').insert(zone).select('id, utilization').single();
