@@ -203,6 +203,8 @@ export async function founder(name) {
 
 // violations are what axe finds wrong, short.
 export async function violations(page, name) {
+  // A colour amid its change has no contrast of its own: wait for what ends.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((a) => Number.isFinite(a.effect?.getComputedTiming().endTime)).map((a) => a.finished)));
   const { violations: list } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
   return list.map((v) => `${name}: ${v.id}: ${v.nodes.slice(0, 2).map((n) => `${n.html.slice(0, 140)} | ${n.failureSummary?.split('\n')[1]?.slice(0, 160)}`).join(' ;; ')}`);
 }
