@@ -299,3 +299,22 @@ func TestOddPaths(t *testing.T) {
 		}
 	})
 }
+
+// A token that cannot be read is refused in the server's own words, whatever the
+// library of tokens found at fault.
+func TestUnreadableToken(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		good := strings.Split(k.Token(who(actor.Owner)), ".")
+		for _, token := range []string{"garbage", "a.b.c", good[0] + "." + good[1] + ".AAAA", "eyJhbGciOiJub25lIn0." + good[1] + "."} {
+			r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/zones", Bearer: token})
+			var f struct{ Code, Message string }
+			r.JSON(t, &f)
+			if r.Status != 401 || f.Code != "PGRST301" || f.Message != "the token is not valid" {
+				t.Errorf("%s: %d %s", token, r.Status, r.Body)
+			}
+			if h := r.Header.Get("WWW-Authenticate"); h != `Bearer error="invalid_token", error_description="the token is not valid"` {
+				t.Errorf("%s: challenge %q", token, h)
+			}
+		}
+	})
+}

@@ -29,7 +29,7 @@ type limitError struct {
 
 // CollectionShape writes a fault as the collections do.
 func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
-	body := collectionError{Code: collectionCode(e), Message: e.Msg}
+	body := collectionError{Code: collectionCode(e), Message: collectionMessage(e)}
 	if e.Kind == fault.Internal {
 		body.Code, body.Message = "XX000", "internal error"
 		body.Details = "request " + web.RequestID(r.Context())
@@ -52,7 +52,7 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		return web.Reply{Status: web.Status(e.Kind), Body: limitError{Code: body.Code, Refusal: ref}, Header: h}
 	}
 	if e.Kind == fault.Unauthorized {
-		h.Set("WWW-Authenticate", challenge(body.Code, e))
+		h.Set("WWW-Authenticate", challenge(body.Code, body.Message))
 	}
 	if total, ok := e.Data.(int64); ok && e.Kind == fault.BadRange {
 		h.Set("Content-Range", "*/"+strconv.FormatInt(total, 10))
@@ -75,9 +75,18 @@ func collectionCode(e *fault.Error) string {
 	return e.Code
 }
 
+// collectionMessage says in our own words that a token cannot be read: why the
+// library of tokens refuses one helps nobody but who forges it.
+func collectionMessage(e *fault.Error) string {
+	if e.Code == "bad_jwt" && collectionCode(e) == "PGRST301" {
+		return "the token is not valid"
+	}
+	return e.Msg
+}
+
 // challenge tells a client without a token to send one, and why the one it sent
 // is not taken (RFC 6750, section 3).
-func challenge(code string, e *fault.Error) string {
+func challenge(code, msg string) string {
 	if code != "PGRST301" && code != "PGRST303" {
 		return "Bearer"
 	}
@@ -86,7 +95,7 @@ func challenge(code string, e *fault.Error) string {
 			return '\''
 		}
 		return r
-	}, e.Msg)
+	}, msg)
 	return `Bearer error="invalid_token", error_description="` + plain + `"`
 }
 
