@@ -318,7 +318,7 @@ func TestChangedAmidRollback(t *testing.T) {
 			"used": {func(id string) {
 				k.add("lots", store.Row{"item_id": id, "lot_no": "L"})
 			}, func(string) { remove(k, "lots", k.find("lots", "lot_no", "L")["id"].(string)) },
-				"is used by 1 lots"},
+				"is used by a record of lots"},
 		} {
 			job := k.upload("items", `{"force":true}`, "", "i.csv", benchFile(3000))
 			k.process(job)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,7 +217,11 @@ func (u *undo) checkMention(m mention, g *group) error {
 		return err
 	}
 	for _, id := range order {
-		u.conflict(id, names[id].label, "is used by %d %s", uses[id], strings.ReplaceAll(m.by, "_", " "))
+		many := "a record"
+		if uses[id] > 1 {
+			many = strconv.FormatInt(uses[id], 10) + " records"
+		}
+		u.conflict(id, names[id].label, "is used by %s of %s", many, strings.ReplaceAll(m.by, "_", " "))
 	}
 	return nil
 }

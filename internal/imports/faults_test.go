@@ -267,7 +267,7 @@ func rollbackOfUsed(k *kit) {
 	for _, c := range imports.Conflicts(err) {
 		said[c.Label] = c.Reason
 	}
-	if said["U-1"] != "is used by 1 order lines" || said["U-2"] != "is used by 1 pick lines" || said["U-3"] == "" || len(said) != 3 {
+	if said["U-1"] != "is used by a record of order lines" || said["U-2"] != "is used by a record of pick lines" || said["U-3"] == "" || len(said) != 3 {
 		k.Errorf("%v %v", err, said)
 	}
 	if k.dump("items", "order_lines", "pick_lines", "stock_levels", "stock_movements") != before || k.status(job) != "completed" {
@@ -307,7 +307,8 @@ func rollbackOfNamed(k *kit) {
 		c.use()
 		before := k.dump(c.target)
 		_, err := k.m.Rollback(context.Background(), k.as, job.ID)
-		if list := imports.Conflicts(err); len(list) != 1 || list[0].Reason != "is used by 1 "+c.by || k.dump(c.target) != before || k.status(job) != "completed" {
+		if list := imports.Conflicts(err); len(list) != 1 || list[0].Reason != "is used by a record of "+c.by ||
+			k.dump(c.target) != before || k.status(job) != "completed" {
 			k.Errorf("%s: %v %+v", c.target, err, list)
 		}
 		if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.Kept != 1 ||

@@ -89,7 +89,7 @@ func TestOrdersOverManyRows(t *testing.T) {
 		k.add("order_lines", store.Row{"order_id": k.find("orders", "order_no", "A-2")["id"], "line_no": 99,
 			"item_id": k.find("items", "sku", "P-1")["id"], "qty_ordered": "1"})
 		_, err := k.m.Rollback(ctx, k.as, job.ID)
-		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" || list[0].Reason != "is used by 1 order lines" ||
+		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" || list[0].Reason != "is used by a record of order lines" ||
 			list[1].EntityType != "order_lines" {
 			k.Fatalf("%v %+v", err, list)
 		}
