@@ -150,7 +150,8 @@ func (l *ledger) read(tx *db.Tx, tenant string) {
 		})
 }
 
-// write queues the levels as they are now. An upsert finds its row through the
+// write queues the levels that change, as they are now. A place which a call
+// fills and empties again keeps its version. An upsert finds its row through the
 // unique key whatever the planner believes about the table; an update joined to
 // a list of values measured twice as slow before the table's first ANALYZE.
 func (l *ledger) write(tx *db.Tx, tenant, now string) {
@@ -162,8 +163,14 @@ func (l *ledger) write(tx *db.Tx, tenant, now string) {
 			"last_counted_at = COALESCE(excluded.last_counted_at, stock_levels.last_counted_at)",
 		width: 16,
 	}
-	b.queue(tx, len(l.order), func(i int, args []any) []any {
-		v := l.order[i]
+	changed := make([]*level, 0, len(l.order))
+	for _, v := range l.order {
+		if v.delta != 0 || v.promised != 0 || v.counted != nil {
+			changed = append(changed, v)
+		}
+	}
+	b.queue(tx, len(changed), func(i int, args []any) []any {
+		v := changed[i]
 		return append(args, tenant, now, now, 1, v.reserved, newID(), v.zone, v.item, null(v.lot), null(v.serial), null(v.owner), null(v.lpn), v.status,
 			v.key, v.quantity, v.counted)
 	})

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -166,7 +167,7 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
-	changed, low := map[string]*stocked{}, map[string]bool{}
+	changed, first := map[string]*stocked{}, map[string]stocked{}
 	for _, v := range p.order {
 		it := p.itemByID[v.item]
 		before := v.quantity
@@ -186,7 +187,7 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		v.barred = v.lot != "" && (p.lots[v.lot].status != "released" || p.lots[v.lot].short)
 		was := *it
 		if changed[it.id] == nil {
-			low[it.id] = it.low
+			first[it.id] = was
 		}
 		if err := it.take(v); err != nil {
 			return nil, err
@@ -202,12 +203,15 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 	if err := affordable(tx, tenant, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
 		return nil, err
 	}
+	// What was only moved within the warehouse keeps its totals, and with them
+	// its updated_at.
+	maps.DeleteFunc(changed, func(id string, it *stocked) bool { return *it == first[id] })
 	now := query.FormatTime(s.Now())
 	p.write(tx, tenant, now)
 	writeItems(tx, tenant, now, changed)
 	s.Count(tx, tenant, counts)
 	for id, it := range changed {
-		if it.low && !low[id] {
+		if it.low && !first[id].low {
 			fallen = append(fallen, id)
 		}
 	}
