@@ -17,6 +17,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/config"
+	"holdfast/internal/identity/tenants"
 	"holdfast/internal/testkit"
 )
 
@@ -205,6 +206,7 @@ func TestLetters(t *testing.T) {
 		ok(k.Post(who(actor.Admin), "/v1/mail_templates",
 			map[string]any{"kind": "invite", "locale": "de", "subject": "Komm zu {{.Tenant}}", "text": "{{.Role}}: {{.Link}}"}), 201)
 		ok(k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "gast@else.example", "role": "viewer"}), 201)
+		must(t, run(k.App, tenants.MailJob))
 		if m := box.next(t); m.To != "gast@else.example" || !strings.HasPrefix(m.Subject, "Komm zu ") || !strings.HasPrefix(m.Text, "viewer: "+k.URL) ||
 			m.HTML != "" {
 			t.Errorf("%+v", m)

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/demo"
+	"holdfast/internal/identity/tenants"
 	"holdfast/internal/testkit"
 )
 
@@ -24,6 +25,7 @@ func TestInvitation(t *testing.T) {
 		if r := k.Post(who(actor.Admin), "/v1/invitations", invite); r.Status != 201 {
 			t.Fatalf("invite: %d %s", r.Status, r.Body)
 		}
+		must(t, run(k.App, tenants.MailJob))
 		awaitMail(t, k, "new.hand@else.example")
 		var s struct {
 			AccessToken string `json:"access_token"`

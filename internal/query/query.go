@@ -45,6 +45,12 @@ const (
 // json.RawMessage or CSV text that was sent.
 type Row map[string]any
 
+// Text is the text in a field, "" where there is none.
+func (r Row) Text(field string) string {
+	s, _ := r[field].(string)
+	return s
+}
+
 // Request is a query string as the grammar reads it, before the catalog is
 // asked.
 type Request struct {

@@ -42,8 +42,8 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 	}
 	switch {
 	case turned(c, "done"):
-		if urgent(text(ac, "priority")) && noEvidence(ac) {
-			return notReady("an action of priority %s needs evidence before it is done", text(ac, "priority"))
+		if urgent(ac.Text("priority")) && noEvidence(ac) {
+			return notReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
 		}
 		if ac["assignee_user_id"] == nil {
 			ac["assignee_user_id"] = null(a.UserID)
@@ -148,7 +148,7 @@ func sameSource(c store.Change) bool {
 func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 	asked := map[string]map[string]bool{}
 	for _, c := range changes {
-		id, kind := text(c.After, "source_id"), text(c.After, "source")
+		id, kind := c.After.Text("source_id"), c.After.Text("source")
 		if err := ofIncident(c, id, kind); err != nil {
 			return err
 		}
@@ -187,10 +187,10 @@ func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 // handedOver reports another assignee for work that is done already: four eyes
 // need to know whose it was.
 func handedOver(c store.Change) bool {
-	if c.Op != store.Update || text(c.Before, "status") != "done" && text(c.Before, "status") != "verified" {
+	if c.Op != store.Update || c.Before.Text("status") != "done" && c.Before.Text("status") != "verified" {
 		return false
 	}
-	return text(c.After, "status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
+	return c.After.Text("status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
 }
 
 func urgent(priority string) bool { return priority == "high" || priority == "critical" }
@@ -244,7 +244,7 @@ func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 		return err
 	}
 	for _, ac := range dated {
-		day, err := time.Parse(time.DateOnly, text(ac, "due_on"))
+		day, err := time.Parse(time.DateOnly, ac.Text("due_on"))
 		if err != nil {
 			return fault.New(fault.Invalid, "22007", "due_on is not a date").At("due_on", "is not a date")
 		}

@@ -61,7 +61,7 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	}
 	sh := &sheets{runs: map[string]store.Row{}, photos: map[string]string{}}
 	for _, run := range list {
-		sh.runs[text(run, "id")] = run
+		sh.runs[run.Text("id")] = run
 	}
 	sh.templates = queueTemplates(tx, a.TenantID, distinct(list, "template_id"))
 	sh.answers = queueAnswers(tx, a.TenantID, distinct(list, "id"))
@@ -78,11 +78,11 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 // template is what the inspection of an answer asks; nil where there is no
 // such inspection, which the foreign key says.
 func (sh *sheets) template(an store.Row) (*checklist.Template, error) {
-	run := sh.runs[text(an, "run_id")]
+	run := sh.runs[an.Text("run_id")]
 	if run == nil {
 		return nil, nil
 	}
-	t := sh.templates[text(run, "template_id")]
+	t := sh.templates[run.Text("template_id")]
 	if t == nil {
 		return nil, badRun("run_id", "names an inspection without questions")
 	}
@@ -114,7 +114,7 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	if err != nil || tpl == nil {
 		return err
 	}
-	run := sh.runs[text(an, "run_id")]
+	run := sh.runs[an.Text("run_id")]
 	switch st := run["status"]; {
 	case a.Role == actor.Driver && run["assignee_user_id"] != any(a.UserID) && run["created_by"] != any(a.UserID):
 		// An inspection he does not see looks like one there is not.
@@ -124,7 +124,7 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	case st != "scheduled" && st != "in_progress":
 		return notReady("the inspection is %s: its answers stay as they are", st)
 	}
-	it, ok := tpl.Item(text(an, "item_key"))
+	it, ok := tpl.Item(an.Text("item_key"))
 	if !ok {
 		return fault.New(fault.Invalid, checklist.Code, "item_key names no item of the template").At("item_key", "names no item of the template")
 	}
@@ -143,7 +143,7 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	if was, _ := c.Before["value"].(json.RawMessage); string(was) != string(raw) {
 		an["answered_by"], an["answered_at"] = null(a.UserID), now
 	}
-	sh.answers[text(an, "run_id")][it.Key] = raw
+	sh.answers[an.Text("run_id")][it.Key] = raw
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (sh *sheets) shows(c store.Change, it *checklist.Item) error {
 		var ids []string
 		_ = json.Unmarshal(raw, &ids) // the store and the item have read it
 		for _, id := range ids {
-			if run := text(c.After, "run_id"); sh.photos[strings.ToLower(id)] != run {
+			if run := c.After.Text("run_id"); sh.photos[strings.ToLower(id)] != run {
 				return fault.New(fault.Conflict, "23503", "%s names a photo that the inspection does not have", field).
 					With("", "upload it to /v1/checklist-runs/"+run+"/photos first").At(field, "names no photo of this inspection")
 			}
@@ -173,8 +173,8 @@ func (sh *sheets) isAsked(an store.Row) error {
 	if err != nil || tpl == nil {
 		return err
 	}
-	key := text(an, "item_key")
-	if !tpl.Review(sh.answers[text(an, "run_id")]).Asked(key) {
+	key := an.Text("item_key")
+	if !tpl.Review(sh.answers[an.Text("run_id")]).Asked(key) {
 		return fault.New(fault.Invalid, checklist.Code, "item %q is not asked: its show_when is not met", key).
 			At("item_key", "is not asked: the show_when of item %s is not met", key)
 	}
@@ -192,15 +192,15 @@ func afterAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	var begun, righted []string
 	var failed []store.Row
 	for _, c := range changes {
-		if run := sh.runs[text(c.After, "run_id")]; run != nil && run["status"] == "scheduled" {
-			begun = append(begun, text(run, "id"))
+		if run := sh.runs[c.After.Text("run_id")]; run != nil && run["status"] == "scheduled" {
+			begun = append(begun, run.Text("id"))
 			run["status"] = "in_progress"
 		}
-		switch was, is := text(c.Before, "result"), text(c.After, "result"); {
+		switch was, is := c.Before.Text("result"), c.After.Text("result"); {
 		case is == "fail" && was != "fail":
 			failed = append(failed, c.After)
 		case was == "fail" && is != "fail":
-			righted = append(righted, text(c.After, "id"))
+			righted = append(righted, c.After.Text("id"))
 		}
 	}
 	if err := update(tx, a, s, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
@@ -242,16 +242,16 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 		if err != nil || tpl == nil {
 			return err
 		}
-		it, ok := tpl.Item(text(an, "item_key"))
+		it, ok := tpl.Item(an.Text("item_key"))
 		if !ok {
 			continue
 		}
-		run := sh.runs[text(an, "run_id")]
+		run := sh.runs[an.Text("run_id")]
 		switch it.Opens() {
 		case checklist.OpensAction:
 			ac := remedy(run, an, it, today)
 			if it.Critical {
-				if ac["assignee_user_id"], err = keeper(tx, a.TenantID, text(run, "site_id")); err != nil {
+				if ac["assignee_user_id"], err = keeper(tx, a.TenantID, run.Text("site_id")); err != nil {
 					return err
 				}
 			}
@@ -291,7 +291,7 @@ func remedy(run, an store.Row, it *checklist.Item, today time.Time) store.Row {
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
-	return store.Row{"title": headline(run, it), "description": null(text(an, "note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
+	return store.Row{"title": headline(run, it), "description": null(an.Text("note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
 		"priority": priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
 }
 
@@ -302,20 +302,20 @@ func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) 
 		severity = "high"
 	}
 	list := []Entity{}
-	for _, e := range [...]Entity{{"zone", text(run, "zone_id"), "source"}, {"equipment", text(run, "equipment_id"), "source"},
-		{"worker", text(run, "worker_id"), "involved"}} {
+	for _, e := range [...]Entity{{"zone", run.Text("zone_id"), "source"}, {"equipment", run.Text("equipment_id"), "source"},
+		{"worker", run.Text("worker_id"), "involved"}} {
 		if e.ID != "" {
 			list = append(list, e)
 		}
 	}
-	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(text(an, "note")), "occurred_at": now,
+	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(an.Text("note")), "occurred_at": now,
 		"reported_by": null(a.UserID),
 		"site_id":     run["site_id"], "zone_id": run["zone_id"], "entities": list}
 }
 
 // headline names a failed item in one line of at most 200 characters.
 func headline(run store.Row, it *checklist.Item) string {
-	r := []rune(strings.Join(strings.Fields(text(run, "title")+": "+it.Prompt), " "))
+	r := []rune(strings.Join(strings.Fields(run.Text("title")+": "+it.Prompt), " "))
 	return string(r[:min(len(r), 200)])
 }
 

@@ -61,7 +61,7 @@ func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error
 			run["due_at"] = query.FormatTime(s.Now())
 		}
 		where.locate(run)
-		if t := templates[text(run, "template_id")]; t != nil {
+		if t := templates[run.Text("template_id")]; t != nil {
 			if run["title"] == nil {
 				run["title"] = t.title
 			}
@@ -91,7 +91,7 @@ func finish(a actor.Actor, run store.Row, now time.Time) error {
 		run["started_at"] = query.FormatTime(now)
 	}
 	run["completed_at"], run["completed_by"] = query.FormatTime(now), null(a.UserID)
-	due, err := time.Parse(db.TimeLayout, text(run, "due_at"))
+	due, err := time.Parse(db.TimeLayout, run.Text("due_at"))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func judge(tx *db.Tx, tenant string, runs []store.Row) error {
 		return err
 	}
 	for _, run := range runs {
-		t := templates[text(run, "template_id")]
+		t := templates[run.Text("template_id")]
 		if t == nil {
 			continue // the foreign key says so
 		}
@@ -119,7 +119,7 @@ func judge(tx *db.Tx, tenant string, runs []store.Row) error {
 		if err != nil {
 			return err
 		}
-		r := tpl.Review(answers[text(run, "id")])
+		r := tpl.Review(answers[run.Text("id")])
 		if len(r.Missing) > 0 {
 			return notReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
 		}

@@ -25,11 +25,11 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			report(a, in, now)
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
-			if c.Op == store.Insert && ahead(text(in, f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && ahead(text(in, f), s.Now()) {
+			if c.Op == store.Insert && ahead(in.Text(f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && ahead(in.Text(f), s.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}
-		in["risk_rating"] = RiskRating(text(in, "severity"), in["likelihood"])
+		in["risk_rating"] = RiskRating(in.Text("severity"), in["likelihood"])
 		if err := refs.entities(c); err != nil {
 			return err
 		}
@@ -44,9 +44,9 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			return notReady("say why the report is void: void_reason, or duplicate_of")
 		case turned(c, "closed"):
 			in["closed_at"] = now
-			closing = append(closing, text(in, "id"))
+			closing = append(closing, in.Text("id"))
 		case turned(c, "action_pending"):
-			pending = append(pending, text(in, "id"))
+			pending = append(pending, in.Text("id"))
 		case c.Op == store.Update && in["status"] != "closed":
 			in["closed_at"] = nil
 		}
@@ -84,7 +84,7 @@ func settled(c store.Change) *fault.Error {
 		if f.ReadOnly || same(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
-		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes", text(c.After, "incident_no"), f.Name).
+		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes", c.After.Text("incident_no"), f.Name).
 			With("", "reopen it: status investigating with a reopen_reason").At(f.Name, "is kept as it is")
 	}
 	return nil
@@ -102,7 +102,7 @@ func same(a, b any) bool {
 
 // serious reports an incident that must be investigated.
 func serious(in store.Row) bool {
-	return severity[text(in, "severity")] >= severity["high"] || in["potential_severity"] == "critical"
+	return severity[in.Text("severity")] >= severity["high"] || in["potential_severity"] == "critical"
 }
 
 // investigate holds an incident to its investigation: one is led by somebody

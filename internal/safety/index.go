@@ -20,16 +20,16 @@ var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incid
 // entityRows are the rows of EntityTable for an incident: each entity
 // once, and the zone it happened in; none for a void report.
 func entityRows(in store.Row) ([][]any, error) {
-	if text(in, "status") == "void" {
+	if in.Text("status") == "void" {
 		return nil, nil
 	}
 	var list []Entity
 	if raw, _ := in["entities"].(json.RawMessage); len(raw) > 0 {
 		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("safety: entities of incident %s: %w", text(in, "id"), err)
+			return nil, fmt.Errorf("safety: entities of incident %s: %w", in.Text("id"), err)
 		}
 	}
-	if z := text(in, "zone_id"); z != "" {
+	if z := in.Text("zone_id"); z != "" {
 		list = append(list, Entity{Type: "zone", ID: z})
 	}
 	seen := map[Entity]bool{}
@@ -54,7 +54,7 @@ func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Ch
 			if !moved(c) {
 				continue
 			}
-			old = append(old, text(c.After, "id"))
+			old = append(old, c.After.Text("id"))
 		}
 		list, err := entityRows(c.After)
 		if err != nil {
@@ -98,8 +98,8 @@ func leaveIncidents(tx *db.Tx, changes []store.Change) {
 	gone := map[string][]string{}
 	for _, c := range changes {
 		if c.Op == store.Delete {
-			t := text(c.Before, "tenant_id")
-			gone[t] = append(gone[t], text(c.Before, "id"))
+			t := c.Before.Text("tenant_id")
+			gone[t] = append(gone[t], c.Before.Text("id"))
 		}
 	}
 	for t, ids := range gone {

@@ -55,7 +55,7 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 func distinct(rows []store.Row, field string) []string {
 	ids := map[string]bool{}
 	for _, r := range rows {
-		if id := text(r, field); id != "" {
+		if id := r.Text(field); id != "" {
 			ids[id] = true
 		}
 	}
@@ -65,11 +65,11 @@ func distinct(rows []store.Row, field string) []string {
 // locate fills the zone and site of a row that follow from what it is about.
 func (p *whereabouts) locate(row store.Row) {
 	if row["zone_id"] == nil {
-		row["zone_id"] = null(p.zone[text(row, "equipment_id")])
+		row["zone_id"] = null(p.zone[row.Text("equipment_id")])
 	}
 	for _, field := range [...]string{"zone_id", "equipment_id", "vehicle_id", "worker_id"} {
 		if row["site_id"] == nil {
-			row["site_id"] = null(p.site[text(row, field)])
+			row["site_id"] = null(p.site[row.Text(field)])
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (p *whereabouts) locate(row store.Row) {
 // timezone is where a row's local days are.
 func (p *whereabouts) timezone(row store.Row) string {
 	for _, field := range [...]string{"site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id"} {
-		if zone := p.clock[p.site[text(row, field)]]; zone != "" {
+		if zone := p.clock[p.site[row.Text(field)]]; zone != "" {
 			return zone
 		}
 	}

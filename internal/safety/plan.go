@@ -37,7 +37,7 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		return err
 	}
 	for _, sc := range rows {
-		if t := templates[text(sc, "template_id")]; t != nil && sc["status"] != "ended" {
+		if t := templates[sc.Text("template_id")]; t != nil && sc["status"] != "ended" {
 			if err := t.fits(sc, where); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 // replanned reports a change that makes the runs planned so far wrong. What
 // the plan itself writes, which reaches beyond now, is none.
 func replanned(c store.Change, now time.Time) bool {
-	if c.Before["planned_until"] != c.After["planned_until"] && text(c.After, "planned_until") > query.FormatTime(now) {
+	if c.Before["planned_until"] != c.After["planned_until"] && c.After.Text("planned_until") > query.FormatTime(now) {
 		return false
 	}
 	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "rrule",
@@ -85,16 +85,16 @@ func begin(sc store.Row, now time.Time) error {
 
 // recurrence reads a schedule's rule.
 func recurrence(sc store.Row) (*checklist.Recurrence, error) {
-	day, err := time.Parse(time.DateOnly, text(sc, "starts_on"))
+	day, err := time.Parse(time.DateOnly, sc.Text("starts_on"))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
 		return nil, badRun("starts_on", "must be a day from 2000 on")
 	}
-	hour, minute, err := checklist.Clock(text(sc, "due_time"))
+	hour, minute, err := checklist.Clock(sc.Text("due_time"))
 	if err != nil {
 		return nil, badRun("due_time", "must be a time of day, HH:MM")
 	}
 	first := day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	return checklist.Recur(text(sc, "rrule"), first, Location(text(sc, "timezone")))
+	return checklist.Recur(sc.Text("rrule"), first, Location(sc.Text("timezone")))
 }
 
 // replan takes away the runs that a changed schedule no longer wants, those
@@ -104,9 +104,9 @@ func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert:
-			fresh = append(fresh, text(c.After, "id"))
+			fresh = append(fresh, c.After.Text("id"))
 		case replanned(c, s.Now()):
-			stale, fresh = append(stale, text(c.After, "id")), append(fresh, text(c.After, "id"))
+			stale, fresh = append(stale, c.After.Text("id")), append(fresh, c.After.Text("id"))
 		}
 	}
 	if len(stale) > 0 {
@@ -159,11 +159,11 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 			return 0, err
 		}
 		from := now.Add(-planBack)
-		if until, err := time.Parse(db.TimeLayout, text(sc, "planned_until")); err == nil && until.After(from) {
+		if until, err := time.Parse(db.TimeLayout, sc.Text("planned_until")); err == nil && until.After(from) {
 			from = until
 		}
 		for _, at := range rule.Between(from, now.Add(PlanAhead)) {
-			if run := runOf(sc, at); !there[text(sc, "id")+text(run, "due_at")] {
+			if run := runOf(sc, at); !there[sc.Text("id")+run.Text("due_at")] {
 				runs = append(runs, run)
 			}
 		}

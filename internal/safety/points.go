@@ -67,10 +67,10 @@ func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		in := c.After
 		switch {
 		case turned(c, "void"):
-			void = append(void, text(in, "id"))
-		case c.Op == store.Update && text(c.Before, "status") == "reported" && text(in, "status") != "reported":
+			void = append(void, in.Text("id"))
+		case c.Op == store.Update && c.Before.Text("status") == "reported" && in.Text("status") != "reported":
 			if kind, points := reportPoints(in); kind != "" {
-				list = append(list, award{text(in, "reported_by"), kind, "incidents", text(in, "id"), points})
+				list = append(list, award{in.Text("reported_by"), kind, "incidents", in.Text("id"), points})
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 }
 
 func reportPoints(in store.Row) (kind string, points func(Points) int64) {
-	switch text(in, "kind") {
+	switch in.Text("kind") {
 	case "near_miss":
 		return "near_miss", func(p Points) int64 { return p.NearMiss }
 	case "hazard":
@@ -97,8 +97,8 @@ func reportPoints(in store.Row) (kind string, points func(Points) int64) {
 
 // within reports an incident told within a time of its happening.
 func within(in store.Row, d time.Duration) bool {
-	at, err1 := time.Parse(db.TimeLayout, text(in, "occurred_at"))
-	told, err2 := time.Parse(db.TimeLayout, text(in, "reported_at"))
+	at, err1 := time.Parse(db.TimeLayout, in.Text("occurred_at"))
+	told, err2 := time.Parse(db.TimeLayout, in.Text("reported_at"))
 	return err1 == nil && err2 == nil && told.Sub(at) <= d
 }
 
@@ -112,12 +112,12 @@ func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 			continue
 		}
 		ac := c.After
-		done := award{text(ac, "assignee_user_id"), "action_done", "actions", text(ac, "id"), func(p Points) int64 { return p.ActionLate }}
-		if due := text(ac, "due_at"); due == "" || text(ac, "completed_at") <= due {
+		done := award{ac.Text("assignee_user_id"), "action_done", "actions", ac.Text("id"), func(p Points) int64 { return p.ActionLate }}
+		if due := ac.Text("due_at"); due == "" || ac.Text("completed_at") <= due {
 			done.points = func(p Points) int64 { return p.ActionOnTime }
 		}
-		list = append(list, done, award{text(ac, "verifier_user_id"), "action_verified", "actions", text(ac, "id"), func(p Points) int64 { return p.Verified }},
-			award{text(ac, "suggested_by"), "suggestion", "actions", text(ac, "id"), func(p Points) int64 { return p.Suggestion }})
+		list = append(list, done, award{ac.Text("verifier_user_id"), "action_verified", "actions", ac.Text("id"), func(p Points) int64 { return p.Verified }},
+			award{ac.Text("suggested_by"), "suggestion", "actions", ac.Text("id"), func(p Points) int64 { return p.Suggestion }})
 	}
 	return grant(tx, a, s, list)
 }
@@ -129,7 +129,7 @@ func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	for _, c := range changes {
 		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
 		if turned(c, "completed") && c.After["on_time"] == true && asked {
-			list = append(list, award{text(c.After, "completed_by"), "checklist", "checklist_runs", text(c.After, "id"), func(p Points) int64 { return p.Checklist }})
+			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}
 	return grant(tx, a, s, list)
@@ -139,7 +139,7 @@ func creditTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	var list []award
 	for _, c := range changes {
 		if turned(c, "completed") {
-			list = append(list, award{text(c.After, "user_id"), "course", "training_assignments", text(c.After, "id"), func(p Points) int64 { return p.Course }})
+			list = append(list, award{c.After.Text("user_id"), "course", "training_assignments", c.After.Text("id"), func(p Points) int64 { return p.Course }})
 		}
 	}
 	return grant(tx, a, s, list)
@@ -298,7 +298,7 @@ func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
 	}
 	badges, users := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
-		badges[text(r, "badge_id")], users[text(r, "user_id")] = true, true
+		badges[r.Text("badge_id")], users[r.Text("user_id")] = true, true
 	}
 	hold(tx, "badges", "id", tenant, sorted(badges))
 	given := map[string]bool{}
@@ -307,7 +307,7 @@ func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
 			given[r.Text(0)+r.Text(1)] = true
 			return nil
 		})
-	return slices.DeleteFunc(rows, func(r store.Row) bool { return given[text(r, "user_id")+text(r, "badge_id")] }), err
+	return slices.DeleteFunc(rows, func(r store.Row) bool { return given[r.Text("user_id")+r.Text("badge_id")] }), err
 }
 
 // badgeBook gathers the figures that badges ask for.

@@ -104,7 +104,7 @@ func SeedRegulations(tx *db.Tx, s *store.Store, tenant string) error {
 		if !ok {
 			return fmt.Errorf("safety: the catalog has no %s", table)
 		}
-		rows = slices.DeleteFunc(rows, func(row store.Row) bool { return there[table+text(row, "code")] })
+		rows = slices.DeleteFunc(rows, func(row store.Row) bool { return there[table+row.Text("code")] })
 		if len(rows) == 0 {
 			continue
 		}

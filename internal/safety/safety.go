@@ -83,7 +83,7 @@ func perTenant(f store.Effect) store.Effect {
 			if c.After == nil {
 				continue
 			}
-			t := text(c.After, "tenant_id")
+			t := c.After.Text("tenant_id")
 			if byTenant[t] == nil {
 				order = append(order, t)
 			}
@@ -99,14 +99,9 @@ func perTenant(f store.Effect) store.Effect {
 	}
 }
 
-func text(r store.Row, name string) string {
-	s, _ := r[name].(string)
-	return s
-}
-
 // turned reports whether an update puts the status into value.
 func turned(c store.Change, value string) bool {
-	return c.Op == store.Update && text(c.After, "status") == value && text(c.Before, "status") != value
+	return c.Op == store.Update && c.After.Text("status") == value && c.Before.Text("status") != value
 }
 
 func notReady(format string, args ...any) *fault.Error {

@@ -32,8 +32,8 @@ func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		}
 		sh := c.After
 		if c.Op == store.Insert || c.Before["started_at"] != sh["started_at"] || c.Before["ended_at"] != sh["ended_at"] {
-			w := text(sh, "worker_id")
-			mine[w] = append(mine[w], span{text(sh, "id"), text(sh, "started_at"), text(sh, "ended_at")})
+			w := sh.Text("worker_id")
+			mine[w] = append(mine[w], span{sh.Text("id"), sh.Text("started_at"), sh.Text("ended_at")})
 		}
 	}
 	if s.Audited() && asksCertificates(changes) {
@@ -58,24 +58,24 @@ func badShift(field, format string, args ...any) error {
 // measure checks one shift's times and fills status and hours.
 func measure(c store.Change, now time.Time) error {
 	sh := c.After
-	if text(sh, "started_at") == "" {
+	if sh.Text("started_at") == "" {
 		return nil // the store names what is missing
 	}
-	start, err := time.Parse(db.TimeLayout, text(sh, "started_at"))
+	start, err := time.Parse(db.TimeLayout, sh.Text("started_at"))
 	if err != nil {
 		return err
 	}
-	if ahead(text(sh, "started_at"), now) {
+	if ahead(sh.Text("started_at"), now) {
 		return badShift("started_at", "lies in the future")
 	}
 	if sh["ended_at"] == nil {
 		if sh["status"] != "open" {
-			return badShift("ended_at", "is required before it is %s", text(sh, "status"))
+			return badShift("ended_at", "is required before it is %s", sh.Text("status"))
 		}
 		sh["hours"] = nil
 		return nil
 	}
-	end, err := time.Parse(db.TimeLayout, text(sh, "ended_at"))
+	end, err := time.Parse(db.TimeLayout, sh.Text("ended_at"))
 	switch length := end.Sub(start); {
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func measure(c store.Change, now time.Time) error {
 		return badShift("ended_at", "must be after started_at")
 	case length > longestShift:
 		return badShift("ended_at", "makes it longer than 24 hours")
-	case ahead(text(sh, "ended_at"), now):
+	case ahead(sh.Text("ended_at"), now):
 		return badShift("ended_at", "lies in the future")
 	}
 	if sh["status"] == "open" {

@@ -53,14 +53,14 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 			return notReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
 		}
 		at["signed_by"] = null(a.UserID)
-		begun, known := held[text(at, "talk_id")]
+		begun, known := held[at.Text("talk_id")]
 		switch {
 		case !known: // the foreign key says so
 		case begun > now:
 			return notReady("the talk has not been held yet").At("signed_at", "lies before the talk")
-		case text(at, "signed_at") < begun:
+		case at.Text("signed_at") < begun:
 			return badRun("signed_at", "lies before the talk")
-		case ahead(text(at, "signed_at"), s.Now()):
+		case ahead(at.Text("signed_at"), s.Now()):
 			return badRun("signed_at", "lies in the future")
 		}
 	}
@@ -87,7 +87,7 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	}
 	var list []award
 	for _, at := range rows {
-		list = append(list, award{users[text(at, "worker_id")], "talk", "talk_attendances", text(at, "id"), func(p Points) int64 { return p.Talk }})
+		list = append(list, award{users[at.Text("worker_id")], "talk", "talk_attendances", at.Text("id"), func(p Points) int64 { return p.Talk }})
 	}
 	return grant(tx, a, s, list)
 }

@@ -17,7 +17,7 @@ import (
 // and keeps a published one as it is.
 func changeTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	for _, c := range changes {
-		if c.Op == store.Delete && text(c.Before, "status") != "draft" {
+		if c.Op == store.Delete && c.Before.Text("status") != "draft" {
 			return notReady("a template that was published stays: retire it")
 		}
 	}
@@ -30,12 +30,12 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		return err
 	}
 	for _, c := range changes {
-		t, code := c.After, strings.ToLower(text(c.After, "code"))
+		t, code := c.After, strings.ToLower(c.After.Text("code"))
 		if c.Op == store.Insert {
 			revisions[code]++
 			t["revision"] = revisions[code]
-		} else if text(c.Before, "status") != "draft" && rewritten(c) {
-			return notReady("a published template is not changed: make a new draft with the code %s", text(t, "code"))
+		} else if c.Before.Text("status") != "draft" && rewritten(c) {
+			return notReady("a published template is not changed: make a new draft with the code %s", t.Text("code"))
 		}
 		raw, _ := t["sections"].(json.RawMessage)
 		tpl, err := checklist.Parse(raw)
@@ -49,7 +49,7 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			return fault.New(fault.Conflict, CodeGuard, "a template without items asks nothing").At("sections", "has no item")
 		}
 		t["published_at"], t["supersedes_id"] = query.FormatTime(s.Now()), null(published[code])
-		published[code] = text(t, "id")
+		published[code] = t.Text("id")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func codes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[stri
 	var list []string
 	for _, c := range changes {
 		if c.Op == store.Insert || turned(c, "published") {
-			list = append(list, strings.ToLower(text(c.After, "code")))
+			list = append(list, strings.ToLower(c.After.Text("code")))
 		}
 	}
 	if len(list) == 0 {
@@ -104,12 +104,12 @@ func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		var err error
 		switch {
 		case turned(c, "published") && c.After["supersedes_id"] != nil:
-			old := text(c.After, "supersedes_id")
+			old := c.After.Text("supersedes_id")
 			if err = reschedule(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
 				err = update(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
 			}
 		case turned(c, "retired"):
-			err = reschedule(tx, a, s, text(c.After, "id"), store.Row{"status": "ended"})
+			err = reschedule(tx, a, s, c.After.Text("id"), store.Row{"status": "ended"})
 		}
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (t *asked) fits(row store.Row, p *whereabouts) error {
 		return badRun(targets[t.appliesTo[0]], "is required: the template is for %s", strings.Join(t.appliesTo, ", "))
 	}
 	for _, field := range [...]string{"equipment_id", "vehicle_id"} {
-		if kind, ok := p.kinds[text(row, field)]; ok && len(t.kinds) > 0 && !slices.Contains(t.kinds, kind) {
+		if kind, ok := p.kinds[row.Text(field)]; ok && len(t.kinds) > 0 && !slices.Contains(t.kinds, kind) {
 			return badRun(field, "is a %s; the template is for %s", kind, strings.Join(t.kinds, ", "))
 		}
 	}

@@ -35,7 +35,7 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	var ids []string
 	for _, c := range changes {
 		if done(c) {
-			ids = append(ids, text(c.After, "course_id"))
+			ids = append(ids, c.After.Text("course_id"))
 		}
 	}
 	list, loc, err := readCourses(tx, a.TenantID, ids)
@@ -49,9 +49,9 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		case turned(c, "in_progress"):
 			ta["started_at"] = now
 		case (turned(c, "waived") || turned(c, "cancelled")) && ta["close_reason"] == nil:
-			return notReady("say why the training is %s: close_reason", text(ta, "status"))
+			return notReady("say why the training is %s: close_reason", ta.Text("status"))
 		case done(c):
-			if err := certify(ta, list[text(ta, "course_id")], s.Now(), loc); err != nil {
+			if err := certify(ta, list[ta.Text("course_id")], s.Now(), loc); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 		if c.Op != store.Insert {
 			continue
 		}
-		user, worker := text(c.After, "user_id"), text(c.After, "worker_id")
+		user, worker := c.After.Text("user_id"), c.After.Text("worker_id")
 		if user == "" && worker == "" {
 			return notReady("row %d: say whose training it is: user_id or worker_id", i+1)
 		}
@@ -92,7 +92,7 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 		if c.Op != store.Insert {
 			continue
 		}
-		user, worker := text(c.After, "user_id"), text(c.After, "worker_id")
+		user, worker := c.After.Text("user_id"), c.After.Text("worker_id")
 		if user != "" && worker != "" && account[worker] != user {
 			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").At("user_id", "is another person's")
 			if len(changes) > 1 {
@@ -121,7 +121,7 @@ func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	user, worker := map[string]string{}, map[string]string{} // by the other
 	for _, c := range changes {
 		if c.After != nil && c.After["user_id"] != nil && (c.Op == store.Insert || c.Before["user_id"] != c.After["user_id"]) {
-			user[text(c.After, "id")], worker[text(c.After, "user_id")] = text(c.After, "user_id"), text(c.After, "id")
+			user[c.After.Text("id")], worker[c.After.Text("user_id")] = c.After.Text("user_id"), c.After.Text("id")
 		}
 	}
 	if len(user) == 0 {
@@ -140,9 +140,9 @@ func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	sets := make([]store.Row, len(rows))
 	for i, row := range rows {
 		if row["worker_id"] == nil {
-			sets[i] = store.Row{"id": row["id"], "worker_id": worker[text(row, "user_id")]}
+			sets[i] = store.Row{"id": row["id"], "worker_id": worker[row.Text("user_id")]}
 		} else {
-			sets[i] = store.Row{"id": row["id"], "user_id": user[text(row, "worker_id")]}
+			sets[i] = store.Row{"id": row["id"], "user_id": user[row.Text("worker_id")]}
 		}
 	}
 	_, err = s.UpdateEachTx(tx, a, r, sets)
@@ -173,17 +173,17 @@ func certify(ta store.Row, c course, now time.Time, loc *time.Location) error {
 	if ta["completed_at"] == nil {
 		ta["completed_at"] = query.FormatTime(now)
 	}
-	if ahead(text(ta, "completed_at"), now) {
+	if ahead(ta.Text("completed_at"), now) {
 		return fault.New(fault.Invalid, CodeReport, "completed_at lies in the future").At("completed_at", "lies in the future")
 	}
-	at, err := time.Parse(db.TimeLayout, text(ta, "completed_at"))
+	at, err := time.Parse(db.TimeLayout, ta.Text("completed_at"))
 	if err != nil {
 		return err
 	}
 	if ta["expires_on"] == nil && c.months > 0 {
 		ta["expires_on"] = AddMonths(at.In(loc), int(c.months)).Format(time.DateOnly)
 	}
-	if id := text(ta, "id"); ta["certificate_no"] == nil && len(id) == 36 {
+	if id := ta.Text("id"); ta["certificate_no"] == nil && len(id) == 36 {
 		ta["certificate_no"] = "TC-" + strings.ToUpper(id[24:])
 	}
 	return nil

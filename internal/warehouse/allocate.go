@@ -79,7 +79,7 @@ func (k work) allocate(orders []string, p plan) (*allocated, error) {
 	}
 	for _, r := range out.rows {
 		r["expires_at"] = null(p.expires)
-		lines = append(lines, text(r, "order_line_id"))
+		lines = append(lines, r.Text("order_line_id"))
 	}
 	if out.rows, err = k.reserve(out.rows); err != nil {
 		return nil, err

@@ -41,10 +41,10 @@ func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert && (c.After["gtin"] != nil || len(document(c.After, "barcodes")) > len("[]")):
-			ids.add(text(c.After, "id"))
+			ids.add(c.After.Text("id"))
 		case c.Op == store.Update && (altered(c, "gtin") || altered(c, "base_uom") ||
 			string(document(c.Before, "barcodes")) != string(document(c.After, "barcodes"))):
-			ids.add(text(c.After, "id"))
+			ids.add(c.After.Text("id"))
 		}
 	}
 	return syncBarcodes(tx, a, s, ids.list)
@@ -55,7 +55,7 @@ func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	var ids set
 	for _, c := range changes {
 		if c.Op != store.Insert || c.After["gtin"] != nil || c.After["barcode"] != nil {
-			ids.add(text(current(c), "item_id"))
+			ids.add(current(c).Text("item_id"))
 		}
 	}
 	return syncBarcodes(tx, a, s, ids.list)
@@ -67,7 +67,7 @@ func unlabel(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	var gone set
 	for _, c := range changes {
 		if c.Op == store.Delete && s.Audited() {
-			gone.add(text(c.Before, "id"))
+			gone.add(c.Before.Text("id"))
 		}
 	}
 	if len(gone.list) == 0 {

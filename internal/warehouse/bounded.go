@@ -21,7 +21,7 @@ var (
 
 // ruled reports a movement that the tenant's settings or day decide on.
 func ruled(c store.Change) bool {
-	t := text(c.After, "type")
+	t := c.After.Text("type")
 	return c.Op == store.Insert && (slices.Contains(leaves, t) || slices.Contains(decided, t))
 }
 
@@ -32,7 +32,7 @@ func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
 	if !live {
 		return nil
 	}
-	t := text(m, "type")
+	t := m.Text("type")
 	switch {
 	case slices.Contains(leaves, t):
 		return p.fit(m)
@@ -46,11 +46,11 @@ func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
 
 // fit refuses a lot that may not go to a customer.
 func (p *posting) fit(m store.Row) *fault.Error {
-	lot := text(m, "lot_id")
+	lot := m.Text("lot_id")
 	if lot == "" {
 		return nil
 	}
-	l, it := p.lots[lot], p.itemByID[text(m, "item_id")]
+	l, it := p.lots[lot], p.itemByID[m.Text("item_id")]
 	why := barred(l.status, l.expires, p.rules.today, it.minRemaining)
 	if why == "" {
 		return nil
@@ -61,7 +61,7 @@ func (p *posting) fit(m store.Row) *fault.Error {
 // suited refuses goods of another class than the zone's, and notes zones whose
 // room has to be looked at. A manager puts goods anywhere who says why.
 func (p *posting) suited(a actor.Actor, m store.Row) *fault.Error {
-	z, it := p.at[text(m, "to_zone_id")], p.itemByID[text(m, "item_id")]
+	z, it := p.at[m.Text("to_zone_id")], p.itemByID[m.Text("item_id")]
 	if m["override_reason"] != nil {
 		if !manages(a.Role) {
 			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At("override_reason", "is for managers")
@@ -84,13 +84,13 @@ func refuses(zone, why string) *fault.Error {
 // person let through.
 func (p *posting) agreed(m store.Row) *fault.Error {
 	limit, verb := p.rules.adjustLimit, "adjust_stock"
-	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
+	if t := m.Text("type"); t == "count_gain" || t == "count_loss" {
 		limit, verb = p.rules.countLimit, "start_count"
 	}
 	if limit == nil || m["approved_by"] != nil {
 		return nil
 	}
-	value, err := times(dec(m, "quantity"), p.itemByID[text(m, "item_id")].unitCost, "quantity")
+	value, err := times(dec(m, "quantity"), p.itemByID[m.Text("item_id")].unitCost, "quantity")
 	if err != nil {
 		return fault.As(err)
 	}

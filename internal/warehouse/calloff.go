@@ -56,10 +56,10 @@ func (b *back) read(picks []store.Row) error {
 	var wanted, orders set
 	var bare []string
 	for _, l := range picks {
-		if line := text(l, "order_line_id"); line != "" {
+		if line := l.Text("order_line_id"); line != "" {
 			wanted.add(line)
 		} else {
-			bare = append(bare, text(l, "id"))
+			bare = append(bare, l.Text("id"))
 		}
 	}
 	b.lines = wanted.list
@@ -68,7 +68,7 @@ func (b *back) read(picks []store.Row) error {
 		return err
 	}
 	for _, l := range lines {
-		orders.add(text(l, "order_id"))
+		orders.add(l.Text("order_id"))
 	}
 	if _, err := b.locked("orders", orders.list); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (b *back) read(picks []store.Row) error {
 		return err
 	}
 	for _, l := range lines {
-		b.loose[text(l, "id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+		b.loose[l.Text("id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
 	}
 	if b.held, err = b.active(b.lines); err != nil {
 		return err
@@ -85,16 +85,16 @@ func (b *back) read(picks []store.Row) error {
 	b.free = map[string]store.Row{}
 	moves, err := b.rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
 	for _, m := range moves {
-		b.free[text(m, "ref_id")] = m
+		b.free[m.Text("ref_id")] = m
 	}
 	return err
 }
 
 // take plans the way back of one pick line's goods.
 func (b *back) take(l store.Row) error {
-	left, line := dec(l, "qty_picked"), text(l, "order_line_id")
+	left, line := dec(l, "qty_picked"), l.Text("order_line_id")
 	if line == "" {
-		if m := b.free[text(l, "id")]; m != nil {
+		if m := b.free[l.Text("id")]; m != nil {
 			b.moves = append(b.moves, wayBack(l, m["to_zone_id"], spotOf(m), left))
 		}
 		return nil
@@ -118,12 +118,12 @@ func (b *back) take(l store.Row) error {
 			b.held[i] = store.Row{} // all of it goes back
 		}
 		at := spotOf(part)
-		if at.zone != text(l, "zone_id") {
+		if at.zone != l.Text("zone_id") {
 			m := wayBack(l, part["zone_id"], at, q)
 			m["reservation_id"] = part["id"]
 			b.moves = append(b.moves, m)
 		}
-		at.zone = text(l, "zone_id")
+		at.zone = l.Text("zone_id")
 		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.key(), "picked": false})
 	}
 	if left > 0 {

@@ -25,20 +25,20 @@ func (k work) uncertified(ids []string, today string) (map[string][]string, erro
 		return nil, err
 	}
 	for _, w := range workers {
-		id := text(w, "id")
+		id := w.Text("id")
 		for _, c := range courses {
-			if !slices.Contains(idsOf(c["required_for"]), text(w, "job_title")) {
+			if !slices.Contains(idsOf(c["required_for"]), w.Text("job_title")) {
 				continue
 			}
 			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool { return r["worker_id"] != w["id"] || r["course_id"] != c["id"] })
 			valid := slices.ContainsFunc(mine, func(r store.Row) bool {
-				return r["status"] == "completed" && (r["expires_on"] == nil || text(r, "expires_on") >= today)
+				return r["status"] == "completed" && (r["expires_on"] == nil || r.Text("expires_on") >= today)
 			})
 			switch {
 			case len(mine) == 0:
-				out[id] = append(out[id], "the driver has no certificate of "+text(c, "title"))
+				out[id] = append(out[id], "the driver has no certificate of "+c.Text("title"))
 			case !valid:
-				out[id] = append(out[id], "the driver's certificate of "+text(c, "title")+" is not valid")
+				out[id] = append(out[id], "the driver's certificate of "+c.Text("title")+" is not valid")
 			}
 		}
 	}

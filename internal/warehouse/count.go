@@ -77,7 +77,7 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 }
 
 func spotOf(n store.Row) spot {
-	return spot{text(n, "zone_id"), text(n, "item_id"), text(n, "lot_id"), text(n, "serial"), text(n, "owner_id"), text(n, "lpn"), text(n, "stock_status")}
+	return spot{n.Text("zone_id"), n.Text("item_id"), n.Text("lot_id"), n.Text("serial"), n.Text("owner_id"), n.Text("lpn"), n.Text("stock_status")}
 }
 
 // bookCounts makes the books agree with what was counted: a movement for each

@@ -25,11 +25,11 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
 		}
 		if altered(c, "tracking") && dec(it, "on_hand") != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", text(it, "sku")).
+			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", it.Text("sku")).
 				At("tracking", "cannot change while there is stock")
 		}
 		if altered(c, "base_uom") && dec(it, "on_hand") != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", text(it, "sku")).
+			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", it.Text("sku")).
 				At("base_uom", "cannot change while there is stock")
 		}
 		// An archived item is none of the active ones that totals count.
@@ -70,7 +70,7 @@ func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	var ids set
 	for _, c := range changes {
 		if altered(c, "capacity_units") && dec(c.After, "on_hand") != 0 {
-			id := text(c.After, "id")
+			id := c.After.Text("id")
 			units[id] = [2]decimal.Dec{dec(c.Before, "capacity_units"), dec(c.After, "capacity_units")}
 			ids.add(id)
 		}

@@ -48,10 +48,10 @@ type ledger struct {
 // spots are where a movement's goods come from and go to; no zone is outside the
 // warehouse.
 func spots(m store.Row) (from, to spot) {
-	from = spot{item: text(m, "item_id"), lot: text(m, "lot_id"), serial: text(m, "serial"), owner: text(m, "owner_id"), lpn: text(m, "lpn")}
+	from = spot{item: m.Text("item_id"), lot: m.Text("lot_id"), serial: m.Text("serial"), owner: m.Text("owner_id"), lpn: m.Text("lpn")}
 	to = from
-	from.zone, from.status = text(m, "from_zone_id"), text(m, "from_status")
-	to.zone, to.status = text(m, "to_zone_id"), text(m, "to_status")
+	from.zone, from.status = m.Text("from_zone_id"), m.Text("from_status")
+	to.zone, to.status = m.Text("to_zone_id"), m.Text("to_status")
 	return from, to
 }
 
@@ -63,7 +63,7 @@ func (l *ledger) enter(m store.Row) error {
 	l.items.add(from.item)
 	l.lots.add(from.lot)
 	var counted any
-	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
+	if t := m.Text("type"); t == "count_gain" || t == "count_loss" {
 		counted = m["occurred_at"]
 	}
 	along := decimal.Dec(0) // what is reserved of the goods goes with them

@@ -50,7 +50,7 @@ func (k work) lockPicks(lines []store.Row) error {
 func (k work) lockLists(lines []store.Row) error {
 	var lists set
 	for _, l := range lines {
-		lists.add(text(l, "pick_list_id"))
+		lists.add(l.Text("pick_list_id"))
 	}
 	_, err := k.locked("pick_lists", lists.list)
 	return err
@@ -60,7 +60,7 @@ func (k work) lockLists(lines []store.Row) error {
 func (k work) lockOrdersOf(rows []store.Row) error {
 	var lines, orders set
 	for _, r := range rows {
-		lines.add(text(r, "order_line_id"))
+		lines.add(r.Text("order_line_id"))
 	}
 	if len(lines.list) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (k work) lockOrdersOf(rows []store.Row) error {
 		return err
 	}
 	for _, l := range found {
-		orders.add(text(l, "order_id"))
+		orders.add(l.Text("order_id"))
 	}
 	_, err = k.locked("orders", orders.list)
 	return err
@@ -85,7 +85,7 @@ func lockOrderLines(c *rpc.Call, k work, ids []string) ([]store.Row, error) {
 	}
 	var orders set
 	for _, l := range found {
-		orders.add(text(l, "order_id"))
+		orders.add(l.Text("order_id"))
 	}
 	if _, err := k.locked("orders", orders.list); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 // is not released, its date has passed, or fewer than minRemaining days are
 // left. A date is the last day of use.
 func lotBars(lot store.Row, today string, minRemaining int64) string {
-	return barred(text(lot, "status"), text(lot, "expires_on"), today, minRemaining)
+	return barred(lot.Text("status"), lot.Text("expires_on"), today, minRemaining)
 }
 
 func barred(status, expires, today string, minRemaining int64) string {

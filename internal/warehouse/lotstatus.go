@@ -16,7 +16,7 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	var items set
 	for _, c := range changes {
 		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || altered(c, "expires_on")) {
-			items.add(text(c.After, "item_id"))
+			items.add(c.After.Text("item_id"))
 		}
 	}
 	if len(items.list) == 0 {
@@ -34,7 +34,7 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	}
 	for _, c := range changes {
 		if l := c.After; l != nil && (c.Op == store.Insert || altered(c, "expires_on")) {
-			l["short_dated"] = tooShort(text(l, "expires_on"), ru.today, keep[text(l, "item_id")])
+			l["short_dated"] = tooShort(l.Text("expires_on"), ru.today, keep[l.Text("item_id")])
 		}
 	}
 	return nil
@@ -51,8 +51,8 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	var items set
 	for _, c := range changes {
 		if altered(c, "min_remaining_days") {
-			keep[text(c.After, "id")], _ = c.After["min_remaining_days"].(int64)
-			items.add(text(c.After, "id"))
+			keep[c.After.Text("id")], _ = c.After["min_remaining_days"].(int64)
+			items.add(c.After.Text("id"))
 		}
 	}
 	if len(items.list) == 0 {
@@ -69,7 +69,7 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	}
 	var sets []store.Row
 	for _, l := range lots {
-		if short := tooShort(text(l, "expires_on"), today, keep[text(l, "item_id")]); short != (l["short_dated"] == true) {
+		if short := tooShort(l.Text("expires_on"), today, keep[l.Text("item_id")]); short != (l["short_dated"] == true) {
 			sets = append(sets, store.Row{"id": l["id"], "short_dated": short})
 		}
 	}
@@ -86,9 +86,9 @@ func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 		if c.Op != store.Update || sellable(c.Before) == sellable(c.After) {
 			continue
 		}
-		id := text(c.After, "id")
+		id := c.After.Text("id")
 		lots.add(id)
-		items.add(text(c.After, "item_id"))
+		items.add(c.After.Text("item_id"))
 		if sign[id] = -1; sellable(c.After) {
 			sign[id] = 1
 		}

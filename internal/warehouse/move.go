@@ -30,7 +30,7 @@ func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, err
 	}
 	rows, err := c.Rows(resource, c.Tx.DB().InUUID("id", 2), query.List(ids))
 	for _, row := range rows {
-		out[text(row, "id")] = row
+		out[row.Text("id")] = row
 	}
 	return out, err
 }

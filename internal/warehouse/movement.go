@@ -78,7 +78,7 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 	var items set
 	for _, c := range changes {
 		if c.Op == store.Insert && c.After["uom"] != nil {
-			items.add(text(c.After, "item_id"))
+			items.add(c.After.Text("item_id"))
 		}
 	}
 	if len(items.list) == 0 {
@@ -89,7 +89,7 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 		return err
 	}
 	for i, c := range changes {
-		if c.Op != store.Insert || c.After["uom"] == nil || u.base[text(c.After, "item_id")] == "" {
+		if c.Op != store.Insert || c.After["uom"] == nil || u.base[c.After.Text("item_id")] == "" {
 			continue // no such item: the reference refuses it
 		}
 		if err := u.convert(c.After); err != nil {
@@ -101,7 +101,7 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 
 // convert fills quantity from uom_quantity, or the other way round.
 func (u *units) convert(m store.Row) *fault.Error {
-	item, unit := text(m, "item_id"), text(m, "uom")
+	item, unit := m.Text("item_id"), m.Text("uom")
 	if m["uom_quantity"] == nil {
 		q, ok := u.fromBase(item, unit, dec(m, "quantity"))
 		if _, err := u.of(item, unit); err != nil {
@@ -128,7 +128,7 @@ func occurred(m store.Row, now time.Time) *fault.Error {
 		m["occurred_at"] = now.Format(db.TimeLayout)
 		return nil
 	}
-	if text(m, "occurred_at") > now.Add(skew).Format(db.TimeLayout) {
+	if m.Text("occurred_at") > now.Add(skew).Format(db.TimeLayout) {
 		return misfit("occurred_at", "a movement cannot lie in the future")
 	}
 	return nil
@@ -148,7 +148,7 @@ func place(err *fault.Error, i, n int) error {
 
 // shape holds a movement's zones and statuses to its type.
 func shape(m store.Row) *fault.Error {
-	kind, from, to := text(m, "type"), text(m, "from_zone_id"), text(m, "to_zone_id")
+	kind, from, to := m.Text("type"), m.Text("from_zone_id"), m.Text("to_zone_id")
 	switch shapes[kind] {
 	case into:
 		if from != "" {
@@ -176,7 +176,7 @@ func shape(m store.Row) *fault.Error {
 		if from == "" || from != to {
 			return misfit("to_zone_id", "a status change stays in one zone")
 		}
-		if text(m, "from_status") == text(m, "to_status") {
+		if m.Text("from_status") == m.Text("to_status") {
 			return misfit("to_status", "a status change needs two different statuses")
 		}
 	default:

@@ -21,7 +21,7 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert:
-			c.After["stage"] = firstStage[text(c.After, "type")]
+			c.After["stage"] = firstStage[c.After.Text("type")]
 			continue
 		case c.Op != store.Update:
 			continue
@@ -38,11 +38,11 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 		switch {
 		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
 			if n, _ := c.After["line_count"].(int64); n == 0 {
-				return notReady("order %s has no lines", text(c.After, "order_no"))
+				return notReady("order %s has no lines", c.After.Text("order_no"))
 			}
-			confirming.add(text(c.After, "id"))
+			confirming.add(c.After.Text("id"))
 		case turned(c, "status", "cancelled") && dec(c.After, "qty_shipped") != 0:
-			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", text(c.After, "order_no"))
+			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
 		}
 	}
 	if err := unitsKnown(tx, a.TenantID, confirming.list); err != nil {
@@ -97,12 +97,12 @@ func same(a, b any) bool {
 // resumed notes where an order on hold came from, and lets it go back there
 // alone.
 func resumed(c store.Change) *fault.Error {
-	from, to := text(c.Before, "status"), text(c.After, "status")
+	from, to := c.Before.Text("status"), c.After.Text("status")
 	switch {
 	case turned(c, "status", "on_hold"):
 		c.After["held_from"], c.After["resume_reason"] = from, nil
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
-		if was := text(c.Before, "held_from"); was != "" && was != to {
+		if was := c.Before.Text("held_from"); was != "" && was != to {
 			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+" when it was held, and goes back to that", "")
 		}
 		c.After["held_from"] = nil
@@ -123,9 +123,9 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 		switch {
 		case c.Op != store.Update || c.After["type"] != "outbound":
 		case turned(c, "status", "cancelled"):
-			gone.add(text(c.After, "id"))
+			gone.add(c.After.Text("id"))
 		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
-			confirmed.add(text(c.After, "id"))
+			confirmed.add(c.After.Text("id"))
 		}
 	}
 	k := work{w: w, tx: tx, a: a, s: s}
@@ -175,7 +175,7 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	var orders set
 	wanted := map[string]bool{}
 	for _, c := range changes {
-		id := text(current(c), "order_id")
+		id := current(c).Text("order_id")
 		orders.add(id)
 		change := c.Op != store.Update
 		for _, f := range asked {

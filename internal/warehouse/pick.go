@@ -23,7 +23,7 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			}
 		}
 		if turned(c, "status", "completed") {
-			done.add(text(c.After, "id"))
+			done.add(c.After.Text("id"))
 		}
 	}
 	if len(done.list) == 0 {
@@ -44,10 +44,10 @@ func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes 
 			continue
 		}
 		if turned(c, "status", "cancelled") {
-			gone.add(text(c.After, "id"))
+			gone.add(c.After.Text("id"))
 		}
 		if altered(c, "assigned_worker_id") {
-			handed.add(text(c.After, "id"))
+			handed.add(c.After.Text("id"))
 		}
 	}
 	if err := (work{w: w, tx: tx, a: a, s: s}).callOff(gone.list); err != nil {
@@ -73,7 +73,7 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Insert || altered(c, "status") || altered(c, "qty_picked") {
-			ids.add(text(c.After, "pick_list_id"))
+			ids.add(c.After.Text("pick_list_id"))
 		}
 	}
 	lists := map[string]pickList{}
@@ -98,14 +98,14 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		l := c.After
 		switch {
 		case c.Op == store.Insert:
-			l["assigned_worker_id"] = null(lists[text(l, "pick_list_id")].worker)
+			l["assigned_worker_id"] = null(lists[l.Text("pick_list_id")].worker)
 		case turned(c, "status", "picked") || turned(c, "status", "short"):
-			if err := picked(l, lists[text(l, "pick_list_id")]); err != nil {
+			if err := picked(l, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
 			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), null(a.UserID)
 		case altered(c, "qty_picked"):
-			if err := partly(c, lists[text(l, "pick_list_id")]); err != nil {
+			if err := partly(c, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func partly(c store.Change, list pickList) error {
 	case has > qty:
 		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After["seq"], qty).At("qty_picked", "is more than the line asks for")
 	case c.After["status"] != "pending":
-		return notReady("line %v is %s", c.After["seq"], text(c.After, "status")).At("qty_picked", "the line is closed")
+		return notReady("line %v is %s", c.After["seq"], c.After.Text("status")).At("qty_picked", "the line is closed")
 	}
 	return open(list)
 }
@@ -165,7 +165,7 @@ func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Update && (altered(c, "qty_picked") || turned(c, "status", "picked") || turned(c, "status", "short")) {
-			ids.add(text(c.After, "pick_list_id"))
+			ids.add(c.After.Text("pick_list_id"))
 		}
 	}
 	if len(ids.list) == 0 {

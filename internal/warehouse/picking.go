@@ -54,7 +54,7 @@ func (k work) pick(changes []store.Change) error {
 			continue
 		}
 		if more := dec(c.After, "qty_picked") - dec(c.Before, "qty_picked"); more > 0 {
-			list = append(list, &fetch{line: c.After, more: more, lane: text(c.After, "to_zone_id")})
+			list = append(list, &fetch{line: c.After, more: more, lane: c.After.Text("to_zone_id")})
 		}
 	}
 	if len(list) == 0 {
@@ -94,7 +94,7 @@ func (k work) lanes(list []*fetch) error {
 			if len(rows) == 0 {
 				return notReady("there is no staging zone to put the goods into").At("to_zone_id", "name a zone, or make one of kind staging")
 			}
-			first = text(rows[0], "id")
+			first = rows[0].Text("id")
 		}
 		f.lane = first
 	}
@@ -106,7 +106,7 @@ func (k work) lanes(list []*fetch) error {
 func (k work) begin(list []*fetch) error {
 	var lines, ids set
 	for _, f := range list {
-		lines.add(text(f.line, "order_line_id"))
+		lines.add(f.line.Text("order_line_id"))
 	}
 	if len(lines.list) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (k work) begin(list []*fetch) error {
 		return err
 	}
 	for _, l := range found {
-		ids.add(text(l, "order_id"))
+		ids.add(l.Text("order_id"))
 	}
 	orders, err := k.locked("orders", ids.list)
 	if err != nil {
@@ -128,7 +128,7 @@ func (k work) begin(list []*fetch) error {
 			return err
 		}
 		if o["status"] == "confirmed" {
-			started = append(started, text(o, "id"))
+			started = append(started, o.Text("id"))
 		}
 	}
 	return k.update("orders", started, store.Row{"status": "in_progress"})
@@ -139,7 +139,7 @@ func (k work) begin(list []*fetch) error {
 func (k work) promised(list []*fetch) error {
 	var lines []string
 	for _, f := range list {
-		if id := text(f.line, "order_line_id"); id != "" {
+		if id := f.line.Text("order_line_id"); id != "" {
 			lines = append(lines, id)
 		}
 	}
@@ -165,8 +165,8 @@ func (k work) promised(list []*fetch) error {
 
 // take plans one pick.
 func (p *picks) take(f *fetch) error {
-	at := spot{zone: text(f.line, "zone_id"), item: text(f.line, "item_id"), lot: text(f.line, "lot_id"), serial: text(f.line, "serial"),
-		lpn: text(f.line, "lpn"), status: "available"}
+	at := spot{zone: f.line.Text("zone_id"), item: f.line.Text("item_id"), lot: f.line.Text("lot_id"), serial: f.line.Text("serial"),
+		lpn: f.line.Text("lpn"), status: "available"}
 	if f.from != nil {
 		at = spotOf(f.from)
 	}
@@ -175,12 +175,12 @@ func (p *picks) take(f *fetch) error {
 	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": null(at.lot), "serial": null(at.serial), "owner_id": null(at.owner), "lpn": null(at.lpn),
 		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
 		"worker_id": f.line["assigned_worker_id"]}
-	if line := text(f.line, "order_line_id"); line != "" {
+	if line := f.line.Text("order_line_id"); line != "" {
 		p.lines = append(p.lines, line)
 	}
 	switch {
 	case f.from == nil:
-		if line := text(f.line, "order_line_id"); line != "" {
+		if line := f.line.Text("order_line_id"); line != "" {
 			r := reservation(line, to, f.more)
 			r["picked"] = true
 			p.fresh = append(p.fresh, r)
@@ -234,10 +234,10 @@ func (p *picks) room() error {
 	}
 	left := map[string]decimal.Dec{}
 	for _, l := range lines {
-		left[text(l, "id")] = dec(l, "qty_ordered") - dec(l, "qty_cancelled") - dec(l, "qty_allocated")
+		left[l.Text("id")] = dec(l, "qty_ordered") - dec(l, "qty_cancelled") - dec(l, "qty_allocated")
 	}
 	for _, r := range p.fresh {
-		id := text(r, "order_line_id")
+		id := r.Text("order_line_id")
 		if left[id] -= dec(r, "quantity"); left[id] < 0 {
 			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked", "is more than ordered")
 		}
@@ -250,7 +250,7 @@ func (k work) shortened(changes []store.Change) error {
 	var ids []string
 	for _, c := range changes {
 		if c.Op == store.Update && turned(c, "status", "short") && c.After["reservation_id"] != nil {
-			ids = append(ids, text(c.After, "reservation_id"))
+			ids = append(ids, c.After.Text("reservation_id"))
 		}
 	}
 	if len(ids) == 0 {
@@ -271,7 +271,7 @@ func (k work) finishLists(changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Update && c.Before["status"] == "pending" && c.After["status"] != "pending" {
-			ids.add(text(c.After, "pick_list_id"))
+			ids.add(c.After.Text("pick_list_id"))
 		}
 	}
 	if len(ids.list) == 0 {

@@ -120,11 +120,11 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 
 // admit refuses a movement that does not fit its item, lot or zones.
 func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
-	it := p.itemByID[text(m, "item_id")]
+	it := p.itemByID[m.Text("item_id")]
 	if it == nil {
 		return misfit("item_id", "no such item")
 	}
-	switch lot := text(m, "lot_id"); {
+	switch lot := m.Text("lot_id"); {
 	case lot != "" && p.lots[lot].item != it.id:
 		return misfit("lot_id", "the lot belongs to another item")
 	case it.tracking == "lot" && lot == "":
@@ -133,7 +133,7 @@ func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
 		return misfit("serial", "item "+it.sku+" is tracked by serial number: name it")
 	}
 	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
-		if id := text(m, f); id != "" {
+		if id := m.Text(f); id != "" {
 			if err := p.enterable(a, f, id); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 	var ids []string
 	for _, c := range changes {
 		if leaving(c) {
-			ids = append(ids, text(c.After, "id"))
+			ids = append(ids, c.After.Text("id"))
 		}
 	}
 	if len(ids) == 0 {
@@ -61,7 +61,7 @@ func (k work) attach(shipments []string, why map[string][]string) error {
 		for _, l := range lines {
 			q := dec(l, "qty_allocated") - dec(l, "qty_shipped")
 			if q == 0 {
-				id := text(sh, "id")
+				id := sh.Text("id")
 				why[id] = append(why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
 				continue
 			}
@@ -82,8 +82,8 @@ func (k work) unpacked(shipments []string, why map[string][]string) error {
 	var lines set
 	of := map[string][]waits{}
 	for _, l := range list {
-		lines.add(text(l.Row, "order_line_id"))
-		id := text(l.Row, "shipment_id")
+		lines.add(l.Row.Text("order_line_id"))
+		id := l.Row.Text("shipment_id")
 		of[id] = append(of[id], l)
 	}
 	have := map[string]store.Row{}
@@ -92,18 +92,18 @@ func (k work) unpacked(shipments []string, why map[string][]string) error {
 		return err
 	}
 	for _, r := range rows {
-		have[text(r, "id")] = r
+		have[r.Text("id")] = r
 	}
 	taken := map[string]decimal.Dec{} // order line -> what leaves with the shipments before
 	for _, id := range shipments {
 		for _, l := range of[id] {
-			if reason := l.missing(have[text(l.Row, "order_line_id")], taken); reason != "" {
+			if reason := l.missing(have[l.Row.Text("order_line_id")], taken); reason != "" {
 				why[id] = append(why[id], reason)
 			}
 		}
 		for _, l := range of[id] {
 			if len(why[id]) == 0 {
-				taken[text(l.Row, "order_line_id")] += l.left
+				taken[l.Row.Text("order_line_id")] += l.left
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (k work) unpacked(shipments []string, why map[string][]string) error {
 
 // missing says what of a shipment line is not ready, "" when all is.
 func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
-	gone := dec(line, "qty_shipped") + taken[text(line, "id")]
+	gone := dec(line, "qty_shipped") + taken[line.Text("id")]
 	picked, packed := dec(line, "qty_picked")-gone, dec(line, "qty_packed")-gone
 	switch {
 	case picked < l.left:
@@ -132,9 +132,9 @@ func (k work) barredLots(shipments []string, why map[string][]string) error {
 	travels := map[string][]string{} // order line -> shipments
 	var lines set
 	for _, l := range list {
-		line := text(l.Row, "order_line_id")
+		line := l.Row.Text("order_line_id")
 		lines.add(line)
-		travels[line] = append(travels[line], text(l.Row, "shipment_id"))
+		travels[line] = append(travels[line], l.Row.Text("shipment_id"))
 	}
 	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
 	told := map[string]bool{}
@@ -161,9 +161,9 @@ func (k work) named(changes []store.Change, field, resource, what string, why ma
 		if !leaving(c) {
 			continue
 		}
-		ids.add(text(c.After, field))
+		ids.add(c.After.Text(field))
 		if c.After[field] == nil && c.After["carrier"] == nil {
-			id := text(c.After, "id")
+			id := c.After.Text("id")
 			why[id] = append(why[id], "it goes with the own fleet and names no "+what)
 		}
 	}
@@ -173,7 +173,7 @@ func (k work) named(changes []store.Change, field, resource, what string, why ma
 	}
 	rows, err := k.rows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
 	for _, r := range rows {
-		out[text(r, "id")] = r
+		out[r.Text("id")] = r
 	}
 	return out, err
 }
@@ -190,7 +190,7 @@ func (k work) driversUnfit(changes []store.Change, why map[string][]string) erro
 	}
 	var workers set
 	for _, d := range drivers {
-		workers.add(text(d, "worker_id"))
+		workers.add(d.Text("worker_id"))
 	}
 	lacking, err := k.uncertified(workers.list, today)
 	if err != nil {
@@ -198,17 +198,17 @@ func (k work) driversUnfit(changes []store.Change, why map[string][]string) erro
 	}
 	unfit := map[string][]string{}
 	for id, d := range drivers {
-		if st := text(d, "status"); st == "suspended" || st == "off_duty" || d["archived_at"] != nil {
+		if st := d.Text("status"); st == "suspended" || st == "off_duty" || d["archived_at"] != nil {
 			unfit[id] = append(unfit[id], "the driver is "+strings.ReplaceAll(st, "_", " "))
 		}
-		if on := text(d, "licence_expires_on"); on != "" && on < today {
+		if on := d.Text("licence_expires_on"); on != "" && on < today {
 			unfit[id] = append(unfit[id], "the driver's licence expired on "+on)
 		}
-		unfit[id] = append(unfit[id], lacking[text(d, "worker_id")]...)
+		unfit[id] = append(unfit[id], lacking[d.Text("worker_id")]...)
 	}
 	for _, c := range changes {
 		if leaving(c) {
-			why[text(c.After, "id")] = append(why[text(c.After, "id")], unfit[text(c.After, "driver_id")]...)
+			why[c.After.Text("id")] = append(why[c.After.Text("id")], unfit[c.After.Text("driver_id")]...)
 		}
 	}
 	return nil
@@ -236,18 +236,18 @@ func (k work) vehiclesUnfit(changes []store.Change, why map[string][]string) err
 		return err
 	}
 	for _, c := range changes {
-		v := vehicles[text(c.After, "vehicle_id")]
+		v := vehicles[c.After.Text("vehicle_id")]
 		if v == nil || !leaving(c) {
 			continue
 		}
-		id := text(c.After, "id")
-		if st := text(v, "status"); st != "in_service" || v["archived_at"] != nil {
+		id := c.After.Text("id")
+		if st := v.Text("status"); st != "in_service" || v["archived_at"] != nil {
 			why[id] = append(why[id], "the vehicle is "+strings.ReplaceAll(st, "_", " "))
 		}
-		if due := text(v, "inspection_due_on"); due != "" && due < today {
+		if due := v.Text("inspection_due_on"); due != "" && due < today {
 			why[id] = append(why[id], "the vehicle's inspection was due on "+due)
 		}
-		if with := out[text(v, "id")]; with != "" && with != text(c.After, "driver_id") {
+		if with := out[v.Text("id")]; with != "" && with != c.After.Text("driver_id") {
 			why[id] = append(why[id], "the vehicle is out with another driver")
 		}
 	}

@@ -23,8 +23,8 @@ func rebase(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error
 	var items, orders set
 	for _, c := range changes {
 		if c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id") {
-			items.add(text(c.After, "item_id"))
-			orders.add(text(c.After, "order_id"))
+			items.add(c.After.Text("item_id"))
+			orders.add(c.After.Text("order_id"))
 		}
 	}
 	outbound := map[string]bool{}
@@ -48,10 +48,10 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 		switch l := c.After; {
 		case l == nil:
 		case c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id"):
-			if u == nil || u.base[text(l, "item_id")] == "" {
+			if u == nil || u.base[l.Text("item_id")] == "" {
 				continue // no such item: the reference refuses it
 			}
-			if err := u.rebase(c); err != nil && strict && outbound[text(l, "order_id")] {
+			if err := u.rebase(c); err != nil && strict && outbound[l.Text("order_id")] {
 				return place(err, i, len(changes))
 			}
 		case altered(c, "qty_ordered"):
@@ -64,7 +64,7 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 // rebase turns one line into base units.
 func (u *units) rebase(c store.Change) *fault.Error {
 	l := c.After
-	item, unit := text(l, "item_id"), text(l, "uom")
+	item, unit := l.Text("item_id"), l.Text("uom")
 	base := u.base[item]
 	f, err := u.of(item, unit)
 	switch {

@@ -65,7 +65,7 @@ func (r *receiving) readLots() error {
 	in := r.c.Tx.DB()
 	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list), query.List(numbers.list))
 	for _, l := range rows {
-		r.lots[lotName{text(l, "item_id"), text(l, "lot_no")}] = l
+		r.lots[lotName{l.Text("item_id"), l.Text("lot_no")}] = l
 	}
 	return err
 }
@@ -89,10 +89,10 @@ func (r *receiving) lotOf(a *arrival) error {
 		lot = made[0]
 		r.lots[lotName{a.item, a.LotNo}] = lot
 	}
-	a.lot = text(lot, "id")
+	a.lot = lot.Text("id")
 	if a.ExpiresOn != "" && lot["expires_on"] != nil && lot["expires_on"] != any(a.ExpiresOn) {
-		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku, text(lot, "expires_on"), a.ExpiresOn).
-			At(a.at+"expires_on", "the lot expires on %s", text(lot, "expires_on"))
+		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku, lot.Text("expires_on"), a.ExpiresOn).
+			At(a.at+"expires_on", "the lot expires on %s", lot.Text("expires_on"))
 	}
 	if a.StockStatus != "available" {
 		return nil
@@ -127,7 +127,7 @@ func (r *receiving) register() error {
 	r.receipt = made[0]
 	rows := make([]store.Row, len(r.goods))
 	for i, a := range r.goods {
-		rows[i] = a.row(text(r.receipt, "id"), i+1)
+		rows[i] = a.row(r.receipt.Text("id"), i+1)
 	}
 	r.rows, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipt_lines"), rows)
 	return err
@@ -209,13 +209,13 @@ func (r *receiving) movement(a *arrival, quantity decimal.Dec) store.Row {
 func (r *receiving) progress() error {
 	var sets []store.Row
 	for _, l := range r.lines {
-		base := r.claimed[text(l, "id")]
+		base := r.claimed[l.Text("id")]
 		if base == 0 {
 			continue
 		}
 		q, exact := base.DivExact(r.lineUnit(l))
 		if !exact {
-			return misfit("lines", base.String()+" base units are no whole number of the order line's unit "+text(l, "uom"))
+			return misfit("lines", base.String()+" base units are no whole number of the order line's unit "+l.Text("uom"))
 		}
 		l["qty_received"] = dec(l, "qty_received") + q
 		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
@@ -236,7 +236,7 @@ func (r *receiving) progress() error {
 func (r *receiving) turn(from, to string, ready func(store.Row) bool) error {
 	var ids []string
 	for _, o := range r.orders {
-		ids = append(ids, text(o, "id"))
+		ids = append(ids, o.Text("id"))
 	}
 	in := r.c.Tx.DB().InUUID("id", 2)
 	orders, err := r.c.Rows("orders", in+" ORDER BY id", query.List(ids))
@@ -246,7 +246,7 @@ func (r *receiving) turn(from, to string, ready func(store.Row) bool) error {
 	ids = ids[:0]
 	for _, o := range orders {
 		if o["status"] == any(from) && ready(o) {
-			ids = append(ids, text(o, "id"))
+			ids = append(ids, o.Text("id"))
 		}
 	}
 	if len(ids) == 0 {
@@ -269,7 +269,7 @@ func (r *receiving) full(o store.Row) bool {
 // stow opens a task for what has to leave the dock, with the place that suits
 // it best.
 func (r *receiving) stow() error {
-	if k := text(r.zone, "kind"); k != "dock" && k != "staging" {
+	if k := r.zone.Text("kind"); k != "dock" && k != "staging" {
 		return nil
 	}
 	var tasks []store.Row
@@ -285,7 +285,7 @@ func (r *receiving) stow() error {
 			}
 		}
 		tasks = append(tasks, t)
-		asks = append(asks, &ask{item: r.items[text(m, "item_id")], lot: text(m, "lot_id"), quantity: dec(m, "quantity"), from: r.zone})
+		asks = append(asks, &ask{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: dec(m, "quantity"), from: r.zone})
 	}
 	if len(tasks) == 0 {
 		return nil
@@ -315,7 +315,7 @@ func (r *receiving) answer() (*ReceiveOut, error) {
 	if len(r.orders) == 0 {
 		return out, nil
 	}
-	order, err := c.Again("orders", text(r.orders[0], "id"))
+	order, err := c.Again("orders", r.orders[0].Text("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -100,8 +100,8 @@ func (r *receiving) noticed() (ids []string, err error) {
 
 // receivable refuses orders that nothing is received for.
 func receivable(o store.Row) error {
-	no := text(o, "order_no")
-	switch status := text(o, "status"); {
+	no := o.Text("order_no")
+	switch status := o.Text("status"); {
 	case o["type"] == "outbound":
 		return notReady("order %s is outbound: goods do not come in for it", no).At("order_id", "is an outbound order")
 	case status == "completed":
@@ -160,7 +160,7 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 		}
 		a.line = r.lines[at]
 		if a.item == "" {
-			a.item = text(a.line, "item_id")
+			a.item = a.line.Text("item_id")
 		}
 	}
 	if scan != nil {
@@ -178,7 +178,7 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 	switch {
 	case a.item == "":
 		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
-	case a.line != nil && a.item != text(a.line, "item_id"):
+	case a.line != nil && a.item != a.line.Text("item_id"):
 		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
 	}
 	return nil
@@ -288,7 +288,7 @@ func (r *receiving) share(a *arrival) ([]*arrival, error) {
 	var parts []*arrival
 	rest, last, open := a.base, store.Row(nil), decimal.Dec(0)
 	for _, l := range lines {
-		if text(l, "item_id") != a.item {
+		if l.Text("item_id") != a.item {
 			continue
 		}
 		room, err := r.open(l)
@@ -325,7 +325,7 @@ func (r *receiving) part(a *arrival, line store.Row, take decimal.Dec) *arrival 
 	if take != a.base {
 		p.UoM, p.Quantity = "", take
 	}
-	r.claimed[text(line, "id")] += take
+	r.claimed[line.Text("id")] += take
 	return &p
 }
 
@@ -338,13 +338,13 @@ func (r *receiving) open(l store.Row) (decimal.Dec, error) {
 	}
 	f := r.lineUnit(l)
 	base, err := times(wanted-dec(l, "qty_received"), f, "quantity")
-	return base - r.claimed[text(l, "id")], err
+	return base - r.claimed[l.Text("id")], err
 }
 
 // lineUnit is how many base units one unit of an order line holds. A line whose
 // unit the item does not know counts in base units.
 func (r *receiving) lineUnit(l store.Row) decimal.Dec {
-	if f, err := r.units.of(text(l, "item_id"), text(l, "uom")); err == nil {
+	if f, err := r.units.of(l.Text("item_id"), l.Text("uom")); err == nil {
 		return f
 	}
 	return decimal.One

@@ -39,17 +39,17 @@ func (k work) replenishment(ids []string, full bool) (tasks []store.Row, short [
 		return nil, nil, err
 	}
 	for _, rule := range p.rules {
-		if len(ids) > 0 && !slices.Contains(ids, text(rule, "id")) {
+		if len(ids) > 0 && !slices.Contains(ids, rule.Text("id")) {
 			continue
 		}
-		sources, err := p.sources(text(rule, "source_zone_id"))
+		sources, err := p.sources(rule.Text("source_zone_id"))
 		if err != nil {
 			return nil, nil, err
 		}
 		rows, lacks := p.fill(rule, sources, full)
 		tasks = append(tasks, rows...)
 		if lacks > 0 {
-			short = append(short, Lacking{RuleID: text(rule, "id"), Quantity: lacks})
+			short = append(short, Lacking{RuleID: rule.Text("id"), Quantity: lacks})
 		}
 	}
 	tasks, err = k.insert("replenish_tasks", tasks)
@@ -73,8 +73,8 @@ func (p *refill) read(ids []string) (err error) {
 	var items set
 	var wishes []wish
 	for _, r := range p.rules {
-		items.add(text(r, "item_id"))
-		p.faces[[2]string{text(r, "item_id"), text(r, "pick_zone_id")}] = true
+		items.add(r.Text("item_id"))
+		p.faces[[2]string{r.Text("item_id"), r.Text("pick_zone_id")}] = true
 	}
 	for _, id := range items.list {
 		wishes = append(wishes, wish{item: id})
@@ -87,7 +87,7 @@ func (p *refill) read(ids []string) (err error) {
 		return err
 	}
 	for _, r := range rows {
-		p.keep[text(r, "id")], _ = r["min_remaining_days"].(int64)
+		p.keep[r.Text("id")], _ = r["min_remaining_days"].(int64)
 	}
 	if p.open, err = p.rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
 		return err
@@ -101,9 +101,9 @@ func (p *refill) read(ids []string) (err error) {
 // spoken takes what an open task will fetch from its place.
 func (p *refill) spoken(task store.Row) {
 	left := dec(task, "quantity") - dec(task, "quantity_done")
-	for _, c := range p.stock[text(task, "item_id")] {
-		if c.zone == text(task, "from_zone_id") && c.lot == text(task, "lot_id") && c.serial == text(task, "serial") && c.lpn == text(task, "lpn") &&
-			c.owner == text(task, "owner_id") {
+	for _, c := range p.stock[task.Text("item_id")] {
+		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") && c.lpn == task.Text("lpn") &&
+			c.owner == task.Text("owner_id") {
 			c.free -= min(c.free, left)
 		}
 	}
@@ -126,7 +126,7 @@ func (p *refill) sources(zone string) (map[string]bool, error) {
 
 // fill opens the tasks of one rule and says what no reserve has.
 func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks []store.Row, lacks decimal.Dec) {
-	item, face, owner := text(rule, "item_id"), text(rule, "pick_zone_id"), text(rule, "owner_id")
+	item, face, owner := rule.Text("item_id"), rule.Text("pick_zone_id"), rule.Text("owner_id")
 	w := wish{item: item, ship: p.today, keep: p.keep[item]}
 	var held decimal.Dec
 	for _, c := range p.stock[item] {
@@ -135,7 +135,7 @@ func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks
 		}
 	}
 	for _, t := range p.open {
-		if t["item_id"] == rule["item_id"] && text(t, "to_zone_id") == face && text(t, "owner_id") == owner {
+		if t["item_id"] == rule["item_id"] && t.Text("to_zone_id") == face && t.Text("owner_id") == owner {
 			held += dec(t, "quantity") - dec(t, "quantity_done")
 		}
 	}

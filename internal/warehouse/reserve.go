@@ -135,12 +135,12 @@ func (k work) free(rows []store.Row) error {
 // and returns the values of a new one for it, which the caller inserts. What the
 // level has reserved stays.
 func (k work) part(row store.Row, q decimal.Dec) (store.Row, error) {
-	id, left := text(row, "id"), dec(row, "quantity")-q
+	id, left := row.Text("id"), dec(row, "quantity")-q
 	if err := k.update("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
 		return nil, err
 	}
 	row["quantity"] = left
-	n := reservation(text(row, "order_line_id"), spotOf(row), q)
+	n := reservation(row.Text("order_line_id"), spotOf(row), q)
 	n["id"], n["picked"], n["expires_at"] = newID(), row["picked"], row["expires_at"]
 	return n, nil
 }
@@ -206,7 +206,7 @@ func idsOf(v any) (list []string) {
 func column(rows []store.Row, name string) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
-		out[i] = text(r, name)
+		out[i] = r.Text(name)
 	}
 	return out
 }

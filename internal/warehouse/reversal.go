@@ -15,7 +15,7 @@ func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Insert {
-			ids.add(text(c.After, "reversal_of"))
+			ids.add(c.After.Text("reversal_of"))
 		}
 	}
 	if len(ids.list) == 0 || !s.Audited() {
@@ -28,17 +28,17 @@ func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	first, left := map[string]store.Row{}, map[string]decimal.Dec{}
 	for _, r := range rows {
-		first[text(r, "id")], left[text(r, "id")] = r, dec(r, "quantity")
+		first[r.Text("id")], left[r.Text("id")] = r, dec(r, "quantity")
 	}
 	done, err := k.rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range done {
-		left[text(r, "reversal_of")] -= dec(r, "quantity")
+		left[r.Text("reversal_of")] -= dec(r, "quantity")
 	}
 	for i, c := range changes {
-		id := text(c.After, "reversal_of")
+		id := c.After.Text("reversal_of")
 		if id == "" || first[id] == nil {
 			continue // the reference refuses what is not there
 		}

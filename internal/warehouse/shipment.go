@@ -38,12 +38,12 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			if err := keep(c); err != nil {
 				return err
 			}
-			if r := why[text(sh, "id")]; len(r) > 0 {
+			if r := why[sh.Text("id")]; len(r) > 0 {
 				return notLeaving(r)
 			}
 		}
 		if c.Op == store.Insert || altered(c, "driver_id") {
-			sh["assigned_worker_id"] = null(workers[text(sh, "driver_id")])
+			sh["assigned_worker_id"] = null(workers[sh.Text("driver_id")])
 		}
 		if c.Op != store.Update || c.Before["status"] == c.After["status"] {
 			continue
@@ -62,7 +62,7 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 	var drivers set
 	for _, c := range changes {
 		if c.After != nil && (c.Op == store.Insert || altered(c, "driver_id")) {
-			drivers.add(text(c.After, "driver_id"))
+			drivers.add(c.After.Text("driver_id"))
 		}
 	}
 	if len(drivers.list) == 0 {
@@ -77,7 +77,7 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 }
 
 func direction(c store.Change) error {
-	from, to, way := text(c.Before, "status"), text(c.After, "status"), text(c.After, "direction")
+	from, to, way := c.Before.Text("status"), c.After.Text("status"), c.After.Text("direction")
 	wrong := oneWay[to] != "" && oneWay[to] != way
 	// Inbound goods are on the road once planned; outbound ones are packed and
 	// made ready first.
@@ -91,7 +91,7 @@ func direction(c store.Change) error {
 
 // travel stamps departure and arrival.
 func travel(sh store.Row, now string) {
-	switch text(sh, "status") {
+	switch sh.Text("status") {
 	case "in_transit":
 		if sh["dispatched_at"] == nil {
 			sh["dispatched_at"] = now
@@ -107,7 +107,7 @@ func retireDrivers(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 		if c.After == nil || c.After["archived_at"] == nil {
 			continue
 		}
-		switch text(c.After, "status") {
+		switch c.After.Text("status") {
 		case "available", "assigned", "on_trip":
 			c.After["status"] = "off_duty"
 		}
@@ -133,7 +133,7 @@ func (k work) whose(changes []store.Change) error {
 			return err
 		}
 		for _, o := range rows {
-			owners[text(o, "id")] = o["owner_id"]
+			owners[o.Text("id")] = o["owner_id"]
 		}
 	}
 	for _, c := range changes {

@@ -36,9 +36,9 @@ func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes
 	for _, c := range changes {
 		switch {
 		case leaving(c):
-			gone = append(gone, text(c.After, "id"))
+			gone = append(gone, c.After.Text("id"))
 		case c.Op == store.Update && turned(c, "status", "delivered"):
-			arrived = append(arrived, text(c.After, "id"))
+			arrived = append(arrived, c.After.Text("id"))
 		}
 	}
 	if err := k.depart(gone); err != nil {
@@ -83,7 +83,7 @@ func (k work) depart(shipments []string) error {
 	}
 	var lines []string
 	for _, l := range list {
-		lines = append(lines, text(l.Row, "order_line_id"))
+		lines = append(lines, l.Row.Text("order_line_id"))
 	}
 	held, err := k.active(lines)
 	if err != nil {
@@ -108,20 +108,20 @@ type departure struct {
 
 // take takes a shipment line's goods off the reservations of its order line.
 func (d *departure) take(l waits, held []store.Row) error {
-	left, line := l.left, text(l.Row, "order_line_id")
+	left, line := l.left, l.Row.Text("order_line_id")
 	for _, r := range held {
 		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || dec(r, "quantity") == 0 {
 			continue
 		}
 		q := min(left, dec(r, "quantity"))
-		id := text(r, "id")
+		id := r.Text("id")
 		if q < dec(r, "quantity") {
 			n, err := d.part(r, q)
 			if err != nil {
 				return err
 			}
 			d.parted = append(d.parted, n)
-			id = text(n, "id")
+			id = n.Text("id")
 		} else {
 			r["quantity"] = decimal.Dec(0) // none of it is left for another line
 		}
@@ -179,8 +179,8 @@ func (k work) crews(changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op != store.Update || altered(c, "status") || altered(c, "driver_id") {
-			ids.add(text(c.Before, "driver_id"))
-			ids.add(text(c.After, "driver_id"))
+			ids.add(c.Before.Text("driver_id"))
+			ids.add(c.After.Text("driver_id"))
 		}
 	}
 	if len(ids.list) == 0 {
@@ -214,8 +214,8 @@ func (k work) trucks(changes []store.Change) error {
 	var seats []store.Row
 	for _, c := range changes {
 		if altered(c, "status") || altered(c, "vehicle_id") {
-			ids.add(text(c.Before, "vehicle_id"))
-			ids.add(text(c.After, "vehicle_id"))
+			ids.add(c.Before.Text("vehicle_id"))
+			ids.add(c.After.Text("vehicle_id"))
 		}
 		if leaving(c) && c.After["driver_id"] != nil && c.After["vehicle_id"] != nil {
 			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})

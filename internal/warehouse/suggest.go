@@ -73,7 +73,7 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 	}
 	x, y, z, from := decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), ""
 	if q.from != nil {
-		x, y, z, from = dec(q.from, "x"), dec(q.from, "y"), dec(q.from, "z"), text(q.from, "id")
+		x, y, z, from = dec(q.from, "x"), dec(q.from, "y"), dec(q.from, "z"), q.from.Text("id")
 	}
 	held := func(where string) string {
 		return "EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0" + where + ")"

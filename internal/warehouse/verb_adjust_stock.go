@@ -130,10 +130,10 @@ func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 	case err != nil:
 		return nil, err
 	case row["status"] != "waiting":
-		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", text(row, "adjustment_no"), text(row, "status")).At("adjustment_id",
+		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"), row.Text("status")).At("adjustment_id",
 			"is decided")
 	}
-	return row, second(c, row["created_by"], "adjustment "+text(row, "adjustment_no"))
+	return row, second(c, row["created_by"], "adjustment "+row.Text("adjustment_no"))
 }
 
 // second refuses all but a second person to decide on what the first did.

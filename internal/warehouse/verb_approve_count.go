@@ -19,8 +19,8 @@ func waitingCount(c *rpc.Call, in *DecideCountIn) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := text(task, "status"); s != "counted" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", text(task, "count_no"), s).At("count_task_id", "is %s", s)
+	if s := task.Text("status"); s != "counted" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id", "is %s", s)
 	}
 	return task, nil
 }
@@ -31,7 +31,7 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := second(c, task["counted_by"], "count "+text(task, "count_no")); err != nil {
+	if err := second(c, task["counted_by"], "count "+task.Text("count_no")); err != nil {
 		return nil, err
 	}
 	lines, err := c.Rows("count_lines", "count_task_id = $2 ORDER BY id", in.CountTaskID)
@@ -44,13 +44,13 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	}
 	now := map[string]store.Row{}
 	for _, l := range levels {
-		now[text(l, "stock_key")] = l
+		now[l.Text("stock_key")] = l
 	}
 	for _, l := range lines {
-		at := spot{zone: text(task, "zone_id"), item: text(l, "item_id"), lot: text(l, "lot_id"), serial: text(l, "serial"), owner: text(l, "owner_id"),
-			lpn: text(l, "lpn"), status: text(l, "stock_status")}
+		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"), owner: l.Text("owner_id"),
+			lpn: l.Text("lpn"), status: l.Text("stock_status")}
 		if dec(now[at.key()], "quantity") != dec(l, "expected") {
-			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", text(task, "count_no")).At("count_task_id",
+			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", task.Text("count_no")).At("count_task_id",
 				"is out of date")
 		}
 	}

@@ -24,13 +24,13 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 	if err != nil {
 		return nil, err
 	}
-	switch mine := text(l, "assigned_worker_id") == c.Actor.WorkerID; {
+	switch mine := l.Text("assigned_worker_id") == c.Actor.WorkerID; {
 	case c.Actor.WorkerID == "":
 		return nil, notReady("your account is linked to no worker, and a list is picked by one")
 	case l["assigned_worker_id"] != nil && !mine:
-		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's", text(l, "pick_no")).At("pick_list_id", "is taken")
+		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's", l.Text("pick_no")).At("pick_list_id", "is taken")
 	case l["status"] != "released" && l["status"] != "in_progress":
-		return nil, notReady("pick list %s is %s", text(l, "pick_no"), text(l, "status")).At("pick_list_id", "is %s", text(l, "status"))
+		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s", l.Text("status"))
 	case !mine:
 		if err := w.on(c).update("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.Actor.WorkerID}); err != nil {
 			return nil, err
@@ -56,25 +56,25 @@ func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error
 	if err := w.on(c).lockOrdersOf([]store.Row{line}); err != nil {
 		return nil, nil, err
 	}
-	if list, err = c.One("pick_lists", "pick_line_id", text(line, "pick_list_id")); err != nil {
+	if list, err = c.One("pick_lists", "pick_line_id", line.Text("pick_list_id")); err != nil {
 		return nil, nil, err
 	}
 	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	picker := text(list, "assigned_worker_id")
+	picker := list.Text("assigned_worker_id")
 	if c.Actor.Role == actor.Operator && picker != "" && picker != c.Actor.WorkerID {
 		return nil, nil, rpc.Missing("pick_lines", "pick_line_id")
 	}
 	if picker == "" && c.Actor.WorkerID != "" {
-		err = w.on(c).update("pick_lists", []string{text(list, "id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
+		err = w.on(c).update("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
 	}
 	return line, list, err
 }
 
 // pending refuses a line that is closed.
 func pending(line store.Row) error {
-	if st := text(line, "status"); st != "pending" {
+	if st := line.Text("status"); st != "pending" {
 		return notReady("line %v is %s", line["seq"], st).At("pick_line_id", "is %s", st)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	if err != nil {
 		return nil, err
 	}
-	if id := text(p, "shipment_id"); id != "" {
+	if id := p.Text("shipment_id"); id != "" {
 		if _, err := k.locked("shipments", []string{id}); err != nil {
 			return nil, err
 		}
@@ -53,15 +53,15 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 		return nil, err
 	}
 	if len(inside) == 0 {
-		return nil, notReady("package %s is empty", text(p, "package_no")).At("package_id", "is empty")
+		return nil, notReady("package %s is empty", p.Text("package_no")).At("package_id", "is empty")
 	}
 	set := store.Row{"status": "closed", "closed_at": query.FormatTime(c.Store.Now())}
 	if in.Weight != nil {
 		set["weight_kg"] = *in.Weight
 	}
-	sscc := text(p, "sscc")
+	sscc := p.Text("sscc")
 	if sscc == "" {
-		if sscc, err = k.sscc(text(p, "package_no")); err != nil {
+		if sscc, err = k.sscc(p.Text("package_no")); err != nil {
 			return nil, err
 		}
 		set["sscc"] = sscc
@@ -70,7 +70,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 		return nil, err
 	}
 	out := &ClosePackageOut{}
-	if id := text(p, "shipment_id"); id != "" {
+	if id := p.Text("shipment_id"); id != "" {
 		if err := k.label(id, sscc); err != nil {
 			return nil, err
 		}

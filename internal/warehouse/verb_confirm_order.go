@@ -18,7 +18,7 @@ func (w Watch) confirmOrder(c *rpc.Call, in *ConfirmOrderIn) (*OrderLinesOut, er
 		return nil, err
 	}
 	if o["status"] != "draft" {
-		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", text(o, "order_no"), text(o, "status")).At("order_id", "is no draft")
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.Text("order_no"), o.Text("status")).At("order_id", "is no draft")
 	}
 	if err := w.on(c).update("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 	if _, err := k.insert("shipment_lines", rows); err != nil {
 		return nil, err
 	}
-	return shipmentOut(c, text(made[0], "id"))
+	return shipmentOut(c, made[0].Text("id"))
 }
 
 // known refuses an id that the tenant does not have, "" is none.
@@ -119,7 +119,7 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 		}
 		var of set
 		for _, l := range lines {
-			of.add(text(l, "order_id"))
+			of.add(l.Text("order_id"))
 		}
 		orders = of.list
 	}
@@ -148,11 +148,11 @@ func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.
 		return nil, nil, err
 	}
 	for _, r := range on {
-		other[text(r, "order_line_id")] += dec(r, "quantity")
+		other[r.Text("order_line_id")] += dec(r, "quantity")
 	}
 	var of set
 	for _, l := range lines {
-		id := text(l, "id")
+		id := l.Text("id")
 		most := dec(l, "qty_ordered") - dec(l, "qty_cancelled") - other[id]
 		q := dec(l, "qty_allocated") - other[id]
 		if len(asked) > 0 {
@@ -163,7 +163,7 @@ func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.
 		if q <= 0 {
 			continue
 		}
-		of.add(text(l, "order_id"))
+		of.add(l.Text("order_id"))
 		rows = append(rows, store.Row{"order_id": l["order_id"], "order_line_id": id, "item_id": l["item_id"], "quantity": q})
 	}
 	if len(rows) == 0 {
@@ -180,7 +180,7 @@ func shipmentOut(c *rpc.Call, id string) (*ShipmentOut, error) {
 	}
 	rows, err := c.Rows("shipment_lines", "shipment_id = $2 ORDER BY id", id)
 	out := &ShipmentOut{Shipment: rec, Lines: c.Records("shipment_lines", rows)}
-	switch text(rec.Row(), "status") {
+	switch rec.Row().Text("status") {
 	case "planned":
 		out.Then("pack", "Pack its goods")
 	case "packed":

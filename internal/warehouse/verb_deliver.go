@@ -48,8 +48,8 @@ func (w Watch) deliver(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st := text(sh, "status"); st != "in_transit" {
-		return nil, notReady("shipment %s is %s, not in transit", text(sh, "shipment_no"), st).At("shipment_id", "is %s", st)
+	if st := sh.Text("status"); st != "in_transit" {
+		return nil, notReady("shipment %s is %s, not in transit", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 	}
 	if err := k.complaints(in); err != nil {
 		return nil, err

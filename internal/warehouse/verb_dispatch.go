@@ -54,7 +54,7 @@ func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
 	}
 	out := &DispatchOut{}
 	for _, r := range rows {
-		id := text(r, "id")
+		id := r.Text("id")
 		if err := w.on(c).send(r, why[id]); err != nil {
 			return nil, err
 		}
@@ -76,9 +76,9 @@ func (k work) staying(rows []store.Row) (map[string][]string, error) {
 	why := map[string][]string{}
 	var changes []store.Change
 	for _, r := range rows {
-		id := text(r, "id")
-		if r["direction"] != "outbound" || !slices.Contains(road[:3], text(r, "status")) {
-			why[id] = append(why[id], "the shipment is "+text(r, "direction")+" and "+text(r, "status"))
+		id := r.Text("id")
+		if r["direction"] != "outbound" || !slices.Contains(road[:3], r.Text("status")) {
+			why[id] = append(why[id], "the shipment is "+r.Text("direction")+" and "+r.Text("status"))
 			continue
 		}
 		before, after := store.Row{"status": "ready"}, store.Row{}
@@ -97,12 +97,12 @@ func (k work) staying(rows []store.Row) (map[string][]string, error) {
 
 // send takes a shipment through its states to its departure.
 func (k work) send(r store.Row, why []string) error {
-	at := slices.Index(road, text(r, "status"))
+	at := slices.Index(road, r.Text("status"))
 	if len(why) > 0 || at < 0 {
 		return nil
 	}
 	for _, st := range road[at+1:] {
-		if err := k.update("shipments", []string{text(r, "id")}, store.Row{"status": st}); err != nil {
+		if err := k.update("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
 			return err
 		}
 	}

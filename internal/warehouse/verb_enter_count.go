@@ -33,8 +33,8 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := text(task, "status"); s != "open" && s != "counting" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", text(task, "count_no"), s).At("count_task_id", "is %s", s)
+	if s := task.Text("status"); s != "open" && s != "counting" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id", "is %s", s)
 	}
 	rows, err := foundRows(c, task, in.Lines)
 	if err != nil {
@@ -70,19 +70,19 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 	if err != nil {
 		return nil, err
 	}
-	zone := text(task, "zone_id")
+	zone := task.Text("zone_id")
 	books := map[string]store.Row{}
 	for _, l := range levels {
-		books[text(l, "stock_key")] = l
+		books[l.Text("stock_key")] = l
 	}
 	var rows []store.Row
 	seenKeys := map[string]bool{}
 	for i, l := range lines {
 		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, lpn: l.LPN, status: l.StockStatus}
 		if at.item == "" {
-			at.item = text(task, "item_id")
+			at.item = task.Text("item_id")
 		}
-		if at.item == "" || task["item_id"] != nil && at.item != text(task, "item_id") {
+		if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
 			return nil, misfit(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
 		}
 		key := at.key()
@@ -96,7 +96,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		rows = append(rows, row)
 	}
 	for _, l := range levels {
-		if seenKeys[text(l, "stock_key")] {
+		if seenKeys[l.Text("stock_key")] {
 			continue
 		}
 		row := store.Row{"count_task_id": task["id"], "item_id": l["item_id"], "stock_status": l["stock_status"], "counted": decimal.Dec(0),
@@ -119,8 +119,8 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error) {
 	var ids, lots set
 	for _, row := range rows {
-		ids.add(text(row, "item_id"))
-		lots.add(text(row, "lot_id"))
+		ids.add(row.Text("item_id"))
+		lots.add(row.Text("lot_id"))
 	}
 	items := queueArticles(c.Tx, c.Actor.TenantID, ids.list)
 	if err := c.Tx.Flush(); err != nil {
@@ -131,11 +131,11 @@ func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error)
 		return 0, err
 	}
 	for i, row := range rows { // what was entered comes first, in its order
-		it := items[text(row, "item_id")]
+		it := items[row.Text("item_id")]
 		if it == nil {
 			return 0, rpc.Missing("items", element(i, "item_id"))
 		}
-		if lot := text(row, "lot_id"); lot != "" && known[lot] == nil {
+		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
 			return 0, rpc.Missing("lots", element(i, "lot_id"))
 		}
 		v, err := it.value(dec(row, "variance"))
@@ -175,7 +175,7 @@ func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*Cou
 		}
 		var ids []string
 		for _, n := range counts {
-			ids = append(ids, text(n, "id"))
+			ids = append(ids, n.Text("id"))
 		}
 		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.Tx.DB().InUUID("ref_id", 2)+" ORDER BY id", query.List(ids))
 		if err != nil {

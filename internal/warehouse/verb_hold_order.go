@@ -53,7 +53,7 @@ func orderOut(c *rpc.Call, id string) (*OrderOut, error) {
 func orderSteps(o store.Row) (steps []rpc.Step) {
 	then := func(verb, label string) { steps = append(steps, rpc.Step{Verb: verb, Label: label}) }
 	outbound := o["type"] == "outbound"
-	switch text(o, "status") {
+	switch o.Text("status") {
 	case "draft":
 		then("confirm_order", "Confirm the order")
 		then("cancel_order", "Cancel the order")
@@ -79,7 +79,7 @@ func outboundSteps(o store.Row, then func(verb, label string)) {
 		then("release_picks", "Release its picks")
 		then("deallocate_order", "Give its stock back")
 	}
-	if s := text(o, "stage"); s == "unallocated" || s == "part_allocated" {
+	if s := o.Text("stage"); s == "unallocated" || s == "part_allocated" {
 		then("allocate_order", "Look for stock again")
 	}
 	if dec(o, "qty_picked") > dec(o, "qty_packed") {

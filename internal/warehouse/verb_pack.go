@@ -90,8 +90,8 @@ func (k work) packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st := text(sh, "status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
-			return nil, notReady("shipment %s is %s", text(sh, "shipment_no"), st).At("shipment_id", "is %s", st)
+		if st := sh.Text("status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
+			return nil, notReady("shipment %s is %s", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 		}
 		orders = idsOf(sh["order_ids"])
 	}
@@ -129,11 +129,11 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return text(made[0], "id"), nil
+	return made[0].Text("id"), nil
 }
 
 func shut(p store.Row) error {
-	return fault.New(fault.Conflict, CodeInUse, "package %s is closed; its content no longer changes", text(p, "package_no")).At("package_id", "is closed")
+	return fault.New(fault.Conflict, CodeInUse, "package %s is closed; its content no longer changes", p.Text("package_no")).At("package_id", "is closed")
 }
 
 // fill puts picked goods into a package.
@@ -149,9 +149,9 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 	}
 	var rows, sets []store.Row
 	for _, l := range lines {
-		q, loose, at := more[text(l, "id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, text(l, "id"))
+		q, loose, at := more[l.Text("id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, l.Text("id"))
 		switch {
-		case !slices.Contains(orders, text(l, "order_id")):
+		case !slices.Contains(orders, l.Text("order_id")):
 			return nil, notReady("line %v is of another order", l["line_no"]).At(element(at, "order_line_id"), "is of another order")
 		case q > loose:
 			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")

@@ -70,14 +70,14 @@ func (k work) matches(line store.Row, in *PickLineIn) error {
 	if err != nil || len(zones) != 1 || len(items) != 1 {
 		return err
 	}
-	if err := scanned("zone_scan", in.Zone, text(zones[0], "code"), text(zones[0], "id")); err != nil {
+	if err := scanned("zone_scan", in.Zone, zones[0].Text("code"), zones[0].Text("id")); err != nil {
 		return err
 	}
 	if err := scanned("item_scan", in.Item, codesOf(items[0])...); err != nil {
 		return err
 	}
 	for _, s := range in.Serials {
-		if line["serial"] != nil && s != text(line, "serial") {
+		if line["serial"] != nil && s != line.Text("serial") {
 			return fault.New(fault.Conflict, CodeScan, "serial number %q is not the one reserved", s).At("serials", "does not match")
 		}
 	}
@@ -93,7 +93,7 @@ func (k work) matches(line store.Row, in *PickLineIn) error {
 
 // codesOf are what may be read on goods of an item.
 func codesOf(item store.Row) []string {
-	out := []string{text(item, "sku"), text(item, "gtin"), text(item, "id")}
+	out := []string{item.Text("sku"), item.Text("gtin"), item.Text("id")}
 	raw, _ := item["barcodes"].(json.RawMessage)
 	var list []struct{ Value string }
 	if json.Unmarshal(raw, &list) == nil {

@@ -47,8 +47,8 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		if err := working(o); err != nil {
 			return nil, err
 		}
-		if no := taken[text(o, "id")]; no != "" {
-			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", text(o, "order_no"), no).At("order_ids", "names an order of wave %s", no)
+		if no := taken[o.Text("id")]; no != "" {
+			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.Text("order_no"), no).At("order_ids", "names an order of wave %s", no)
 		}
 	}
 	open, err := k.unlisted(ids)
@@ -75,7 +75,7 @@ func (k work) inWaves() (map[string]string, error) {
 	taken := map[string]string{}
 	for _, r := range rows {
 		for _, id := range idsOf(r["order_ids"]) {
-			taken[id] = text(r, "wave_no")
+			taken[id] = r.Text("wave_no")
 		}
 	}
 	return taken, err
@@ -108,7 +108,7 @@ func (k work) waiting(in *PlanWaveIn, taken map[string]string) ([]string, error)
 	}
 	var ids []string
 	for _, r := range rows {
-		if id := text(r, "id"); taken[id] == "" && len(ids) < int(in.MaxOrders) {
+		if id := r.Text("id"); taken[id] == "" && len(ids) < int(in.MaxOrders) {
 			ids = append(ids, id)
 		}
 	}

@@ -37,8 +37,8 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := text(task, "status"); s != "open" && s != "in_progress" {
-		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", text(task, "task_no"), s).At("task_id", "is %s", s)
+	if s := task.Text("status"); s != "open" && s != "in_progress" {
+		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", task.Text("task_no"), s).At("task_id", "is %s", s)
 	}
 	open := dec(task, "quantity") - dec(task, "quantity_done")
 	quantity := open
@@ -46,7 +46,7 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 		quantity = *in.Quantity
 	}
 	if quantity > open {
-		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to put away", text(task, "task_no"), open).At("quantity", "only %s are left", open)
+		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to put away", task.Text("task_no"), open).At("quantity", "only %s are left", open)
 	}
 	m := store.Row{"type": "putaway", "from_zone_id": task["from_zone_id"], "to_zone_id": in.ToZoneID, "quantity": quantity,
 		"from_status": task["stock_status"], "to_status": task["stock_status"], "ref_type": "putaway_tasks", "ref_id": in.TaskID}
@@ -102,7 +102,7 @@ func worked(c *rpc.Call, resource string, task store.Row, quantity decimal.Dec) 
 	if done >= dec(task, "quantity") {
 		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
 	}
-	id := text(task, "id")
+	id := task.Text("id")
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource(resource), []string{id}, set); err != nil {
 		return rpc.Record{}, err
 	}

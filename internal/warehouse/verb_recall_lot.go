@@ -97,7 +97,7 @@ func (k work) trace(lot string) (*trail, error) {
 	}
 	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
 	for _, l := range rows {
-		orders.add(text(l, "order_id"))
+		orders.add(l.Text("order_id"))
 	}
 	return &trail{lines: lines.list, orders: orders.list, sent: sent.list}, err
 }
@@ -119,11 +119,11 @@ func (k work) recover(lot string, t *trail) ([]store.Row, error) {
 	}
 	loose := map[string]decimal.Dec{}
 	for _, l := range lines {
-		loose[text(l, "id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+		loose[l.Text("id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
 	}
 	var freed []store.Row
 	for _, r := range rows {
-		line := text(r, "order_line_id")
+		line := r.Text("order_line_id")
 		q := dec(r, "quantity")
 		if r["picked"] == true {
 			q = min(q, loose[line])
@@ -155,7 +155,7 @@ func (out *RecallLotOut) isolate(c *rpc.Call, in *RecallLotIn) error {
 	at := map[string]int{}
 	var moves []store.Row
 	for _, l := range levels {
-		zone := text(l, "zone_id")
+		zone := l.Text("zone_id")
 		if _, ok := at[zone]; !ok {
 			at[zone] = len(out.Zones)
 			out.Zones = append(out.Zones, Held{ZoneID: zone})
@@ -180,7 +180,7 @@ func (out *RecallLotOut) isolate(c *rpc.Call, in *RecallLotIn) error {
 	}
 	zones, err := byID(c, "zones", ids)
 	for i := range out.Zones {
-		out.Zones[i].Code = text(zones[out.Zones[i].ZoneID], "code")
+		out.Zones[i].Code = zones[out.Zones[i].ZoneID].Text("code")
 	}
 	if err != nil || len(moves) == 0 {
 		out.Movements = []rpc.Record{}
@@ -200,7 +200,7 @@ func (out *RecallLotOut) tell(c *rpc.Call, t *trail) error {
 	}
 	known := map[Customer]bool{}
 	for _, o := range orders {
-		who := Customer{text(o, "party_name"), text(o, "party_code"), text(o, "party_gln")}
+		who := Customer{o.Text("party_name"), o.Text("party_code"), o.Text("party_gln")}
 		if o["type"] == "outbound" && who != (Customer{}) && !known[who] {
 			known[who] = true
 			out.Customers = append(out.Customers, who)

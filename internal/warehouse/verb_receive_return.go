@@ -41,7 +41,7 @@ func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) 
 		return nil, err
 	}
 	if r.orders[0]["type"] != "return" {
-		return nil, notReady("order %s is no return order", text(r.orders[0], "order_no")).At("order_id", "is no return order")
+		return nil, notReady("order %s is no return order", r.orders[0].Text("order_no")).At("order_id", "is no return order")
 	}
 	if err := r.judge(in.Lines); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (r *receiving) judge(lines []ReturnLine) error {
 		if line == nil {
 			return rpc.Missing("order_lines", at+"order_line_id")
 		}
-		base, bad := r.units.toBase(text(line, "item_id"), l.UoM, l.Quantity)
+		base, bad := r.units.toBase(line.Text("item_id"), l.UoM, l.Quantity)
 		if bad != nil {
 			return inside(at, bad)
 		}
@@ -106,7 +106,7 @@ func (r *receiving) judge(lines []ReturnLine) error {
 func (r *receiving) knowReturns(lines []ReturnLine) error {
 	var items, zones, lots set
 	for _, l := range r.lines {
-		items.add(text(l, "item_id"))
+		items.add(l.Text("item_id"))
 	}
 	for _, l := range lines {
 		zones.add(l.ZoneID)

@@ -56,13 +56,13 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 	if err := k.walk(open); err != nil {
 		return nil, err
 	}
-	lists, err := k.list(in, text(wave, "wave_no"), batches(in, open))
+	lists, err := k.list(in, wave.Text("wave_no"), batches(in, open))
 	if err != nil {
 		return nil, err
 	}
 	if wave != nil {
 		set := store.Row{"status": "released", "released_at": query.FormatTime(k.s.Now())}
-		if err := k.update("waves", []string{text(wave, "id")}, set); err != nil {
+		if err := k.update("waves", []string{wave.Text("id")}, set); err != nil {
 			return nil, err
 		}
 	}
@@ -84,8 +84,8 @@ func (k work) planned(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := text(wave, "status"); s != "planned" {
-		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", text(wave, "wave_no"), s).At("wave_id", "is %s", s)
+	if s := wave.Text("status"); s != "planned" {
+		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
 	}
 	in.OrderIDs, in.Method = idsOf(wave["order_ids"]), "wave"
 	return wave, nil
@@ -106,7 +106,7 @@ func (k work) unlisted(orders []string) ([]stop, error) {
 	}
 	of := map[string]string{}
 	for _, l := range lines {
-		of[text(l, "id")] = text(l, "order_id")
+		of[l.Text("id")] = l.Text("order_id")
 	}
 	rows, err := k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
@@ -114,7 +114,7 @@ func (k work) unlisted(orders []string) ([]stop, error) {
 		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(column(lines, "id")))
 	out := make([]stop, len(rows))
 	for i, r := range rows {
-		out[i] = stop{Row: r, order: of[text(r, "order_line_id")]}
+		out[i] = stop{Row: r, order: of[r.Text("order_line_id")]}
 	}
 	return out, err
 }
@@ -124,8 +124,8 @@ func (k work) walk(list []stop) error {
 	d := &walkData{zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	var zones set
 	for i, s := range list {
-		zones.add(text(s.Row, "zone_id"))
-		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: text(s.Row, "id"), ZoneID: text(s.Row, "zone_id"), Seq: int64(i + 1)})
+		zones.add(s.Row.Text("zone_id"))
+		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)})
 	}
 	if err := d.readZones(k.tx, k.a.TenantID, zones.list); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (k work) walk(list []stop) error {
 		place[l.ID] = i
 	}
 	for i := range list {
-		list[i].place = place[text(list[i].Row, "id")]
+		list[i].place = place[list[i].Row.Text("id")]
 	}
 	slices.SortFunc(list, func(a, b stop) int { return a.place - b.place })
 	return nil
@@ -195,7 +195,7 @@ func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Ro
 	var lines []store.Row
 	for i, g := range groups {
 		for n, s := range g {
-			lines = append(lines, pickLine(text(rows[i], "id"), int64(n+1), s.Row))
+			lines = append(lines, pickLine(rows[i].Text("id"), int64(n+1), s.Row))
 		}
 	}
 	if _, err := k.insert("pick_lines", lines); err != nil {

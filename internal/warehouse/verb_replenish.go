@@ -69,8 +69,8 @@ func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := text(task, "status"); s != "open" && s != "in_progress" {
-		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", text(task, "task_no"), s).At("task_id", "is %s", s)
+	if s := task.Text("status"); s != "open" && s != "in_progress" {
+		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", task.Text("task_no"), s).At("task_id", "is %s", s)
 	}
 	open := dec(task, "quantity") - dec(task, "quantity_done")
 	quantity := open
@@ -78,7 +78,7 @@ func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
 		quantity = *in.Quantity
 	}
 	if quantity > open {
-		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", text(task, "task_no"), open).At("quantity", "only %s are left", open)
+		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", task.Text("task_no"), open).At("quantity", "only %s are left", open)
 	}
 	m := store.Row{"type": "replenish", "quantity": quantity, "ref_type": "replenish_tasks", "ref_id": id}
 	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id"} {
@@ -124,5 +124,5 @@ func (w Watch) taskOf(c *rpc.Call, in *ReplenishIn) (string, error) {
 	if len(open) == 0 {
 		return "", notReady("the zone is full, or no reserve has the item").At("rule_id", "has nothing to bring")
 	}
-	return text(open[0], "id"), nil
+	return open[0].Text("id"), nil
 }

@@ -73,7 +73,7 @@ func (k work) comeBack(in *ReturnShipmentIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id := text(made[0], "id")
+	id := made[0].Text("id")
 	var lines []store.Row
 	for i, l := range sent {
 		lines = append(lines, store.Row{"order_id": id, "line_no": int64(i + 1), "item_id": l["item_id"], "qty_ordered": l["qty_shipped"]})

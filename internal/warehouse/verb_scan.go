@@ -151,7 +151,7 @@ func (s *scanning) take(kind, resource string, rows []store.Row, err error) (boo
 	rec := s.c.Record(resource, rows[0])
 	s.out.Kind, s.out.Record = kind, &rec
 	if kind == "lot" {
-		return true, s.itemOf(text(rows[0], "item_id"))
+		return true, s.itemOf(rows[0].Text("item_id"))
 	}
 	return true, nil
 }
@@ -171,7 +171,7 @@ func (s *scanning) barcode(value string) (bool, error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	s.out.UoM = text(rows[0], "uom")
+	s.out.UoM = rows[0].Text("uom")
 	items, err := s.c.Rows("items", "id = $2", rows[0]["item_id"])
 	return s.take("item", "items", items, err)
 }
@@ -185,7 +185,7 @@ func (s *scanning) serial(item, number string) (bool, error) {
 	rows, err := s.rows("stock_levels", where, args...)
 	found, err := s.take("serial", "stock_levels", rows, err)
 	if found && err == nil {
-		err = s.itemOf(text(rows[0], "item_id"))
+		err = s.itemOf(rows[0].Text("item_id"))
 	}
 	return found, err
 }
@@ -220,7 +220,7 @@ func (s *scanning) label(p *ScanParsed) error {
 		return s.unit(p)
 	}
 	item := s.out.Record
-	id := text(item.Row(), "id")
+	id := item.Row().Text("id")
 	if p.Serial != "" {
 		if found, err = s.serial(id, p.Serial); found || err != nil {
 			return err
@@ -281,9 +281,9 @@ func (s *scanning) belongs(task store.Row, zone string) error {
 	wrong := func(what string) error {
 		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s", what)
 	}
-	item := text(rec, "item_id")
+	item := rec.Text("item_id")
 	if s.out.Kind == "item" {
-		item = text(rec, "id")
+		item = rec.Text("id")
 	}
 	switch {
 	case s.out.Kind == "zone" && rec["id"] != task[zone] && (task["to_zone_id"] == nil || rec["id"] != task["to_zone_id"]):
@@ -328,7 +328,7 @@ func (s *scanning) steps() {
 		s.packageSteps(s.out.Record.Row())
 	}
 	if s.out.Kind == "order" {
-		kind := text(s.out.Record.Row(), "type")
+		kind := s.out.Record.Row().Text("type")
 		switch kind {
 		case "return":
 			s.out.Then("receive_return", "Receive what came back")

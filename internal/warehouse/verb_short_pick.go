@@ -48,7 +48,7 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.append(text(list, "id"), done.rows); err != nil {
+	if err := k.append(list.Text("id"), done.rows); err != nil {
 		return nil, err
 	}
 	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
@@ -76,7 +76,7 @@ func (k work) elsewhere(line store.Row, out *ShortPickOut) (*allocated, error) {
 	if err != nil || len(rest) == 0 {
 		return &allocated{}, err
 	}
-	if err := k.update("pick_lines", []string{text(line, "id")}, store.Row{"reservation_id": nil}); err != nil {
+	if err := k.update("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
 		return nil, err
 	}
 	out.Released = dec(rest[0], "quantity")
@@ -90,8 +90,8 @@ func (k work) elsewhere(line store.Row, out *ShortPickOut) (*allocated, error) {
 	if err != nil || len(lines) != 1 {
 		return &allocated{}, err
 	}
-	return k.allocate([]string{text(lines[0], "order_id")}, plan{strategy: "fefo", lines: map[string]bool{text(lines[0], "id"): true},
-		avoid: map[string]string{text(line, "item_id"): text(line, "zone_id")}})
+	return k.allocate([]string{lines[0].Text("order_id")}, plan{strategy: "fefo", lines: map[string]bool{lines[0].Text("id"): true},
+		avoid: map[string]string{line.Text("item_id"): line.Text("zone_id")}})
 }
 
 // append puts reservations at the end of a list.
@@ -119,7 +119,7 @@ func (k work) recount(c *rpc.Call, line store.Row, reason string, out *ShortPick
 	}
 	if len(open) == 0 {
 		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true, "reason": "short pick: " + reason}
-		row["open_key"] = text(line, "zone_id") + "|" + text(line, "item_id")
+		row["open_key"] = line.Text("zone_id") + "|" + line.Text("item_id")
 		if open, err = k.insert("count_tasks", []store.Row{row}); err != nil {
 			return err
 		}

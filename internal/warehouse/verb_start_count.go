@@ -45,7 +45,7 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if zone["status"] == "archived" {
-		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", text(zone, "code")).At("zone_id", "is archived")
+		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Text("code")).At("zone_id", "is archived")
 	}
 	for _, f := range [...][3]string{{"items", "item_id", in.ItemID}, {"workers", "assigned_worker_id", in.Assign}} {
 		if _, err := seen(c, f[0], f[1], f[2]); err != nil {
@@ -65,8 +65,8 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 	}
 	levels, err := countable(c, task)
 	for _, l := range levels {
-		out.Expected = append(out.Expected, Expected{text(l, "item_id"), optional(l, "lot_id"), optional(l, "serial"), optional(l, "lpn"),
-			text(l, "stock_status"), dec(l, "quantity")})
+		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optional(l, "lot_id"), optional(l, "serial"), optional(l, "lpn"),
+			l.Text("stock_status"), dec(l, "quantity")})
 	}
 	return out, err
 }
@@ -80,7 +80,7 @@ func optional(r store.Row, name string) *string {
 
 // openCount opens a count task, unless one is open for the zone and item.
 func openCount(c *rpc.Call, row store.Row) (store.Row, error) {
-	key := text(row, "zone_id") + "|" + text(row, "item_id")
+	key := row.Text("zone_id") + "|" + row.Text("item_id")
 	err := c.Tx.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.Actor.TenantID, key}, func(r *db.Row) error {
 		return fault.New(fault.Conflict, CodeInUse, "count %s is open for that place already", r.Text(0)).At("zone_id", "is being counted")
 	})
@@ -101,7 +101,7 @@ func keyCounts(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) 
 		switch row := c.After; {
 		case row == nil:
 		case row["status"] == "open" || row["status"] == "counting" || row["status"] == "counted":
-			row["open_key"] = text(row, "zone_id") + "|" + text(row, "item_id")
+			row["open_key"] = row.Text("zone_id") + "|" + row.Text("item_id")
 		default:
 			row["open_key"] = nil
 		}

@@ -44,7 +44,7 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 	switch {
 	case it == nil:
 		return nil, rpc.Missing("items", "item_id")
-	case lot != nil && text(lot, "item_id") != it.id:
+	case lot != nil && lot.Text("item_id") != it.id:
 		return nil, misfit("lot_id", "the lot belongs to another item")
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))

@@ -34,7 +34,7 @@ func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if has := dec(line, "qty_picked"); in.Quantity > has {
 		return nil, above("quantity", in.Quantity, has, "was picked on the line")
 	}
-	ol, err := c.One("order_lines", "pick_line_id", text(line, "order_line_id"))
+	ol, err := c.One("order_lines", "pick_line_id", line.Text("order_line_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +52,14 @@ func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if err := k.update("pick_lines", []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
-	if err := k.progress([]string{text(ol, "id")}, nil); err != nil {
+	if err := k.progress([]string{ol.Text("id")}, nil); err != nil {
 		return nil, err
 	}
 	out := &UnpickOut{Movements: c.Records("stock_movements", moves)}
 	if out.Line, err = c.Again("pick_lines", in.LineID); err != nil {
 		return nil, err
 	}
-	out.OrderLine, err = c.Again("order_lines", text(ol, "id"))
+	out.OrderLine, err = c.Again("order_lines", ol.Text("id"))
 	out.Then("allocate_order", "Look for stock again")
 	return out, err
 }

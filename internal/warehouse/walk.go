@@ -224,7 +224,7 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 	}
 	status := ""
 	if len(rows) == 1 {
-		status = text(rows[0], "status")
+		status = rows[0].Text("status")
 	}
 	if err := walkable(w.Number, status); err != nil {
 		return err

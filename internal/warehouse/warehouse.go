@@ -106,7 +106,7 @@ func split(changes []store.Change, id string) (mine, rest []store.Change) {
 	return mine, rest
 }
 
-func tenant(c store.Change) string { return text(current(c), "tenant_id") }
+func tenant(c store.Change) string { return current(c).Text("tenant_id") }
 
 // current is the row as it is now, or was last.
 func current(c store.Change) store.Row {
@@ -116,11 +116,6 @@ func current(c store.Change) store.Row {
 	return c.Before
 }
 
-func text(r store.Row, name string) string {
-	s, _ := r[name].(string)
-	return s
-}
-
 func dec(r store.Row, name string) decimal.Dec {
 	d, _ := r[name].(decimal.Dec)
 	return d
@@ -128,7 +123,7 @@ func dec(r store.Row, name string) decimal.Dec {
 
 // turned reports whether a change puts field into value, by insert or update.
 func turned(c store.Change, field, value string) bool {
-	return c.After != nil && text(c.After, field) == value && (c.Before == nil || text(c.Before, field) != value)
+	return c.After != nil && c.After.Text(field) == value && (c.Before == nil || c.Before.Text(field) != value)
 }
 
 // altered reports whether an update changes field.

@@ -37,7 +37,7 @@ func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		}
 		retire(c, query.FormatTime(s.Now()))
 		if c.Op == store.Update && turned(c, "status", "archived") {
-			leaving.add(text(z, "id"))
+			leaving.add(z.Text("id"))
 		}
 	}
 	return empty(tx, a.TenantID, leaving.list)
@@ -82,8 +82,8 @@ func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update && !altered(c, "parent_id") {
 			continue
 		}
-		from, to := text(c.Before, "parent_id"), text(c.After, "parent_id")
-		hung.add(text(c.After, "id"))
+		from, to := c.Before.Text("parent_id"), c.After.Text("parent_id")
+		hung.add(c.After.Text("id"))
 		parents.add(to)
 		for id, d := range map[string]decimal.Dec{from: -dec(c.After, "load_units"), to: dec(c.After, "load_units")} {
 			var err error

@@ -134,7 +134,7 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		row := k.webhook(north, e.ID)
-		sealed := text(row, "secret")
+		sealed := row.Text("secret")
 		if strings.Contains(sealed, strings.TrimPrefix(e.Secret, secretPrefix)) {
 			t.Error("the secret is stored in the clear")
 		}

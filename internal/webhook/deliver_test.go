@@ -87,7 +87,7 @@ func TestReceiverFaults(t *testing.T) {
 			if len(d.response) > 16<<10 || strings.Contains(d.response, `\u0000`) {
 				t.Errorf("%s: kept %d bytes of the answer", name, len(d.response))
 			}
-			k.until(name+": the webhook to be "+c.hook, func() bool { return text(k.webhook(north, ids[name]), "status") == c.hook })
+			k.until(name+": the webhook to be "+c.hook, func() bool { return k.webhook(north, ids[name]).Text("status") == c.hook })
 		}
 		if n := taken.Load(); n < readAtMost || n > 2*readAtMost {
 			t.Errorf("%d bytes were taken from all receivers; of one answer at most %d are", n, readAtMost)
@@ -548,7 +548,7 @@ func TestDisabledAfterFiveDays(t *testing.T) {
 		n := s.count()
 		k.emit(north, 1)
 		k.until("another failure", func() bool { return s.count() > n })
-		k.until("the webhook to be disabled", func() bool { return text(k.webhook(north, e.ID), "status") == "disabled" })
+		k.until("the webhook to be disabled", func() bool { return k.webhook(north, e.ID).Text("status") == "disabled" })
 		k.until("a notice", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return len(k.notices) > 0 })
 		if got := k.notices[0]; len(k.notices) != 1 || got.WebhookID != e.ID || len(got.Emails) != 1 || got.Emails[0] != "admin@0.example" || got.Since.IsZero() {
 			t.Errorf("notices %+v", k.notices)
@@ -621,7 +621,7 @@ func TestReplay(t *testing.T) {
 		k.run()
 		begin := k.now()
 		k.emit(north, 1)
-		k.until("410", func() bool { return text(k.webhook(north, e.ID), "status") == "disabled" })
+		k.until("410", func() bool { return k.webhook(north, e.ID).Text("status") == "disabled" })
 		first := k.log(e.ID)[0]
 		if err := k.s.Replay(ctx, admin(north), e.ID, first.id); !fault.Is(err, fault.Conflict) {
 			t.Errorf("replay to a disabled webhook: %v", err)

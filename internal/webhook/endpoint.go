@@ -110,7 +110,7 @@ func room(tx *db.Tx, tenant string) error {
 }
 
 func shown(row store.Row, secret []byte) *Endpoint {
-	e := &Endpoint{ID: text(row, "id"), URL: text(row, "url"), Status: text(row, "status"), CreatedAt: text(row, "created_at")}
+	e := &Endpoint{ID: row.Text("id"), URL: row.Text("url"), Status: row.Text("status"), CreatedAt: row.Text("created_at")}
 	if secret != nil {
 		e.Secret = show(secret)
 	}
@@ -123,11 +123,6 @@ func shown(row store.Row, secret []byte) *Endpoint {
 		e.OldSecretUntil = &t
 	}
 	return e
-}
-
-func text(row store.Row, field string) string {
-	v, _ := row[field].(string)
-	return v
 }
 
 // topics are the events a webhook chose. The stored text was checked when it
@@ -193,8 +188,8 @@ func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store
 		if c.Op == store.Insert && c.After["secret"] == nil {
 			return fault.New(fault.Invalid, "22023", "webhooks are made by POST /v1/webhooks, which answers their secret")
 		}
-		if text(c.Before, "url") != text(c.After, "url") {
-			if _, err := s.parseURL(text(c.After, "url")); err != nil {
+		if c.Before.Text("url") != c.After.Text("url") {
+			if _, err := s.parseURL(c.After.Text("url")); err != nil {
 				return err
 			}
 		}
@@ -206,10 +201,10 @@ func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store
 		if c.Op != store.Update {
 			continue
 		}
-		if text(c.Before, "url") != text(c.After, "url") {
+		if c.Before.Text("url") != c.After.Text("url") {
 			c.After["failing_since"] = nil
 		}
-		if text(c.Before, "status") != "active" && text(c.After, "status") == "active" {
+		if c.Before.Text("status") != "active" && c.After.Text("status") == "active" {
 			c.After["disabled_reason"], c.After["failing_since"] = nil, nil
 		}
 	}
@@ -223,12 +218,12 @@ func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []st
 		case c.Op == store.Insert:
 			s.openLane(tx, c.After)
 		case c.Op == store.Delete:
-			s.giveUp(tx, text(c.Before, "id"), "the webhook was deleted")
-			tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{text(c.Before, "id")}, nil)
-		case text(c.Before, "status") != text(c.After, "status") || text(c.Before, "url") != text(c.After, "url"):
+			s.giveUp(tx, c.Before.Text("id"), "the webhook was deleted")
+			tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{c.Before.Text("id")}, nil)
+		case c.Before.Text("status") != c.After.Text("status") || c.Before.Text("url") != c.After.Text("url"):
 			s.openLane(tx, c.After)
-			if text(c.After, "status") == "disabled" {
-				s.giveUp(tx, text(c.After, "id"), "the webhook was disabled")
+			if c.After.Text("status") == "disabled" {
+				s.giveUp(tx, c.After.Text("id"), "the webhook was disabled")
 			}
 		}
 	}
@@ -241,7 +236,7 @@ func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []st
 func (s *Service) openLane(tx *db.Tx, row store.Row) {
 	tx.Queue("INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) "+
 		"ON CONFLICT (webhook_id) DO UPDATE SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL",
-		[]any{text(row, "id"), text(row, "tenant_id"), text(row, "status") == "active", s.now()}, nil)
+		[]any{row.Text("id"), row.Text("tenant_id"), row.Text("status") == "active", s.now()}, nil)
 }
 
 // giveUp ends what waits for a webhook. It can be replayed.

@@ -106,7 +106,7 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 		if err != nil {
 			return err
 		}
-		if st := text(row, "status"); st != "active" {
+		if st := row.Text("status"); st != "active" {
 			return fault.New(fault.Conflict, "HF001", "the webhook is %s: make it active first", st)
 		}
 		rows, err := choose(tx)

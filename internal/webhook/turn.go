@@ -231,7 +231,7 @@ func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string, since time.Tim
 	if err != nil {
 		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
 	}
-	if len(changes) == 0 || text(changes[0].Before, "status") == "disabled" {
+	if len(changes) == 0 || changes[0].Before.Text("status") == "disabled" {
 		return nil
 	}
 	tx.Queue("UPDATE webhook_lanes SET active = $2, next_at = NULL WHERE webhook_id = $1", []any{ep.id, false}, nil)

@@ -43,7 +43,7 @@ func TestLongFailureIsForgotten(t *testing.T) {
 			k.emit(north, 1)
 			k.until("another failure", func() bool { l := k.log(e.ID); return len(l) > n && l[n].attempt > 0 && failing() })
 			stop()
-			if status := text(k.webhook(north, e.ID), "status"); status != "active" {
+			if status := k.webhook(north, e.ID).Text("status"); status != "active" {
 				t.Errorf("%s: %s after one failure", name, status)
 			}
 		}

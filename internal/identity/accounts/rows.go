@@ -12,8 +12,8 @@ func FieldText(r store.Row, name string) string {
 
 // ChangedText reads a field of the row as it is now, or was last.
 func ChangedText(c store.Change, name string) string {
-	if v := FieldText(c.After, name); v != "" {
+	if v := c.After.Text(name); v != "" {
 		return v
 	}
-	return FieldText(c.Before, name)
+	return c.Before.Text(name)
 }

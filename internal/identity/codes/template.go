@@ -114,8 +114,8 @@ func (s *Post) CheckMailTemplates(_ *db.Tx, _ actor.Actor, _ *store.Store, chang
 		if c.Op == store.Delete {
 			continue
 		}
-		t := letter.Template{Subject: accounts.FieldText(c.After, "subject"), Text: accounts.FieldText(c.After, "text"), HTML: accounts.FieldText(c.After, "html")}
-		if err := t.Check(letter.Kind(accounts.FieldText(c.After, "kind")), s.Links.Linkable); err != nil {
+		t := letter.Template{Subject: c.After.Text("subject"), Text: c.After.Text("text"), HTML: c.After.Text("html")}
+		if err := t.Check(letter.Kind(c.After.Text("kind")), s.Links.Linkable); err != nil {
 			return err
 		}
 	}

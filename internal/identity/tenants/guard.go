@@ -20,7 +20,7 @@ func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes [
 		if err := s.mayChange(a, c); err != nil {
 			return err
 		}
-		if c.After != nil && c.After["owner_id"] != nil && accounts.FieldText(c.After, "role") != string(actor.Viewer) {
+		if c.After != nil && c.After["owner_id"] != nil && c.After.Text("role") != string(actor.Viewer) {
 			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At("owner_id", "is for viewers alone")
 		}
 		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
@@ -52,7 +52,7 @@ func (s *Store) mayChange(a actor.Actor, c store.Change) error {
 	if a.Role == actor.Service {
 		return nil
 	}
-	before, after := accounts.FieldText(c.Before, "role"), accounts.FieldText(c.After, "role")
+	before, after := c.Before.Text("role"), c.After.Text("role")
 	if accounts.Administrates(actor.Role(before)) || accounts.Administrates(actor.Role(after)) {
 		if err := s.Proofs.Admit(a); err != nil {
 			return err
@@ -106,12 +106,12 @@ func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store
 		if c.Op != store.Insert {
 			continue
 		}
-		addr, err := accounts.Canonical(accounts.FieldText(c.After, "email"))
+		addr, err := accounts.Canonical(c.After.Text("email"))
 		if err != nil {
 			return err
 		}
 		if a.Role != actor.Service {
-			if err := s.Tenants.mayInvite(a, actor.Role(accounts.FieldText(c.After, "role"))); err != nil {
+			if err := s.Tenants.mayInvite(a, actor.Role(c.After.Text("role"))); err != nil {
 				return err
 			}
 		}
@@ -159,6 +159,6 @@ func (s *Store) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes [
 	return nil
 }
 
-func active(r store.Row) bool { return accounts.FieldText(r, "status") == "active" }
+func active(r store.Row) bool { return r.Text("status") == "active" }
 
-func owns(r store.Row) bool { return active(r) && accounts.FieldText(r, "role") == string(actor.Owner) }
+func owns(r store.Row) bool { return active(r) && r.Text("role") == string(actor.Owner) }

@@ -29,7 +29,7 @@ var settingHelp = map[string]string{
 // not know are none of its business.
 func (s *Store) CheckSettings(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
-		if accounts.ChangedText(c, "section") == "security" || accounts.FieldText(c.Before, "section") == "security" {
+		if accounts.ChangedText(c, "section") == "security" || c.Before.Text("section") == "security" {
 			if err := s.Proofs.Admit(a); err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@ func (b *Books) read(ctx context.Context, a actor.Actor, p Pick, cases bool) (*B
 			return fault.New(fault.Invalid, "22023", "site_id must name the establishment: there are several").At("site_id", "missing")
 		}
 		book.Site = sites[0]
-		site := text(book.Site, "id")
+		site := book.Site.Text("id")
 		sums, err := b.rows(tx, a, "osha_summaries", "site_id = $2 AND year = $3", site, p.Year)
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (b *Books) rows(tx *db.Tx, a actor.Actor, resource, where string, args ...a
 func (b *Books) entries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
 	ids := map[string]bool{}
 	for _, c := range cases {
-		mark(ids, text(c, "incident_id"))
+		mark(ids, c.Text("incident_id"))
 	}
 	incidents, err := byID(tx, b.store, a.TenantID, "incidents", ids)
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *Books) entries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, e
 	}
 	out := make([]Entry, len(cases))
 	for i, c := range cases {
-		out[i] = Entry{c, incidents[text(c, "incident_id")]}
+		out[i] = Entry{c, incidents[c.Text("incident_id")]}
 	}
 	return out, nil
 }
@@ -153,7 +153,7 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 		if len(cases) == 0 {
 			return fault.New(fault.NotFound, "PGRST116", "there is no such case")
 		}
-		site := text(cases[0], "site_id")
+		site := cases[0].Text("site_id")
 		sites, err := byID(tx, b.store, a.TenantID, "sites", map[string]bool{site: true})
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (b *Book) Injured(e Entry) time.Time {
 
 // Time is the local time of the event as HH:MM; "" when it is unknown.
 func (b *Book) Time(e Entry) string {
-	switch t := text(e.Case, "event_time"); {
+	switch t := e.Case.Text("event_time"); {
 	case flag(e.Case, "time_unknown"):
 		return ""
 	case t != "":
@@ -205,5 +205,5 @@ func (b *Book) Sum() store.Row {
 
 // FileName is a name for a form or file of the book.
 func (b *Book) FileName(form, ext string) string {
-	return "osha-" + form + "-" + safety.FileWord(text(b.Site, "code")) + "-" + strconv.FormatInt(b.Year, 10) + ext
+	return "osha-" + form + "-" + safety.FileWord(b.Site.Text("code")) + "-" + strconv.FormatInt(b.Year, 10) + ext
 }

@@ -60,7 +60,7 @@ func Check(c store.Row, f Facts) error {
 
 // checkDecision: a decision has a basis, and the basis decides.
 func checkDecision(c store.Row, _ Facts) *fault.Error {
-	basis, decided := text(c, "basis"), text(c, "recordable")
+	basis, decided := c.Text("basis"), c.Text("recordable")
 	outcome, known := outcomeOf[basis]
 	switch {
 	case decided == "undecided" && basis != "":
@@ -79,8 +79,8 @@ func checkDecision(c store.Row, _ Facts) *fault.Error {
 
 // checkOutcome: one outcome, the most serious.
 func checkOutcome(c store.Row, _ Facts) *fault.Error {
-	outcome, basis := text(c, "outcome"), text(c, "basis")
-	if text(c, "recordable") != "yes" {
+	outcome, basis := c.Text("outcome"), c.Text("basis")
+	if c.Text("recordable") != "yes" {
 		if outcome != "" {
 			return broken("outcome", "29 CFR 1904.29(b)(1)", "only a recordable case has an outcome on the log")
 		}
@@ -108,7 +108,7 @@ func checkOutcome(c store.Row, _ Facts) *fault.Error {
 
 func checkDays(c store.Row, f Facts) *fault.Error {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := date(text(c, p[1])), date(text(c, p[2]))
+		from, until := date(c.Text(p[1])), date(c.Text(p[2]))
 		switch {
 		case number(c, p[0]) > maxDays:
 			return broken(p[0], "29 CFR 1904.7(b)(3)(vii)", "counting stops at %d days", maxDays)
@@ -123,7 +123,7 @@ func checkDays(c store.Row, f Facts) *fault.Error {
 	if n := number(c, "days_away") + number(c, "days_restricted"); n > maxDays {
 		return broken("days_restricted", "29 CFR 1904.7(b)(4)(xi)", "days away and restricted are %d together; counting stops at %d", n, maxDays)
 	}
-	if text(c, "recordable") == "no" && number(c, "days_away")+number(c, "days_restricted") > 0 && text(c, "basis") == "first_aid_only" {
+	if c.Text("recordable") == "no" && number(c, "days_away")+number(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
 		return broken("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
 	}
 	return nil
@@ -132,24 +132,24 @@ func checkDays(c store.Row, f Facts) *fault.Error {
 // checkPrivacy: the list of privacy cases is closed, and the last of its
 // reasons is for illnesses that the employee asks to be kept private.
 func checkPrivacy(c store.Row, _ Facts) *fault.Error {
-	private, reason := flag(c, "privacy_case"), text(c, "privacy_reason")
+	private, reason := flag(c, "privacy_case"), c.Text("privacy_reason")
 	switch {
 	case private && reason == "":
 		return broken("privacy_reason", "29 CFR 1904.29(b)(8)", "a privacy case needs one of the listed reasons; no other makes one")
 	case !private && reason != "":
 		return broken("privacy_case", "29 CFR 1904.29(b)(7)", "a case of %s is a privacy case", reason)
-	case reason == "employee_request" && text(c, "illness_type") == "injury":
+	case reason == "employee_request" && c.Text("illness_type") == "injury":
 		return broken("privacy_reason", "29 CFR 1904.29(b)(7)(vi)", "an employee's request makes a privacy case of an illness, not of an injury")
-	case !private && text(c, "discreet_description") != "":
+	case !private && c.Text("discreet_description") != "":
 		return broken("discreet_description", "29 CFR 1904.29(b)(9)", "only a privacy case is described discreetly")
 	}
 	return nil
 }
 
 func checkKind(c store.Row, f Facts) *fault.Error {
-	kind := text(c, "illness_type")
+	kind := c.Text("illness_type")
 	switch {
-	case kind == "" && text(c, "recordable") == "yes":
+	case kind == "" && c.Text("recordable") == "yes":
 		return broken("illness_type", "29 CFR 1904.29(b)(1)", "a recordable case needs column M: injury or the type of illness")
 	case kind != "" && (kind == "injury") != (f.Kind == "injury"):
 		return broken("illness_type", "29 CFR 1904.46", "the incident is an %s, column M says %s", f.Kind, kind)
@@ -158,7 +158,7 @@ func checkKind(c store.Row, f Facts) *fault.Error {
 }
 
 func checkDates(c store.Row, f Facts) *fault.Error {
-	born, hired, died := date(text(c, "birth_date")), date(text(c, "hire_date")), date(text(c, "death_date"))
+	born, hired, died := date(c.Text("birth_date")), date(c.Text("hire_date")), date(c.Text("death_date"))
 	switch {
 	case !born.IsZero() && !born.Before(f.Injured):
 		return broken("birth_date", "OSHA form 301, item 3", "lies after the injury")
@@ -166,7 +166,7 @@ func checkDates(c store.Row, f Facts) *fault.Error {
 		return broken("hire_date", "OSHA form 301, item 4", "lies after the injury")
 	case !born.IsZero() && !hired.IsZero() && !born.Before(hired):
 		return broken("hire_date", "OSHA form 301, item 4", "lies before the date of birth")
-	case (text(c, "outcome") == "death") != !died.IsZero():
+	case (c.Text("outcome") == "death") != !died.IsZero():
 		return broken("death_date", "29 CFR 1904.7(b)(2)", "the date of death belongs to the outcome death, and to no other")
 	case !died.IsZero() && (died.Before(f.Injured) || died.After(f.Today)):
 		return broken("death_date", "29 CFR 1904.7(b)(2)", "must lie between the injury and today")
@@ -176,11 +176,11 @@ func checkDates(c store.Row, f Facts) *fault.Error {
 
 func checkTimes(c store.Row, _ Facts) *fault.Error {
 	for _, f := range [...]string{"work_began", "event_time"} {
-		if v := text(c, f); v != "" && !clock.MatchString(v) {
+		if v := c.Text(f); v != "" && !clock.MatchString(v) {
 			return broken(f, "OSHA form 301, items 12 and 13", "%s must be a time such as 14:30", f)
 		}
 	}
-	if flag(c, "time_unknown") && text(c, "event_time") != "" {
+	if flag(c, "time_unknown") && c.Text("event_time") != "" {
 		return broken("time_unknown", "OSHA form 301, item 13", "the time is given, so it is not unknown")
 	}
 	return nil
@@ -188,11 +188,11 @@ func checkTimes(c store.Row, _ Facts) *fault.Error {
 
 // checkEntry: a line of the log is complete.
 func checkEntry(c store.Row, _ Facts) *fault.Error {
-	if text(c, "recordable") != "yes" {
+	if c.Text("recordable") != "yes" {
 		return nil
 	}
 	for _, x := range [...][2]string{{"employee_name", "B"}, {"job_title", "C"}, {"where_occurred", "E"}, {"description", "F"}} {
-		if text(c, x[0]) == "" {
+		if c.Text(x[0]) == "" {
 			return broken(x[0], "29 CFR 1904.29(b)(1)", "a recordable case needs %s for column %s of the log", x[0], x[1])
 		}
 	}
@@ -204,15 +204,15 @@ func Name(c store.Row) string {
 	if flag(c, "privacy_case") {
 		return "Privacy case"
 	}
-	return text(c, "employee_name")
+	return c.Text("employee_name")
 }
 
 // Description is what column F of the log shows (29 CFR 1904.29(b)(9)).
 func Description(c store.Row) string {
-	if d := text(c, "discreet_description"); d != "" && flag(c, "privacy_case") {
+	if d := c.Text("discreet_description"); d != "" && flag(c, "privacy_case") {
 		return d
 	}
-	return text(c, "description")
+	return c.Text("description")
 }
 
 // Number is the case's number as forms and files write it.
@@ -224,7 +224,7 @@ func Number(c store.Row) string { return fmt.Sprint(number(c, "case_no")) }
 // time when nothing need be told. The report of the incident stands for the
 // moment at which it became known, the day of a later death for that.
 func DueAt(c store.Row, reported, injured time.Time) time.Time {
-	died := date(text(c, "death_date"))
+	died := date(c.Text("death_date"))
 	switch {
 	case !died.IsZero() && died.Sub(injured) <= 30*24*time.Hour:
 		if died.After(reported) {

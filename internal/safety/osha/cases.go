@@ -38,7 +38,7 @@ func writeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		if err := b.complete(c, s.Now()); err != nil {
 			return err
 		}
-		if text(c.After, "recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && moved(c)) {
+		if c.After.Text("recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && moved(c)) {
 			unnumbered = append(unnumbered, c.After)
 		}
 	}
@@ -59,9 +59,9 @@ type background struct {
 func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Change) (*background, error) {
 	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
-		mark(incidents, text(c.After, "incident_id"))
-		mark(workers, text(c.After, "worker_id"))
-		mark(sites, text(c.After, "site_id"))
+		mark(incidents, c.After.Text("incident_id"))
+		mark(workers, c.After.Text("worker_id"))
+		mark(sites, c.After.Text("site_id"))
 	}
 	b := &background{}
 	var err error
@@ -69,7 +69,7 @@ func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Ch
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
 	for _, in := range b.incidents {
-		mark(sites, text(in, "site_id"))
+		mark(sites, in.Text("site_id"))
 	}
 	if b.workers, err = byID(tx, s, tenant, "workers", workers); err != nil {
 		return nil, fmt.Errorf("osha: read workers: %w", err)
@@ -99,7 +99,7 @@ func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
 
 // place is the time zone of an establishment; the tenant's where it has none.
 func (b *background) place(site string) *time.Location {
-	if z := text(b.sites[site], "timezone"); z != "" {
+	if z := b.sites[site].Text("timezone"); z != "" {
 		return safety.Location(z)
 	}
 	return safety.Location(b.zone)
@@ -109,21 +109,21 @@ func (b *background) place(site string) *time.Location {
 // the case to the rules.
 func (b *background) complete(ch store.Change, now time.Time) error {
 	c := ch.After
-	in := b.incidents[text(c, "incident_id")]
+	in := b.incidents[c.Text("incident_id")]
 	if in == nil {
-		return fault.New(fault.Conflict, "23503", "there is no incident %s", text(c, "incident_id")).At("incident_id", "names no incident")
+		return fault.New(fault.Conflict, "23503", "there is no incident %s", c.Text("incident_id")).At("incident_id", "names no incident")
 	}
-	if text(in, "status") == "void" && text(c, "recordable") == "yes" {
+	if in.Text("status") == "void" && c.Text("recordable") == "yes" {
 		return broken("recordable", "29 CFR 1904.4(a)", "the report of the incident is void")
 	}
 	if c["site_id"] == nil {
 		c["site_id"] = in["site_id"]
 	}
-	loc := b.place(text(c, "site_id"))
+	loc := b.place(c.Text("site_id"))
 	injured := localDay(moment(in, "occurred_at"), loc)
 	c["year"] = int64(injured.Year())
 	b.fromWorker(c)
-	if c["illness_type"] == nil && text(in, "kind") == "injury" {
+	if c["illness_type"] == nil && in.Text("kind") == "injury" {
 		c["illness_type"] = "injury"
 	}
 	countDays(c, injured)
@@ -132,11 +132,11 @@ func (b *background) complete(ch store.Change, now time.Time) error {
 	if due := DueAt(c, moment(in, "reported_at"), injured); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
-	return Check(c, Facts{Kind: text(in, "kind"), Injured: injured, Today: localDay(now, loc)})
+	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: localDay(now, loc)})
 }
 
 func (b *background) fromWorker(c store.Row) {
-	w := b.workers[text(c, "worker_id")]
+	w := b.workers[c.Text("worker_id")]
 	if w == nil {
 		return
 	}
@@ -150,7 +150,7 @@ func (b *background) fromWorker(c store.Row) {
 // countDays counts periods that have both ends.
 func countDays(c store.Row, injured time.Time) {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := date(text(c, p[1])), date(text(c, p[2]))
+		from, until := date(c.Text(p[1])), date(c.Text(p[2]))
 		if !from.IsZero() && !until.IsZero() && !until.Before(from) {
 			c[p[0]] = Days(injured, from, until)
 		}
@@ -164,7 +164,7 @@ func countDays(c store.Row, injured time.Time) {
 // enter notes when the case was decided, and whether that was in time.
 func enter(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
 	c := ch.After
-	if text(c, "recordable") == "undecided" {
+	if c.Text("recordable") == "undecided" {
 		c["entered_at"], c["entered_late"] = nil, nil
 		return
 	}
@@ -191,7 +191,7 @@ type log struct {
 func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 	last := map[log]int64{}
 	for _, c := range cases {
-		l := log{text(c, "site_id"), number(c, "year")}
+		l := log{c.Text("site_id"), number(c, "year")}
 		if _, ok := last[l]; ok || l.site == "" {
 			continue // the store names a missing establishment
 		}
@@ -207,7 +207,7 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 		return fmt.Errorf("osha: number cases: %w", err)
 	}
 	for _, c := range cases {
-		l := log{text(c, "site_id"), number(c, "year")}
+		l := log{c.Text("site_id"), number(c, "year")}
 		last[l]++
 		c["case_no"] = last[l]
 	}
@@ -225,9 +225,9 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 	var ended []store.Row
 	var ids []string
 	for _, c := range changes {
-		if st := text(c.After, "status"); c.Op == store.Update && st != text(c.Before, "status") && (st == "void" || st == "closed") {
+		if st := c.After.Text("status"); c.Op == store.Update && st != c.Before.Text("status") && (st == "void" || st == "closed") {
 			ended = append(ended, c.After)
-			ids = append(ids, text(c.After, "id"))
+			ids = append(ids, c.After.Text("id"))
 		}
 	}
 	if len(ended) == 0 {
@@ -244,7 +244,7 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 		return fmt.Errorf("osha: look for cases: %w", err)
 	}
 	for _, in := range ended {
-		if err := mayEnd(in, decided[text(in, "id")], l.american(in)); err != nil {
+		if err := mayEnd(in, decided[in.Text("id")], l.american(in)); err != nil {
 			return err
 		}
 	}
@@ -261,7 +261,7 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
 	zones := map[string]bool{}
 	for _, in := range incidents {
-		mark(zones, text(in, "zone_id"))
+		mark(zones, in.Text("zone_id"))
 	}
 	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
 	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
@@ -274,21 +274,21 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 // american reports whether an incident happened in the United States: at its
 // site, else at its zone's, else where the tenant is.
 func (l *land) american(in store.Row) bool {
-	if site := text(in, "site_id"); site != "" {
+	if site := in.Text("site_id"); site != "" {
 		return l.site[site]
 	}
-	if us, known := l.zone[text(in, "zone_id")]; known {
+	if us, known := l.zone[in.Text("zone_id")]; known {
 		return us
 	}
 	return l.tenant
 }
 
 func mayEnd(in store.Row, decided string, american bool) error {
-	hurt := text(in, "kind") == "injury" || text(in, "kind") == "illness"
+	hurt := in.Text("kind") == "injury" || in.Text("kind") == "illness"
 	switch {
-	case text(in, "status") == "void" && decided == "yes":
+	case in.Text("status") == "void" && decided == "yes":
 		return early("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
-	case text(in, "status") == "closed" && hurt && (decided == "undecided" || decided == "" && american):
+	case in.Text("status") == "closed" && hurt && (decided == "undecided" || decided == "" && american):
 		return early("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
 	}
 	return nil

@@ -73,20 +73,20 @@ func (r absence) esaw() []string {
 	if at := r.book.Time(r.Entry); at != "" {
 		hour = at[:2]
 	}
-	if text(c, "outcome") == "death" {
+	if c.Text("outcome") == "death" {
 		lost = "998"
 	}
 	tags := r.categories()
-	return []string{text(r.Incident, "incident_no"), text(site, "name"), text(site, "country"), text(site, "nace"), text(r.worker, "isco"), r.age(),
+	return []string{r.Incident.Text("incident_no"), site.Text("name"), site.Text("country"), site.Text("nace"), r.worker.Text("isco"), r.age(),
 		known(map[string]string{"M": "1", "F": "2"}, unknownDigit,
-			text(c, "sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, text(r.worker, "employment")),
-		sizeClass(r.staff), text(site, "nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
+			c.Text("sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, r.worker.Text("employment")),
+		sizeClass(r.staff), site.Text("nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
 		noInformation, unknownAgent, known(deviations, noInformation, tags...), unknownAgent, known(contacts, noInformation, tags...), unknownAgent}
 }
 
 // age is in completed years, of two digits.
 func (r absence) age() string {
-	day, born := r.book.Injured(r.Entry), date(text(r.Case, "birth_date"))
+	day, born := r.book.Injured(r.Entry), date(r.Case.Text("birth_date"))
 	if born.IsZero() {
 		return unknownPair
 	}
@@ -135,20 +135,20 @@ func sizeClass(staff int) string {
 func (b *Books) victims(tx *db.Tx, a actor.Actor, list []absence) error {
 	ids := map[string]bool{}
 	for _, r := range list {
-		mark(ids, text(r.Case, "worker_id"))
+		mark(ids, r.Case.Text("worker_id"))
 	}
 	workers, err := byID(tx, b.store, a.TenantID, "workers", ids)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	for i := range list {
-		list[i].worker = workers[text(list[i].Case, "worker_id")]
+		list[i].worker = workers[list[i].Case.Text("worker_id")]
 	}
 	return tx.Query("SELECT site_id, hired_on, left_on FROM workers WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'",
 		[]any{a.TenantID}, func(row *db.Row) error {
 			for i, r := range list {
 				day := r.book.Injured(r.Entry).Format("2006-01-02")
-				if text(r.Case, "site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
+				if r.Case.Text("site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
 					list[i].staff++
 				}
 			}

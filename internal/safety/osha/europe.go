@@ -32,8 +32,8 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	for _, r := range rows {
 		c := r.Case
 		sheet.Rows = append(sheet.Rows,
-			[]string{text(c, "id"), text(r.Incident, "incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), text(c, "job_title"),
-				text(c, "where_occurred"), Description(c), whole(number(c, "days_away")), bit(text(c, "outcome") == "death")})
+			[]string{c.Text("id"), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
+				c.Text("where_occurred"), Description(c), whole(number(c, "days_away")), bit(c.Text("outcome") == "death")})
 	}
 	return sheet, nil
 }
@@ -62,7 +62,7 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 		}
 		ids := map[string]bool{}
 		for _, c := range cases {
-			mark(ids, text(c, "site_id"))
+			mark(ids, c.Text("site_id"))
 		}
 		sites, err := byID(tx, b.store, a.TenantID, "sites", ids)
 		if err != nil {
@@ -70,10 +70,10 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 		}
 		bg := &background{sites: sites, zone: zone}
 		for _, e := range entries {
-			if text(e.Incident, "status") == "void" {
+			if e.Incident.Text("status") == "void" {
 				continue
 			}
-			site := text(e.Case, "site_id")
+			site := e.Case.Text("site_id")
 			out = append(out, absence{Entry: e, book: &Book{Site: sites[site], Year: p.Year, Place: bg.place(site)}})
 		}
 		return b.victims(tx, a, out)

@@ -13,7 +13,7 @@ import (
 func (b *Book) made() time.Time { return time.Date(int(b.Year), 12, 31, 0, 0, 0, 0, time.UTC) }
 
 func (b *Book) establishment() string {
-	return joined(text(b.Site, "name"), text(b.Site, "city"), text(b.Site, "state"))
+	return joined(b.Site.Text("name"), b.Site.Text("city"), b.Site.Text("state"))
 }
 
 const confidential = "Confidential: holds information on employees' health. Use it for safety and health only (29 CFR 1904.29(b)(10))."
@@ -53,13 +53,13 @@ func (b *Book) Form300() ([]byte, error) {
 
 func (b *Book) line(e Entry) []string {
 	c := e.Case
-	cells := []string{Number(c), Name(c), text(c, "job_title"), b.Injured(e).Format("01/02"), text(c, "where_occurred"), Description(c)}
+	cells := []string{Number(c), Name(c), c.Text("job_title"), b.Injured(e).Format("01/02"), c.Text("where_occurred"), Description(c)}
 	for _, o := range [...]string{"death", "days_away", "restricted", "other"} {
-		cells = append(cells, cross(text(c, "outcome") == o))
+		cells = append(cells, cross(c.Text("outcome") == o))
 	}
 	cells = append(cells, days(c, "days_away"), days(c, "days_restricted"))
 	for _, k := range [...]string{"injury", "skin_disorder", "respiratory", "poisoning", "hearing_loss", "other_illness"} {
-		cells = append(cells, cross(text(c, "illness_type") == k))
+		cells = append(cells, cross(c.Text("illness_type") == k))
 	}
 	return cells
 }
@@ -100,7 +100,7 @@ func (b *Book) Form300A() ([]byte, error) {
 	p.pdf.AddPage()
 	p.heading("OSHA Form 300A: summary of work-related injuries and illnesses",
 		"Totals of the log (form 300) of this establishment. Zero means that there were none.", fmt.Sprintf("Year %d", b.Year))
-	if text(s, "status") != "certified" && text(s, "status") != "submitted" {
+	if s.Text("status") != "certified" && s.Text("status") != "submitted" {
 		p.font("B", 12)
 		p.pdf.SetTextColor(170, 20, 20)
 		p.pdf.CellFormat(0, 7, "DRAFT: not certified", "", 1, "L", false, 0, "")
@@ -135,7 +135,7 @@ func even(n int, titles ...string) []column {
 }
 
 func (b *Book) establishmentPart(p *page, s store.Row) {
-	t := func(name string) string { return text(b.Site, name) }
+	t := func(name string) string { return b.Site.Text(name) }
 	p.section("Establishment")
 	p.field("Name", t("name"))
 	p.field("Company", t("company_name"))
@@ -153,8 +153,8 @@ func (b *Book) certificate(p *page, s store.Row) {
 		"By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and "+
 			"complete.", "", "L", false)
 	p.pdf.Ln(1.5)
-	p.field("Name and title", joined(text(s, "certified_name"), text(s, "certified_title")))
-	p.field("Phone", text(s, "certified_phone"))
+	p.field("Name and title", joined(s.Text("certified_name"), s.Text("certified_title")))
+	p.field("Phone", s.Text("certified_phone"))
 	on := ""
 	if at := moment(s, "certified_at"); !at.IsZero() {
 		on = at.In(b.Place).Format("01/02/2006")
@@ -178,7 +178,7 @@ func (b *Book) Form301() ([]byte, error) {
 
 func (b *Book) report(p *page, e Entry) {
 	c := e.Case
-	t := func(name string) string { return text(c, name) }
+	t := func(name string) string { return c.Text(name) }
 	no := "not recordable or undecided"
 	if c["case_no"] != nil {
 		no = Number(c)

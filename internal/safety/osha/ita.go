@@ -29,7 +29,7 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	switch {
 	case s == nil:
 		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", b.Year)
-	case text(s, "status") == "open":
+	case s.Text("status") == "open":
 		return nil, early("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
 	}
 	if err := CheckEstablishment(b.Site); err != nil {
@@ -42,14 +42,14 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	if cases(s) == 0 {
 		had = "2"
 	}
-	t := func(name string) string { return text(b.Site, name) }
+	t := func(name string) string { return b.Site.Text(name) }
 	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"),
 		t("industry_description"), whole(Size(peak(s))),
 		whole(number(b.Site, "establishment_type")), whole(b.Year), whole(number(s, "avg_employees")), whole(number(s, "hours_worked")), had}
 	for _, name := range totals {
 		row = append(row, whole(number(s, name)))
 	}
-	return &Sheet{summaryColumns, [][]string{append(row, text(s, "change_reason"))}}, nil
+	return &Sheet{summaryColumns, [][]string{append(row, s.Text("change_reason"))}}, nil
 }
 
 var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location",
@@ -82,13 +82,13 @@ const longestLine = 255
 // description stands in it. The fault names cases that are not complete.
 func (b *Book) CaseSheet() (*Sheet, error) {
 	var c complaints
-	c.unless(text(b.Site, "name") != "" && letters(text(b.Site, "name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
+	c.unless(b.Site.Text("name") != "" && letters(b.Site.Text("name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
 	sheet := &Sheet{Header: caseColumns}
 	for _, e := range b.Entries {
 		for _, f := range needed {
-			c.unless(text(e.Case, f) != "", f, "is missing in case %s", Number(e.Case))
+			c.unless(e.Case.Text(f) != "", f, "is missing in case %s", Number(e.Case))
 		}
-		c.unless(letters(text(e.Case, "where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
+		c.unless(letters(e.Case.Text("where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
 		c.unless(letters(oneLine(Description(e.Case))) <= longestLine, "description", "of case %s has more than %d characters", Number(e.Case), longestLine)
 		sheet.Rows = append(sheet.Rows, b.caseRow(e))
 	}
@@ -100,9 +100,9 @@ func (b *Book) CaseSheet() (*Sheet, error) {
 
 func (b *Book) caseRow(e Entry) []string {
 	c := e.Case
-	t := func(name string) string { return text(c, name) }
+	t := func(name string) string { return c.Text(name) }
 	at := b.Time(e)
-	return []string{text(b.Site, "name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"),
+	return []string{b.Site.Text("name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"),
 		oneLine(Description(c)), outcomeCode[t("outcome")],
 		whole(number(c, "days_away")), whole(number(c,
 			"days_restricted")), kindCode[t("illness_type")], american(date(t("birth_date"))), american(date(t("hire_date"))), t("sex"),

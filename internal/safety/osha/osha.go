@@ -50,11 +50,6 @@ func early(cite, format string, args ...any) *fault.Error {
 	return f.With("rule: "+cite, "")
 }
 
-func text(r store.Row, name string) string {
-	s, _ := r[name].(string)
-	return s
-}
-
 func number(r store.Row, name string) int64 {
 	n, _ := r[name].(int64)
 	return n
@@ -64,7 +59,7 @@ func flag(r store.Row, name string) bool { b, _ := r[name].(bool); return b }
 
 // moment reads a stored time; the zero time when there is none.
 func moment(r store.Row, name string) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, text(r, name))
+	t, err := time.Parse(time.RFC3339Nano, r.Text(name))
 	if err != nil {
 		return time.Time{}
 	}
@@ -104,7 +99,7 @@ func byID(tx *db.Tx, s *store.Store, tenant, resource string, ids map[string]boo
 	r, _ := s.Catalog().Get(resource)
 	rows, err := s.RowsTx(tx, actor.Actor{TenantID: tenant}, r, tx.DB().InUUID("id", 2), []any{string(list)})
 	for _, row := range rows {
-		out[text(row, "id")] = row
+		out[row.Text("id")] = row
 	}
 	return out, err
 }

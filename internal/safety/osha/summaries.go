@@ -31,7 +31,7 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	sites := map[string]bool{}
 	for _, c := range changes {
-		mark(sites, text(c.After, "site_id"))
+		mark(sites, c.After.Text("site_id"))
 	}
 	rows, err := byID(tx, s, a.TenantID, "sites", sites)
 	if err != nil {
@@ -39,12 +39,12 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	b := &background{sites: rows, zone: zone}
 	for _, c := range changes {
-		site := b.sites[text(c.After, "site_id")]
+		site := b.sites[c.After.Text("site_id")]
 		if site == nil {
 			continue // the store's reference check names it
 		}
-		loc := b.place(text(site, "id"))
-		if text(c.After, "status") == "open" || text(c.Before, "status") == "open" {
+		loc := b.place(site.Text("id"))
+		if c.After.Text("status") == "open" || c.Before.Text("status") == "open" {
 			if err := count(tx, a.TenantID, c.After, loc); err != nil {
 				return err
 			}
@@ -72,11 +72,11 @@ func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
 		return nil
 	})
 	from, to := yearBounds(year, loc)
-	queueHours(tx, exposure{tenant: tenant, site: text(sum, "site_id"), from: from, to: to}, func(h decimal.Dec) {
+	queueHours(tx, exposure{tenant: tenant, site: sum.Text("site_id"), from: from, to: to}, func(h decimal.Dec) {
 		sum["hours_worked"] = int64(math.Round(h.Float())) + number(sum, "additional_hours")
 	})
 	if number(sum, "avg_employees") == 0 {
-		queueEmployees(tx, staff{tenant: tenant, site: text(sum, "site_id"), year: year}, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
+		queueEmployees(tx, staff{tenant: tenant, site: sum.Text("site_id"), year: year}, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
 	}
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: total the log: %w", err)
@@ -162,7 +162,7 @@ func (s *step) check() error {
 	if y := number(sum, "year"); y < 2002 || y > 2100 {
 		return broken("year", "29 CFR 1904.0", "summaries of this form are of years from 2002 to 2100")
 	}
-	from, to := text(s.c.Before, "status"), text(sum, "status")
+	from, to := s.c.Before.Text("status"), sum.Text("status")
 	if err := s.posting(); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (s *step) check() error {
 		}
 		return CheckSummary(sum)
 	case s.c.Op == store.Update && from != "open" && to == "open":
-		if text(sum, "change_reason") == "" || sum["change_reason"] == s.c.Before["change_reason"] && from == "submitted" {
+		if sum.Text("change_reason") == "" || sum["change_reason"] == s.c.Before["change_reason"] && from == "submitted" {
 			return early("29 CFR 1904.33(b)(3)", "say why the summary is opened again: change_reason")
 		}
 		sum["certified_by"], sum["certified_at"], sum["submitted_at"] = nil, nil, nil
@@ -191,13 +191,13 @@ func (s *step) check() error {
 // written down as it was; the compliance rule tells of it.
 func (s *step) posting() error {
 	sum, year := s.c.After, int(number(s.c.After, "year"))
-	from, to := date(text(sum, "posted_from")), date(text(sum, "posted_to"))
+	from, to := date(sum.Text("posted_from")), date(sum.Text("posted_to"))
 	switch {
 	case from.IsZero() && to.IsZero():
 		return nil
 	case from.IsZero():
 		return broken("posted_from", "29 CFR 1904.32(b)(6)", "posted_to needs posted_from")
-	case text(sum, "status") == "open" && text(s.c.Before, "posted_from") != text(sum, "posted_from"):
+	case sum.Text("status") == "open" && s.c.Before.Text("posted_from") != sum.Text("posted_from"):
 		return broken("posted_from", "29 CFR 1904.32(b)(5)", "a summary is posted when it is certified")
 	case from.Year() <= year:
 		return broken("posted_from", "29 CFR 1904.32(b)(6)", "the summary of %d is posted in the year after it", year)
@@ -230,9 +230,9 @@ func (s *step) certify() error {
 	switch {
 	case s.now.Before(over):
 		return early("29 CFR 1904.32(a)", "the year %d is not over", year)
-	case text(sum, "certified_name") == "":
+	case sum.Text("certified_name") == "":
 		return broken("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
-	case text(sum, "certified_title") == "":
+	case sum.Text("certified_title") == "":
 		return broken("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
 	case !s.a.Person():
 		return early("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
@@ -267,8 +267,8 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		for _, c := range changes {
 			for _, row := range [...]store.Row{c.Before, c.After} {
 				if row != nil && row["year"] != nil {
-					touched[log{text(row, "site_id"), number(row, "year")}] = true
-					mark(sites, text(row, "site_id"))
+					touched[log{row.Text("site_id"), number(row, "year")}] = true
+					mark(sites, row.Text("site_id"))
 				}
 			}
 		}
@@ -283,8 +283,8 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		}
 		var stale []string
 		for _, sum := range open {
-			if touched[log{text(sum, "site_id"), number(sum, "year")}] {
-				stale = append(stale, text(sum, "id"))
+			if touched[log{sum.Text("site_id"), number(sum, "year")}] {
+				stale = append(stale, sum.Text("id"))
 			}
 		}
 		if len(stale) == 0 {

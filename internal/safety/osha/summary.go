@@ -26,8 +26,8 @@ func Total(sum store.Row, log []store.Row) {
 		sum[t] = int64(0)
 	}
 	for _, c := range log {
-		if text(c, "recordable") == "yes" && c["site_id"] == sum["site_id"] && c["year"] == sum["year"] {
-			enterTotals(sum, line{text(c, "outcome"), text(c, "illness_type"), 1, number(c, "days_away"), number(c, "days_restricted")})
+		if c.Text("recordable") == "yes" && c["site_id"] == sum["site_id"] && c["year"] == sum["year"] {
+			enterTotals(sum, line{c.Text("outcome"), c.Text("illness_type"), 1, number(c, "days_away"), number(c, "days_restricted")})
 		}
 	}
 }
@@ -108,7 +108,7 @@ func CheckSummary(s store.Row) error {
 // names every broken rule.
 func CheckEstablishment(site store.Row) error {
 	var c complaints
-	t := func(name string) string { return text(site, name) }
+	t := func(name string) string { return site.Text(name) }
 	c.unless(t("name") != "" && letters(t("name")) <= 100, "name", "is needed, of at most 100 characters")
 	c.unless(letters(t("company_name")) <= 100, "company_name", "has more than 100 characters")
 	c.unless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
