@@ -170,7 +170,6 @@ func (s *site) hidden(path string, words ...string) {
 // the place it was meant for stays as it was.
 func TestRestoreRefuses(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
 		text, err := os.ReadFile(path)
@@ -243,7 +242,6 @@ func (s *site) untouched(name string) {
 // A newer schema is refused before anything is written.
 func TestRestoreNewerSchema(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
 		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
@@ -343,7 +341,6 @@ func TestRestoreKilled(t *testing.T) {
 // A drill says whether the backup would do and leaves nothing.
 func TestRestoreDrill(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
 		n := s.another()

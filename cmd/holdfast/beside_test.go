@@ -14,7 +14,6 @@ func TestServerStartsDuringImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		cmd := s.command(nil, "import", path, "--target", "items", "--tenant", "acme")
 		done := make(chan outcome, 1)

@@ -46,16 +46,30 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A site is a data directory and a database, neither of which exists yet.
+// A site is a data directory and a database. Those of each have today's schema
+// and no rows; of others neither exists yet.
 type site struct {
 	*testing.T
 	data, dsn string
 }
 
-// each runs f on a fresh site of each engine, both at once.
+// each runs f on a migrated site of each engine, both at once.
 func each(t *testing.T, f func(s *site)) {
 	t.Helper()
 	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(siteOn(t, e)) })
+}
+
+// eachEmpty is each for tests of the first start and of migrations: nothing is
+// there yet.
+func eachEmpty(t *testing.T, f func(s *site)) {
+	t.Helper()
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		s := embedded(t)
+		if e == db.PostgreSQL {
+			s.dsn = pgtest.DSN(t)
+		}
+		f(s)
+	})
 }
 
 // inTurn is each on one engine after the other, for tests that set the
@@ -66,11 +80,15 @@ func inTurn(t *testing.T, f func(s *site)) {
 	t.Run("postgresql", func(t *testing.T) { f(siteOn(t, db.PostgreSQL)) })
 }
 
+// siteOn is a site with a copy of a migrated database: migrating takes longer
+// than most tests do.
 func siteOn(t *testing.T, e db.Engine) *site {
 	t.Helper()
-	s := embedded(t)
-	if e == db.PostgreSQL {
-		s.dsn = pgtest.DSN(t)
+	s, o := embedded(t), dbtest.Options(t, e)
+	if s.dsn = o.URL; s.dsn == "" {
+		if err := errors.Join(os.Chmod(o.Dir, 0o700), os.Rename(o.Dir, s.data)); err != nil { // the mode that the program gives it
+			t.Fatal(err)
+		}
 	}
 	return s
 }
@@ -184,11 +202,15 @@ var bannerURL = regexp.MustCompile(`(?m)^ +API +(https?://(?:127\.0\.0\.1|localh
 // anybody is a client that asks for no certificate in particular.
 var anybody = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// serve starts a server without rate limits, which tests would only wait for,
-// and returns when it is ready. It is stopped when the test ends.
+// asByDefault are the flags of a server that stops as one without settings does.
+var asByDefault = []string{"--stop-delay", "500ms"}
+
+// serve starts a server without rate limits and without a delay of its stop,
+// which tests would only wait for, and returns when it is ready. It is stopped
+// when the test ends.
 func (s *site) serve(args ...string) *server {
 	s.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn"}, args...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn", "--stop-delay", "0s"}, args...)
 	v := &server{site: s, cmd: s.command(nil, args...), out: &transcript{}, gone: make(chan error, 1)}
 	v.cmd.Stdout, v.cmd.Stderr = v.out, v.out
 	if err := v.cmd.Start(); err != nil {

@@ -56,7 +56,6 @@ func TestDoctorSound(t *testing.T) {
 // Each fault is found, with what, why and a command, whatever else is broken.
 func TestDoctorFinds(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		nobody := closedPort(t)
 		for check, r := range map[string]struct {

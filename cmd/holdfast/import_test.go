@@ -107,7 +107,6 @@ func named(report string) (out []string) {
 
 func TestImportRefuses(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		bins := file("openboxes_binLocations.csv")
 		s.refused(`no tenant "gamma"`, "import", bins, "--target", "zones", "--tenant", "gamma")
@@ -138,7 +137,6 @@ func TestImportRefuses(t *testing.T) {
 // Verify is not blind: a level that the ledger does not explain is named.
 func TestVerifyFindsDifference(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		s.run("import", file("openboxes_binLocations.csv"), "--target", "zones", "--tenant", "acme")
 		s.run("import", file("openboxes_inventoryLevels.csv"), "--target", "items", "--tenant", "acme")
@@ -160,7 +158,6 @@ func TestImportKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	each(t, func(s *site) {
-		s.run("migrate")
 		took := s.wholeImport(path)
 		seed := rand.Uint64()
 		s.Logf("seed %d; a whole import takes %v", seed, took)

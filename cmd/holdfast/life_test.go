@@ -25,7 +25,6 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/testkit/pgtest"
 )
 
 func (v *server) signal(sig os.Signal) {
@@ -179,7 +178,7 @@ func kidOf(s *site, raw string) string {
 // banner from and then treats as it likes.
 func (s *site) unread(args ...string) (v *server, out, log *os.File) {
 	s.Helper()
-	v = &server{site: s, cmd: s.command(nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"}, args...)...),
+	v = &server{site: s, cmd: s.command(nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--stop-delay", "0s"}, args...)...),
 		out: &transcript{}, gone: make(chan error, 1)}
 	var err error
 	ends := make([]*os.File, 4)
@@ -267,7 +266,7 @@ func TestLogPipeBlocked(t *testing.T) {
 // exit status 0.
 func TestStopUnderLoad(t *testing.T) {
 	each(t, func(s *site) {
-		v := s.serve("--demo")
+		v := s.serve(append([]string{"--demo"}, asByDefault...)...)
 		bearer := v.token("owner@north.example", "holdfast-demo")
 		job := uploaded(v, bearer, 3000)
 		if r := v.call("POST", "/functions/v1/process-import-job", bearer, map[string]string{"job_id": job}); r.status != http.StatusOK {
@@ -388,15 +387,11 @@ func uploaded(v *server, bearer string, rows int) string {
 // receiver that hangs do not keep the server, which begins no delivery while it
 // waits for them; a second signal ends it at once.
 func TestStopWithHungPeers(t *testing.T) {
-	for _, engine := range []string{"sqlite", "postgresql"} {
+	for _, engine := range []db.Engine{db.SQLite, db.PostgreSQL} {
 		for _, signals := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s, %d signals", engine, signals), func(t *testing.T) {
 				t.Parallel() // they wait, and do little else
-				s := embedded(t)
-				if engine == "postgresql" {
-					s.dsn = pgtest.DSN(t)
-				}
-				stopHung(s, signals)
+				stopHung(siteOn(t, engine), signals)
 			})
 		}
 	}
@@ -409,7 +404,7 @@ func stopHung(s *site, signals int) {
 	var late atomic.Int64
 	well := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { late.Add(1) }))
 	s.Cleanup(well.Close)
-	v := s.serve("--demo", "--webhook-allow-private", "--log-level", "info")
+	v := s.serve(append([]string{"--demo", "--webhook-allow-private", "--log-level", "info"}, asByDefault...)...)
 	bearer := v.token("admin@north.example", "holdfast-demo")
 	for status, url := range map[string]string{"active": sink.URL, "paused": well.URL} {
 		if r := v.call("POST", "/v1/webhooks", bearer,
@@ -462,7 +457,7 @@ func stopHung(s *site, signals int) {
 // Servers that start at once on an empty database migrate it once, and one
 // killed in the middle of it leaves what the next can finish.
 func TestMigrateTogetherAndKilled(t *testing.T) {
-	each(t, func(s *site) {
+	eachEmpty(t, func(s *site) {
 		for range 5 {
 			cmd := s.command(nil, "migrate")
 			if err := cmd.Start(); err != nil {

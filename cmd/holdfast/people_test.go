@@ -44,7 +44,6 @@ func fields(text, word string) []string {
 
 func TestTenants(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		id := strings.TrimSpace(s.run("tenant", "create", "Acme Cold Chain"))
 		other := strings.TrimSpace(s.run("tenant", "create", "Beta", "--slug", "b"))
 		if !regexp.MustCompile(`^[0-9a-f-]{36}$`).MatchString(id) {
@@ -203,7 +202,6 @@ func TestMemberAdd(t *testing.T) {
 // plan, or no limit, changes nothing.
 func TestSetPlan(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
 		v := s.serve("--rate-limits", "on")
@@ -255,7 +253,6 @@ func TestSetPlan(t *testing.T) {
 // tenant's row and ends with "default".
 func TestSetQuota(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.run("tenant", "create", "Acme")
 		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
 		v := s.serve()

@@ -20,7 +20,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity/totp"
 	"holdfast/internal/seal"
-	"holdfast/internal/testkit/pgtest"
 )
 
 // outside stands for what a site's server talks to: a webhook's receiver and an
@@ -264,8 +263,7 @@ func TestRekey(t *testing.T) {
 // with it: it waits, finds the new key, and ends. One that has come before the
 // change begins ends the change.
 func TestServersThatStartDuringRekey(t *testing.T) {
-	s := embedded(t)
-	s.dsn = pgtest.DSN(t)
+	s := siteOn(t, db.PostgreSQL)
 	first, _ := keyFile(t, "old.key")
 	second, _ := keyFile(t, "new.key")
 	s.serve("--master-key-file", first).stop()

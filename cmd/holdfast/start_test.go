@@ -144,7 +144,6 @@ func TestAddressInUse(t *testing.T) {
 // nothing.
 func TestNewerSchema(t *testing.T) {
 	each(t, func(s *site) {
-		s.run("migrate")
 		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
 		before := s.fingerprint()
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate"}, {"tenant", "list"}, {"verify"}} {
@@ -157,7 +156,7 @@ func TestNewerSchema(t *testing.T) {
 }
 
 func TestMigrateTwice(t *testing.T) {
-	each(t, func(s *site) {
+	eachEmpty(t, func(s *site) {
 		first := s.run("migrate")
 		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
 		if second := s.run("migrate"); second != first || !strings.Contains(first, "up to date") {
@@ -173,8 +172,8 @@ func TestMigrateTwice(t *testing.T) {
 
 // From nothing to a banner that tells all that is needed, to a quick end.
 func TestServeAndStop(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve("--demo")
+	eachEmpty(t, func(s *site) {
+		v := s.serve(append([]string{"--demo"}, asByDefault...)...)
 		engine := "SQLite"
 		if s.dsn != "" {
 			engine = "PostgreSQL"
