@@ -80,8 +80,8 @@ func (l *ledger) write(v *server, bearer string, worker int, stop *atomic.Bool) 
 // acknowledged before, nothing that began after. Restored, it serves; sessions
 // of before are ended and webhooks paused; the file shows nothing.
 func TestBackupBesideServer(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve("--demo", "--webhook-allow-private")
+	eachDemo(t, func(s *site) {
+		v := s.serve("--dev", "--webhook-allow-private")
 		bearer := v.token("admin@north.example", "holdfast-demo")
 		session, _ := v.signIn("viewer@north.example", "holdfast-demo")
 		hook := map[string]any{"url": "http://127.0.0.1:9/hook", "events": []string{"order.*"}}
@@ -254,8 +254,8 @@ func TestRestoreNewerSchema(t *testing.T) {
 // Over a running server nothing is restored; over one that is stopped only when
 // asked to, and what was there is kept.
 func TestRestoreReplaces(t *testing.T) {
-	s := embedded(t)
-	v := s.serve("--demo")
+	s := demoOn(t, db.SQLite)
+	v := s.serve("--dev")
 	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
 	for _, args := range [][]string{nil, {"--replace"}} {
 		if o := s.restore(path, args...); o.code != 1 || !strings.Contains(o.err, s.data) {
@@ -286,8 +286,7 @@ func TestRestoreReplaces(t *testing.T) {
 
 // Of two restores into one place one wins, and what it made is whole.
 func TestRestoreTwiceAtOnce(t *testing.T) {
-	s := embedded(t)
-	s.serve("--demo").stop()
+	s := demoOn(t, db.SQLite)
 	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
 	n := s.another()
 	var done sync.WaitGroup

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/testkit"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
@@ -34,16 +35,17 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(dir, "holdfast")
-	code := 1
+	remove := func() {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-	} else {
-		code = m.Run()
+		remove()
+		os.Exit(1)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	testkit.Main(m, remove)
 }
 
 // A site is a data directory and a database. Those of each have today's schema
@@ -72,12 +74,19 @@ func eachEmpty(t *testing.T, f func(s *site)) {
 	})
 }
 
-// inTurn is each on one engine after the other, for tests that set the
+// eachDemo is each with the sample of the demonstration in the database, to be
+// served with --dev: the whole one, which --demo makes, takes seconds.
+func eachDemo(t *testing.T, f func(s *site)) {
+	t.Helper()
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(demoOn(t, e)) })
+}
+
+// inTurn is eachDemo on one engine after the other, for tests that set the
 // environment.
 func inTurn(t *testing.T, f func(s *site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(siteOn(t, db.SQLite)) })
-	t.Run("postgresql", func(t *testing.T) { f(siteOn(t, db.PostgreSQL)) })
+	t.Run("sqlite", func(t *testing.T) { f(demoOn(t, db.SQLite)) })
+	t.Run("postgresql", func(t *testing.T) { f(demoOn(t, db.PostgreSQL)) })
 }
 
 // siteOn is a site with a copy of a migrated database: migrating takes longer
@@ -86,11 +95,28 @@ func siteOn(t *testing.T, e db.Engine) *site {
 	t.Helper()
 	s, o := embedded(t), dbtest.Options(t, e)
 	if s.dsn = o.URL; s.dsn == "" {
-		if err := errors.Join(os.Chmod(o.Dir, 0o700), os.Rename(o.Dir, s.data)); err != nil { // the mode that the program gives it
-			t.Fatal(err)
-		}
+		s.take(o.Dir)
 	}
 	return s
+}
+
+// demoOn is a site with a copy of a database with the sample of the
+// demonstration, and its master key where a server keeps it.
+func demoOn(t *testing.T, e db.Engine) *site {
+	t.Helper()
+	s, c := embedded(t), testkit.Settings(t, e)
+	s.dsn = c.DatabaseURL
+	s.take(c.Data)
+	s.file(masterKeyOf(s), c.MasterKey+"\n")
+	return s
+}
+
+// take makes dir the data directory, with the mode that the program gives it.
+func (s *site) take(dir string) {
+	s.Helper()
+	if err := errors.Join(os.Chmod(dir, 0o700), os.Rename(dir, s.data)); err != nil {
+		s.Fatal(err)
+	}
 }
 
 func embedded(t *testing.T) *site {

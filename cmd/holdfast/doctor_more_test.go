@@ -39,11 +39,11 @@ func TestDoctorFindsSettings(t *testing.T) {
 // files and records without each other, a backup of long ago, a receiver that is
 // away.
 func TestDoctorFindsInData(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		if s.dsn != "" {
 			s.expect("configuration", "warning", "the data directory of one node", nil)
 		}
-		v := s.serve("--demo", "--webhook-allow-private")
+		v := s.serve("--dev", "--webhook-allow-private")
 		bearer := v.token("admin@north.example", "holdfast-demo")
 		hook := map[string]any{"url": "http://" + closedPort(s.T) + "/hook", "events": []string{"order.*"}}
 		if r := v.call("POST", "/v1/webhooks", bearer, hook); r.status != http.StatusCreated {

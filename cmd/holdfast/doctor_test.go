@@ -31,8 +31,8 @@ func (s *site) doctor(env []string, args ...string) (found map[string]finding, c
 
 // A sound installation has nothing that fails, beside a running server too.
 func TestDoctorSound(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve("--demo")
+	eachDemo(t, func(s *site) {
+		v := s.serve("--dev")
 		found, code := s.doctor(nil)
 		if code != 0 {
 			s.Errorf("exit status %d: %+v", code, found)

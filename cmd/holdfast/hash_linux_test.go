@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"holdfast/internal/db"
 )
 
 // hashers returns the processes that hash passwords for a server.
@@ -32,8 +34,8 @@ func (s *site) hashers(server int) (pids []string) {
 // Passwords are hashed in a process of its own, which knows no secret of the
 // server's and ends with it.
 func TestServeHashesApart(t *testing.T) {
-	s := embedded(t)
-	v := s.serve("--demo")
+	s := demoOn(t, db.SQLite)
+	v := s.serve("--dev")
 	if rest := s.hashers(v.cmd.Process.Pid); len(rest) > 0 {
 		t.Fatalf("processes %v before anybody signs in", rest)
 	}

@@ -77,11 +77,10 @@ func (x *triples) write(v *server, bearer, prefix string) {
 // has all that it acknowledged when it is started again, and of the rest each
 // write whole or not at all; totals and the audit log agree.
 func TestKilledKeepsAcknowledged(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		x := &triples{begun: map[string]bool{}, acked: map[string]bool{}}
 		slowest := time.Duration(0)
 		rounds := killRounds(s.T)
-		s.serve("--demo").stop()
 		for round := range rounds {
 			begin := time.Now()
 			v := s.serve("--dev")

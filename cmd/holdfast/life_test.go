@@ -57,9 +57,9 @@ func (s *site) file(path, text string) string {
 // Settings change under load and no request is
 // lost; a mistake changes nothing; what cannot change is named.
 func TestHangup(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		conf := s.file("", "cors_origins = https://one.example\n")
-		v := s.serve("--demo", "--config", conf)
+		v := s.serve("--dev", "--config", conf)
 		admits := func(origin string) bool {
 			req, err := http.NewRequest("GET", v.url+"/healthz", nil)
 			if err != nil {
@@ -117,7 +117,7 @@ func TestHangup(t *testing.T) {
 
 // The signing key is rotated in its file by two reloads.
 func TestSigningKeysReload(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		set := func(keys ...jose.JSONWebKey) string {
 			text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
 			if err != nil {
@@ -134,7 +134,7 @@ func TestSigningKeysReload(t *testing.T) {
 		}
 		older, newer := made("older"), made("newer")
 		file := s.file("", set(older))
-		v := s.serve("--demo", "--signing-keys", file)
+		v := s.serve("--dev", "--signing-keys", file)
 		signIn := func() string { return v.token("viewer@north.example", "holdfast-demo") }
 		status := func(bearer string) int { return v.call("GET", "/v1/zones?limit=1", bearer, nil).status }
 		jwks := func() string {
@@ -265,8 +265,8 @@ func TestLogPipeBlocked(t *testing.T) {
 // listening; /readyz says no first; an apply in flight is finished or undone;
 // exit status 0.
 func TestStopUnderLoad(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve(append([]string{"--demo"}, asByDefault...)...)
+	eachDemo(t, func(s *site) {
+		v := s.serve(append([]string{"--dev"}, asByDefault...)...)
 		bearer := v.token("owner@north.example", "holdfast-demo")
 		job := uploaded(v, bearer, 3000)
 		if r := v.call("POST", "/functions/v1/process-import-job", bearer, map[string]string{"job_id": job}); r.status != http.StatusOK {
@@ -325,7 +325,7 @@ func TestStopUnderLoad(t *testing.T) {
 		if !unready.Load() {
 			s.Error("/readyz never said no")
 		}
-		v = s.serve("--demo")
+		v = s.serve("--dev")
 		bearer = v.token("owner@north.example", "holdfast-demo")
 		var rows []struct{ Status string }
 		v.call("GET", "/v1/import_jobs?select=status&id=eq."+job, bearer, nil).into(s, &rows)
@@ -391,7 +391,7 @@ func TestStopWithHungPeers(t *testing.T) {
 		for _, signals := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s, %d signals", engine, signals), func(t *testing.T) {
 				t.Parallel() // they wait, and do little else
-				stopHung(siteOn(t, engine), signals)
+				stopHung(demoOn(t, engine), signals)
 			})
 		}
 	}
@@ -404,7 +404,7 @@ func stopHung(s *site, signals int) {
 	var late atomic.Int64
 	well := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { late.Add(1) }))
 	s.Cleanup(well.Close)
-	v := s.serve(append([]string{"--demo", "--webhook-allow-private", "--log-level", "info"}, asByDefault...)...)
+	v := s.serve(append([]string{"--dev", "--webhook-allow-private", "--log-level", "info"}, asByDefault...)...)
 	bearer := v.token("admin@north.example", "holdfast-demo")
 	for status, url := range map[string]string{"active": sink.URL, "paused": well.URL} {
 		if r := v.call("POST", "/v1/webhooks", bearer,

@@ -297,8 +297,8 @@ func TestSetQuota(t *testing.T) {
 // A renewed key is refused by the running server and its successor taken; a
 // rotated signing key signs, and the old one's tokens still count.
 func TestKeys(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve("--demo")
+	eachDemo(t, func(s *site) {
+		v := s.serve("--dev")
 		old, session := s.keys(), v.token("owner@north.example", "holdfast-demo")
 		zones := func(key string) int { return v.call("GET", "/rest/v1/zones?limit=1", key, nil).status }
 		if got := zones(old["SECRET_KEY"]); got != http.StatusOK {

@@ -100,8 +100,7 @@ func TestServeRefuses(t *testing.T) {
 // The password of the demonstration is public: a database with its users is
 // served to this machine only until each has another.
 func TestDemoUsersStayOnLoopback(t *testing.T) {
-	each(t, func(s *site) {
-		s.serve("--demo").stop()
+	eachDemo(t, func(s *site) {
 		o := s.refused(`password that everybody knows`, "serve", "--listen", "0.0.0.0:0")
 		for _, want := range []string{"owner@north.example, ", "admin@south.example", "holdfast admin reset-password"} {
 			if !strings.Contains(o.err, want) {
@@ -200,8 +199,8 @@ func TestServeAndStop(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve("--demo")
+	eachDemo(t, func(s *site) {
+		v := s.serve("--dev")
 		keys := s.keys()
 		if keys["API_URL"] != v.url || !strings.Contains(v.out.String(), keys["DATABASE"]) {
 			s.Errorf("status: %v, server at %s:\n%s", keys, v.url, v.out)

@@ -117,7 +117,7 @@ const (
 func TestTrace(t *testing.T) {
 	inTurn(t, func(s *site) {
 		c := collect(s.T)
-		v := s.serve("--demo", "--trusted-proxies", "127.0.0.1")
+		v := s.serve("--dev", "--trusted-proxies", "127.0.0.1")
 		bearer := v.token("owner@north.example", "holdfast-demo")
 		const canary = "CANARY-0451"
 		req, err := http.NewRequest("POST", v.url+"/v1/rpc/scan", strings.NewReader(`{"code":"`+canary+`"}`))

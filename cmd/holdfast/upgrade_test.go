@@ -81,7 +81,7 @@ func TestUpgrade(t *testing.T) {
 // A server makes backups by itself, keeps so many, and tells how old the last
 // good one is.
 func TestScheduledBackups(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		dir := filepath.Join(s.TempDir(), "backups")
 		s.refused("backup_to needs", "serve", "--backup-to", dir)
 		s.refused("backup_every", "serve", "--backup-to", dir, "--backup-passphrase", backupPassphrase, "--backup-every", "1s")
@@ -90,7 +90,7 @@ func TestScheduledBackups(t *testing.T) {
 			s.write("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, 1, $5, $1)",
 				"00000000-0000-4000-8000-00000000000"+string(rune('1'+i)), time.Now().Add(-time.Duration(100-i)*time.Hour), dir, name, true)
 		}
-		v := s.serve("--demo", "--backup-to", dir, "--backup-passphrase", backupPassphrase, "--backup-keep", "2")
+		v := s.serve("--dev", "--backup-to", dir, "--backup-passphrase", backupPassphrase, "--backup-keep", "2")
 		bearer := v.token("admin@north.example", "holdfast-demo")
 		var made []string
 		if !within(90*time.Second, func() bool {

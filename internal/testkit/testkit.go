@@ -232,12 +232,12 @@ func copyDir(t testing.TB, from, to string) {
 }
 
 // Main runs a package's tests and removes what they shared.
-func Main(m *testing.M) {
-	pgtest.Main(m, func() {
+func Main(m *testing.M, cleanup ...func()) {
+	pgtest.Main(m, append(cleanup, func() {
 		if lite.dir != "" {
 			os.RemoveAll(lite.dir)
 		}
-	})
+	})...)
 }
 
 // Token signs a demonstration user in, once.
