@@ -51,23 +51,12 @@ func (t *Type) data(c *catalog.Catalog) object {
 	return object{"type": "object", "properties": props, "required": required}
 }
 
+// fieldSchema describes a field as its collection does, with its unit.
 func fieldSchema(f *catalog.Field) object {
-	kind := map[catalog.Type]string{catalog.Int: "integer", catalog.Decimal: "number", catalog.Float: "number", catalog.Bool: "boolean",
-		catalog.Array: "array"}[f.Type]
-	if kind == "" {
-		kind = "string"
-	}
-	s := object{"type": kind}
-	if !f.Required && f.Name != "id" {
-		s["type"] = []string{kind, "null"}
-	}
-	if format := map[catalog.Type]string{catalog.UUID: "uuid", catalog.Time: "date-time", catalog.Date: "date"}[f.Type]; format != "" {
-		s["format"] = format
-	}
-	if f.Doc != "" {
-		s["description"] = f.Doc
-	}
-	return s
+	s := f.Describe()
+	s.Title = ""
+	s.Null = s.Null || !f.Required && f.Name != "id"
+	return s.Schema()
 }
 
 // Webhooks is the "webhooks" member of an OpenAPI 3.1 document: one address takes
