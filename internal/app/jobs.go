@@ -23,7 +23,7 @@ func jobKinds(a *App) []job.Kind {
 			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
 		programme.Mails(a.mail, noMail),
 		a.Identity.Invitations.Mails(noMail),
-		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, Claim: 10 * time.Minute,
+		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, First: time.Second, Claim: 10 * time.Minute,
 			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.due(ctx) }},
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
 		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past", Every: 5 * time.Minute,

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Kind struct {
 	// Every makes a schedule: the server's one job of the kind is due again so
 	// long after it was done. 0 = a queue of what Add brings.
 	Every time.Duration
+	First time.Duration // of a schedule: after how long its first job is due; 0 = Every
 	// Claim is how long the node that does a job may be silent before another
 	// takes it; it is renewed while Run goes on.
 	Claim time.Duration
@@ -195,7 +197,7 @@ func (r *Runner) schedule(ctx context.Context, k Kind) error {
 	})
 	if err == nil && !there {
 		err = r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
-			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(), Due: r.now().Add(k.Every)})
+			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(), Due: r.now().Add(cmp.Or(k.First, k.Every))})
 		})
 	}
 	if err != nil {
