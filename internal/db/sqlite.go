@@ -45,6 +45,8 @@ type lite struct {
 	seen     atomic.Int64  // data_version at the last look
 	longest  time.Duration // of a statement
 	patience time.Duration // of a read that waits for a connection
+
+	groupTime time.Duration // within which jobs join a group; set before the first write
 }
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
@@ -107,7 +109,7 @@ func openSQLite(d *DB, o Options) (engine, string, error) {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
 	l := &lite{db: d, rehearse: o.Rehearse, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256),
-		done: make(chan struct{}), longest: statementTimeout, patience: poolWait}
+		done: make(chan struct{}), longest: statementTimeout, patience: poolWait, groupTime: groupTime}
 	take := joinDir
 	if o.Exclusive {
 		take = lockDir

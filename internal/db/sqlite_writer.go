@@ -84,7 +84,7 @@ func (l *lite) group(first *writeJob) {
 		return
 	}
 	var broken error
-	deadline := time.Now().Add(groupTime)
+	deadline := time.Now().Add(l.groupTime)
 	for j := first; j != nil; j = l.next(len(g.jobs), deadline) {
 		if broken = g.run(j); broken != nil {
 			break // before the next is taken: nobody would answer it
