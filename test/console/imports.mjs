@@ -75,6 +75,7 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
     await undone(page);
     await page.getByText('Rolled back', { exact: true }).first().waitFor();
     await open(page, '/console/imports');
+    await page.getByRole('row', { name: /mainWarehouseInventory.*Rolled back/ }).waitFor();
     const cells = (file) => page.getByRole('row', { name: new RegExp(file) }).getByRole('cell').allInnerTexts();
     assert.deepEqual((await cells('mainWarehouseInventory')).slice(3, 8), ['Rolled back', '57', '12', '45', '45']);
     assert.deepEqual((await cells('inventoryLevels')).slice(3, 8), ['Completed', '52', '0', '52', '7']);

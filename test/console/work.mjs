@@ -44,7 +44,7 @@ test('where goods have lain longest without a movement is seen on the map', asyn
 
 test('the slider shows the map as it was on a day, by the keyboard, and comes back to now', async () => {
   const mark = `PAST-${Date.now()}`;
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: mark, name: 'Takes two units of room', capacity_units: 2 } });
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-GOODS`, name: 'Takes two units of room', capacity_units: 2 } });
   const [bin] = await api(manager, '/v1/zones', { method: 'POST', body: { code: mark, name: 'Bin with a past', kind: 'bin', x: 1, y: 2, z: 0, max_capacity: 100 } });
   const came = (days, quantity) => ({ type: 'receipt', item_id: item.id, to_zone_id: bin.id, quantity, occurred_at: new Date(Date.now() - days * 86_400_000).toISOString() });
   await api(manager, '/v1/stock_movements', { method: 'POST', body: [came(12, 10), came(2, 15)] });
