@@ -98,7 +98,7 @@ function Step({ n, done, title, children }: { n: number; done: boolean; title: s
 }
 
 function One({ c, owners, again }: { c: Connection; owners: [string, string][]; again: () => void }) {
-  const [waiting, setWaiting] = useState(0);
+  const [waiting, setWaiting] = useState<string | null>(null); // for a result other than the one of this time, '' if there is none yet
   const [error, setError] = useState<unknown>(null);
   const [removing, setRemoving] = useState(false);
   const [enforcing, setEnforcing] = useState(false);
@@ -106,8 +106,8 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
   const [scim, setScim] = useState('');
   useEffect(() => {
     // The test ends in another window: look for its result until it is there.
-    if (!waiting) return;
-    if (c.last_test_at && Date.parse(c.last_test_at) > waiting) return setWaiting(0);
+    if (waiting === null) return;
+    if ((c.last_test_at ?? '') !== waiting) return setWaiting(null);
     const t = setInterval(again, 2000);
     return () => clearInterval(t);
   }, [waiting, c.last_test_at]);
@@ -127,7 +127,7 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
     const w = open('about:blank', '_blank');
     try {
       const { url } = await api<{ url: string }>(`${base}/${c.id}/test`, { method: 'POST', json: {} });
-      setWaiting(Date.now() - 5000);
+      setWaiting(c.last_test_at ?? '');
       if (w) {
         w.opener = null;
         w.location.href = url;
@@ -188,15 +188,15 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
         </Step>
         <Step n={3} done={c.last_test?.outcome === 'ok'} title={_('Sign in for a test')}>
           <div class="row">
-            <Button size="small" kind={c.last_test?.outcome === 'ok' ? undefined : 'primary'} busy={waiting > 0} onClick={() => void test()}>
+            <Button size="small" kind={c.last_test?.outcome === 'ok' ? undefined : 'primary'} busy={waiting !== null} onClick={() => void test()}>
               {_('Test sign-in')}
             </Button>
-            {waiting ? (
+            {waiting !== null ? (
               <>
                 <span class="muted small" role="status">
                   {_('Sign in in the other window; what it brings appears here.')}
                 </span>
-                <button type="button" class="link small" onClick={() => setWaiting(0)}>
+                <button type="button" class="link small" onClick={() => setWaiting(null)}>
                   {_('Do not wait')}
                 </button>
               </>
