@@ -47,7 +47,7 @@ func countLines() Resource {
 	books := plus(leaders, actor.Viewer)
 	return Resource{
 		Name: "count_lines", Family: "warehouse",
-		Doc: "What was found of one stock key in a count, beside what the books said.",
+		Doc: "What was found of one stock key in a count, beside what the books said. Written by verb enter_count.",
 		Fields: []Field{
 			{Name: "count_task_id", Type: UUID, Ref: "count_tasks", Required: true, ReadOnly: true},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},

@@ -22,7 +22,7 @@ func reservations() Resource {
 	return Resource{
 		Name: "reservations", Family: "logistics",
 		Doc: "Stock promised to an order line: the sum of the active ones at a place is what its stock level has reserved. It follows its goods: picked, " +
-			"it lies in the staging zone; shipped, it is consumed.",
+			"it lies in the staging zone; shipped, it is consumed. Made by confirm_order and allocate_order.",
 		Fields: kept(
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
 			Field{Name: "item_id", Type: UUID, Ref: "items", Required: true},
@@ -50,7 +50,7 @@ func reservations() Resource {
 func packages() Resource {
 	return Resource{
 		Name: "packages", Family: "logistics",
-		Doc: "A carton or pallet that goods are packed into; closed, it has an SSCC and its content no longer changes.",
+		Doc: "A carton or pallet that goods are packed into; closed, it has an SSCC and its content no longer changes. Made by verb pack.",
 		Fields: kept(
 			Field{Name: "package_no", Format: Number, Prefix: "PK"},
 			Field{Name: "order_id", Type: UUID, Ref: "orders"},
@@ -74,7 +74,7 @@ func packages() Resource {
 func packageLines() Resource {
 	return Resource{
 		Name: "package_lines", Family: "logistics",
-		Doc: "What is in a package.",
+		Doc: "What is in a package. Written by verb pack.",
 		Fields: kept(
 			Field{Name: "package_id", Type: UUID, Ref: "packages", Required: true},
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
@@ -89,7 +89,7 @@ func packageLines() Resource {
 func shipmentLines() Resource {
 	return Resource{
 		Name: "shipment_lines", Family: "logistics",
-		Doc: "How much of an order line travels with a shipment; an order may travel with several.",
+		Doc: "How much of an order line travels with a shipment; an order may travel with several. Written by verb create_shipment.",
 		Fields: kept(
 			Field{Name: "shipment_id", Type: UUID, Ref: "shipments", Required: true},
 			Field{Name: "order_id", Type: UUID, Ref: "orders", Required: true},

@@ -12,7 +12,7 @@ func platform() []Resource {
 func tenants() Resource {
 	return Resource{
 		Name: "tenants", Family: "platform", Root: true,
-		Doc: "The organisation itself: one row, the caller's own.",
+		Doc: "The organisation itself: one row, the caller's own. Made by POST /v1/tenants.",
 		Fields: []Field{
 			{Name: "name", Format: Name, Required: true},
 			{Name: "slug", Format: Code, Required: true},
@@ -42,7 +42,7 @@ func tenants() Resource {
 func members() Resource {
 	return Resource{
 		Name: "members", Family: "platform",
-		Doc: "Who belongs to the tenant, and as what. The only source of tenancy.",
+		Doc: "Who belongs to the tenant, and as what. The only source of tenancy. Invited by POST /auth/v1/invitations.",
 		Fields: []Field{
 			{Name: "user_id", Type: UUID, Required: true, Fixed: true},
 			{Name: "email", Format: Email, Fixed: true},
@@ -202,7 +202,7 @@ func importStates() *States {
 func audit() Resource {
 	return Resource{
 		Name: "audit", Family: "platform", AppendOnly: true, Bare: true,
-		Doc: "Who did what, when, to which record.",
+		Doc: "Who did what, when, to which record. Written with each change.",
 		Fields: []Field{
 			{Name: "at", Type: Time, Required: true, ReadOnly: true},
 			{Name: "actor_user_id", Type: UUID, ReadOnly: true},

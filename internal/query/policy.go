@@ -30,7 +30,8 @@ type Policy struct {
 }
 
 // Access finds the caller's grant among gs. A caller without identity, tenant
-// or grant is refused.
+// or grant is refused; where no role has one, the hint is what the collection
+// says of itself, and so of the door that leads to it.
 func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Grant, error) {
 	if a.Anonymous() {
 		return catalog.Grant{}, fault.New(fault.Unauthorized, "PGRST302", "anonymous access is disabled: sign in")
@@ -40,7 +41,11 @@ func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Gra
 	}
 	g, ok := catalog.Find(gs, a.Role)
 	if !ok || g.Scope == catalog.None || !a.Scope.Reads(r.Name) {
-		return catalog.Grant{}, fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
+		err := fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
+		if len(gs) == 0 {
+			err = err.With("", r.Doc)
+		}
+		return catalog.Grant{}, err
 	}
 	return g, nil
 }

@@ -242,6 +242,12 @@ func (k *kit) columns(r *catalog.Resource) {
 			}
 		}
 	}
+	if len(r.Access.Create) == 0 { // who comes to the wrong door is told which is the right one
+		a := k.do(owner, "POST", r.Name, "", "{}")
+		if k.refused(a, "42501"); a.err != nil && (a.err.Hint == "" || a.err.Hint != r.Doc) {
+			k.Errorf("%s: hint %q", r.Name, a.err.Hint)
+		}
+	}
 	if _, ok := catalog.Find(r.Access.Update, actor.Owner); ok && !r.AppendOnly {
 		k.refused(k.do(owner, "PATCH", r.Name+"?id=eq."+id(1), "", `{"nope":1}`), "PGRST204")
 		k.refused(k.do(owner, "PATCH", r.Name+"?id=eq."+id(1), "", `{"version":1}`), "428C9")
