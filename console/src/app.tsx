@@ -1,8 +1,10 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
 import { claimsOf, proof, recovering, session, supabase } from './lib/client';
 import { _, useLanguage } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
 import { useStore } from './lib/store';
+import { wanted } from './lib/wanted';
 import { Frame } from './frame';
 import { Empty, Skeleton } from './ui/basic';
 import { Toasts } from './ui/overlay';
@@ -51,7 +53,7 @@ export function App() {
   const s = useStore(session);
   const recover = useStore(recovering);
   const prove = useStore(proof);
-  const { path } = useLocation();
+  const { path, route } = useLocation();
   const who = s ? claimsOf(s) : undefined;
   const member = who ? `${who.sub} ${who.tenant_id ?? ''} ${who.tenant_role ?? ''}` : '';
   forget(member);
@@ -61,6 +63,11 @@ export function App() {
     enabled: !!s && who?.aal === 'aal1',
     staleTime: Infinity,
   });
+  const inside = !!who?.tenant_id;
+  useEffect(() => {
+    const at = inside ? wanted() : null;
+    if (at) route(at, true);
+  }, [inside]);
   return (
     <ErrorBoundary>
       <Toasts />

@@ -37,8 +37,9 @@ export const wide = { width: 1440, height: 900 };
 export const narrow = { width: 390, height: 844 };
 
 // visit opens a page of a fresh browser context and watches it: no error of a
-// script, nothing that the policy refused, no request to another host.
-export async function visit(script, { viewport = wide, colorScheme = 'light', locale = 'en-GB', ...more } = {}) {
+// script, nothing that the policy refused, no request to another host but where
+// somebody is sent to sign in.
+export async function visit(script, { viewport = wide, colorScheme = 'light', locale = 'en-GB', provider, ...more } = {}) {
   browser ??= await launch();
   const context = await browser.newContext({ viewport, colorScheme, locale, timezoneId: 'Europe/Berlin', acceptDownloads: true, ...more });
   context.setDefaultTimeout(patience);
@@ -49,7 +50,8 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
     if (/Content Security Policy|Refused to/.test(m.text())) wrong.push(m.text());
   });
   page.on('request', (r) => {
-    if (!r.url().startsWith(url) && !r.url().startsWith(named) && !/^(blob|data):/.test(r.url())) wrong.push(`request to ${r.url()}`);
+    const known = [url, named, provider].some((host) => host && r.url().startsWith(host));
+    if (!known && !/^(blob|data):/.test(r.url())) wrong.push(`request to ${r.url()}`);
   });
   try {
     await script(page, context);

@@ -1,18 +1,71 @@
-// The organisation's own sign-in, at a SAML provider that nobody here wrote.
+// The organisation's own sign-in, at providers that nobody here wrote: one of
+// SAML and one of OpenID Connect.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import { api, as, mail, open, test, url, violations } from './page.mjs';
+import { api, as, mail, open, settled, test, url, violations, visit } from './page.mjs';
 
 const admin = 'admin@north.example';
 
-// A port for the provider; its module reads it when it is loaded.
-process.env.PORT_SAML = String(await new Promise((done, failed) => {
+// Ports for the providers; their modules read them when they are loaded.
+const free = () => new Promise((done, failed) => {
   const s = createServer().on('error', failed).listen(0, '127.0.0.1', () => {
     const { port } = s.address();
-    s.close(() => done(port));
+    s.close(() => done(String(port)));
   });
-}));
+});
+process.env.PORT_SAML = await free();
+process.env.PORT_OPENID = await free();
 const saml = await import('../supabase/identity/saml.mjs');
+const openid = await import('../supabase/identity/openid.mjs');
+
+// proved takes the code that postmaster of a domain was mailed.
+async function proved(card, domain) {
+  await card.getByText('not proved yet').waitFor();
+  await card.getByRole('button', { name: `Mail a code to postmaster@${domain}` }).click();
+  const { text } = await mail(`postmaster@${domain}`, 'sso_domain');
+  await card.getByLabel('Code').fill(/Code: (\w+)/.exec(text)[1]);
+  await card.getByRole('button', { name: 'Take the code' }).click();
+  await card.getByText('proved', { exact: true }).waitFor();
+}
+
+// tried is the window of the provider that a test sign-in opens.
+async function tried(context, card) {
+  const [popup] = await Promise.all([context.waitForEvent('page'), card.getByRole('button', { name: 'Test sign-in' }).click()]);
+  return popup;
+}
+
+async function removed(name) {
+  const { connections } = await api(admin, '/auth/v1/sso/connections');
+  for (const c of connections.filter((x) => x.name === name)) await api(admin, `/auth/v1/sso/connections/${c.id}`, { method: 'DELETE' });
+}
+
+// throughDoor is a person without a session who follows a link into the console
+// and is sent to the provider by the address alone.
+function throughDoor(email, provider, signIn, inside) {
+  return visit(async (page) => {
+    await open(page, '/console/c/orders?status=eq.confirmed');
+    await page.getByRole('button', { name: 'Single sign-on' }).click();
+    await page.getByLabel(/your organisation’s domain/).fill(email);
+    await page.keyboard.press('Enter');
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    await settled(page);
+    const at = new URL(page.url());
+    assert.equal(at.pathname + at.search, '/console/c/orders?status=eq.confirmed', 'where the link led, and nothing of the sign-in');
+    await inside(page);
+    await page.locator('.foot button').first().click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.equal(await page.evaluate(() => localStorage.getItem('holdfast.session')), null);
+  }, { provider });
+}
+
+async function atSimpleSAML(page) {
+  await page.waitForURL(/loginuserpass/);
+  await page.fill('#username', saml.sam.name);
+  await page.fill('#password', saml.sam.password);
+  await page.keyboard.press('Enter');
+}
 
 test('SimpleSAMLphp is connected with the wizard, a test sign-in shows what it sends, and what it is used as is set there', async () => {
   const ours = await (await fetch(`${url}/auth/v1/sso/saml/metadata`)).text();
@@ -31,23 +84,11 @@ test('SimpleSAMLphp is connected with the wizard, a test sign-in shows what it s
       await form.getByLabel('Role of new people').selectOption('operator');
       await form.getByRole('button', { name: 'Connect', exact: true }).click();
       const card = page.locator('.card', { has: page.getByRole('heading', { name: 'SimpleSAMLphp' }) }).last();
-      await card.getByText('not proved yet').waitFor();
-      await card.getByRole('button', { name: 'Mail a code to postmaster@samlphp.example' }).click();
-      const { text } = await mail('postmaster@samlphp.example', 'sso_domain');
-      await card.getByLabel('Code').fill(/Code: (\w+)/.exec(text)[1]);
-      await card.getByRole('button', { name: 'Take the code' }).click();
-      await card.getByText('proved', { exact: true }).waitFor();
+      await proved(card, 'samlphp.example');
 
       // The other window is the provider's: its person signs in there.
-      const tried = async () => {
-        const [popup] = await Promise.all([context.waitForEvent('page'), card.getByRole('button', { name: 'Test sign-in' }).click()]);
-        return popup;
-      };
-      const popup = await tried();
-      await popup.waitForURL(/loginuserpass/);
-      await popup.fill('#username', saml.sam.name);
-      await popup.fill('#password', saml.sam.password);
-      await popup.keyboard.press('Enter');
+      const popup = await tried(context, card);
+      await atSimpleSAML(popup);
       const received = card.getByRole('region', { name: 'Attributes received' });
       await received.getByRole('row', { name: /mail/ }).getByText(saml.sam.email).waitFor();
       await received.getByRole('row', { name: /groups/ }).getByText('wms-managers').waitFor();
@@ -62,16 +103,71 @@ test('SimpleSAMLphp is connected with the wizard, a test sign-in shows what it s
       await page.getByText('Noted; try again to see what it makes').first().waitFor();
       await received.getByLabel('uid is used as').selectOption('name');
       await page.waitForFunction(() => document.querySelector('[aria-label="uid is used as"]').value === 'name');
-      const again = await tried();
+      const again = await tried(context, card);
       await card.getByText(`It works: ${saml.sam.email} would come in as Manager.`).waitFor();
       await again.close();
       const { connections } = await api(admin, '/auth/v1/sso/connections');
       const made = connections.find((c) => c.name === 'SimpleSAMLphp');
       assert.deepEqual([made.role_map, made.attribute_mapping.keys, made.last_test.profile.name], [{ 'wms-managers': 'manager' }, { name: { name: 'uid' } }, 'sam']);
     });
+    // The person himself, at the console's own door.
+    await throughDoor(saml.sam.email, new URL(saml.metadata).origin, atSimpleSAML, async (page) => {
+      await page.locator('.who').getByText('Manager').waitFor();
+    });
   } finally {
     await saml.close();
+    await removed('SimpleSAMLphp');
+  }
+});
+
+test('a person of an OpenID provider comes in at the door with the role of her group, and no more once the provider is off', async () => {
+  const { gloria } = openid;
+  const domain = gloria.email.split('@')[1];
+  const atGlewlwyd = async (page) => {
+    await page.waitForSelector('#username');
+    await page.waitForLoadState('networkidle');
+    await page.fill('#username', gloria.name);
+    await page.fill('#password', gloria.password);
+    await page.keyboard.press('Enter');
+    await page.getByTitle('Continue to client application').click();
+  };
+  await openid.open([`${url}/auth/v1/callback`]);
+  try {
+    await as(admin, async (page, context) => {
+      await open(page, '/console/admin/sso');
+      await page.getByRole('button', { name: 'Connect a provider' }).first().click();
+      const form = page.getByRole('dialog');
+      await form.getByLabel('Name', { exact: true }).fill('Glewlwyd');
+      await form.getByLabel('Issuer').fill(openid.issuer);
+      await form.getByLabel('Client id').fill(openid.client.id);
+      await form.getByLabel('Client secret').fill(openid.client.secret);
+      await form.getByLabel('Domains').fill(domain);
+      await form.getByLabel('Role of new people').selectOption('viewer');
+      await form.getByRole('button', { name: 'Connect', exact: true }).click();
+      const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Glewlwyd' }) }).last();
+      await openid.add(await card.locator('.sso-addresses code').first().innerText());
+      await proved(card, domain);
+      const popup = await tried(context, card);
+      await atGlewlwyd(popup);
+      await card.getByText(`It works: ${gloria.email} would come in as Viewer.`).waitFor();
+      await popup.close();
+      await card.getByLabel('Role of wms-managers').selectOption('manager');
+      await page.getByText('Noted; try again to see what it makes').first().waitFor();
+    });
+    await throughDoor(gloria.email, new URL(openid.issuer).origin, atGlewlwyd, async (page) => {
+      await page.locator('.who').getByText('Manager').waitFor();
+    });
     const { connections } = await api(admin, '/auth/v1/sso/connections');
-    for (const c of connections.filter((x) => x.name === 'SimpleSAMLphp')) await api(admin, `/auth/v1/sso/connections/${c.id}`, { method: 'DELETE' });
+    await api(admin, `/auth/v1/sso/connections/${connections.find((c) => c.name === 'Glewlwyd').id}`, { method: 'PUT', body: { disabled: true } });
+    await visit(async (page) => {
+      await open(page, '/console/');
+      await page.getByRole('button', { name: 'Single sign-on' }).click();
+      await page.getByLabel(/your organisation’s domain/).fill(gloria.email);
+      await page.keyboard.press('Enter');
+      await page.getByText('The SSO provider is disabled').waitFor();
+    });
+  } finally {
+    await openid.close();
+    await removed('Glewlwyd');
   }
 });

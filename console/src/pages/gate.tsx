@@ -4,6 +4,7 @@ import { words } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { useSettings, type Person } from '../lib/settings';
+import { awaited } from '../lib/wanted';
 import { Button, Note, Problem } from '../ui/basic';
 import { Door, home, useAct } from '../ui/door';
 import { Input } from '../ui/form';
@@ -50,7 +51,7 @@ export function Gate() {
     if (way === 'password') void signIn(email, password);
     if (way === 'code') void send();
     if (way === 'sent') void act('code', () => supabase.auth.verifyOtp({ email, token: code.trim(), type: 'email' }));
-    if (way === 'sso') void act('sso', () => supabase.auth.signInWithSSO({ domain: domain.replace(/^.*@/, ''), options: { redirectTo: home() } }));
+    if (way === 'sso') void act('sso', () => awaited(() => supabase.auth.signInWithSSO({ domain: domain.replace(/^.*@/, ''), options: { redirectTo: home() } })));
     if (way === 'signup') void act('signup', () => register(email, password, () => setWay('mailed')));
     if (way === 'forgot')
       void act('forgot', async () => {
@@ -138,7 +139,7 @@ export function Gate() {
               {_('Single sign-on')}
             </Button>
             {providers.map(([name]) => (
-              <Button key={name} class="block" icon="user" busy={busy === name} onClick={() => void act(name, () => supabase.auth.signInWithOAuth({ provider: name as 'github', options: { redirectTo: home() } }))}>
+              <Button key={name} class="block" icon="user" busy={busy === name} onClick={() => void act(name, () => awaited(() => supabase.auth.signInWithOAuth({ provider: name as 'github', options: { redirectTo: home() } })))}>
                 {_('Go on with {name}', { name: providerNames[name] ?? words(name.replace(/^custom:/, '')) })}
               </Button>
             ))}
