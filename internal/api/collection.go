@@ -186,7 +186,7 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 		return err
 	}
 	h.Set("Content-Range", contentRange(res.First, res.Count, res.Total))
-	if by := q.Sorted(); by != "" {
+	if by := res.Sorted; by != "" {
 		h.Set("Server-Timing", fmt.Sprintf("sort;desc=%q", "no index keeps the order by "+by))
 	}
 	applied(h, k.prefer.Applied(r.Method))

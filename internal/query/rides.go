@@ -2,10 +2,10 @@ package query
 
 import "slices"
 
-// Sorted names what the rows are ordered by where no index keeps them in that
+// sorted names what the rows are ordered by where no index keeps them in that
 // order, so that all that match are read and sorted for a page of them; "" where
 // a page costs what it shows. Groups are made of all rows in any order.
-func (q *Select) Sorted() string {
+func (q *Select) sorted() string {
 	n := q.Root
 	if !n.ordered || n.grouped || n.Only != nil || n.unique() {
 		return ""

@@ -28,8 +28,9 @@ type Dialect interface {
 // Statement is SQL text with its bound values. The text depends on the shape
 // of the request alone, so that prepared statements are found again.
 type Statement struct {
-	SQL  string
-	Args []any
+	SQL    string
+	Args   []any
+	Sorted string // columns whose order no index keeps: all that match are read for a page
 }
 
 type writer struct {
@@ -104,10 +105,13 @@ func (q *Select) Rows(d Dialect) (Statement, error) {
 	if n.Only == nil {
 		w.page(n)
 	}
-	if by := q.Sorted(); by != "" { // for who reads the statement in the slow log or in a trace
+	by := q.sorted()
+	if by != "" { // for who reads the statement in the slow log or in a trace
 		w.s(" /* no index keeps the order by ", by, " */")
 	}
-	return w.done()
+	st, err := w.done()
+	st.Sorted = by
+	return st, err
 }
 
 // Total counts what Rows would return without a page; of groups with a limit

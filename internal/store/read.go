@@ -50,6 +50,7 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	res.Sorted = st.Sorted
 	tx.Queue(st.SQL, st.Args, root.add)
 	if q.Count != query.NoCount && q.Root.Only == nil {
 		total, err := q.Total(tx.DB())

@@ -156,6 +156,7 @@ type Result struct {
 	Location    string            // of the single row inserted, as a query
 	Version     int64             // of the single row, when asked for
 	Next        []json.RawMessage // place behind a full page, when asked for
+	Sorted      string            // columns whose order no index keeps: all that match were read for the page
 }
 
 // Select answers a read.
