@@ -19,7 +19,7 @@ import (
 // Cases in the order they run. Those of the first group share one database
 // per engine.
 var (
-	shared = []string{"hit", "miss", "list", "insert"}
+	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
 	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence"}
 )
 
@@ -60,7 +60,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 		return 0, err
 	}
 	if m.wants("start") {
-		if err := m.start(ctx); err != nil {
+		if err := errors.Join(m.binary(), m.start(ctx)); err != nil {
 			return 0, fmt.Errorf("start: %w", err)
 		}
 	}
@@ -156,6 +156,15 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	return nil
 }
 
+// binary tells the size of the program.
+func (m *measurement) binary() error {
+	f, err := os.Stat(m.server)
+	if err != nil {
+		return err
+	}
+	return m.add(of("size of the program", "", []float64{float64(f.Size()) / 1e6}, "MB").atMost(52, " MB"))
+}
+
 // start measures the way from the command to the first 200, and memory at
 // rest.
 func (m *measurement) start(ctx context.Context) error {
@@ -164,7 +173,7 @@ func (m *measurement) start(ctx context.Context) error {
 		flags []string
 		goal  float64
 		rest  float64
-	}{{"start-up, empty directory", nil, 1, 60}, {"start-up, demo data", []string{"--demo"}, 4, 80}} {
+	}{{"start-up, empty directory", nil, 0.12, 40}, {"start-up, demo data", []string{"--demo"}, 4, 80}} {
 		var took, rest []float64
 		for range m.rounds {
 			t, r, err := m.startOnce(ctx, c.flags)
@@ -202,7 +211,7 @@ func (m *measurement) startOnce(ctx context.Context, flags []string) (seconds, m
 // The functions' and collections' addresses.
 const (
 	snapshotPath = "/functions/v1/get-dashboard-snapshot-v2?pageSize=%d"
-	listPath     = "/rest/v1/orders?select=" + limit.OrderColumns + "&status=eq.confirmed&order=id.desc&limit=50"
+	listPath     = "/rest/v1/orders?select=" + limit.OrderColumns + "&status=eq.confirmed&limit=50"
 	missPath     = "/functions/v1/get-dashboard-snapshot-v2?pageSize={carry}"
 	summaryPath  = "/functions/v1/admin-dashboard-summary"
 	insertBody   = `{"type":"outbound","priority":{rand:1-5},"party_name":"Customer {i}","carrier":"OWN"}`
@@ -244,38 +253,22 @@ func (m *measurement) sharedCases(ctx context.Context, engine string) (err error
 	if err := s.startLimit(ctx, tenant, body); err != nil {
 		return err
 	}
-	auth := "Authorization: Bearer " + token
-	for _, c := range []struct {
-		name, title   string
-		conns         int
-		server, limit load.Request
-		goal          float64
-		both          bool // also on PostgreSQL
-	}{
-		{"hit", fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), 8,
-			load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, size), Header: []string{auth}, Status: 200},
-			load.Request{Method: "GET", Path: "/hit", Status: 200}, 0.6, false},
-		{"miss", "snapshot-v2, miss, page of 50", 8,
-			load.Request{Method: "GET", Path: missPath, Header: []string{auth, "Cache-Control: no-cache"}, Status: 200},
-			load.Request{Method: "GET", Path: "/snapshot", Status: 200}, 0.6, true},
-		{"list", "list of orders, 50 x 10", 8, load.Request{Method: "GET", Path: listPath, Header: []string{auth}, Status: 200},
-			load.Request{Method: "GET", Path: "/orders", Status: 200}, 0.6, true},
-		{"insert", "insert of one order, 32 clients", 32,
-			load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
-			load.Request{Method: "POST", Path: "/orders", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0.6, true},
-		{"insert", "  the same with its records by hand", 32,
-			load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
-			load.Request{Method: "POST", Path: "/same", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0.6, true},
-	} {
-		if !m.wants(c.name) || engine != "sqlite" && !c.both && m.engine == "both" {
+	some, err := s.sample(ctx, token, 8)
+	if err != nil {
+		return err
+	}
+	deep := min(1500, tenants[0].Orders/10*3/4) // one order in ten is in the state that is listed
+	for _, c := range comparisons(token, size, body, some, deep) {
+		goal := c.goal(engine)
+		if !m.wants(c.name) || goal == 0 && m.engine == "both" {
 			continue
 		}
-		r, err := m.abab(ctx, s, c.title, c.conns, c.server, c.limit)
+		r, err := m.compared(ctx, s, c)
 		if err != nil {
 			return err
 		}
-		if c.goal > 0 {
-			r.atLeast(c.goal, "")
+		if goal > 0 {
+			r.atLeast(goal, "")
 		}
 		if err := m.add(r); err != nil {
 			return err
@@ -300,23 +293,6 @@ func (m *measurement) page(ctx context.Context, s *site, token string) (size int
 		}
 	}
 	return size, body, nil
-}
-
-// abab runs the product and the limit in turns.
-func (m *measurement) abab(ctx context.Context, s *site, title string, conns int, server, by load.Request) (*result, error) {
-	var a, b []load.Report
-	for i := range m.rounds {
-		ra, err := m.product(ctx, s, title, m.plan(s, s.server, conns, server, i))
-		if err != nil {
-			return nil, err
-		}
-		rb, err := measure(ctx, m.plan(s, s.limit, conns, by, i))
-		if err != nil {
-			return nil, err
-		}
-		a, b = append(a, ra), append(b, rb)
-	}
-	return compare(title, s.engine, a, b), nil
 }
 
 // product runs the driver against the product, under the profiler if asked to.
@@ -379,8 +355,41 @@ func (m *measurement) flat(ctx context.Context, engine string) (err error) {
 	if err := m.grown(ctx, s, miss, 8, missPath, 1.5, tenants[0], tenants[1]); err != nil {
 		return err
 	}
+	byTime := fmt.Sprintf("list by created_at, CPU at %d / at %d orders", tenants[1].Orders, tenants[0].Orders)
+	if err := m.grown(ctx, s, byTime, 8, listPath+"&order=created_at.desc", 1.3, tenants[0], tenants[1]); err != nil {
+		return err
+	}
+	if err := m.room(ctx, s, tenants[2], tenants[3]); err != nil {
+		return err
+	}
 	summary := fmt.Sprintf("summary, CPU at %d / at %d items", tenants[3].Items, tenants[2].Items)
 	return m.grown(ctx, s, summary, 1, summaryPath, 1.3, tenants[2], tenants[3]) // it has one key: one at a time
+}
+
+// room compares the server's peak memory while the summary is asked for in a
+// large tenant, its first look at the inventory included, with that in a small one.
+func (m *measurement) room(ctx context.Context, s *site, tenants ...data.Tenant) error {
+	var peaks []float64
+	for _, t := range tenants {
+		token, err := s.token(ctx, t.ID)
+		if err != nil {
+			return err
+		}
+		if err := load.ForgetPeak(s.server.pid()); err != nil {
+			return err
+		}
+		if _, err := measure(ctx, m.plan(s, s.server, 1, uncached(summaryPath, token), 0)); err != nil {
+			return err
+		}
+		peaks = append(peaks, float64(load.Peak(s.server.pid()))/(1<<20))
+	}
+	return m.add(of("summary, peak memory, large / small", s.engine, []float64{peaks[1] / peaks[0]},
+		fmt.Sprintf("%.0f and %.0f MB of the server", peaks[1], peaks[0])).atMost(1.3, ""))
+}
+
+// uncached asks for an answer that is made for it.
+func uncached(path, token string) load.Request {
+	return load.Request{Method: "GET", Path: path, Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200}
 }
 
 // grown compares what a request costs in a small tenant and in a large one.
@@ -391,8 +400,7 @@ func (m *measurement) grown(ctx context.Context, s *site, title string, conns in
 		if err != nil {
 			return err
 		}
-		requests = append(requests,
-			load.Request{Method: "GET", Path: path, Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200})
+		requests = append(requests, uncached(path, token))
 	}
 	var ratios []float64
 	var a, b []load.Report

@@ -71,7 +71,7 @@ func (m *measurement) signIns(ctx context.Context, s *site, tenant, _ string) er
 	if err != nil {
 		return err
 	}
-	return m.add(r.atLeast(0.9, ""))
+	return m.add(r.atLeast(0.92, ""))
 }
 
 // users compares GET /user with a handler that writes the same bytes.

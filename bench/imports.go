@@ -131,7 +131,7 @@ func (t *trials) results() []*result {
 		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 {
 			return t.large[i].rollback.Wall / t.large[i].apply.Wall
 		}), "rollback "+last.rollback.String()).atMost(1, ""),
-		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), ""),
+		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), "").atMost(0.5, ""),
 		of("  peak memory", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / (1 << 20) }), "MB of the server").atMost(250, " MB"),
 		of("  peak memory, ten times the rows", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / float64(t.small[i].peak) }),
 			"ratio").atMost(1.5, ""))

@@ -69,7 +69,7 @@ func (m *measurement) kpis(ctx context.Context, engine string) (err error) {
 // one (1), sent in turn.
 func (m *measurement) growth(ctx context.Context, s *site, title string, request func(tenant int) load.Request) error {
 	var small, large []load.Report
-	var slow, middle []float64
+	var slow, middle []float64 // of the slowest hundredth, of the median
 	for i := range m.rounds {
 		p := m.plan(s, s.server, 1, request(0), i)
 		p.Turns = []load.Request{request(1)}
@@ -85,7 +85,7 @@ func (m *measurement) growth(ctx context.Context, s *site, title string, request
 	r := of(fmt.Sprintf("%s, p99 at %d / 10000", title, m.events), s.engine, slow, fmt.Sprintf("p50 %.2f and %.2f ms (ratio %.2f), p99 %.2f and %.2f ms",
 		median(each(large, p50)), median(each(small, p50)), median(middle), median(each(large, p99)), median(each(small, p99)))).atMost(2, "")
 	r.Server, r.Limit = large, small
-	return m.add(r)
+	return errors.Join(m.add(r), m.add(of("  its median", s.engine, middle, "").atMost(1.5, "")))
 }
 
 // verb is a function of the safety programme and statements by hand that read

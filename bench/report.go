@@ -69,8 +69,10 @@ func compare(name, engine string, server, limit []load.Report) *result {
 		ratios[i] = server[i].PerCPU / limit[i].PerCPU
 	}
 	ms := func(r load.Report) float64 { return r.P99 }
-	note := fmt.Sprintf("%.0f against %.0f req/CPUs, %.0f against %.0f req/s, p50 %.2f p99 %.1f ms against %.1f, RSS %d MB",
-		median(each(server, perCPU)), median(each(limit, perCPU)), median(each(server, perSecond)), median(each(limit, perSecond)),
+	size := func(r load.Report) float64 { return float64(r.Bytes) / 1000 }
+	note := fmt.Sprintf("%.0f against %.0f req/CPUs, %.1f against %.1f kB, %.0f against %.0f req/s, p50 %.2f p99 %.1f ms against %.1f, RSS %d MB",
+		median(each(server, perCPU)), median(each(limit, perCPU)), median(each(server, size)), median(each(limit, size)),
+		median(each(server, perSecond)), median(each(limit, perSecond)),
 		median(each(server, func(r load.Report) float64 { return r.P50 })), median(each(server, ms)), median(each(limit, ms)), server[len(server)-1].RSS>>20)
 	r := of(name, engine, ratios, note)
 	r.Server, r.Limit = server, limit

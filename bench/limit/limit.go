@@ -38,6 +38,7 @@ type Options struct {
 type statement struct {
 	sql  string
 	cols []column
+	args []any // beside the tenant
 }
 
 type column struct {
@@ -49,6 +50,7 @@ type column struct {
 type engine interface {
 	read(ctx context.Context, tenant string, list []statement, out [][]byte) error
 	insert(ctx context.Context, tenant string, sql string, args []any) error
+	insertMany(ctx context.Context, tenant string, rows [][]any) error
 	refresh(ctx context.Context, tenant, session string) error
 }
 
@@ -57,14 +59,15 @@ type server struct {
 	tenant   string
 	body     []byte
 	snapshot []statement
-	orders   []statement
+	page     statement
+	row      statement
 	seq      atomic.Int64
 	key      *ecdsa.PrivateKey
 }
 
 // Handler opens the database and returns the limit server's handler.
 func Handler(ctx context.Context, o Options) (http.Handler, error) {
-	s := &server{tenant: o.Tenant, snapshot: snapshotStatements(), orders: orderStatements()}
+	s := &server{tenant: o.Tenant, snapshot: snapshotStatements(), page: orderPage(), row: orderRow()}
 	var err error
 	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("limit: %w", err)
@@ -89,6 +92,8 @@ func Handler(ctx context.Context, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /orders", s.list)
 	mux.HandleFunc("POST /orders", s.order)
 	mux.HandleFunc("POST /same", s.same)
+	mux.HandleFunc("GET /order", s.one)
+	mux.HandleFunc("POST /many", s.many)
 	mux.HandleFunc("POST /argon2", hash)
 	mux.HandleFunc("POST /refresh", s.renew)
 	return mux, nil
@@ -110,8 +115,27 @@ func fail(w http.ResponseWriter, err error) {
 }
 
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	var offset int64
+	if text := strings.TrimPrefix(r.URL.RawQuery, "offset="); text != "" {
+		var err error
+		if offset, err = strconv.ParseInt(text, 10, 64); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	s.answer(w, r, s.page, offset)
+}
+
+// one answers one order by its id.
+func (s *server) one(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, s.row, strings.TrimPrefix(r.URL.RawQuery, "id="))
+}
+
+// answer sends a statement's rows.
+func (s *server) answer(w http.ResponseWriter, r *http.Request, st statement, arg any) {
+	st.args = []any{arg}
 	out := [][]byte{append(make([]byte, 0, 24<<10), '[')}
-	if err := s.read(r.Context(), s.tenant, s.orders, out); err != nil {
+	if err := s.read(r.Context(), s.tenant, []statement{st}, out); err != nil {
 		fail(w, err)
 		return
 	}
@@ -211,16 +235,47 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, sql string) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	id, err := uuid.NewV7()
+	args, err := s.values(&o)
 	if err != nil {
 		fail(w, err)
 		return
 	}
-	args := []any{s.tenant, id.String(), fmt.Sprintf("LM-%09d", s.seq.Add(1)), o.Type, o.Priority, o.PartyName, o.Carrier, time.Now().UTC().Format(db.TimeLayout)}
 	if sql == "+" {
 		args = append(args, string(raw))
 	}
 	if err := s.insert(r.Context(), s.tenant, sql, args); err != nil {
+		fail(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+}
+
+// values are what insertOrder binds.
+func (s *server) values(o *newOrder) ([]any, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC().Format(db.TimeLayout)
+	return []any{s.tenant, id.String(), fmt.Sprintf("LM-%09d", s.seq.Add(1)), o.Type, o.Priority, o.PartyName, o.Carrier, now}, nil
+}
+
+// many writes an array of rows, all or none, and nothing else.
+func (s *server) many(w http.ResponseWriter, r *http.Request) {
+	var list []newOrder
+	if err := json.NewDecoder(r.Body).Decode(&list); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	rows := make([][]any, len(list))
+	for i := range list {
+		var err error
+		if rows[i], err = s.values(&list[i]); err != nil {
+			fail(w, err)
+			return
+		}
+	}
+	if err := s.insertMany(r.Context(), s.tenant, rows); err != nil {
 		fail(w, err)
 		return
 	}
@@ -265,7 +320,7 @@ func snapshotStatements() []statement {
 	plain := func(name, where string) {
 		r, _ := c.Get(name)
 		sql, cols := columnsOf(r)
-		list = append(list, statement{"SELECT " + sql + " FROM " + name + " r WHERE r.tenant_id = $1" + where, cols})
+		list = append(list, statement{sql: "SELECT " + sql + " FROM " + name + " r WHERE r.tenant_id = $1" + where, cols: cols})
 	}
 	states := func(name string, states ...string) {
 		r, _ := c.Get(name)
@@ -274,9 +329,9 @@ func snapshotStatements() []statement {
 		for i, st := range states {
 			parts = append(parts, fmt.Sprintf("SELECT id FROM (SELECT id FROM %s WHERE tenant_id = $1 AND status = '%s' ORDER BY id DESC LIMIT 51) s%d", name, st, i))
 		}
-		list = append(list, statement{"SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") +
+		list = append(list, statement{sql: "SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") +
 			") u ORDER BY id DESC LIMIT 51) p CROSS JOIN " + name +
-			" r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC", cols})
+			" r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC", cols: cols})
 	}
 	plain("zones", " AND r.status <> 'archived' ORDER BY lower(r.code) LIMIT 51")
 	plain("items", " AND r.status = 'active' ORDER BY r.sku LIMIT 51")
@@ -291,8 +346,15 @@ func snapshotStatements() []statement {
 // OrderColumns are the ten columns of the list page.
 const OrderColumns = "id,order_no,type,status,priority,party_name,requested_at,promised_at,qty_ordered,total_value"
 
-func orderStatements() []statement {
+// orderPage is a page of the list, orderRow one order.
+func orderPage() statement {
+	return orderStatement("r.status = 'confirmed' ORDER BY r.id DESC LIMIT 50 OFFSET CAST($2 AS bigint)")
+}
+
+func orderRow() statement { return orderStatement("r.id = $2") }
+
+func orderStatement(where string) statement {
 	r, _ := catalog.Default().Get("orders")
 	sql, cols := columnsOf(r, strings.Split(OrderColumns, ",")...)
-	return []statement{{"SELECT " + sql + " FROM orders r WHERE r.tenant_id = $1 AND r.status = 'confirmed' ORDER BY r.id DESC LIMIT 50", cols}}
+	return statement{sql: "SELECT " + sql + " FROM orders r WHERE r.tenant_id = $1 AND " + where, cols: cols}
 }

@@ -58,12 +58,22 @@ func TestLimitsDoTheWork(t *testing.T) {
 			if err := json.Unmarshal(answer("GET", "/orders", "", http.StatusOK), &page); err != nil || len(page) != 50 || len(page[0]) != 10 {
 				t.Errorf("orders: %d rows, %v", len(page), err)
 			}
+			first := page[0]["id"]
+			if err := json.Unmarshal(answer("GET", "/order?id="+first.(string), "", http.StatusOK), &page); err != nil || len(page) != 1 || page[0]["id"] != first {
+				t.Errorf("one order: %v, %v", page, err)
+			}
+			page = nil
+			if err := json.Unmarshal(answer("GET", "/orders?offset=1", "", http.StatusOK), &page); err != nil || len(page) == 0 || page[0]["id"] == first {
+				t.Errorf("from the second order on: %d rows, %v", len(page), err)
+			}
+			answer("POST", "/many", `[{"type":"outbound","priority":2,"party_name":"A","carrier":"OWN"},{"type":"inbound","priority":1,"party_name":"B","carrier":"X"}]`,
+				http.StatusCreated)
 			for _, path := range []string{"/orders", "/same"} {
 				answer("POST", path, `{"type":"outbound","priority":2,"party_name":"A","carrier":"OWN"}`, http.StatusCreated)
 			}
 			err = d.Read(ctx, db.Scope{Tenant: tn.ID}, func(tx *db.Tx) error {
 				return tx.One("SELECT COUNT(*) FROM orders WHERE tenant_id = $1 AND status = 'draft'", []any{tn.ID}, func(r *db.Row) error {
-					if r.Int(0) != 2 {
+					if r.Int(0) != 4 {
 						t.Errorf("%d orders were written", r.Int(0))
 					}
 					return nil

@@ -46,7 +46,7 @@ func (p *pg) read(ctx context.Context, tenant string, list []statement, out [][]
 	b.Queue("begin isolation level repeatable read read only")
 	b.Queue("SET LOCAL holdfast.tenant_id = '" + tenant + "'")
 	for _, s := range list {
-		b.Queue(s.sql, tenant)
+		b.Queue(s.sql, append([]any{tenant}, s.args...)...)
 	}
 	b.Queue("commit")
 	res := p.pool.SendBatch(ctx, b)
@@ -157,6 +157,29 @@ func (p *pg) insert(ctx context.Context, tenant, sql string, args []any) error {
 	}
 	b.Queue("commit")
 	return p.pool.SendBatch(ctx, b).Close()
+}
+
+// insertOrders writes what arrays of the columns of insertOrder hold.
+const insertOrders = `INSERT INTO orders (tenant_id, id, order_no, type, status, stage, priority, party_name, carrier, tags,
+	line_count, qty_ordered, qty_allocated, qty_picked,
+	qty_packed, qty_shipped, qty_received, total_value, created_at, updated_at, version)
+		SELECT $1, r.id, r.order_no, r.type, 'draft', 'unallocated', r.priority, r.party_name, r.carrier, '[]', 0, 0, 0, 0, 0, 0, 0, 0, r.at, r.at, 1
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::timestamptz[])
+			AS r (id, order_no, type, priority, party_name, carrier, at)`
+
+func (p *pg) insertMany(ctx context.Context, tenant string, rows [][]any) error {
+	args := []any{tenant, gathered[string](rows, 1), gathered[string](rows, 2), gathered[string](rows, 3), gathered[int64](rows, 4),
+		gathered[string](rows, 5), gathered[string](rows, 6), gathered[string](rows, 7)}
+	return p.insert(ctx, tenant, insertOrders, args)
+}
+
+// gathered is a column of rows.
+func gathered[T any](rows [][]any, i int) []T {
+	out := make([]T, len(rows))
+	for k := range rows {
+		out[k] = rows[k][i].(T)
+	}
+	return out
 }
 
 // refresh takes two round trips: the session says whose it is.

@@ -35,6 +35,7 @@ type conn struct {
 type write struct {
 	sql  string
 	args []any
+	rows [][]any // of insertOrder, instead
 	done chan error
 }
 
@@ -119,7 +120,7 @@ func (c *conn) rows(s statement, tenant string, b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	rows, err := st.(driver.StmtQueryContext).QueryContext(context.Background(), named([]any{tenant}))
+	rows, err := st.(driver.StmtQueryContext).QueryContext(context.Background(), named(append([]any{tenant}, s.args...)))
 	if err != nil {
 		return b, err
 	}
@@ -183,6 +184,12 @@ func (l *lite) insert(_ context.Context, _, sql string, args []any) error {
 	return <-w.done
 }
 
+func (l *lite) insertMany(_ context.Context, _ string, rows [][]any) error {
+	w := &write{rows: rows, done: make(chan error, 1)}
+	l.writes <- w
+	return <-w.done
+}
+
 // group is how many writes share a commit.
 const group = 64
 
@@ -214,6 +221,14 @@ func (l *lite) loop() {
 }
 
 func (l *lite) one(w *write) error {
+	for _, row := range w.rows {
+		if err := l.writer.exec(insertOrder, row...); err != nil {
+			return err
+		}
+	}
+	if w.rows != nil {
+		return nil
+	}
 	if w.sql == "refresh" {
 		return l.writer.renew(w.args[0].(string), w.args[1].(string))
 	}
