@@ -236,9 +236,16 @@ var asByDefault = []string{"--stop-delay", "500ms"}
 // when the test ends.
 func (s *site) serve(args ...string) *server {
 	s.Helper()
+	return s.serveAs(func(*exec.Cmd) {}, args...)
+}
+
+// serveAs is serve with a command that was changed before it begins.
+func (s *site) serveAs(change func(*exec.Cmd), args ...string) *server {
+	s.Helper()
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn", "--stop-delay", "0s"}, args...)
 	v := &server{site: s, cmd: s.command(nil, args...), out: &transcript{}, gone: make(chan error, 1)}
 	v.cmd.Stdout, v.cmd.Stderr = v.out, v.out
+	change(v.cmd)
 	if err := v.cmd.Start(); err != nil {
 		s.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -38,7 +39,8 @@ const (
 // server.
 type logQueue struct {
 	out  io.Writer
-	lost atomic.Int64 // lines dropped since the start
+	lost atomic.Int64 // lines since the start
+	torn bool         // the last line that was written lacks its end; of flushing alone
 
 	mu      sync.Mutex
 	lines   []byte
@@ -148,17 +150,42 @@ func (q *logQueue) flushing() {
 }
 
 // flush writes what has been gathered, outside the lock, and returns the
-// buffer for the next round. Lines a full disk refuses are lost.
+// buffer for the next round. Lines that a full disk refuses are lost and
+// counted, and the log says so when it can be written again.
 func (q *logQueue) flush(spare []byte) []byte {
 	q.mu.Lock()
 	lines, dropped := q.lines, q.dropped
 	q.lines, q.dropped = spare[:0], 0
 	q.mu.Unlock()
-	if len(lines) > 0 {
-		q.out.Write(lines)
+	refused := q.put(lines)
+	q.lost.Add(int64(refused))
+	if dropped += refused; dropped > 0 && refused == 0 {
+		if q.put(fmt.Appendf(nil, "{\"level\":\"WARN\",\"msg\":\"log lines lost: not read fast enough, or not writable\",\"lines\":%d}\n", dropped)) == 0 {
+			dropped = 0
+		}
 	}
-	if dropped > 0 {
-		fmt.Fprintf(q.out, "{\"level\":\"WARN\",\"msg\":\"log lines dropped: the log is not read fast enough\",\"lines\":%d}\n", dropped)
-	}
+	q.mu.Lock()
+	q.dropped += dropped
+	q.mu.Unlock()
 	return lines
+}
+
+// put writes whole lines and returns how many of them were refused. What follows
+// the piece of one begins on a line of its own.
+func (q *logQueue) put(lines []byte) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	if q.torn {
+		if _, err := q.out.Write([]byte("\n")); err != nil {
+			return bytes.Count(lines, []byte("\n"))
+		}
+		q.torn = false
+	}
+	n, err := q.out.Write(lines)
+	if err == nil {
+		return 0
+	}
+	q.torn = n > 0 && lines[n-1] != '\n'
+	return bytes.Count(lines[n:], []byte("\n"))
 }

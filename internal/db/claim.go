@@ -32,6 +32,9 @@ func (d *DB) Claim(ctx context.Context) (*Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimCare)
 	defer cancel()
 	cfg := p.pool.Config().ConnConfig.Copy()
+	if err := trustAnew(p.url, cfg); err != nil {
+		return nil, err
+	}
 	cfg.RuntimeParams["application_name"] = "holdfast claim"
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conn, err := pgx.ConnectConfig(ctx, cfg)

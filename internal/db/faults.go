@@ -31,8 +31,13 @@ func classify(err error) error {
 		return err
 	}
 	var pe *pgconn.PgError
+	var ce *pgconn.ConnectError
 	if errors.As(err, &pe) {
-		return pgFault(err, pe)
+		f := pgFault(err, pe)
+		if f.Kind == fault.Internal && errors.As(err, &ce) { // a password that is no longer the right one
+			return unavailable(err, pe.Code, "the database refuses the server")
+		}
+		return f
 	}
 	var se *sqlite.Error
 	if errors.As(err, &se) {
@@ -44,7 +49,6 @@ func classify(err error) error {
 	case errors.Is(err, context.Canceled):
 		return unavailable(err, "57014", "the request was cancelled")
 	}
-	var ce *pgconn.ConnectError
 	if errors.As(err, &ce) || pgconn.SafeToRetry(err) || lostConnection(err) {
 		return unavailable(err, "08006", "the database cannot be reached")
 	}
@@ -57,7 +61,7 @@ func lostConnection(err error) bool {
 		strings.Contains(s, "connection reset") || strings.Contains(s, "broken pipe") || strings.Contains(s, "closed pool")
 }
 
-func unavailable(err error, code, msg string) error {
+func unavailable(err error, code, msg string) *fault.Error {
 	f := fault.Wrap(err, fault.Unavailable, code, "%s; try again", msg)
 	f.RetryAfter = time.Second
 	return f
@@ -66,7 +70,7 @@ func unavailable(err error, code, msg string) error {
 // shard matches the suffix Citus appends to constraint names.
 var shard = regexp.MustCompile(`_\d{5,}$`)
 
-func pgFault(err error, pe *pgconn.PgError) error {
+func pgFault(err error, pe *pgconn.PgError) *fault.Error {
 	v := &Violation{Table: shard.ReplaceAllString(pe.TableName, ""), Constraint: shard.ReplaceAllString(pe.ConstraintName, "")}
 	if pe.ColumnName != "" {
 		v.Columns = []string{pe.ColumnName}
@@ -84,6 +88,8 @@ func pgFault(err error, pe *pgconn.PgError) error {
 		f.Kind, f.Msg = fault.Invalid, "a value is not acceptable"
 	case pe.Code == "53100":
 		f.Kind, f.Msg = fault.NoSpace, "the database has no room left"
+	case pe.Code == "42P01": // each statement has run in a test: the database is another one
+		return unavailable(err, pe.Code, "the database is not the one that the server began with")
 	case pe.Code == "40001", pe.Code == "40P01", pe.Code == "55P03", pe.Code == "57014",
 		strings.HasPrefix(pe.Code, "08"), strings.HasPrefix(pe.Code, "53"), strings.HasPrefix(pe.Code, "57P"), pe.Code == "25006":
 		return unavailable(err, pe.Code, "the database is busy or restarting")

@@ -38,7 +38,6 @@ type lite struct {
 	done     chan struct{}
 	lock     *os.File
 	closing  sync.Once
-	gone     atomic.Bool   // the database file is no longer the one that was opened
 	gathered int           // jobs of the last group; used by the writing goroutine alone
 	rehearse bool          // each write runs twice, the first time undone
 	careful  int           // groups that still use savepoints; used by the writing goroutine alone
@@ -239,10 +238,8 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 // open file would go on taking writes that nobody will find again.
 func (l *lite) lost() error {
 	now, err := os.Stat(l.path)
-	gone := err != nil || !os.SameFile(now, l.inode)
-	l.gone.Store(gone)
-	if gone {
-		return fault.Wrap(err, fault.Unavailable, "58030", "the database file was moved or replaced; put it back, or restart on the right data directory")
+	if err != nil || !os.SameFile(now, l.inode) || now.Size() == 0 {
+		return fault.Wrap(err, fault.Unavailable, "58030", "the database file was moved, replaced or emptied; put it back, or restart on the right data directory")
 	}
 	return nil
 }

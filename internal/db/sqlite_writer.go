@@ -25,8 +25,9 @@ func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (_ *Tx, e
 			err = unavailable(nil, "57P01", "the server is stopping")
 		}
 	}()
-	if l.gone.Load() {
-		return nil, l.lost()
+	// What were acknowledged after the file was moved would be in no database.
+	if err := l.lost(); err != nil {
+		return nil, err
 	}
 	j := &writeJob{ctx: ctx, scope: s, fn: fn, state: make(chan struct{}, 1), reply: make(chan error, 1)}
 	j.state <- struct{}{}
