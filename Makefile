@@ -62,11 +62,11 @@ supabase:
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/later.env,test/supabase/identity/later-off.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/later.test.mjs
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/suite.test.mjs
 
-# Every snippet of docs/guides, and clients of other languages with the types
-# that the program writes for them, against a demonstration whose webhooks may
-# call this machine.
+# Every snippet of docs/guides and of docs/api.md, and clients of other languages
+# with the types that the program writes for them, against a demonstration whose
+# webhooks may call this machine.
 guides:
-	bin/e2e -server bin/holdfast -settings test/supabase/guides/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=300000 test/supabase/guides/guides.test.mjs test/clients/clients.test.mjs
+	bin/e2e -server bin/holdfast -settings test/supabase/guides/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=300000 test/supabase/guides/guides.test.mjs test/supabase/guides/api.test.mjs test/clients/clients.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }

@@ -5,14 +5,14 @@ import { readFile } from 'node:fs/promises';
 
 const guides = new URL('../../../docs/guides/', import.meta.url);
 
-// read returns the blocks of a guide in order. An answer belongs to the
-// snippets that stand between it and the answer before.
-export async function read(name) {
+// read returns the blocks of a guide in order, each in one of the languages. An
+// answer belongs to the snippets that stand between it and the answer before.
+export async function read(name, languages = ['sh', 'js', 'json', 'text']) {
   const text = await readFile(new URL(`${name}.md`, guides), 'utf8');
   const blocks = [];
   for (const [, info, body] of text.matchAll(/^```(.*)\n([^]*?)^```$/gm)) {
     const [language, ...how] = info.split(' ');
-    assert.ok(['sh', 'js', 'json', 'text'].includes(language), `${name}: a block in "${info}", which nothing runs or compares`);
+    assert.ok(languages.includes(language), `${name}: a block in "${info}", which nothing runs or compares`);
     assert.ok(!how.length || info === 'json shape', `${name}: "${info}" is compared in no known way`);
     blocks.push({ language, shape: how.length > 0, body });
   }
