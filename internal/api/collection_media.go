@@ -31,13 +31,6 @@ func accept(lines []string, one bool) (grammar.Shape, error) {
 			}
 		}
 	}
-	return grammar.Shape{}, fault.New(fault.NotAcceptable, "PGRST107", "none of these media types is available: %s", clip(list)).
+	return grammar.Shape{}, fault.New(fault.NotAcceptable, "PGRST107", "none of these media types is available: %s", fault.Clip(list, 200)).
 		With("", "ask for application/json, application/vnd.pgrst.object+json or text/csv")
-}
-
-func clip(s string) string {
-	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "") + "..."
-	}
-	return s
 }

@@ -88,10 +88,10 @@ func (e *Entry) values(key []byte) []any {
 		by = actor.Actor{KeyID: by.KeyID}
 	}
 	id := uuid.Must(uuid.NewV7()) // rows are in the order of their ids
-	row := []any{tenant, id.String(), e.At, null(strings.ToLower(by.UserID)), null(by.KeyID),
-		null(strings.ToLower(by.SessionID)), e.Action, null(e.EntityType), null(strings.ToLower(e.EntityID)), outcome,
-		null(e.Before), null(e.After), null(e.details()), null(by.Address), null(by.RequestID)}
-	return append(row, null(code(key, row)))
+	row := []any{tenant, id.String(), e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
+		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)), outcome,
+		db.Null(e.Before), db.Null(e.After), db.Null(e.details()), db.Null(by.Address), db.Null(by.RequestID)}
+	return append(row, db.Null(code(key, row)))
 }
 
 // Columns are what a row's code is of, after its tenant, and then the code.
@@ -153,11 +153,4 @@ func (e *Entry) details() string {
 		return "{}"
 	}
 	return strings.TrimSpace(text.String())
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -55,7 +55,7 @@ func (n *Notifier) Subscribe(ctx context.Context, tenant, after string) (*Subscr
 // locate finds the place of the last event the reader has.
 func (s *Subscription) locate(ctx context.Context, id string) error {
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
-		return fault.New(fault.Invalid, "22P02", "Last-Event-ID must be the id of an event, not %q", clip(id)).At("Last-Event-ID", "not an event's id")
+		return fault.New(fault.Invalid, "22P02", "Last-Event-ID must be the id of an event, not %q", fault.Clip(id, 60)).At("Last-Event-ID", "not an event's id")
 	}
 	s.Gap = true
 	return s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {

@@ -157,20 +157,13 @@ func ParseTopics(list []string, field string) (Topics, error) {
 		if slices.ContainsFunc(Names(), func(n string) bool { return match(t, n) }) {
 			continue
 		}
-		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", clip(t)).At(field, "%q names no event", clip(t))
+		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", fault.Clip(t, 60)).At(field, "%q names no event", fault.Clip(t, 60))
 		if near := suggest.Nearest(t, Names()); near != "" {
 			f = f.With("", "did you mean "+near+"?")
 		}
 		return nil, f
 	}
 	return list, nil
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		s = s[:60]
-	}
-	return strings.ToValidUTF8(s, "")
 }
 
 // Has reports whether the choice holds a type.

@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -114,3 +115,12 @@ func Is(err error, k Kind) bool { return err != nil && As(err).Kind == k }
 
 // HasCode reports whether err carries a fault with this code.
 func HasCode(err error, code string) bool { return err != nil && As(err).Code == code }
+
+// Clip is what a message repeats of the input: its first n bytes, to a
+// character's border, and dots where more followed.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}

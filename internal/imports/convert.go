@@ -3,6 +3,7 @@ package imports
 import (
 	"encoding/json"
 	"fmt"
+	"holdfast/internal/fault"
 	"maps"
 	"regexp"
 	"strconv"
@@ -103,7 +104,7 @@ func (v *survey) takeCell(d *draft, c *plan.Mapped, rec *sheet.Record) {
 		return
 	case sheet.Rounded:
 		if !plan.Number(c.Field) {
-			d.fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", cell.Clip(text, 80), enterAsText)
+			d.fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", fault.Clip(text, 80), enterAsText)
 			return
 		}
 		fallthrough
@@ -124,7 +125,7 @@ func (v *survey) take(d *draft, c *plan.Mapped, text string) {
 	}
 	f := c.Field
 	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
-		d.fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", cell.Clip(strings.TrimSpace(text), 80), enterAsText)
+		d.fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", fault.Clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
 	if f.Ref != "" {
@@ -133,7 +134,7 @@ func (v *survey) take(d *draft, c *plan.Mapped, text string) {
 	}
 	value, code, why := v.value(c, text)
 	if why != "" {
-		d.fail(c.Header, code, "%q %s", cell.Clip(strings.TrimSpace(text), 80), why)
+		d.fail(c.Header, code, "%q %s", fault.Clip(strings.TrimSpace(text), 80), why)
 		return
 	}
 	d.row[f.Name] = value
@@ -218,7 +219,7 @@ func choices(f *catalog.Field, words json.RawMessage) (value any, code, why stri
 	for i, w := range given {
 		s, ok := cell.Choice(w, f.OneOf)
 		if !ok {
-			return nil, "choice", "holds " + strconv.Quote(cell.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
+			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
 		}
 		if i > 0 {
 			b = append(b, ',')

@@ -247,7 +247,7 @@ func (e Edit) into(r *staged.Record, v plan.Veil) error {
 			at = slices.IndexFunc(headers, func(h string) bool { return h != "" && cell.Fold(h) == cell.Fold(name) })
 		}
 		if at < 0 || v.At[at] {
-			return fault.New(fault.Invalid, "cells", "the file has no column %q", cell.Clip(name, 80)).At("cells."+cell.Clip(name, 80), "is no column of the file")
+			return fault.New(fault.Invalid, "cells", "the file has no column %q", fault.Clip(name, 80)).At("cells."+fault.Clip(name, 80), "is no column of the file")
 		}
 		if len(text) > sheet.MaxCell {
 			return fault.New(fault.Invalid, "cells", "the text for %s is longer than %d bytes", headers[at], sheet.MaxCell).At("cells."+headers[at], "is too long")
@@ -355,7 +355,7 @@ func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64) e
 	}
 	tx.Queue("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID, string(text)}, nil)
 	_, err = ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows,
-		"message": cell.Clip(res.Message, 2000)})
+		"message": fault.Clip(res.Message, 2000)})
 	return err
 }
 

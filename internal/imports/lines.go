@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"holdfast/internal/fault"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/db"
-	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/staged"
@@ -71,7 +71,7 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 		case !there:
 			l.says = append(l.says, h)
 		case h != 0 && h != l.says[doc.says+at]:
-			d.fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line, targets.Spoken(codeOf(v.Target.Name)), cell.Clip(name, 80))
+			d.fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line, targets.Spoken(codeOf(v.Target.Name)), fault.Clip(name, 80))
 		}
 		at++
 	}

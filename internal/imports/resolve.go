@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"holdfast/internal/fault"
 	"strings"
 
 	"github.com/google/uuid"
@@ -233,9 +234,9 @@ func (r *resolver) put(v *survey, d *draft) {
 			d.row[ref.col.Name] = hit.id
 			d.state(ref.col.Name, hit.state)
 		case 0:
-			d.fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, cell.Clip(ref.text, 80))
+			d.fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
 		default:
-			d.fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), cell.Clip(ref.text, 80))
+			d.fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), fault.Clip(ref.text, 80))
 		}
 	}
 }
@@ -286,10 +287,10 @@ func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
 	known, ok := r.lots[key]
 	switch {
 	case !ok && v.Target.Posts == nil:
-		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q", cell.Clip(ref.text, 80))
+		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q", fault.Clip(ref.text, 80))
 		return
 	case !ok && v.Layout.Column(targets.LotExpiry) == nil:
-		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", cell.Clip(ref.text, 80))
+		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", fault.Clip(ref.text, 80))
 		return
 	case !ok:
 		if len(ref.text) > 64 {
@@ -299,7 +300,7 @@ func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
 		known = lot{expires: strings.Clone(expires)}
 		r.lots[lotKey{key.item, strings.Clone(key.no)}] = known
 	case given && known.expires != expires:
-		d.fail(v.header(targets.LotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", cell.Clip(ref.text, 80), orNever(known.expires), expires)
+		d.fail(v.header(targets.LotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", fault.Clip(ref.text, 80), orNever(known.expires), expires)
 		return
 	}
 	if known.id != "" {

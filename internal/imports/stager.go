@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"holdfast/internal/fault"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/db"
-	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
@@ -39,10 +39,10 @@ type stager struct {
 	seen    *staged.Keys
 	others  *staged.Keys    // of the records' other keys
 	book    *ledgerOf       // of records with lines
-	torn    map[string]bool // records with lines, some of which have errors
+	partial map[string]bool // records with lines, some of which have errors
 	hours   *hoursBook      // of shifts
 	serials *serials        // of stock
-	beat    time.Time
+	renewed time.Time
 
 	packer staged.Packer
 	staged []byte // of the chunk at hand
@@ -52,7 +52,7 @@ func (m *Importer) stager(s *jobs.Step, v *survey) *stager {
 	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0)}
 	st.fields, st.defaults = v.Fields(), v.Defaults()
 	if v.Lined() {
-		st.book, st.torn = newLedger(), map[string]bool{}
+		st.book, st.partial = newLedger(), map[string]bool{}
 	}
 	if v.Target.Name == "shifts" {
 		st.hours = newHours()
@@ -201,13 +201,13 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []staged.Record) (
 			continue
 		}
 		for _, e := range d.errs {
-			e.Message = cell.Clip(e.Message, 500)
+			e.Message = fault.Clip(e.Message, 500)
 			list[i].Errors = append(list[i].Errors, e)
 		}
 		c.invalid++
 		c.errors += len(d.errs)
-		if st.torn != nil {
-			st.torn[strings.Clone(text(d.row[st.v.keyFields()[0]]))] = true // not the whole row with it
+		if st.partial != nil {
+			st.partial[strings.Clone(text(d.row[st.v.keyFields()[0]]))] = true // not the whole row with it
 		}
 	}
 	st.staged = rows
@@ -245,7 +245,7 @@ func (st *stager) hold(tx *db.Tx) error {
 	if err := st.m.jobs.Hold(tx, st.step); err != nil {
 		return err
 	}
-	if time.Since(st.beat) < min(st.m.jobs.LeaseTime()/3, time.Second/2) {
+	if time.Since(st.renewed) < min(st.m.jobs.LeaseTime()/3, time.Second/2) {
 		return nil
 	}
 	job, err := st.m.jobs.Set(tx, st.step.Actor, st.step.Job.ID, store.Row{"lease_until": st.m.jobs.Renew(st.step),
@@ -253,7 +253,7 @@ func (st *stager) hold(tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
-	tx.After(func() { st.step.Job, st.beat = job, time.Now() })
+	tx.After(func() { st.step.Job, st.renewed = job, time.Now() })
 	return nil
 }
 
@@ -288,7 +288,7 @@ func (st *stager) finish(ctx context.Context) (*plan.Processed, error) {
 		st.m.audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
 		_, err = st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil, "processed_at": st.m.store.Now(),
-			"message":   cell.Clip(res.Message, 2000),
+			"message":   fault.Clip(res.Message, 2000),
 			"file_type": res.FileType, "encoding": st.v.Format.Encoding, "delimiter": delimiterText(st.v.Format), "header_row": st.v.headerLine(),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
 		return err
@@ -327,8 +327,8 @@ func (st *stager) result() *plan.Processed {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.Target.Words(name), text))
 		}
 	}
-	delete(st.torn, text(nil))
-	if n := len(st.torn); n > 0 {
+	delete(st.partial, text(nil))
+	if n := len(st.partial); n > 0 {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.",
 			n, targets.Spoken(st.v.Target.Name)))
 	}

@@ -37,12 +37,7 @@ func tooMany(param, what string, limit int) error {
 	return fault.New(fault.Invalid, "PGRST100", "parameter %q has more than %d %s", clip(param), limit, what)
 }
 
-func clip(s string) string {
-	if len(s) <= 100 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:100], "") + "..."
-}
+func clip(s string) string { return fault.Clip(s, 100) }
 
 func (s *scanner) eof() bool { return s.pos >= len(s.in) }
 

@@ -46,7 +46,7 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 			return notReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
 		}
 		if ac["assignee_user_id"] == nil {
-			ac["assignee_user_id"] = null(a.UserID)
+			ac["assignee_user_id"] = db.Null(a.UserID)
 		}
 		ac["completed_at"], ac["completed_by"] = now, ac["assignee_user_id"]
 		if a.UserID != "" {
@@ -68,7 +68,7 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 // suggested notes the picker or driver who proposes an action himself.
 func suggested(a actor.Actor, c store.Change) {
 	if c.Op == store.Insert && c.After["source"] == "manual" && (a.Role == actor.Operator || a.Role == actor.Driver) {
-		c.After["suggested_by"] = null(a.UserID)
+		c.After["suggested_by"] = db.Null(a.UserID)
 	}
 }
 

@@ -141,7 +141,7 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	}
 	an["result"], an["critical"] = string(result), it.Critical
 	if was, _ := c.Before["value"].(json.RawMessage); string(was) != string(raw) {
-		an["answered_by"], an["answered_at"] = null(a.UserID), now
+		an["answered_by"], an["answered_at"] = db.Null(a.UserID), now
 	}
 	sh.answers[an.Text("run_id")][it.Key] = raw
 	return nil
@@ -278,7 +278,7 @@ func keeper(tx *db.Tx, tenant, site string) (user any, err error) {
 	err = tx.Query("SELECT m.user_id FROM members m WHERE m.tenant_id = $1 AND m.status = 'active' AND m.role IN ('safety', 'manager', 'admin', 'owner') "+
 		"ORDER BY CASE WHEN EXISTS (SELECT 1 FROM teams t WHERE t.tenant_id = $1 AND t.site_id = $2 AND t.lead_user_id = m.user_id "+
 		"AND t.archived_at IS NULL) THEN 0 ELSE 1 END, CASE m.role WHEN 'safety' THEN 0 WHEN 'manager' THEN 1 WHEN 'admin' THEN 2 ELSE 3 END, m.id LIMIT 1",
-		[]any{tenant, null(site)}, func(r *db.Row) error {
+		[]any{tenant, db.Null(site)}, func(r *db.Row) error {
 			user = r.Text(0)
 			return nil
 		})
@@ -291,7 +291,7 @@ func remedy(run, an store.Row, it *checklist.Item, today time.Time) store.Row {
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
-	return store.Row{"title": headline(run, it), "description": null(an.Text("note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
+	return store.Row{"title": headline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
 		"priority": priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
 }
 
@@ -308,8 +308,8 @@ func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) 
 			list = append(list, e)
 		}
 	}
-	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(an.Text("note")), "occurred_at": now,
-		"reported_by": null(a.UserID),
+	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": db.Null(an.Text("note")), "occurred_at": now,
+		"reported_by": db.Null(a.UserID),
 		"site_id":     run["site_id"], "zone_id": run["zone_id"], "entities": list}
 }
 

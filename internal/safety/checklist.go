@@ -90,7 +90,7 @@ func finish(a actor.Actor, run store.Row, now time.Time) error {
 	if run["started_at"] == nil {
 		run["started_at"] = query.FormatTime(now)
 	}
-	run["completed_at"], run["completed_by"] = query.FormatTime(now), null(a.UserID)
+	run["completed_at"], run["completed_by"] = query.FormatTime(now), db.Null(a.UserID)
 	due, err := time.Parse(db.TimeLayout, run.Text("due_at"))
 	if err != nil {
 		return err

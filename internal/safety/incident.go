@@ -145,7 +145,7 @@ func report(a actor.Actor, in store.Row, now string) {
 	case in["anonymous"] == true:
 		in["reported_by"], in["created_by"] = nil, nil
 	case a.Role != actor.Service || in["reported_by"] == nil:
-		in["reported_by"] = null(a.UserID)
+		in["reported_by"] = db.Null(a.UserID)
 	}
 }
 

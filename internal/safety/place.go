@@ -65,11 +65,11 @@ func distinct(rows []store.Row, field string) []string {
 // locate fills the zone and site of a row that follow from what it is about.
 func (p *whereabouts) locate(row store.Row) {
 	if row["zone_id"] == nil {
-		row["zone_id"] = null(p.zone[row.Text("equipment_id")])
+		row["zone_id"] = db.Null(p.zone[row.Text("equipment_id")])
 	}
 	for _, field := range [...]string{"zone_id", "equipment_id", "vehicle_id", "worker_id"} {
 		if row["site_id"] == nil {
-			row["site_id"] = null(p.site[row.Text(field)])
+			row["site_id"] = db.Null(p.site[row.Text(field)])
 		}
 	}
 }

@@ -245,7 +245,7 @@ func reverse(tx *db.Tx, a actor.Actor, s *store.Store, sources []string) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = s.UpdateTx(tx, a, r, ids, store.Row{"reversed_at": query.FormatTime(s.Now()), "reversed_by": null(a.UserID)})
+	_, err = s.UpdateTx(tx, a, r, ids, store.Row{"reversed_at": query.FormatTime(s.Now()), "reversed_by": db.Null(a.UserID)})
 	return err
 }
 

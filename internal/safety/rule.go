@@ -133,29 +133,29 @@ func (r *Rule) check() error {
 	known, ok := metricScope[r.Metric]
 	if !ok {
 		if near := suggest.Nearest(r.Metric, Metrics()); near != "" {
-			return badRule("refers to an unknown metric %q; did you mean %s?", clip(r.Metric), near)
+			return badRule("refers to an unknown metric %q; did you mean %s?", fault.Clip(r.Metric, 60), near)
 		}
-		return badRule("refers to an unknown metric %q", clip(r.Metric))
+		return badRule("refers to an unknown metric %q", fault.Clip(r.Metric, 60))
 	}
 	if len(r.Scope.EntityTypes) == 0 {
 		return badRule("needs scope.entity_types")
 	}
 	for _, t := range r.Scope.EntityTypes {
 		if !slices.Contains(known, t) {
-			return badRule("cannot use %s for entity type %q; it is known of %s", r.Metric, clip(t), strings.Join(known, ", "))
+			return badRule("cannot use %s for entity type %q; it is known of %s", r.Metric, fault.Clip(t, 60), strings.Join(known, ", "))
 		}
 	}
 	switch {
 	case r.WindowDays < 1 || r.WindowDays > 730:
 		return badRule("has window_days %d; it must be from 1 to 730", r.WindowDays)
 	case !slices.Contains([]string{"entity", "tenant", "window"}, r.Per):
-		return badRule("has per %q; it must be entity, tenant or window", clip(r.Per))
+		return badRule("has per %q; it must be entity, tenant or window", fault.Clip(r.Per, 60))
 	case r.Per == "window" && r.Metric != "weekly_hours_max":
 		return badRule("has per window, which is for weekly_hours_max")
 	case r.Per == "tenant" && !slices.Contains(r.Scope.EntityTypes, "zone"):
 		return badRule("has per tenant, which is recorded on a zone: name zone in scope.entity_types")
 	case !slices.Contains([]string{"none", "per_200k_hours", "per_1m_hours"}, r.Normalize):
-		return badRule("has normalize %q; it must be none, per_200k_hours or per_1m_hours", clip(r.Normalize))
+		return badRule("has normalize %q; it must be none, per_200k_hours or per_1m_hours", fault.Clip(r.Normalize, 60))
 	case r.Normalize != "none" && r.Metric != "incident_count" && r.Metric != "near_miss_count":
 		return badRule("has normalize, which is for incident_count and near_miss_count")
 	case !(r.MinExposureHours >= 0 && r.MinExposureHours <= 1e9):
@@ -177,7 +177,7 @@ func (r *Rule) checkRest() error {
 	for i := range r.AppliesIf {
 		c := &r.AppliesIf[i]
 		if !slices.Contains(RuleFacts[:], c.Fact) {
-			return badRule("refers to an unknown fact %q; known are %s", clip(c.Fact), strings.Join(RuleFacts[:], ", "))
+			return badRule("refers to an unknown fact %q; known are %s", fault.Clip(c.Fact, 60), strings.Join(RuleFacts[:], ", "))
 		}
 		if err := c.check("applies_if"); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (r *Rule) checkRest() error {
 func (b *Bound) check(name string) error {
 	switch {
 	case !slices.Contains(ruleOps, b.Op):
-		return badRule("has the operator %q in %s; it must be one of %s", clip(b.Op), name, strings.Join(ruleOps, " "))
+		return badRule("has the operator %q in %s; it must be one of %s", fault.Clip(b.Op, 60), name, strings.Join(ruleOps, " "))
 	case math.IsNaN(b.Value) || math.Abs(b.Value) > 1e9:
 		return badRule("has a value out of range in %s", name)
 	}
@@ -202,25 +202,18 @@ func (b *Bound) check(name string) error {
 func (f *Filter) check() error {
 	for _, k := range f.Kind {
 		if !slices.Contains(kinds, k) {
-			return badRule("filters by an unknown incident kind %q", clip(k))
+			return badRule("filters by an unknown incident kind %q", fault.Clip(k, 60))
 		}
 	}
 	for _, k := range f.ZoneKind {
 		if !slices.Contains(zoneKinds, k) {
-			return badRule("filters by an unknown zone kind %q", clip(k))
+			return badRule("filters by an unknown zone kind %q", fault.Clip(k, 60))
 		}
 	}
 	if f.SeverityMin != "" && severity[f.SeverityMin] == 0 {
-		return badRule("filters by an unknown severity %q", clip(f.SeverityMin))
+		return badRule("filters by an unknown severity %q", fault.Clip(f.SeverityMin, 60))
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		s = s[:60]
-	}
-	return strings.ToValidUTF8(s, "")
 }
 
 // Severities returns the severities from SeverityMin up; all when it is empty.

@@ -112,10 +112,3 @@ func notReady(format string, args ...any) *fault.Error {
 func ahead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}

@@ -11,7 +11,7 @@ import (
 func holdTalks(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Insert && c.After["leader_user_id"] == nil {
-			c.After["leader_user_id"] = null(a.UserID)
+			c.After["leader_user_id"] = db.Null(a.UserID)
 		}
 	}
 	return nil
@@ -52,7 +52,7 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		} else if at["signature"] == nil {
 			return notReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
 		}
-		at["signed_by"] = null(a.UserID)
+		at["signed_by"] = db.Null(a.UserID)
 		begun, known := held[at.Text("talk_id")]
 		switch {
 		case !known: // the foreign key says so

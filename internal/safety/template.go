@@ -48,7 +48,7 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if len(tpl.Items()) == 0 {
 			return fault.New(fault.Conflict, CodeGuard, "a template without items asks nothing").At("sections", "has no item")
 		}
-		t["published_at"], t["supersedes_id"] = query.FormatTime(s.Now()), null(published[code])
+		t["published_at"], t["supersedes_id"] = query.FormatTime(s.Now()), db.Null(published[code])
 		published[code] = t.Text("id")
 	}
 	return nil

@@ -101,10 +101,10 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 			return err
 		}
 		if user == "" {
-			c.After["user_id"] = null(account[worker])
+			c.After["user_id"] = db.Null(account[worker])
 		}
 		if worker == "" {
-			c.After["worker_id"] = null(person[user])
+			c.After["worker_id"] = db.Null(person[user])
 		}
 	}
 	return nil
@@ -213,7 +213,7 @@ func acknowledge(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 			continue
 		}
 		if c.After["acknowledged_at"] != c.Before["acknowledged_at"] {
-			c.After["acknowledged_by"] = null(a.UserID)
+			c.After["acknowledged_by"] = db.Null(a.UserID)
 		}
 		if c.After["waived_until"] != nil && c.After["waive_reason"] == nil {
 			return notReady("say why the rule is waived: waive_reason")

@@ -202,7 +202,7 @@ func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Conne
 // Create makes a connection. The service key names the tenant; domains it
 // names count as proved by its word, a tenant's own have to be proved.
 func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connection, error) {
-	c := &Connection{ID: newID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{},
+	c := &Connection{ID: db.NewID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{},
 		Domains: []Domain{}, version: 1}
 	if a.Role == actor.Service && d.TenantID != nil {
 		id, ok := canonicalID(*d.TenantID)
@@ -319,9 +319,9 @@ func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
 		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
 			$20, $21, $21, $22, $23, $24, 1)`,
-		c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(),
-		null(c.ClientID), null(c.sealed), asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole),
-		c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID), null(c.ResourceID), asJSON(c.Params))
+		c.TenantID, c.ID, c.Kind, db.Null(c.Name), db.Null(c.Identifier), c.status(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML), c.metadataAt(),
+		db.Null(c.ClientID), db.Null(c.sealed), asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole),
+		c.Enforced, db.Null(c.BreakGlass), c.Unsolicited, now, db.Null(a.UserID), db.Null(c.ResourceID), asJSON(c.Params))
 	return stored(err)
 }
 
@@ -347,11 +347,11 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 			secret = $11, scopes = $12, name_id_format = $13, attribute_mapping = $14, role_map = $15, default_role = $16, enforced = $17, break_glass_user_id = $18,
 			allow_unsolicited = $19, updated_at = $20, resource_id = $22, authorization_params = $23, version = version + 1
 				WHERE tenant_id = $1 AND id = $2 AND version = $21`,
-			c.TenantID, c.ID, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML),
-			c.metadataAt(), null(c.ClientID), null(c.sealed),
-			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced,
-			null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
-			null(c.ResourceID), asJSON(c.Params))
+			c.TenantID, c.ID, db.Null(c.Name), db.Null(c.Identifier), c.status(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML),
+			c.metadataAt(), db.Null(c.ClientID), db.Null(c.sealed),
+			asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole), c.Enforced,
+			db.Null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
+			db.Null(c.ResourceID), asJSON(c.Params))
 		if err == nil && n == 0 {
 			err = fault.New(fault.Conflict, "conflict", "The connection was changed at the same time; read it again")
 		}

@@ -95,7 +95,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 		if slices.ContainsFunc(c.Domains, func(h Domain) bool { return h.Domain == d }) {
 			continue
 		}
-		id := newID()
+		id := db.NewID()
 		tx.Queue("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, $2, $3, $4, $5, 0, $6)",
 			[]any{id, d, c.TenantID, c.ID, seal.RandomHex(16), s.now()}, nil)
 		if a.Role != actor.Service {

@@ -129,7 +129,7 @@ func (s *Service) BeginTest(ctx context.Context, a actor.Actor, id string) (stri
 
 // send stores the request and writes the provider's address.
 func (s *Service) send(ctx context.Context, c *Connection, q request, w openid.Wish) (loc string, err error) {
-	q.id = newID()
+	q.id = db.NewID()
 	if c.Kind == SAML {
 		loc, err = s.sendSAML(ctx, c, &q)
 	} else {
@@ -142,7 +142,7 @@ func (s *Service) send(ctx context.Context, c *Connection, q request, w openid.W
 	return loc, s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO sso_requests (id, tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			q.id, c.TenantID, c.ID, null(q.samlID), q.redirect, null(q.challenge), q.sealed, null(q.tester), now, now.Add(s.cfg.RequestTTL))
+			q.id, c.TenantID, c.ID, db.Null(q.samlID), q.redirect, db.Null(q.challenge), q.sealed, db.Null(q.tester), now, now.Add(s.cfg.RequestTTL))
 		return err
 	})
 }

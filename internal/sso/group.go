@@ -141,12 +141,12 @@ func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who 
 	if err := g.check(); err != nil {
 		return g, err
 	}
-	g.ID = newID()
+	g.ID = db.NewID()
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
 		_, err := tx.Exec("INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at) VALUES ($1, $2, $3, "+
 			"$4, $5, $6, $6)",
-			g.ID, c.TenantID, c.ID, g.Display, null(g.ExternalID), now)
+			g.ID, c.TenantID, c.ID, g.Display, db.Null(g.ExternalID), now)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, wh
 			return err
 		}
 		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display,
-			null(g.ExternalID), s.now()); err != nil {
+			db.Null(g.ExternalID), s.now()); err != nil {
 			return err
 		}
 		return s.populate(tx, c, was, g, who)

@@ -310,7 +310,7 @@ func (s Directory) provision(tx *db.Tx, c *Connection, p *Person, who identity.C
 	tx.Queue(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, external_id, display_name, given_name,
 		family_name, active, provisioned, groups, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $11)`,
-		[]any{u.ID, c.TenantID, c.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, true, now}, nil)
+		[]any{u.ID, c.TenantID, c.ID, p.UserName, db.Null(p.ExternalID), db.Null(p.Display), db.Null(p.Given), db.Null(p.Family), p.Active, true, now}, nil)
 	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
 	if role, _ := c.role(nil); role != "" && p.Active {
 		return s.ident.Federation.JoinFederated(tx, c.TenantID, u, role, who)
@@ -352,7 +352,7 @@ func (s Directory) store(tx *db.Tx, c *Connection, was, p Person, who identity.C
 	now := s.now()
 	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6,
 		active = $7, updated_at = $8 WHERE user_id = $1`,
-		[]any{p.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, now}, nil)
+		[]any{p.ID, p.UserName, db.Null(p.ExternalID), db.Null(p.Display), db.Null(p.Given), db.Null(p.Family), p.Active, now}, nil)
 	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
 	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)
 	note := identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_changed", Entity: "user", EntityID: p.ID, Client: who}

@@ -110,8 +110,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 	})
 }
 
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
 // canonicalID accepts one spelling of a UUID.
 func canonicalID(s string) (string, bool) {
 	if len(s) != 36 {
@@ -119,13 +117,6 @@ func canonicalID(s string) (string, bool) {
 	}
 	id, err := uuid.Parse(s)
 	return id.String(), err == nil
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 func clientOf(a actor.Actor) identity.Client {

@@ -82,7 +82,7 @@ func rowNumber(i, n int) int {
 // fill sets the fields the server owns.
 func (s *Store) fill(a actor.Actor, r *catalog.Resource, row Row, now string) error {
 	if row["id"] == nil {
-		row["id"] = newID()
+		row["id"] = db.NewID()
 	}
 	if !r.Root {
 		switch given := row["tenant_id"]; {

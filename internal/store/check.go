@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -184,16 +182,6 @@ func atRow(e *fault.Error, n int) error {
 		c.Details += ", " + e.Details
 	}
 	return &c
-}
-
-// newID returns a fresh id; their order is the order of creation.
-func newID() string {
-	id, err := uuid.NewV7()
-	if err != nil {
-		// Only a failing system random source gets here; no id may be guessed.
-		panic("store: no randomness: " + err.Error())
-	}
-	return id.String()
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

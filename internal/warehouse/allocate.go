@@ -78,7 +78,7 @@ func (k work) allocate(orders []string, p plan) (*allocated, error) {
 		out.rows = append(out.rows, rows...)
 	}
 	for _, r := range out.rows {
-		r["expires_at"] = null(p.expires)
+		r["expires_at"] = db.Null(p.expires)
 		lines = append(lines, r.Text("order_line_id"))
 	}
 	if out.rows, err = k.reserve(out.rows); err != nil {

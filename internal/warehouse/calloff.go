@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
@@ -134,6 +135,6 @@ func (b *back) take(l store.Row) error {
 
 // wayBack is the movement of goods from a staging lane into a pick line's bin.
 func wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
-	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": null(at.lot), "serial": null(at.serial), "owner_id": null(at.owner),
-		"lpn": null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q, "ref_type": "pick_lines", "ref_id": l["id"]}
+	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
+		"lpn": db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q, "ref_type": "pick_lines", "ref_id": l["id"]}
 }

@@ -4,8 +4,6 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
@@ -171,23 +169,7 @@ func (l *ledger) write(tx *db.Tx, tenant, now string) {
 	}
 	b.queue(tx, len(changed), func(i int, args []any) []any {
 		v := changed[i]
-		return append(args, tenant, now, now, 1, v.reserved, newID(), v.zone, v.item, null(v.lot), null(v.serial), null(v.owner), null(v.lpn), v.status,
+		return append(args, tenant, now, now, 1, v.reserved, db.NewID(), v.zone, v.item, db.Null(v.lot), db.Null(v.serial), db.Null(v.owner), db.Null(v.lpn), v.status,
 			v.key, v.quantity, v.counted)
 	})
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func newID() string {
-	id, err := uuid.NewV7()
-	if err != nil {
-		// Only a failing system random source gets here; no id may be guessed.
-		panic("warehouse: no randomness: " + err.Error())
-	}
-	return id.String()
 }

@@ -98,12 +98,12 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		l := c.After
 		switch {
 		case c.Op == store.Insert:
-			l["assigned_worker_id"] = null(lists[l.Text("pick_list_id")].worker)
+			l["assigned_worker_id"] = db.Null(lists[l.Text("pick_list_id")].worker)
 		case turned(c, "status", "picked") || turned(c, "status", "short"):
 			if err := picked(l, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
-			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), null(a.UserID)
+			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), db.Null(a.UserID)
 		case altered(c, "qty_picked"):
 			if err := partly(c, lists[l.Text("pick_list_id")]); err != nil {
 				return err

@@ -153,8 +153,8 @@ func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks
 		q := min(need, c.free)
 		c.free -= q
 		need -= q
-		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": null(c.lot), "serial": null(c.serial), "owner_id": null(c.owner),
-			"lpn": null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
+		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": db.Null(c.lot), "serial": db.Null(c.serial), "owner_id": db.Null(c.owner),
+			"lpn": db.Null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
 	}
 	return tasks, need
 }

@@ -87,9 +87,9 @@ func (k work) promise(list []pledge) error {
 
 // reservation is a new row of quantity q of a line at a place.
 func reservation(line string, at spot, q decimal.Dec) store.Row {
-	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": null(at.lot), "serial": null(at.serial),
-		"owner_id": null(at.owner),
-		"lpn":      null(at.lpn), "stock_status": at.status, "stock_key": at.key(), "quantity": q}
+	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+		"owner_id": db.Null(at.owner),
+		"lpn":      db.Null(at.lpn), "stock_status": at.status, "stock_key": at.key(), "quantity": q}
 }
 
 // reserve promises stock to order lines.
@@ -141,7 +141,7 @@ func (k work) part(row store.Row, q decimal.Dec) (store.Row, error) {
 	}
 	row["quantity"] = left
 	n := reservation(row.Text("order_line_id"), spotOf(row), q)
-	n["id"], n["picked"], n["expires_at"] = newID(), row["picked"], row["expires_at"]
+	n["id"], n["picked"], n["expires_at"] = db.NewID(), row["picked"], row["expires_at"]
 	return n, nil
 }
 

@@ -43,7 +43,7 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			}
 		}
 		if c.Op == store.Insert || altered(c, "driver_id") {
-			sh["assigned_worker_id"] = null(workers[sh.Text("driver_id")])
+			sh["assigned_worker_id"] = db.Null(workers[sh.Text("driver_id")])
 		}
 		if c.Op != store.Update || c.Before["status"] == c.After["status"] {
 			continue

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"fmt"
+	"holdfast/internal/db"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -50,7 +51,7 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "counted", "counted_by": null(c.Actor.UserID), "counted_at": query.FormatTime(c.Store.Now()), "variance_value": value}
+	set := store.Row{"status": "counted", "counted_by": db.Null(c.Actor.UserID), "counted_at": query.FormatTime(c.Store.Now()), "variance_value": value}
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}

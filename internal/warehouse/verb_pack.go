@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"slices"
 
 	"holdfast/internal/decimal"
@@ -113,12 +114,12 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 		}
 		return in.PackageID, err
 	}
-	row := store.Row{"order_id": null(in.OrderID), "shipment_id": null(in.ShipmentID)}
+	row := store.Row{"order_id": db.Null(in.OrderID), "shipment_id": db.Null(in.ShipmentID)}
 	if p := in.Package; p != nil {
 		if p.SSCC != "" && !gs1.IsSSCC(p.SSCC) {
 			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc", "has a wrong length or check digit")
 		}
-		row["lpn"], row["sscc"] = null(p.LPN), null(p.SSCC)
+		row["lpn"], row["sscc"] = db.Null(p.LPN), db.Null(p.SSCC)
 		for name, v := range map[string]*decimal.Dec{"length_mm": p.Length, "width_mm": p.Width, "height_mm": p.Height, "weight_kg": p.Weight} {
 			if v != nil {
 				row[name] = *v

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"slices"
 	"strconv"
 
@@ -185,7 +186,7 @@ func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Ro
 		wave = "W-" + k.s.Now().Format("20060102-150405")
 	}
 	for i := range groups {
-		rows[i] = store.Row{"id": newID(), "strategy": in.Method}
+		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}
 		given(rows[i], "wave_no", wave)
 	}
 	lists, err := k.insert("pick_lists", rows)

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -16,7 +17,7 @@ func (w Watch) reportException(c *rpc.Call, in *ReportExceptionIn) (*ShipmentOut
 	if _, err := driven(c, in.ShipmentID); err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": null(in.Note)}
+	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": db.Null(in.Note)}
 	if err := w.on(c).update("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
@@ -24,5 +25,5 @@ func resumeOrder(c *rpc.Call, in *ResumeOrderIn) (*OrderOut, error) {
 	if to == "" { // held before its origin was kept
 		to = "confirmed"
 	}
-	return turnOrder(c, in.OrderID, store.Row{"status": to, "resume_reason": null(in.Reason)})
+	return turnOrder(c, in.OrderID, store.Row{"status": to, "resume_reason": db.Null(in.Reason)})
 }

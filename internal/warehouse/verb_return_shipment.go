@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -65,7 +66,7 @@ func (k work) comeBack(in *ReturnShipmentIn) (string, error) {
 	if err != nil || len(from) != 1 {
 		return "", err
 	}
-	row := store.Row{"type": "return", "notes": null(in.Note)}
+	row := store.Row{"type": "return", "notes": db.Null(in.Note)}
 	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
 		row[f] = from[0][f]
 	}

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
@@ -40,7 +41,7 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if in.Found >= dec(line, "qty") || in.Found < dec(line, "qty_picked") {
 		return nil, above("found", in.Found, dec(line, "qty"), "a short line has")
 	}
-	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": null(in.To)}); err != nil {
+	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []rpc.Record{}, Short: []Short{}}

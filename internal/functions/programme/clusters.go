@@ -121,7 +121,7 @@ func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 	}
 	var rows []store.Row
 	for _, c := range clusters {
-		x := ClusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
+		x := ClusterOut{db.NewID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
 		for _, i := range c.Members {
 			if personal(list[i].kind) {
 				x.people++

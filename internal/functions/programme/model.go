@@ -112,7 +112,7 @@ func (p *Programme) newWeighted(tx *db.Tx, a actor.Actor, st *settings, params j
 			return nil, err
 		}
 	}
-	m := &model{ID: newID(), Kind: kindWeighted, Weights: st.weights, Params: params}
+	m := &model{ID: db.NewID(), Kind: kindWeighted, Weights: st.weights, Params: params}
 	_, err := p.insert(tx, a, "score_models", []store.Row{m.row("active")})
 	return m, err
 }

@@ -284,7 +284,7 @@ func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*TeamOut, zones []*
 	at := query.FormatTime(now)
 	rows := put("team_scores", "team_id")
 	for _, t := range teams {
-		if err := rows.Add(tenant, newID(), t.TeamID, pd.Name, pd.Start, pd.End, decimal.FromFloat(t.Score), t.N, "{}", at, at, 1); err != nil {
+		if err := rows.Add(tenant, db.NewID(), t.TeamID, pd.Name, pd.Start, pd.End, decimal.FromFloat(t.Score), t.N, "{}", at, at, 1); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*TeamOut, zones []*
 		if err != nil {
 			return err
 		}
-		if err := rows.Add(tenant, newID(), z.ZoneID, pd.Name, pd.Start, pd.End, decimal.FromFloat(z.Score), z.N, string(parts), at, at, 1); err != nil {
+		if err := rows.Add(tenant, db.NewID(), z.ZoneID, pd.Name, pd.Start, pd.End, decimal.FromFloat(z.Score), z.N, string(parts), at, at, 1); err != nil {
 			return err
 		}
 	}

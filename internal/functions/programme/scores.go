@@ -189,7 +189,7 @@ func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
 func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*scored, now time.Time) error {
 	var rows []store.Row
 	for _, s := range groups {
-		s.run = newID()
+		s.run = db.NewID()
 		row := store.Row{"id": s.run, "entity_type": s.kind, "model_id": s.model.ID, "model_kind": s.model.Kind, "period_days": in.PeriodDays,
 			"scores_computed": int64(len(s.list)), "computed_at": query.FormatTime(now)}
 		if in.EntityID != "" {
@@ -300,8 +300,6 @@ func band(c score.Cuts, s float64) string {
 	}
 	return "Low"
 }
-
-func newID() string { return newUUID().String() }
 
 // newUUID panics: a failing random source must not yield a guessable or repeated
 // id.

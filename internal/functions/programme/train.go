@@ -165,7 +165,7 @@ func since(p *score.Panel) (*score.Panel, error) {
 
 func fitted(kind, entityType string, w score.Weights, params any) (*model, error) {
 	b, err := json.Marshal(params)
-	return &model{ID: newID(), Kind: kind, EntityType: entityType, Weights: w, Params: b}, err
+	return &model{ID: db.NewID(), Kind: kind, EntityType: entityType, Weights: w, Params: b}, err
 }
 
 // champion names the kind of model behind a name of the backtest. Where the

@@ -261,7 +261,7 @@ func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, AssignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String(),
+					out = append(out, AssignmentOut{db.NewID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String(),
 						r.workers[user]})
 				}
 			}

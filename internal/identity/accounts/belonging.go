@@ -7,11 +7,11 @@ import (
 // Belonging is what is asked of an account that begins a session: where it
 // belongs and by which rules, and whether its domain signs in at a provider only.
 type Belonging struct {
-	Email    string           // the account's, when it was asked
-	Members  []Member         // active, oldest first
-	Rules    map[string]Rules // by tenant
-	enforced bool
-	glass    string // who is let in all the same, to repair the provider
+	Email      string           // the account's, when it was asked
+	Members    []Member         // active, oldest first
+	Rules      map[string]Rules // by tenant
+	enforced   bool
+	breakGlass string // who is let in all the same, to repair the provider
 }
 
 // QueueBelonging asks at the next flush, in one round trip with what else is
@@ -21,7 +21,7 @@ func QueueBelonging(tx *db.Tx, id, email string) *Belonging {
 	if email != "" {
 		tx.Queue(`SELECT c.break_glass_user_id FROM sso_domains d JOIN sso_connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id
 			WHERE d.domain = $1 AND d.verified_at IS NOT NULL AND c.enforced = $2 AND c.status = 'active'`, []any{DomainOf(email), true}, func(r *db.Row) error {
-			st.enforced, st.glass = true, r.Text(0)
+			st.enforced, st.breakGlass = true, r.Text(0)
 			return nil
 		})
 	}
@@ -76,7 +76,7 @@ func (u *User) SettledIn(tx *db.Tx, tenantID string) {
 // Elsewhere refuses an address of an enforced domain. The break-glass owner of
 // the connection is let through: somebody has to repair a broken provider.
 func (st *Belonging) Elsewhere(u *User) error {
-	if !st.enforced || st.glass == u.ID {
+	if !st.enforced || st.breakGlass == u.ID {
 		return nil
 	}
 	return ErrSSORequired()

@@ -8,9 +8,6 @@ import (
 	"holdfast/internal/fault"
 )
 
-// NewID returns a UUIDv7.
-func NewID() string { return uuid.Must(uuid.NewV7()).String() }
-
 // CanonicalID accepts exactly one spelling of a UUID, 36 characters in either
 // case, and returns it in lower case. Braces, urn: and blanks never pass.
 func CanonicalID(s string) (string, bool) {

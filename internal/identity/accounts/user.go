@@ -267,9 +267,9 @@ func (u *User) Banned(now time.Time) bool { return now.Before(u.BannedUntil.Time
 func InsertUser(tx *db.Tx, u *User) error {
 	tx.Queue(`INSERT INTO users (id, email, role, password_hash, email_confirmed_at, confirmation_sent_at, invited_at, banned_until, app_metadata, user_metadata,
 		is_sso, is_anonymous, created_at, updated_at, phone, phone_confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15)`,
-		[]any{u.ID, NullText(u.Email), u.Role, NullText(u.Hash), NullTime(u.EmailConfirmedAt), NullTime(u.ConfirmationSentAt), NullTime(u.InvitedAt),
+		[]any{u.ID, db.Null(u.Email), u.Role, db.Null(u.Hash), NullTime(u.EmailConfirmedAt), NullTime(u.ConfirmationSentAt), NullTime(u.InvitedAt),
 			NullTime(u.BannedUntil), WriteJSON(u.AppData),
-			WriteJSON(u.UserMetadata), u.SSO, u.IsAnonymous, u.CreatedAt.Time, NullText(u.Phone), NullTime(u.PhoneConfirmedAt)}, nil)
+			WriteJSON(u.UserMetadata), u.SSO, u.IsAnonymous, u.CreatedAt.Time, db.Null(u.Phone), NullTime(u.PhoneConfirmedAt)}, nil)
 	for i := range u.Identities {
 		InsertIdentity(tx, &u.Identities[i])
 	}
@@ -280,22 +280,14 @@ func InsertUser(tx *db.Tx, u *User) error {
 func InsertIdentity(tx *db.Tx, i *Identity) {
 	tx.Queue(`INSERT INTO identities (id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
-		[]any{i.IdentityID, i.UserID, i.Provider, i.Issuer, i.ID, NullText(i.Email), WriteJSON(i.Data), NullTime(i.LastSignInAt), i.CreatedAt.Time}, nil)
+		[]any{i.IdentityID, i.UserID, i.Provider, i.Issuer, i.ID, db.Null(i.Email), WriteJSON(i.Data), NullTime(i.LastSignInAt), i.CreatedAt.Time}, nil)
 }
 
 // EmailIdentity is the identity of an account that signs in by address.
 func EmailIdentity(u *User, now time.Time) Identity {
-	return Identity{IdentityID: NewID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now},
+	return Identity{IdentityID: db.NewID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now},
 		UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
 		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(), "phone_verified": false}}
-}
-
-// NullText is a text as a column holds it: NULL for "".
-func NullText(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // NullTime is a time as a column holds it: NULL for none.

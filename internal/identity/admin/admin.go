@@ -419,7 +419,7 @@ func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 	now := s.Now()
 	tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
 		WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`,
-		[]any{u.ID, accounts.NullText(u.Email), now}, nil)
+		[]any{u.ID, db.Null(u.Email), now}, nil)
 	tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
 	return nil
 }

@@ -152,7 +152,7 @@ func (s *Administration) signUpAgain(tx *db.Tx, a actor.Actor, u *accounts.User,
 		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.password_changed", Entity: "user", EntityID: u.ID, Client: accounts.ClientOf(a)})
 	}
 	u.UpdatedAt = accounts.Time{Time: s.Now()}
-	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, accounts.NullText(u.Hash),
+	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, db.Null(u.Hash),
 		accounts.WriteJSON(u.UserMetadata), s.Now())
 	return err
 }

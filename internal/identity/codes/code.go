@@ -124,7 +124,7 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 	if o.Redirect == "" {
 		o.Redirect = s.Config.SiteURL
 	}
-	now, id := s.Now(), accounts.NewID()
+	now, id := s.Now(), db.NewID()
 	digits, err := seal.Digits(s.Config.OTPLength)
 	if err != nil {
 		return Code{}, err
@@ -138,14 +138,14 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 		c.Hash, method = "pkce_"+c.Hash, "s256"
 	}
 	if o.PKCE.Challenge != "" || o.Browser != "" {
-		f := accounts.NewID()
+		f := db.NewID()
 		flow = f
 		if o.Browser != "" {
 			c.Cookie, browser = CookieName(f), seal.Digest(o.Browser)
 		}
 		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, browser_hash, token_id, secrets, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			[]any{f, u.ID, amrOf(o.Kind), o.Redirect, accounts.NullText(o.PKCE.Challenge), method, browser, id, s.SealFlow(f, FlowSecrets{Identity: o.Identity}), now,
+			[]any{f, u.ID, amrOf(o.Kind), o.Redirect, db.Null(o.PKCE.Challenge), method, browser, id, s.SealFlow(f, FlowSecrets{Identity: o.Identity}), now,
 				now.Add(o.TTL)}, nil)
 	}
 	if !severally(o.Kind) {
@@ -265,7 +265,7 @@ const Proved = "proved"
 
 // KeepProof leaves a consumed code's row as the proof it gave; nothing opens it.
 func (s *Store) KeepProof(tx *db.Tx, t OneTime) error {
-	now, id := s.Now(), accounts.NewID()
+	now, id := s.Now(), db.NewID()
 	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, asked_from, created_at, expires_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 0, '', $8, $9)`,
 		id, t.User, t.Kind, t.Address, seal.Digest(seal.RandomHex(28)), Proved, t.attempts, now, now.Add(s.Config.CodeTTL))

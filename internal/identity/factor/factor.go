@@ -127,8 +127,6 @@ func On(list []Factor) bool {
 // canonical keeps text that is no id away from the engine's uuid type.
 func canonical(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
 
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
 func errNoFactor() error {
 	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
 }
@@ -224,7 +222,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	if err := unique(list, "", e.FriendlyName); err != nil {
 		return Enrolled{}, err
 	}
-	out := Enrolled{ID: newID(), Kind: e.Kind, FriendlyName: e.FriendlyName}
+	out := Enrolled{ID: db.NewID(), Kind: e.Kind, FriendlyName: e.FriendlyName}
 	if e.Kind == Phone {
 		out.Phone = e.Phone
 	}
@@ -238,7 +236,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	}
 	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, "+
 		"$4, 'unverified', $5, $6, $7, $7)",
-		out.ID, o.UserID, null(e.FriendlyName), e.Kind, null(out.Phone), sealed, now)
+		out.ID, o.UserID, db.Null(e.FriendlyName), e.Kind, db.Null(out.Phone), sealed, now)
 	return out, err
 }
 
@@ -284,7 +282,7 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 		return f, err
 	}
 	f.FriendlyName, f.UpdatedAt = name, stamp.Time{Time: k.Now()}
-	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, null(name), k.Now())
+	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, db.Null(name), k.Now())
 	return f, err
 }
 
@@ -306,13 +304,6 @@ func Forget(tx *db.Tx, userID string) {
 	for _, table := range []string{"challenges", "mfa_factors", "recovery_codes", "mfa_attempts"} {
 		tx.Queue("DELETE FROM "+table+" WHERE user_id = $1", []any{userID}, nil)
 	}
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // Challenge is a question as the client sees it.

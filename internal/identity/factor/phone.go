@@ -50,9 +50,9 @@ func (k *Keeper) text(tx *db.Tx, f Factor, q *Question) (digits string, err erro
 			return "", err
 		}
 	}
-	q.ID = newID()
+	q.ID = db.NewID()
 	q.Data = k.textHash(*q, digits)
-	tx.Queue("DELETE FROM challenges WHERE factor_id = $1 AND session_id = $2", []any{f.ID, null(q.SessionID)}, nil)
+	tx.Queue("DELETE FROM challenges WHERE factor_id = $1 AND session_id = $2", []any{f.ID, db.Null(q.SessionID)}, nil)
 	return digits, nil
 }
 

@@ -77,12 +77,12 @@ type Question struct {
 func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 	now := k.Now()
 	if q.ID == "" {
-		q.ID = newID()
+		q.ID = db.NewID()
 	}
 	q.Expires = now.Add(k.Life)
 	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address) VALUES ($1, $2, $3, "+
 		"$4, $5, $6, $7, $8, $9)",
-		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires, null(q.From))
+		q.ID, q.Kind, db.Null(q.UserID), db.Null(q.FactorID), db.Null(q.SessionID), db.Null(q.Data), now, q.Expires, db.Null(q.From))
 	return q, err
 }
 

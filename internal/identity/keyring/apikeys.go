@@ -51,7 +51,7 @@ func prefixOf(kind string) string {
 
 func (s *Keyring) ensureAPIKeys(tx *db.Tx) error {
 	for _, kind := range []string{kindPublishable, KindSecret} {
-		id := accounts.NewID()
+		id := db.NewID()
 		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
 			[]any{id, kind, seal.Digest(token.Opaque(prefixOf(kind), id, s.Secrets.API)), s.Now()}, nil)
 	}

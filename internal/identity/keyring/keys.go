@@ -112,7 +112,7 @@ func (s *Keyring) ensureSigningKey(tx *db.Tx) error {
 }
 
 func (s *Keyring) insertSigningKey(tx *db.Tx) error {
-	id := accounts.NewID()
+	id := db.NewID()
 	k, err := token.Generate(id)
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challen
 		if refused = Refusal(err); refused != nil || err != nil {
 			return CommitRefusal(err, refused)
 		}
-		out = accounts.Passkey{ID: accounts.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: accounts.Time{Time: s.Now()}}
+		out = accounts.Passkey{ID: db.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: accounts.Time{Time: s.Now()}}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "passkey.registered", Entity: "passkey", EntityID: out.ID, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, me.User, letter.PasskeyAdded, "")
 		_, err = tx.Exec("INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",

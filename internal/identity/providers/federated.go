@@ -107,7 +107,7 @@ func (s *Federation) Arrive(ctx context.Context, in Arrival, c accounts.Client) 
 }
 
 func (s *Federation) federatedCode(tx *db.Tx, u *accounts.User, f Federated, in Arrival) (string, error) {
-	fl, now := codes.Flow{ID: accounts.NewID(), Method: f.Method}, s.Now()
+	fl, now := codes.Flow{ID: db.NewID(), Method: f.Method}, s.Now()
 	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
 		[]any{fl.ID, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(s.Config.FlowTTL)}, nil)
@@ -304,7 +304,7 @@ func (s *Federation) federatedUser(tx *db.Tx, f *Federated, c accounts.Client) (
 		return nil, err
 	}
 	now := s.Now()
-	id := accounts.Identity{IdentityID: accounts.NewID(), ID: f.Subject, UserID: u.ID, Provider: name, Issuer: f.Issuer, Email: f.Email, Data: federatedData(*f),
+	id := accounts.Identity{IdentityID: db.NewID(), ID: f.Subject, UserID: u.ID, Provider: name, Issuer: f.Issuer, Email: f.Email, Data: federatedData(*f),
 		LastSignInAt: accounts.Time{Time: now}, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
 	accounts.InsertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)

@@ -95,7 +95,7 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 	if in.PKCE.Challenge == "" && !s.Config.ImplicitFlow {
 		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "The implicit flow is switched off; send code_challenge and code_challenge_method")
 	}
-	id, browser, now := accounts.NewID(), seal.RandomHex(32), s.Now()
+	id, browser, now := db.NewID(), seal.RandomHex(32), s.Now()
 	sec := codes.FlowSecrets{Nonce: seal.RandomHex(16), Verifier: oidc.NewVerifier()}
 	loc, err := p.AuthURL(ctx, oidc.Request{State: s.state(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
 	if err != nil {
@@ -110,8 +110,8 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets,
 			browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, in.Provider, in.Redirect, accounts.NullText(in.PKCE.Challenge), accounts.NullText(strings.ToLower(in.PKCE.Method)), s.Codes.SealFlow(id,
-				sec), seal.Digest(browser), now, now.Add(s.Config.ProviderTTL), accounts.NullText(in.LinkTo))
+			id, in.Provider, in.Redirect, db.Null(in.PKCE.Challenge), db.Null(strings.ToLower(in.PKCE.Method)), s.Codes.SealFlow(id,
+				sec), seal.Digest(browser), now, now.Add(s.Config.ProviderTTL), db.Null(in.LinkTo))
 		return err
 	})
 	return AuthStart{Location: loc, CookieName: codes.CookieName(id), Browser: browser, MaxAge: s.Config.ProviderTTL}, err
@@ -430,7 +430,7 @@ func identityData(p oidc.Config, who oidc.Person) map[string]any {
 
 func (s *OAuth) link(tx *db.Tx, u *accounts.User, p oidc.Config, who oidc.Person, email string, c accounts.Client) error {
 	now := s.Now()
-	id := accounts.Identity{IdentityID: accounts.NewID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, Issuer: p.Issuer, Email: email,
+	id := accounts.Identity{IdentityID: db.NewID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, Issuer: p.Issuer, Email: email,
 		Data:         identityData(p, who),
 		LastSignInAt: accounts.Time{Time: now}, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
 	accounts.InsertIdentity(tx, &id)

@@ -104,7 +104,7 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 			return accounts.ErrNoSession()
 		}
 		n, err := tx.Exec("DELETE FROM sessions WHERE user_id = $1 AND (tenant_id = $2 OR $3 = 1) AND (id = $4 OR $5 = 1)",
-			r.user, accounts.NullText(r.TenantID), flag(r.TenantID == ""), accounts.NullText(one), flag(id == ""))
+			r.user, db.Null(r.TenantID), flag(r.TenantID == ""), db.Null(one), flag(id == ""))
 		if err != nil {
 			return err
 		}

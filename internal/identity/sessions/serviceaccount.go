@@ -284,7 +284,7 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 	if err != nil {
 		return ServiceAccount{}, err
 	}
-	id := accounts.NewID()
+	id := db.NewID()
 	return s.change(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
 		n := int64(0)
 		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID}, func(r *db.Row) error {
@@ -322,7 +322,7 @@ func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, 
 		}
 		_, err := tx.Exec(`UPDATE service_accounts SET name = COALESCE($3, name), role = COALESCE($4, role), scopes = COALESCE($5, scopes),
 			addresses = COALESCE($6, addresses), updated_at = $7 WHERE tenant_id = $1 AND id = $2`,
-			a.TenantID, id, in.Name, accounts.NullText(string(in.Role)), c.scopes, c.addresses, s.Now())
+			a.TenantID, id, in.Name, db.Null(string(in.Role)), c.scopes, c.addresses, s.Now())
 		return err
 	})
 }
@@ -424,7 +424,7 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		return ServiceKey{}, err
 	}
 	now := s.Now()
-	k := ServiceKey{ID: accounts.NewID(), State: "active", CreatedAt: accounts.Time{Time: now}, CreatedBy: a.UserID,
+	k := ServiceKey{ID: db.NewID(), State: "active", CreatedAt: accounts.Time{Time: now}, CreatedBy: a.UserID,
 		Secret: token.TenantPrefix + seal.RandomHex(32)}
 	if !until.IsZero() {
 		k.ExpiresAt = &accounts.Time{Time: until}

@@ -117,7 +117,7 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 		}
 	}
 	m := st.Home(u)
-	sess := Row{ID: accounts.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how}, key: []byte(seal.RandomHex(16)), Created: now,
+	sess := Row{ID: db.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how}, key: []byte(seal.RandomHex(16)), Created: now,
 		notAfter: now.Add(s.Config.SessionTTL)}
 	if in.Passkey != "" {
 		sess.aal, sess.factor = accounts.AAL2, in.Passkey
@@ -132,9 +132,9 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 	u.LastSignInAt = accounts.Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
-		[]any{sess.ID, u.ID, accounts.NullText(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter, clip(c.UserAgent),
-			accounts.NullText(c.Address), now,
-			accounts.NullText(sess.factor)}, nil)
+		[]any{sess.ID, u.ID, db.Null(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter, clip(c.UserAgent),
+			db.Null(c.Address), now,
+			db.Null(sess.factor)}, nil)
 	u.SettledIn(tx, sess.Tenant)
 	if err := u.Arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (s *Store) Raise(tx *db.Tx, sess *Row, method, factorID string) error {
 	}
 	sess.AMR = amr
 	_, err := tx.Exec("UPDATE sessions SET aal = $2, amr = $3, counter = $4, floor_counter = $4, raised_at = $5, factor_id = $6, updated_at = $5 WHERE id = $1",
-		sess.ID, sess.aal, accounts.WriteJSON(sess.AMR), sess.counter, now, accounts.NullText(factorID))
+		sess.ID, sess.aal, accounts.WriteJSON(sess.AMR), sess.counter, now, db.Null(factorID))
 	user := sess.user
 	tx.After(func() { s.Forget(user) })
 	return err
@@ -240,7 +240,7 @@ func (s *Store) Lower(tx *db.Tx, userID, factorID, method string) error {
 // clip makes of what a client calls itself a text that both engines take: a
 // header may hold any bytes.
 func clip(agent string) any {
-	return accounts.NullText(accounts.CutText(strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), ""), 300))
+	return db.Null(accounts.CutText(strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), ""), 300))
 }
 
 // Issue signs the tokens of a grant.

@@ -46,7 +46,7 @@ func (s *OTP) OTPPhone(ctx context.Context, in PhoneRequest, c accounts.Client) 
 	if err := accounts.AsText(s.Post.Spaced(ctx, "sms", accounts.PhoneAccount+phone, c)); err != nil {
 		return "", err
 	}
-	return accounts.NewID(), s.Post.Outbox.Add(func(ctx context.Context) error {
+	return db.NewID(), s.Post.Outbox.Add(func(ctx context.Context) error {
 		return s.TextCode(ctx, phone, func(tx *db.Tx) (*accounts.User, codes.CodeOrder, error) {
 			kind := codes.KindSMS
 			u, err := accounts.UserByPhone(tx, phone)
@@ -122,7 +122,7 @@ func (s *OTP) ResendPhone(ctx context.Context, typ, phone string, c accounts.Cli
 	if err := accounts.AsText(s.Post.Spaced(ctx, codes.KindPhoneChange, accounts.PhoneAccount+phone, c)); err != nil {
 		return "", err
 	}
-	return accounts.NewID(), s.Post.Outbox.Add(func(ctx context.Context) error {
+	return db.NewID(), s.Post.Outbox.Add(func(ctx context.Context) error {
 		return s.TextCode(ctx, phone, func(tx *db.Tx) (*accounts.User, codes.CodeOrder, error) {
 			u, err := accounts.UserBy(tx, "new_phone = $1 AND deleted_at IS NULL", phone)
 			if fault.Is(err, fault.NotFound) {

@@ -158,7 +158,7 @@ func (s *Addresses) Confirm(tx *db.Tx, u *accounts.User, t codes.OneTime, c acco
 		}
 	}
 	tx.Queue("UPDATE users SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4 WHERE id = $1",
-		[]any{u.ID, now, accounts.NullText(u.Hash), accounts.WriteJSON(u.UserMetadata)}, nil)
+		[]any{u.ID, now, db.Null(u.Hash), accounts.WriteJSON(u.UserMetadata)}, nil)
 	s.ProveIdentity(tx, u)
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.confirmed", Entity: "user", EntityID: u.ID, Client: c})
 	return s.Invitations.JoinAsWished(tx, u, c)
@@ -174,7 +174,7 @@ func (s *Addresses) ProveIdentity(tx *db.Tx, u *accounts.User) {
 		id.Email = u.Email
 		id.Data["email"], id.Data["email_verified"] = u.Email, !u.EmailConfirmedAt.IsZero()
 		tx.Queue("UPDATE identities SET email = $2, data = $3, updated_at = $4 WHERE id = $1",
-			[]any{id.IdentityID, accounts.NullText(id.Email), accounts.WriteJSON(id.Data), s.Now()}, nil)
+			[]any{id.IdentityID, db.Null(id.Email), accounts.WriteJSON(id.Data), s.Now()}, nil)
 	}
 }
 

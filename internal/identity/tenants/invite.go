@@ -95,14 +95,14 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 	if err := s.Tenants.mayInvite(a, in.Role); err != nil {
 		return Invitation{}, err
 	}
-	inv := Invitation{ID: accounts.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
+	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 	err = s.Write(ctx, func(tx *db.Tx) error {
 		now := s.Now()
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
 			[]any{a.TenantID, addr, now}, nil)
 		tx.Queue(`INSERT INTO invitations (tenant_id, id, email, role, status, invited_by, expires_at, created_at, updated_at, created_by, version)
 			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
-			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), accounts.NullText(a.UserID), inv.ExpiresAt.Time, now}, nil)
+			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), db.Null(a.UserID), inv.ExpiresAt.Time, now}, nil)
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "member.invited", Entity: "invitations", EntityID: inv.ID,
 			Details: map[string]any{"role": in.Role, "deliver": in.Deliver}, Client: accounts.ClientOf(a)})
 		if in.Deliver == DeliverLink {
@@ -185,7 +185,7 @@ func (s *Invitations) MakeInvited(tx *db.Tx, email string, data map[string]any) 
 	if data == nil {
 		data = map[string]any{}
 	}
-	u := &accounts.User{ID: accounts.NewID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: accounts.Time{Time: now},
+	u := &accounts.User{ID: db.NewID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: accounts.Time{Time: now},
 		ConfirmationSentAt: accounts.Time{Time: now},
 		AppData:            map[string]any{}, UserMetadata: data, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
 	u.Identities = []accounts.Identity{accounts.EmailIdentity(u, now)}

@@ -66,7 +66,7 @@ func (s *Store) CreateTenant(ctx context.Context, name, slug, id string) (Tenant
 	if slug == "" || slug != slugOf(slug) {
 		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes", slug)
 	}
-	t := Tenant{ID: accounts.NewID(), Name: name, Slug: slug, Plan: "standard", Status: "active", JoinPolicy: "invite"}
+	t := Tenant{ID: db.NewID(), Name: name, Slug: slug, Plan: "standard", Status: "active", JoinPolicy: "invite"}
 	if id != "" {
 		given, ok := accounts.CanonicalID(id)
 		if !ok || given == db.NoTenant {
@@ -194,7 +194,7 @@ func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy,
 		email_domains, created_at, updated_at, created_by, version)
 		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
-		t.ID, t.Name, t.Slug, t.JoinPolicy, s.Now(), accounts.NullText(by.user))
+		t.ID, t.Name, t.Slug, t.JoinPolicy, s.Now(), db.Null(by.user))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -216,7 +216,7 @@ func (s *Store) AddMember(tx *db.Tx, tenantID string, u *accounts.User, role act
 		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
 		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
 			version = members.version + 1 WHERE members.status <> 'active' RETURNING id`,
-		[]any{tenantID, accounts.NewID(), u.ID, accounts.NullText(u.Email), string(role), now}, func(r *db.Row) error { joined = r.Text(0); return nil })
+		[]any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role), now}, func(r *db.Row) error { joined = r.Text(0); return nil })
 	if err != nil {
 		return err
 	}

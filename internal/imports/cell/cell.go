@@ -91,11 +91,3 @@ func Severity(s string, set []string) (string, bool) {
 	v, ok := severities[f]
 	return v, ok
 }
-
-// Clip keeps the first n bytes of a text, at a character's border.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
-}

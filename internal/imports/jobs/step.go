@@ -19,7 +19,7 @@ type Step struct {
 	Actor   actor.Actor
 	From    string // the stable state it began in
 	working string
-	rest    func() // ends the beat
+	rest    func() // ends the renewing of the lease
 
 	mu     sync.Mutex
 	last   time.Time   // end of the newest lease
@@ -118,10 +118,10 @@ func (t *Table) UntilClosed(ctx context.Context) (_ context.Context, cease conte
 	}
 }
 
-// beat renews the lease until the step is left: reading a large file from afar,
+// renew extends the lease until the step is left: reading a large file from afar,
 // or looking through a large import, takes no transaction by which others could
 // see that somebody is at work.
-func (t *Table) beat(s *Step) {
+func (t *Table) renew(s *Step) {
 	ctx, stop := context.WithCancel(db.Counted(context.Background()))
 	var ended sync.WaitGroup
 	s.rest = func() {

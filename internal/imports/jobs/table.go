@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/imports/cell"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -188,7 +187,7 @@ func (t *Table) Begin(ctx context.Context, a actor.Actor, jobID, working string,
 		return nil, err
 	}
 	if !t.db.Alone() {
-		t.beat(s)
+		t.renew(s)
 	}
 	return s, nil
 }
@@ -281,7 +280,7 @@ func (t *Table) End(ctx context.Context, s *Step, state, message string) error {
 		if t.life.Err() != nil {
 			state, message = job.Rest(), interrupted(job)
 		}
-		_, err = t.Set(tx, s.Actor, s.Job.ID, store.Row{"status": state, "lease_until": nil, "message": cell.Clip(message, 2000)})
+		_, err = t.Set(tx, s.Actor, s.Job.ID, store.Row{"status": state, "lease_until": nil, "message": fault.Clip(message, 2000)})
 		return err
 	})
 }

@@ -154,7 +154,7 @@ func onlyTitles(above []sheet.Record, header *sheet.Record) error {
 }
 
 func excerpt(rec *sheet.Record) string {
-	return cell.Clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
+	return fault.Clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
 }
 
 // byHeader reports that a mapping names headers.

@@ -118,7 +118,7 @@ func (s Settings) Unclear(t *targets.Target) error {
 			_, err = cell.Date(text, s.Orders()...)
 		}
 		if err != nil {
-			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", cell.Clip(s.Defaults[name], 80), c.Called(), err)
+			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", fault.Clip(s.Defaults[name], 80), c.Called(), err)
 			return f.At("options.defaults."+name, "%s", err)
 		}
 	}

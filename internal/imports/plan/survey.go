@@ -167,7 +167,7 @@ func (v *Survey) columns(rows sheet.Records, first *sheet.Record) error {
 		}
 		for i, s := range texts {
 			if i < len(cells) && len(s) < refSample && rec.Kind(i) != sheet.Broken && strings.TrimSpace(cells[i]) != "" {
-				s[strings.Clone(cell.Clip(NameIn(cells[i]), longestName))] = true // not the whole row with it
+				s[strings.Clone(fault.Clip(NameIn(cells[i]), longestName))] = true // not the whole row with it
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"encoding/json"
+	"holdfast/internal/fault"
 	"math"
 	"slices"
 )
@@ -63,7 +64,7 @@ func (t *Template) condition(it *Item, c *Condition, own *Item, depth int) error
 	about := own
 	if own == nil {
 		if about = t.byKey[c.Item]; about == nil {
-			return bad("item %q: show_when asks about %q, which is no item", it.Key, clip(c.Item))
+			return bad("item %q: show_when asks about %q, which is no item", it.Key, fault.Clip(c.Item, 40))
 		}
 	} else if c.Item != "" {
 		return bad("item %q: fail_when is about the item's own answer and names no other", it.Key)
@@ -91,14 +92,14 @@ func compares(it *Item, c *Condition, about *Item) error {
 		}
 	case "==", "!=":
 	default:
-		return bad("item %q: op %q must be ==, !=, <, <=, >, >=, in or answered", it.Key, clip(c.Op))
+		return bad("item %q: op %q must be ==, !=, <, <=, >, >=, in or answered", it.Key, fault.Clip(c.Op, 40))
 	}
 	if about.Type == Photo || about.Type == Signature {
 		return bad("item %q: a %s can only be compared with answered", it.Key, about.Type)
 	}
 	for _, v := range values {
 		if _, err := about.read(v); err != nil {
-			return bad("item %q: no answer of %q can be %s", it.Key, about.Key, clip(string(v)))
+			return bad("item %q: no answer of %q can be %s", it.Key, about.Key, fault.Clip(string(v), 40))
 		}
 	}
 	return nil

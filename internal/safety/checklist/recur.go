@@ -83,9 +83,9 @@ func split(text string) (map[string]string, error) {
 		bounds, known := parts[name]
 		switch {
 		case !ok || value == "":
-			return nil, badRule("is not a recurrence rule: %q is no NAME=VALUE", clip(p))
+			return nil, badRule("is not a recurrence rule: %q is no NAME=VALUE", fault.Clip(p, 40))
 		case !known:
-			return nil, badRule("may not have %s", clip(name))
+			return nil, badRule("may not have %s", fault.Clip(name, 40))
 		case name == "BYDAY" && !days(value):
 			return nil, badRule("BYDAY must be weekdays such as MO or, of a month or year, 1MO to 5MO and -1MO to -5MO")
 		case given[name] != "":
@@ -230,7 +230,7 @@ func At(wall time.Time, loc *time.Location) time.Time {
 func Clock(s string) (hour, minute int, err error) {
 	t, err := time.Parse("15:04", s)
 	if err != nil {
-		return 0, 0, fmt.Errorf("checklist: %q is no time of day: %w", clip(s), err)
+		return 0, 0, fmt.Errorf("checklist: %q is no time of day: %w", fault.Clip(s, 40), err)
 	}
 	return t.Hour(), t.Minute(), nil
 }

@@ -114,7 +114,7 @@ func (t *Template) add(it *Item) error {
 	n := utf8.RuneCountInString(it.Prompt)
 	switch {
 	case !keyForm.MatchString(it.Key):
-		return bad("item %d: key %q must be 1-40 of a-z, 0-9 and _", len(t.order)+1, clip(it.Key))
+		return bad("item %d: key %q must be 1-40 of a-z, 0-9 and _", len(t.order)+1, fault.Clip(it.Key, 40))
 	case t.byKey[it.Key] != nil:
 		return bad("item %q is there twice", it.Key)
 	case len(t.order) == maxItems:
@@ -220,12 +220,4 @@ func (it *Item) Opens() string {
 		return OpensAction
 	}
 	return OpensNothing
-}
-
-// clip shortens what a message repeats of the input.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
 }

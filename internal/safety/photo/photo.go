@@ -239,20 +239,13 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", most>>20).At("photo", "no room")
 	}
 	r, _ := al.store.Catalog().Get(o.photos)
-	row := store.Row{o.column: o.ID, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size,
+	row := store.Row{o.column: o.ID, "caption": db.Null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size,
 		"sha256": p.ref.SHA256, "blob_key": p.ref.Key}
 	rows, err := al.store.InsertTx(tx, a, r, []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
 	return rows[0], nil
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // mayAdd refuses those who may not add photos, and hides what they may not read.
