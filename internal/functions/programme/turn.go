@@ -31,11 +31,11 @@ const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenan
 	"WHERE tenant_id = $1 LIMIT $2) b) + " +
 	"(SELECT COUNT(*) FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c)"
 
-// turn takes the node's slot for large tenants: it waits until no other is worked for, so that
-// their peaks of memory do not add up; done ends the turn. Small tenants do not
-// wait. Past the time to wait it is fault.Unavailable, and at once for a request
-// of a tenant that has one at work or waiting, so that none keeps the others
-// out. The nightly round waits beside its tenant's request.
+// turn takes the node's slot for large tenants: it waits until no other is
+// worked for, so that their peaks of memory do not add up; done ends the turn.
+// Small tenants do not wait. Past the time to wait it is fault.Unavailable, and
+// at once for a request of a tenant that has one at work or waiting, so that
+// none keeps the others out. The nightly round waits beside its tenant's request.
 func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done func(), err error) {
 	size := int64(0)
 	err = p.read(ctx, a, func(tx *db.Tx) error {
