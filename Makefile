@@ -43,7 +43,7 @@ console: setup build ## console/dist from console/src
 # at the started binary, once on each engine.
 console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
-	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=600000 test/console/suite.test.mjs
+	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=1500000 test/console/suite.test.mjs
 
 # How often each step of an import is killed at a random moment.
 unit: export HOLDFAST_KILL_ROUNDS ?= 6

@@ -157,7 +157,8 @@ func ParseTopics(list []string, field string) (Topics, error) {
 		if slices.ContainsFunc(Names(), func(n string) bool { return match(t, n) }) {
 			continue
 		}
-		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", fault.Clip(t, 60)).At(field, "%q names no event", fault.Clip(t, 60))
+		t = fault.Clip(t, 60)
+		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", t).At(field, "%q names no event", t)
 		if near := suggest.Nearest(t, Names()); near != "" {
 			f = f.With("", "did you mean "+near+"?")
 		}

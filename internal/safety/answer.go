@@ -291,8 +291,9 @@ func remedy(run, an store.Row, it *checklist.Item, today time.Time) store.Row {
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
-	return store.Row{"title": headline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
-		"priority": priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
+	return store.Row{"title": headline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer",
+		"source_id": an["id"],
+		"priority":  priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
 }
 
 // hazardOf is the report that a failed answer makes.

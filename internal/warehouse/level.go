@@ -169,7 +169,8 @@ func (l *ledger) write(tx *db.Tx, tenant, now string) {
 	}
 	b.queue(tx, len(changed), func(i int, args []any) []any {
 		v := changed[i]
-		return append(args, tenant, now, now, 1, v.reserved, db.NewID(), v.zone, v.item, db.Null(v.lot), db.Null(v.serial), db.Null(v.owner), db.Null(v.lpn), v.status,
+		return append(args, tenant, now, now, 1, v.reserved, db.NewID(), v.zone, v.item,
+			db.Null(v.lot), db.Null(v.serial), db.Null(v.owner), db.Null(v.lpn), v.status,
 			v.key, v.quantity, v.counted)
 	})
 }

@@ -172,7 +172,8 @@ func (p *picks) take(f *fetch) error {
 	}
 	to := at
 	to.zone = f.lane
-	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial), "owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn),
+	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
+		"lpn":          db.Null(at.lpn),
 		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
 		"worker_id": f.line["assigned_worker_id"]}
 	if line := f.line.Text("order_line_id"); line != "" {
