@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"strconv"
 	"strings"
 	"time"
@@ -64,19 +65,19 @@ var columns = []db.Column{
 }
 
 // Write queues an entry in a transaction.
-func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(tx.DB().LogKey()), nil) }
+func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(newCoder(tx.DB().LogKey())), nil) }
 
 // WriteAll queues many entries.
 func WriteAll(tx *db.Tx, entries []Entry) error {
-	key, rows := tx.DB().LogKey(), make([][]any, len(entries))
+	c, rows := newCoder(tx.DB().LogKey()), make([][]any, len(entries))
 	for i := range entries {
-		rows[i] = entries[i].values(key)
+		rows[i] = entries[i].values(c)
 	}
 	return tx.Insert("audit", columns, rows)
 }
 
 // values are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
-func (e *Entry) values(key []byte) []any {
+func (e *Entry) values(c *coder) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
 		tenant = db.NoTenant
@@ -91,7 +92,7 @@ func (e *Entry) values(key []byte) []any {
 	row := []any{tenant, id.String(), e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
 		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)), outcome,
 		db.Null(e.Before), db.Null(e.After), db.Null(e.details()), db.Null(by.Address), db.Null(by.RequestID)}
-	return append(row, db.Null(code(key, row)))
+	return append(row, db.Null(c.code(row)))
 }
 
 // Columns are what a row's code is of, after its tenant, and then the code.
@@ -112,16 +113,29 @@ func Genuine(key []byte, tenant string, r *db.Row, i int) bool {
 			row = append(row, r.Text(c))
 		}
 	}
-	return len(key) > 0 && hmac.Equal([]byte(code(key, row)), []byte(r.Text(i+width-1)))
+	return len(key) > 0 && hmac.Equal([]byte(newCoder(key).code(row)), []byte(r.Text(i+width-1)))
+}
+
+// coder makes the codes of rows under one key. One serves many rows, not at once.
+type coder struct {
+	mac  hash.Hash // nil = no key
+	text []byte
+}
+
+func newCoder(key []byte) *coder {
+	if len(key) == 0 {
+		return &coder{}
+	}
+	return &coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
 }
 
 // code authenticates a row's values: each as its length and text, so that no
 // two rows give the same bytes.
-func code(key []byte, row []any) string {
-	if len(key) == 0 {
+func (c *coder) code(row []any) string {
+	if c.mac == nil {
 		return ""
 	}
-	text := make([]byte, 0, 512)
+	text := c.text[:0]
 	for _, v := range row {
 		var s string
 		switch v := v.(type) {
@@ -136,9 +150,11 @@ func code(key []byte, row []any) string {
 		text = append(strconv.AppendInt(text, int64(len(s)), 10), ':')
 		text = append(text, s...)
 	}
-	m := hmac.New(sha256.New, key)
-	m.Write(text)
-	return hex.EncodeToString(m.Sum(nil))
+	c.text = text
+	c.mac.Reset()
+	c.mac.Write(text)
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(c.mac.Sum(sum[:0]))
 }
 
 // details are "{}" for what JSON cannot hold: the row itself is never lost.

@@ -71,6 +71,38 @@ func Value(f *catalog.Field, v any) (any, error) {
 	return fromJSON(f, raw)
 }
 
+// Stored reports a value that Value would return as it is. It costs less than to
+// have Value do so, and does not know all: times and documents are never told.
+func Stored(f *catalog.Field, v any) bool {
+	switch x := v.(type) {
+	case nil:
+		return true
+	case int64:
+		return f.Type == catalog.Int
+	case decimal.Dec:
+		return f.Type == catalog.Decimal
+	case bool:
+		return f.Type == catalog.Bool
+	case string:
+		return f.Type == catalog.Text && strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) || f.Type == catalog.UUID && canonical(x)
+	}
+	return false
+}
+
+// canonical reports a UUID in lower case.
+func canonical(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (s[i] == '-') || !dash && (hex(s[i]) < 0 || s[i] >= 'A' && s[i] <= 'F') {
+			return false
+		}
+	}
+	return true
+}
+
 func fromInt(f *catalog.Field, n int64) (any, error) {
 	switch f.Type {
 	case catalog.Int:
@@ -298,22 +330,15 @@ func parseBool(f *catalog.Field, s string) (any, error) {
 	return nil, syntax(f, s)
 }
 
-func parseUUID(f *catalog.Field, s string) (any, error) {
-	if len(s) != 36 {
-		return nil, syntax(f, s)
+func parseUUID(f *catalog.Field, given string) (any, error) {
+	if canonical(given) {
+		return given, nil
 	}
-	lower := true
-	for i := 0; i < len(s); i++ {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (s[i] == '-') || !dash && hex(s[i]) < 0 {
-			return nil, syntax(f, s)
-		}
-		lower = lower && (s[i] < 'A' || s[i] > 'F')
+	s := strings.ToLower(given)
+	if !canonical(s) {
+		return nil, syntax(f, given)
 	}
-	if lower {
-		return s, nil
-	}
-	return strings.ToLower(s), nil
+	return s, nil
 }
 
 // parseTime reads an instant with any offset; without one it is UTC.

@@ -160,6 +160,9 @@ func (s *Store) before(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 			if !ok {
 				return fmt.Errorf("store: an effect set %s.%s, which is no field", r.Name, k)
 			}
+			if query.Stored(f, v) {
+				continue
+			}
 			tv, err := query.Value(f, v)
 			if err != nil {
 				return err

@@ -47,9 +47,9 @@ func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 		return nil
 	}
 	at := s.Now()
-	entries := make([]audit.Entry, len(changes))
+	entries, scratch := make([]audit.Entry, len(changes)), make([]byte, 0, 1024)
 	for i, c := range changes {
-		before, after := images(r, c)
+		before, after := images(r, c, scratch)
 		entries[i] = audit.Entry{Tenant: tenantOf(r, c.row()), At: at, By: a, Anonymous: anonymous(c), Action: r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.row()), Before: before, After: after}
 	}
@@ -68,20 +68,19 @@ func anonymous(c Change) bool {
 }
 
 // images are the changed fields before and after, as JSON; values that not
-// every reader of the row may see are masked.
-func images(r *catalog.Resource, c Change) (before, after string) {
+// every reader of the row may see are masked. scratch is room to write in.
+func images(r *catalog.Resource, c Change, scratch []byte) (before, after string) {
 	if c.Before != nil {
-		before = image(r, c.Before, c.After)
+		before = image(r, c.Before, c.After, scratch)
 	}
 	if c.After != nil {
-		after = image(r, c.After, c.Before)
+		after = image(r, c.After, c.Before, scratch)
 	}
 	return before, after
 }
 
-func image(r *catalog.Resource, row, other Row) string {
-	b := make([]byte, 0, 256)
-	b = append(b, '{')
+func image(r *catalog.Resource, row, other Row, b []byte) string {
+	b = append(b[:0], '{')
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		v := row[f.Name]
