@@ -1,5 +1,5 @@
 // Every page in both themes and both widths: nothing that axe finds, nothing
-// that hangs over the edge; pictures for the documentation.
+// that hangs over the edge or hides beyond it; pictures for the documentation.
 import assert from 'node:assert/strict';
 import { api, as, narrow, open, picture, settled, test, violations, visit, wide } from './page.mjs';
 
@@ -12,7 +12,16 @@ const looks = [
 // found is what is wrong with a page as it looks.
 async function found(page, name) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  return [...(await violations(page, name)), ...(over > 0 ? [`${name} is ${over} pixels too wide`] : [])];
+  // On a phone a table is cards: what lies beyond its edge is not seen.
+  const hidden = await page.evaluate(() => (innerWidth > 620 ? [] : [...document.querySelectorAll('.table')].filter((t) => t.scrollWidth > t.clientWidth + 1).map((t) => t.ariaLabel)));
+  // Where somebody is among the tabs is in sight.
+  const at = await page.evaluate(() => [...document.querySelectorAll('.tabs > [aria-current], .tabs > [aria-selected=true]')].map((t) => Math.round(t.getBoundingClientRect().right - t.parentElement.getBoundingClientRect().right)));
+  return [
+    ...(await violations(page, name)),
+    ...(over > 0 ? [`${name} is ${over} pixels too wide`] : []),
+    ...hidden.map((label) => `${name}: the table ${label} hides columns`),
+    ...at.filter((past) => past > 0).map((past) => `${name}: the tab at hand is ${past} pixels past the edge`),
+  ];
 }
 
 const [order] = await api(manager, '/v1/orders?select=id&status=eq.in_progress&limit=1');

@@ -6,6 +6,7 @@ await import('./gate.mjs');
 await import('./proof.mjs');
 await import('./walk.mjs');
 await import('./home.mjs');
+await import('./found.mjs');
 await import('./records.mjs');
 await import('./work.mjs');
 await import('./imports.mjs');

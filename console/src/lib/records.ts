@@ -63,7 +63,7 @@ const known: Record<string, string> = {
   workers: 'employee_no,name,status,job_title,team_id,hired_on',
   zones: 'code,name,kind,status,utilization,load_units,max_capacity',
   stock_levels: 'item_id,zone_id,lot_id,stock_status,quantity,reserved',
-  stock_movements: 'occurred_at,type,item_id,from_zone_id,to_zone_id,quantity',
+  stock_movements: 'occurred_at,type,item_id,from_zone_id,to_zone_id,quantity,worker_id,created_by',
   reservations: 'item_id,zone_id,lot_id,quantity,picked,state',
   putaway_tasks: 'task_no,status,item_id,from_zone_id,to_zone_id,quantity,quantity_done',
   count_tasks: 'count_no,status,zone_id,item_id,method,due_on',
@@ -76,8 +76,9 @@ const known: Record<string, string> = {
 
 // columnsOf are the columns a list begins with: what names a record, its state, then what there is.
 export function columnsOf(c: Collection, rights?: Rights): string[] {
-  const seen = visible(c, rights).filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array' && !['description', 'notes', 'note'].includes(f.name));
-  const wanted = known[c.name]?.split(',').filter((n) => seen.some((f) => f.name === n));
+  const may = visible(c, rights);
+  const seen = may.filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array' && !['description', 'notes', 'note'].includes(f.name));
+  const wanted = known[c.name]?.split(',').filter((n) => may.some((f) => f.name === n));
   if (wanted?.length) return wanted;
   const first = [...nameFields(c), c.states?.field].filter((x): x is string => !!x);
   const rest = seen.map((f) => f.name).filter((n) => !first.includes(n));

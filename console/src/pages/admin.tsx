@@ -7,7 +7,7 @@ import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { again, useTable } from '../lib/table';
 import type { Database, Row } from '../database';
-import { Badge, Button, Card, Copy, Empty, Head, Problem, Skeleton } from '../ui/basic';
+import { Badge, Button, Card, Copy, Empty, Head, Problem, Skeleton, useInSight } from '../ui/basic';
 import { Ask, Dialog } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
@@ -40,12 +40,13 @@ export function AdminPage() {
   const { params } = useRoute();
   const at = params['tab'] || 'members';
   const p = usePermissions();
+  const row = useInSight<HTMLElement>(p ? at : '');
   if (!p) return <Skeleton lines={8} />;
   if (p.role !== 'owner' && p.role !== 'admin') return <Empty title={_('Administrators keep these pages')} icon="shield" />;
   return (
     <>
       <Head title={_('Administration')} sub={_('Who may come in, what leaves, and what was done.')} />
-      <nav class="tabs" aria-label={_('Administration')}>
+      <nav class="tabs" aria-label={_('Administration')} ref={row}>
         {tabs.map(([id, text]) => (
           <a key={id} href={`/console/admin/${id}`} aria-current={id === at ? 'page' : undefined}>
             {_(text)}
@@ -93,7 +94,7 @@ function Members({ p }: { p: Permissions }) {
             <Skeleton lines={6} />
           </div>
         ) : (
-          <div class="table" tabIndex={0} role="region" aria-label={_('Members')}>
+          <div class="table stacks" tabIndex={0} role="region" aria-label={_('Members')}>
             <table>
               <thead>
                 <tr>
@@ -110,7 +111,7 @@ function Members({ p }: { p: Permissions }) {
                 {(members.data ?? []).map((m) => (
                   <tr key={m.id}>
                     <td class="strong">{String(m['email'] ?? '–')}</td>
-                    <td>
+                    <td data-label={_('Role')}>
                       <select
                         class="input"
                         style={{ inlineSize: 'auto' }}
@@ -129,8 +130,8 @@ function Members({ p }: { p: Permissions }) {
                     <td>
                       <Badge state={m['status']} />
                     </td>
-                    <td class="muted">{m['last_seen_at'] ? ago(m['last_seen_at']) : _('never')}</td>
-                    <td class="num">
+                    <td class="muted" data-label={_('Last seen')}>{m['last_seen_at'] ? ago(m['last_seen_at']) : _('never')}</td>
+                    <td class="num corner">
                       <Menu kind="quiet" icon="more" label={_('More for {who}', { who: String(m['email']) })}>
                         {(close) => (
                           <>

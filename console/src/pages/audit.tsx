@@ -133,7 +133,7 @@ export function Audit({ p }: { p: Permissions }) {
           <Skeleton lines={8} />
         </div>
       ) : list.length ? (
-        <div class="table" tabIndex={0} role="region" aria-label={_('Audit log')}>
+        <div class="table stacks" tabIndex={0} role="region" aria-label={_('Audit log')}>
           <table>
             <thead>
               <tr>
@@ -149,17 +149,17 @@ export function Audit({ p }: { p: Permissions }) {
                 <Fragment key={e.id}>
                   <tr key={e.id}>
                     <td title={dateTime(e.at)}>{ago(e.at)}</td>
-                    <td>{e.actor_user_id ? (names.get(e.actor_user_id) ?? e.actor_user_id.slice(0, 8)) : e.key_id ? _('A key') : _('The server')}</td>
-                    <td>
+                    <td data-label={_('Who')}>{e.actor_user_id ? (names.get(e.actor_user_id) ?? e.actor_user_id.slice(0, 8)) : e.key_id ? _('A key') : _('The server')}</td>
+                    <td data-label={_('What')}>
                       <button type="button" class="link" aria-expanded={at === e.id} onClick={() => setAt(at === e.id ? '' : e.id)}>
                         {words(e.action)}
                       </button>
                     </td>
-                    <td>{e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? <a href={`/console/c/${e.entity_type}/${e.entity_id}`}>{titleOf(e.entity_type)}</a> : words(e.entity_type ?? '')}</td>
+                    <td data-label={_('Record')}>{e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? <a href={`/console/c/${e.entity_type}/${e.entity_id}`}>{titleOf(e.entity_type)}</a> : words(e.entity_type ?? '')}</td>
                     <td>
                       <Badge tone={e.outcome === 'ok' ? 'good' : 'bad'}>{words(e.outcome)}</Badge>
                     </td>
-                    <td>{e.seal_no ? <span title={_('Part of the chain of hashes')}>{`#${e.seal_no}`}</span> : <span class="muted">{_('soon')}</span>}</td>
+                    <td data-label={_('Sealed')}>{e.seal_no ? <span title={_('Part of the chain of hashes')}>{`#${e.seal_no}`}</span> : <span class="muted">{_('soon')}</span>}</td>
                   </tr>
                   {at === e.id ? (
                     <tr key={`${e.id} more`}>

@@ -75,7 +75,7 @@ export function ImportsPage() {
             <Skeleton lines={6} />
           </div>
         ) : jobs.data?.length ? (
-          <div class="table" tabIndex={0} role="region" aria-label={_('Imports')}>
+          <div class="table stacks" tabIndex={0} role="region" aria-label={_('Imports')}>
             <table>
               <thead>
                 <tr>
@@ -106,16 +106,18 @@ export function ImportsPage() {
                         {j.job_no}
                       </a>
                     </td>
-                    <td>{j.file_name}</td>
-                    <td>{titleOf(j.target)}</td>
+                    <td data-label={_('File')}>{j.file_name}</td>
+                    <td data-label={_('Into')}>{titleOf(j.target)}</td>
                     <td>
                       <Badge state={j.status} />
                     </td>
-                    <td class="num">{number(j.total_rows)}</td>
-                    <td class="num">{number(j.invalid_rows)}</td>
-                    <td class="num">{number(j.imported_count)}</td>
-                    <td class="num">{j.rolled_back_count ? number(j.rolled_back_count) : ''}</td>
-                    <td>{ago(j.created_at)}</td>
+                    <td class="num" data-label={_('Rows')}>{number(j.total_rows)}</td>
+                    <td class="num" data-label={_('With errors')}>{number(j.invalid_rows)}</td>
+                    <td class="num" data-label={_('Imported')}>{number(j.imported_count)}</td>
+                    <td class="num" data-label={_('Taken back')}>
+                      {j.rolled_back_count ? number(j.rolled_back_count) : <span class="muted">–</span>}
+                    </td>
+                    <td data-label={_('When')}>{ago(j.created_at)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -480,6 +482,8 @@ function Rows({ j, changed, catalog }: { j: Job; changed: () => void; catalog: C
 const acts: Record<string, string> = { insert: 'New', update: 'Change', unchanged: 'As it is' };
 const tones: Record<string, string> = { insert: 'good', update: 'info' };
 
+const ended = new Set(['completed', 'rolled_back', 'failed']);
+
 function RowTable({ j, status, editable, changed }: { j: Job; status: string; editable: boolean; changed: () => void }) {
   const [page, setPage] = useState(1);
   const q = useQuery({
@@ -503,6 +507,8 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
         <Skeleton lines={5} />
       </div>
     );
+  // Nothing is wrong with a job that is over and whose file is gone.
+  if (q.error && ended.has(j.status) && toFault(q.error).code === 'import_state') return <Empty title={_('The rows are no longer kept')} icon="list" />;
   if (q.error) return <Problem error={q.error} />;
   const rows = q.data.rows.map((r) => fixed[r.row] ?? r);
   const done = rows.some((r) => r.action);

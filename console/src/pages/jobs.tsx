@@ -67,7 +67,7 @@ export function Jobs() {
 
 function Table({ list, label, retry }: { list: Job[]; label: string; retry?: (kind: string, key: string) => unknown }) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={label}>
+    <div class="table stacks" tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>
@@ -87,19 +87,21 @@ function Table({ list, label, retry }: { list: Job[]; label: string; retry?: (ki
           {list.map((j) => (
             <tr key={`${j.kind} ${j.key}`}>
               <td class="wrap">
-                <span class="strong">{words(j.kind.replace(/-/g, '_'))}</span>
-                <span class="small muted" style={{ display: 'block' }}>
-                  {_(j.doc) || j.key}
-                </span>
+                <div>
+                  <span class="strong">{words(j.kind.replace(/-/g, '_'))}</span>
+                  <span class="small muted" style={{ display: 'block' }}>
+                    {_(j.doc) || j.key}
+                  </span>
+                </div>
               </td>
               <td>
                 <Badge state={j.status}>{j.status === 'failed' ? _('Given up') : undefined}</Badge>
               </td>
-              <td class="num">{number(j.tries)}</td>
-              <td title={dateTime(j.due_at)}>{ago(j.due_at)}</td>
-              <td>{j.done_at ? <span title={dateTime(j.done_at)}>{ago(j.done_at)}</span> : <span class="muted">–</span>}</td>
+              <td class="num" data-label={_('Tries')}>{number(j.tries)}</td>
+              <td data-label={_('Due')} title={dateTime(j.due_at)}>{ago(j.due_at)}</td>
+              <td data-label={_('Done')}>{j.done_at ? <span title={dateTime(j.done_at)}>{ago(j.done_at)}</span> : <span class="muted">–</span>}</td>
               {retry ? (
-                <td class="num">
+                <td class="num end">
                   {j.status === 'failed' || j.status === 'pending' ? (
                     <Button size="small" icon="refresh" onClick={() => void retry(j.kind, j.key)}>
                       {_('Try now')}

@@ -178,7 +178,7 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
         </dl>
       </div>
       {shown.length ? (
-        <div class="table" tabIndex={0} role="region" aria-label={_('Keys of {name}', { name: a.name })}>
+        <div class="table stacks" tabIndex={0} role="region" aria-label={_('Keys of {name}', { name: a.name })}>
           <table>
             <thead>
               <tr>
@@ -200,11 +200,11 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
                     <td>
                       <Badge tone={tones[k.state]}>{words(k.state)}</Badge>
                     </td>
-                    <td>
+                    <td data-label={_('Made')}>
                       <span title={dateTime(k.created_at)}>{ago(k.created_at)}</span> <span class="muted">{(k.created_by && names.get(k.created_by)) ?? ''}</span>
                     </td>
-                    <td>{until ? <span title={dateTime(until)}>{ago(until)}</span> : <span class="muted">{_('no end')}</span>}</td>
-                    <td>
+                    <td data-label={_('Ends')}>{until ? <span title={dateTime(until)}>{ago(until)}</span> : <span class="muted">{_('no end')}</span>}</td>
+                    <td data-label={_('Last used')}>
                       {k.last_used_at ? (
                         <>
                           <span title={dateTime(k.last_used_at)}>{ago(k.last_used_at)}</span> <span class="muted">{k.last_used_from ? _('from {address}', { address: k.last_used_from }) : ''}</span>
@@ -213,7 +213,7 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
                         <span class="muted">{_('never')}</span>
                       )}
                     </td>
-                    <td class="num">
+                    <td class="num end">
                       {k.state === 'active' || k.state === 'retiring' ? (
                         <Button size="small" kind="danger" disabled={!can} onClick={() => end(k)}>
                           {_('End now')}

@@ -67,7 +67,7 @@ function Refusals() {
           <Skeleton />
         </div>
       ) : q.data?.length ? (
-        <div class="table" tabIndex={0} role="region" aria-label={_('Refusals of the last seven days')}>
+        <div class="table stacks" tabIndex={0} role="region" aria-label={_('Refusals of the last seven days')}>
           <table>
             <thead>
               <tr>
@@ -85,9 +85,9 @@ function Refusals() {
               {q.data.map((r) => (
                 <tr key={r.at + r.category}>
                   <td title={ago(r.at)}>{dateTime(r.at)}</td>
-                  <td>{_(categories[r.category] ?? words(r.category))}</td>
-                  <td class="num">{number(r.limit)}</td>
-                  <td class="num">{_('{n} s', { n: number(r.retry_after) })}</td>
+                  <td data-label={_('Limit')}>{_(categories[r.category] ?? words(r.category))}</td>
+                  <td class="num" data-label={_('In a minute')}>{number(r.limit)}</td>
+                  <td class="num" data-label={_('Told to wait')}>{_('{n} s', { n: number(r.retry_after) })}</td>
                 </tr>
               ))}
             </tbody>

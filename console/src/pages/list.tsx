@@ -13,7 +13,7 @@ import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu } from '../ui/overlay';
-import { hrefOf, numeric, Value } from '../ui/value';
+import { hrefOf, Named, numeric, Value } from '../ui/value';
 
 interface Saved {
   collection: string;
@@ -46,6 +46,17 @@ export function sentence(c: Collection, [name, op, v]: Condition): string {
   const list = v.replace(/^\(|\)$/g, '').split(',');
   const shown = v === 'null' ? _('empty') : v === 'true' ? _('yes') : v === 'false' ? _('no') : list.map((x) => (f?.one_of ? words(x) : f && when ? value(f, x) : x.replace(/^%|%$/g, ''))).join(', ');
   return `${_(f?.label ?? name)} ${_((when && whenWords[op]) || opWords[op] || op)} ${shown}`;
+}
+
+// Said is a condition whose record has its name.
+function Said({ c, x }: { c: Collection; x: Condition }) {
+  const f = c.fields.find((y) => y.name === x[0]);
+  if (!f?.ref || x[1] !== 'eq') return <>{sentence(c, x)}</>;
+  return (
+    <span>
+      {_(f.label)} {_(opWords[x[1]] ?? x[1])} <Named collection={f.ref} ids={[x[2]]} />
+    </span>
+  );
 }
 
 function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissions }) {
@@ -119,7 +130,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           </Button>
           {view.conditions.map((x, i) => (
             <span key={x.join('.')} class="chip">
-              {sentence(c, x)}
+              <Said c={c} x={x} />
               <button type="button" aria-label={_('Remove the filter: {what}', { what: sentence(c, x) })} onClick={() => go({ conditions: view.conditions.filter((_x, j) => j !== i) })}>
                 <Icon name="close" size={14} />
               </button>

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { toFault } from '../lib/fault';
 import { tone } from '../lib/format';
 import { _ } from '../lib/i18n';
@@ -163,7 +163,19 @@ export function Head({ title, sub, crumbs, children }: { title: ComponentChildre
   );
 }
 
+// useInSight moves a row of tabs until the one at hand is seen.
+export function useInSight<T extends HTMLElement>(at: string) {
+  const row = useRef<T>(null);
+  useEffect(() => {
+    const tab = row.current?.querySelector('[aria-current], [aria-selected="true"]')?.getBoundingClientRect();
+    const edge = row.current?.getBoundingClientRect();
+    if (row.current && tab && edge) row.current.scrollLeft += Math.max(0, tab.right + 24 - edge.right) + Math.min(0, tab.left - 24 - edge.left);
+  }, [at]);
+  return row;
+}
+
 export function Tabs({ tabs, at, go }: { tabs: [string, string][]; at: string; go: (id: string) => void }) {
+  const row = useInSight<HTMLDivElement>(at);
   const keys = (e: KeyboardEvent) => {
     const i = tabs.findIndex(([id]) => id === at);
     const next = tabs[(i + (e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? tabs.length - 1 : 0)) % tabs.length];
@@ -173,7 +185,7 @@ export function Tabs({ tabs, at, go }: { tabs: [string, string][]; at: string; g
     }
   };
   return (
-    <div class="tabs" role="tablist" onKeyDown={keys}>
+    <div class="tabs" role="tablist" onKeyDown={keys} ref={row}>
       {tabs.map(([id, text]) => (
         <button key={id} id={`tab-${id}`} type="button" role="tab" aria-selected={id === at} tabIndex={id === at ? 0 : -1} onClick={() => go(id)}>
           {text}

@@ -27,7 +27,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     const worker = to?.['worker_id__ref'] as Record<string, unknown> | undefined;
     return <a href={hrefOf(f.ref, String(v))}>{to ? nameOf(worker ? catalog?.get('workers') : catalog?.get(f.ref), worker ?? to) : String(v).slice(0, 8)}</a>;
   }
-  if (f.names === 'members') return <MemberName id={String(v)} />;
+  if (f.names === 'members' || f.name === 'created_by') return <MemberName id={String(v)} />;
   if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
   if (f.name === 'utilization')
     return (
@@ -57,6 +57,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     );
   }
   if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{JSON.stringify(v)}</span>;
+  if (full && f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return <>{value(f, v)}</>;
@@ -80,7 +81,7 @@ export function useNames(p?: Permissions): Map<string, string> {
 }
 
 // Named are records that a field lists, by what names them.
-function Named({ collection, ids }: { collection: string; ids: string[] }) {
+export function Named({ collection, ids }: { collection: string; ids: string[] }) {
   const p = usePermissions();
   const c = useCatalog()?.get(collection);
   const rows = useQuery({
@@ -103,6 +104,9 @@ function Named({ collection, ids }: { collection: string; ids: string[] }) {
   );
 }
 
+// collectionOf is the collection of a kind of entity: zone, driver, worker, equipment.
+const collectionOf = (kind: string) => (kind === 'equipment' ? kind : `${kind}s`);
+
 // Json shows an object as names and values, as far as it is flat.
 export function Json({ v }: { v: unknown }) {
   if (Array.isArray(v)) {
@@ -118,6 +122,14 @@ export function Json({ v }: { v: unknown }) {
     );
   }
   if (v && typeof v === 'object') {
+    const { entity_type: kind, entity_id: id, ...rest } = v as Row;
+    if (typeof kind === 'string' && typeof id === 'string')
+      return (
+        <span>
+          {words(kind)} <Named collection={collectionOf(kind)} ids={[id]} />
+          {Object.keys(rest).length ? <>; <Json v={rest} /></> : null}
+        </span>
+      );
     return (
       <span>
         {Object.entries(v as Row).map(([k, x], i) => (
