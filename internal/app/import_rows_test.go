@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/config"
+	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 	"holdfast/internal/testkit/s3test"
 )
@@ -237,6 +238,23 @@ func TestImportOfAnExport(t *testing.T) {
 		}
 		if now := k.Get(manager, path); !bytes.Equal(now.Body, was.Body) || !strings.Contains(string(was.Body), `"name":"=1+1"`) {
 			t.Errorf("%s became %s", was.Body, now.Body)
+		}
+	})
+}
+
+// The rows of a job that is over are no longer kept, which is told as such; those
+// of one that has not begun are not there yet.
+func TestRowsThatAreNotThere(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		over := first(t, k, "/v1/import_jobs?select=id&status=eq.completed&limit=1&tenant_id=eq."+demo.North, "id")
+		begun := insertID(t, k, who(actor.Manager), "import_jobs", map[string]any{"target": "zones"})
+		for id, want := range map[string]string{over: "no longer kept", begun: "must be processed first"} {
+			for _, what := range []string{"rows?page=1&pageSize=5", "corrected"} {
+				r := k.Get(who(actor.Admin), "/v1/import-jobs/"+id+"/"+what)
+				if r.Status != http.StatusConflict || !strings.Contains(string(r.Body), want) {
+					t.Errorf("%s: %d %s, want %q", what, r.Status, r.Body, want)
+				}
+			}
 		}
 	})
 }

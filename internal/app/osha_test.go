@@ -95,6 +95,22 @@ func TestCases(t *testing.T) {
 	})
 }
 
+// The establishment of a case is that of its incident, or of the place where the
+// incident was.
+func TestCaseEstablishment(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := who(actor.Safety)
+		site := insertID(t, k, who(actor.Owner), "sites", map[string]any{"code": "EST", "name": "Establishment"})
+		zone := insertID(t, k, who(actor.Manager), "zones", map[string]any{"code": "EST-1", "name": "There", "site_id": site})
+		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "severity": "low", "title": "Cut", "zone_id": zone,
+			"occurred_at": "2026-02-02T10:00:00Z"})
+		id := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		if got := first(t, k, "/v1/osha_cases?select=site_id&id=eq."+id, "site_id"); got != site {
+			t.Errorf("establishment %s, want %s", got, site)
+		}
+	})
+}
+
 // A case number counts for each establishment and year, without gaps or
 // repetition when cases are decided at once.
 func TestCaseNumbers(t *testing.T) {

@@ -15,7 +15,7 @@ func oshaCases() Resource {
 			"that the European lists count. One for each incident. Kept five years after its year (29 CFR 1904.33).",
 		Fields: []Field{
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true},
-			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Filled: true, Label: "Establishment", Doc: "From the incident when absent."},
+			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Filled: true, Label: "Establishment", Doc: "From the incident, or its zone, when absent."},
 			{Name: "year", Type: Int, Required: true, ReadOnly: true, Doc: "Year of the log: that of the injury, in the establishment's time zone."},
 			{Name: "case_no", Type: Int, ReadOnly: true, Label: "Case number",
 				Doc: "Column A: counts from 1 for each establishment and year; given when the case is recordable."},

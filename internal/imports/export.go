@@ -55,7 +55,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 			return err
 		}
 		if !planned {
-			return jobs.WrongState(job, "must be processed first")
+			return jobs.Unplanned(job)
 		}
 		c.chunks, err = chunksOf(tx, job)
 		return err

@@ -175,7 +175,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 		case err != nil:
 			return err
 		case !planned:
-			return jobs.WrongState(job, "must be processed first")
+			return jobs.Unplanned(job)
 		}
 		p.veil, p.Columns = veil, veil.Header()
 		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {

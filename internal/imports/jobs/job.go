@@ -120,6 +120,15 @@ func (j *Job) Acted() bool {
 	return true
 }
 
+// Unplanned refuses to show the rows of a job that has no plan: not yet, or no
+// longer.
+func Unplanned(job *Job) *fault.Error {
+	if job.Status == Completed || job.Status == RolledBack {
+		return WrongState(job, "its rows are no longer kept")
+	}
+	return WrongState(job, "must be processed first")
+}
+
 // WrongState refuses what a job cannot do in the state it is in.
 func WrongState(job *Job, what string) *fault.Error {
 	return fault.New(fault.Conflict, "import_state", "the import job is %s and %s", strings.ReplaceAll(job.Status, "_", " "), what).

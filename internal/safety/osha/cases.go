@@ -68,6 +68,9 @@ func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Ch
 	if b.incidents, err = byID(tx, s, tenant, "incidents", incidents); err != nil {
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
+	if err := settle(tx, s, tenant, b.incidents); err != nil {
+		return nil, err
+	}
 	for _, in := range b.incidents {
 		mark(sites, in.Text("site_id"))
 	}
@@ -81,6 +84,26 @@ func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Ch
 		return nil, err
 	}
 	return b, nil
+}
+
+// settle gives incidents that name a zone alone the site where it lies.
+func settle(tx *db.Tx, s *store.Store, tenant string, incidents map[string]store.Row) error {
+	ids := map[string]bool{}
+	for _, in := range incidents {
+		if in["site_id"] == nil {
+			mark(ids, in.Text("zone_id"))
+		}
+	}
+	zones, err := byID(tx, s, tenant, "zones", ids)
+	if err != nil {
+		return fmt.Errorf("osha: read zones: %w", err)
+	}
+	for _, in := range incidents {
+		if z := zones[in.Text("zone_id")]; in["site_id"] == nil && z != nil {
+			in["site_id"] = z["site_id"]
+		}
+	}
+	return nil
 }
 
 func mark(set map[string]bool, id string) {
