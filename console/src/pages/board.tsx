@@ -129,9 +129,10 @@ function Ship({ s, p, state }: { s: Shipment; p: Permissions; state: boolean }) 
           {s.shipment_no}
         </a>
         <span class="push" />
-        {state ? <Badge state={s.status} /> : s.stop_seq ? <span class="small muted">{_('Stop {n}', { n: s.stop_seq })}</span> : null}
+        {state ? <Badge state={s.status} /> : null}
       </div>
       <p class="clip">
+        {s.stop_seq ? <span class="muted">{_('Stop {n}', { n: s.stop_seq })} · </span> : null}
         {there?.name ?? there?.city ?? '–'}
         {there?.name && there.city ? <span class="muted"> · {there.city}</span> : null}
       </p>
