@@ -39,7 +39,7 @@ const (
 // server.
 type logQueue struct {
 	out  io.Writer
-	lost atomic.Int64 // lines since the start
+	lost atomic.Int64 // lines lost since the start
 	torn bool         // the last line that was written lacks its end; of flushing alone
 
 	mu      sync.Mutex

@@ -20,8 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 )
@@ -88,8 +86,8 @@ func (e *Entry) values(c *coder) []any {
 	if e.Anonymous {
 		by = actor.Actor{KeyID: by.KeyID}
 	}
-	id := uuid.Must(uuid.NewV7()) // rows are in the order of their ids
-	row := []any{tenant, id.String(), e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
+	id := db.NewID() // rows are in the order of their ids
+	row := []any{tenant, id, e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
 		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)), outcome,
 		db.Null(e.Before), db.Null(e.After), db.Null(e.details()), db.Null(by.Address), db.Null(by.RequestID)}
 	return append(row, db.Null(c.code(row)))

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/db"
 	"holdfast/internal/redis"
 )
@@ -81,17 +79,14 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("bus: make id: %w", err)
-	}
-	b := &Bus{o: o, id: id.String(), wake: make(chan struct{}, 1), known: map[string]bool{}, beats: map[string]pulse{}}
+	b := &Bus{o: o, id: db.NewID(), wake: make(chan struct{}, 1), known: map[string]bool{}, beats: map[string]pulse{}}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	b.nodes.Store(1)
 	if !b.shared() {
 		return b, nil
 	}
 	if !o.Deaf {
+		var err error
 		if b.last, b.lastID, err = b.head(ctx); err != nil {
 			return nil, err
 		}
@@ -205,12 +200,9 @@ func (b *Bus) write(ctx context.Context, list []Notice) error {
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("bus: make id: %w", err)
-	}
-	b.publish(ctx, message{ID: id.String(), Node: b.id, Body: string(body)})
-	return b.insert(ctx, id.String(), string(body))
+	id := db.NewID()
+	b.publish(ctx, message{ID: id, Node: b.id, Body: string(body)})
+	return b.insert(ctx, id, string(body))
 }
 
 // hear gives a batch to the node, once: where there is Redis it comes twice.

@@ -133,11 +133,7 @@ func (e Emitted) row(at time.Time) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event: %s: %w", e.Type, err)
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("event: make id: %w", err)
-	}
-	sent := Event{ID: id.String(), Tenant: e.Tenant, Type: t.Name, At: at, Data: data}
+	sent := Event{ID: db.NewID(), Tenant: e.Tenant, Type: t.Name, At: at, Data: data}
 	if n := len(sent.Payload()); n > MaxPayload || len(data) == 0 || data[0] != '{' {
 		return nil, fmt.Errorf("event: %s: data must be an object of at most %d bytes, not %d", e.Type, MaxPayload, n)
 	}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/seal"
 )
@@ -134,7 +135,7 @@ func (s *Service) one(tx *db.Tx, from string, args ...any) (*Connection, error) 
 }
 
 func (s *Service) byID(tx *db.Tx, id string) (*Connection, error) {
-	canonical, ok := canonicalID(id)
+	canonical, ok := accounts.CanonicalID(id)
 	if !ok {
 		return nil, errNoProvider()
 	}
@@ -205,7 +206,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 	c := &Connection{ID: db.NewID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{},
 		Domains: []Domain{}, version: 1}
 	if a.Role == actor.Service && d.TenantID != nil {
-		id, ok := canonicalID(*d.TenantID)
+		id, ok := accounts.CanonicalID(*d.TenantID)
 		if !ok {
 			return nil, invalid("tenant_id must be a UUID")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/seal"
@@ -76,7 +77,7 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 			*b.to = *b.from
 		}
 	}
-	if id, ok := canonicalID(c.BreakGlass); c.BreakGlass != "" && !ok {
+	if id, ok := accounts.CanonicalID(c.BreakGlass); c.BreakGlass != "" && !ok {
 		return invalid("break_glass_user_id must be a UUID")
 	} else if ok {
 		c.BreakGlass = id

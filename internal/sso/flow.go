@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/seal"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
@@ -255,7 +256,7 @@ func (s *Service) state(id string) string {
 
 func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Connection, err error) {
 	id, _, _ := strings.Cut(state, ".")
-	id, ok := canonicalID(id)
+	id, ok := accounts.CanonicalID(id)
 	if !ok || subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) != 1 {
 		return q, nil, noRelay()
 	}

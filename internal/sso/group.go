@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 )
 
 // Group is a group that SCIM keeps (RFC 7643 section 4.2). Its display name is
@@ -28,7 +29,7 @@ func scanGroup(r *db.Row) Group {
 }
 
 func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err error) {
-	canonical, ok := canonicalID(id)
+	canonical, ok := accounts.CanonicalID(id)
 	if !ok {
 		return g, noResource()
 	}
@@ -198,7 +199,7 @@ func (s Directory) populate(tx *db.Tx, c *Connection, was, g Group, who identity
 	before, after := ids(was.Members), map[string]bool{}
 	touched := map[string]bool{}
 	for _, m := range g.Members {
-		id, ok := canonicalID(m.ID)
+		id, ok := accounts.CanonicalID(m.ID)
 		if !ok {
 			return fault.New(fault.Invalid, "invalidValue", "A member's value is not the id of a user")
 		}

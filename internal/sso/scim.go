@@ -90,7 +90,7 @@ func scanPerson(r *db.Row) Person {
 func noResource() error { return fault.New(fault.NotFound, "not_found", "There is no such resource") }
 
 func (s Directory) personBy(tx *db.Tx, c *Connection, id string) (p Person, err error) {
-	canonical, ok := canonicalID(id)
+	canonical, ok := accounts.CanonicalID(id)
 	if !ok {
 		return p, noResource()
 	}

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -108,15 +106,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 		tx.Queue("DELETE FROM sso_code_mails WHERE sent_at < $1", []any{s.now().Add(-codeDay)}, nil)
 		return tx.Flush()
 	})
-}
-
-// canonicalID accepts one spelling of a UUID.
-func canonicalID(s string) (string, bool) {
-	if len(s) != 36 {
-		return "", false
-	}
-	id, err := uuid.Parse(s)
-	return id.String(), err == nil
 }
 
 func clientOf(a actor.Actor) identity.Client {

@@ -61,12 +61,9 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 	if len(in.Events) == 0 {
 		in.Events = []string{"*"}
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, err
-	}
+	id := db.NewID()
 	secret := newSecret()
-	row := store.Row{"id": id.String(), "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.close(secret, id.String())}
+	row := store.Row{"id": id, "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.close(secret, id)}
 	if in.Description != "" {
 		row["description"] = in.Description
 	}

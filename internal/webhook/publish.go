@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/query"
@@ -94,11 +92,7 @@ func (s *Service) enqueue(tx *db.Tx, rows []queued, lanes map[string]chooser, no
 		}
 		args := make([]any, 0, n*queuedColumns)
 		for _, q := range rows[:n] {
-			id, err := uuid.NewV7()
-			if err != nil {
-				return fmt.Errorf("webhook: make id: %w", err)
-			}
-			args = append(args, id.String(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]", q.replayOf)
+			args = append(args, db.NewID(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]", q.replayOf)
 		}
 		tx.Queue("INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, event_id, type, payload, status, queued_at, next_at, attempts, replay_of, "+
 			"attempt) VALUES "+

@@ -28,15 +28,11 @@ type Queued struct {
 // Test queues a webhook.test event for one webhook and returns the event's id;
 // the delivery shows how it went.
 func (s *Service) Test(ctx context.Context, a actor.Actor, id string) (eventID string, err error) {
-	made, err := uuid.NewV7()
-	if err != nil {
-		return "", err
-	}
 	data, err := json.Marshal(map[string]string{"webhook_id": id, "message": "This is a test. Your webhook works."})
 	if err != nil {
 		return "", err
 	}
-	e := &event.Event{ID: made.String(), Tenant: a.TenantID, Type: "webhook.test", At: s.now(), Data: data}
+	e := &event.Event{ID: db.NewID(), Tenant: a.TenantID, Type: "webhook.test", At: s.now(), Data: data}
 	_, err = s.again(ctx, a, id, "webhooks.test", func(tx *db.Tx) ([]queued, error) {
 		return []queued{{tenant: a.TenantID, webhook: id, event: e.ID, typ: e.Type, payload: string(e.Payload())}}, nil
 	})

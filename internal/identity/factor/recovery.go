@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/db"
 	"holdfast/internal/seal"
 )
@@ -32,7 +30,7 @@ func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 		t := codeText.EncodeToString(b)
 		out[i] = fmt.Sprintf("%s-%s-%s-%s", t[:4], t[4:8], t[8:12], t[12:])
 		tx.Queue("INSERT INTO recovery_codes (id, user_id, hash, created_at) VALUES ($1, $2, $3, $4)",
-			[]any{uuid.Must(uuid.NewV7()).String(), userID, codeHash(userID, out[i]), k.Now()}, nil)
+			[]any{db.NewID(), userID, codeHash(userID, out[i]), k.Now()}, nil)
 	}
 	return out, tx.Flush()
 }
