@@ -110,13 +110,20 @@ func (w *writing) verb(v *rpc.Verb) {
 	if v.Reads {
 		in = VerbInput(v).Schema()
 	} else {
-		in["allOf"], params = []any{ref("VerbRequest")}, append(params, parameter("key"))
+		in, params = also(in, "VerbRequest"), append(params, parameter("key"))
 	}
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
-		"responses":   object{"200": answer("What it changed, and what can be done next.", w.verbAnswer(v)), "4XX": refused("Refused")},
+		"responses":   object{"200": answer("What came of it.", w.verbAnswer(v)), "4XX": refused("Refused")},
 	}}
+}
+
+// also gives a schema all that another one has, which says that it is an object.
+func also(schema object, name string) object {
+	delete(schema, "type")
+	schema["allOf"] = []any{ref(name)}
+	return schema
 }
 
 // verbAnswer describes what a verb answers; what they all do is written once.
@@ -128,8 +135,7 @@ func (w *writing) verbAnswer(v *rpc.Verb) object {
 		return slices.ContainsFunc(every.Members, func(c shape.Member) bool { return c.Name == m.Name })
 	})
 	schema := s.Schema()
-	schema["allOf"] = []any{ref("VerbAnswer")}
-	return schema
+	return also(schema, "VerbAnswer")
 }
 
 // route describes what is neither collection, function nor verb.

@@ -30,7 +30,10 @@ func (w *writing) collection(r *catalog.Resource) {
 	w.schemas[r.Name] = rowSchema(r, w.role, required)
 	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
 	if ops["post"] != nil {
-		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns")}, "required": given(r)}
+		w.schemas[r.Name+".insert"] = ref(r.Name + ".columns")
+		if names := given(r); len(names) > 0 {
+			w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns")}, "required": names}
+		}
 	}
 	if ops["patch"] != nil {
 		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
@@ -99,7 +102,7 @@ func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, require
 	slices.Sort(required)
 	s := object{"type": "object", "properties": props}
 	if common {
-		s["allOf"] = []any{ref("Record")}
+		s = also(s, "Record")
 	}
 	if len(r.Unique) > 0 {
 		s["x-unique"] = r.Unique
@@ -177,6 +180,9 @@ func fieldSchema(f *catalog.Field) object {
 		s.Title = "" // what the name says
 	}
 	schema := s.Schema()
+	if f.Doc == "" && f.Ref != "" {
+		delete(schema, "description") // x-ref says it
+	}
 	for name, v := range map[string]string{"x-ref": f.Ref, "x-names": f.Names} {
 		if v != "" {
 			schema[name] = v

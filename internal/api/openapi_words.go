@@ -98,7 +98,7 @@ func errorSchemas() object {
 				"msg": text("What is wrong."), "error": text("Code of OAuth."), "error_description": text("What is wrong, for OAuth.")}},
 		"RateLimitError": object{"type": "object", "description": "Too many requests: the error body of every surface.",
 			"properties": object{"error": text("Too many requests."), "message": text("What is limited."), "code": text("429."),
-				"retry_after": object{"type": "integer", "description": "Wait this long. Unit: s.", "x-unit": "s"},
+				"retry_after": object{"type": "integer", "description": "Wait this long. Unit: s."},
 				"limit":       object{"type": "integer", "description": "Requests in the window."}, "remaining": object{"type": "integer",
 					"description": "Requests left in the window."},
 				"reset_at": text("When the window ends.")}},

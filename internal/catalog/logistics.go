@@ -6,8 +6,8 @@ import (
 )
 
 func logistics() []Resource {
-	return []Resource{orders(), orderLines(), reservations(), waves(), pickLists(), pickLines(), shipments(), shipmentLines(), packages(), packageLines(),
-		vehicles(), drivers()}
+	return []Resource{orders(), orderLines(), reservations(), waves(), pickLists(), pickLines(), carriers(), shipments(), shipmentLines(), packages(),
+		packageLines(), vehicles(), drivers()}
 }
 
 const outboundPrefix = "SO"
@@ -219,7 +219,8 @@ func shipments() Resource {
 			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered",
 				"received", "returned", "cancelled"}},
 			{Name: "order_ids", Type: Array, Names: "orders", Required: true, Default: "[]", MaxLen: 500},
-			{Name: "carrier", Format: Code},
+			{Name: "carrier", Format: Code, Doc: "Code of the carrier, which need not have a record; null = the own fleet."},
+			{Name: "carrier_id", Type: UUID, Ref: "carriers", Doc: "Its record; each of the two sets the other."},
 			{Name: "service", Format: Name, MaxLen: 64},
 			{Name: "tracking_no", Format: Name, MaxLen: 100},
 			{Name: "sscc", Type: Array, Required: true, Default: "[]", MaxLen: 500, Label: "SSCC"},

@@ -342,8 +342,7 @@ func (w *stock) emitShipment(s *shipment, n int) {
 		pieces += o.sums().ordered
 	}
 	sscc := []string{checkDigit(fmt.Sprintf("3%s%09d", w.gs1, n+1))}
-	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "carrier": s.carrier,
-		"sscc":     raw(sscc),
+	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "sscc": raw(sscc),
 		"packages": raw([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": stamp(s.at.Add(2 * time.Hour)),
 		"freight_cost": money(int64(1900 + 370*(n%23))), "created_by": w.user("manager"), "version": int64(1)}
 	first := s.orders[0]
@@ -408,6 +407,9 @@ const signed = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' vie
 
 // haul names who carries it: our own truck, or a carrier's tracking number.
 func (w *stock) haul(r store.Row, s *shipment, n int) {
+	if s.carrier != "OWN" {
+		r["carrier"], r["carrier_id"] = s.carrier, w.freight[s.carrier]
+	}
 	if s.driver == nil {
 		if s.carrier != "OWN" {
 			r["tracking_no"], r["service"] = fmt.Sprintf("%s%010d", s.carrier[:2], 7000412345+int64(n)*7919), "standard"

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/internal/store"
@@ -73,6 +74,16 @@ func (w *world) staff() {
 			does = w.posts[i%len(w.posts)]
 		}
 		w.hire(&person{no: fmt.Sprintf("%s-%d", w.employee, 1001+i), name: name, job: does.title, team: does.team, office: does.office}, i)
+	}
+	w.freight = map[string]string{}
+	for _, code := range w.carriers {
+		if code == "OWN" || w.freight[code] != "" {
+			continue
+		}
+		name := code[:1] + strings.ToLower(code[1:])
+		r := w.add("carriers", -goLive, w.cal.at(-goLive, 8), store.Row{"id": derived(w.id, "carrier "+code), "code": code, "name": name,
+			"services": raw([]string{"standard", "express"})})
+		w.freight[code] = r["id"].(string)
 	}
 	var vehicles []string
 	for i, plate := range w.plates {

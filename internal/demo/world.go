@@ -24,7 +24,8 @@ type world struct {
 	tree  []*zone          // parents first
 	*rota
 	drivers []*driver
-	turn    int // of nextDriver
+	freight map[string]string // id of a carrier's record by its code
+	turn    int               // of nextDriver
 }
 
 // stock is the goods of a tenant and what moves them.

@@ -98,9 +98,6 @@ func (s *Shape) describe(m map[string]any) {
 	if doc := s.Description(); doc != "" {
 		m["description"] = doc
 	}
-	if s.Unit != "" {
-		m["x-unit"] = s.Unit
-	}
 	if s.Format != "" {
 		m["format"] = s.Format
 	}

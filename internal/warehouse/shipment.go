@@ -24,6 +24,9 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err := (work{tx: tx, a: a, s: s}).whose(changes); err != nil {
 		return err
 	}
+	if err := (work{tx: tx, a: a, s: s}).carried(changes); err != nil {
+		return err
+	}
 	why, err := work{tx: tx, a: a, s: s}.unready(changes)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type CreateShipmentIn struct {
 	Lines    []ShipmentLineIn `json:"lines" max:"500" doc:"What travels; or"`
 	OrderIDs []string         `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"all of these orders that is reserved and on no other shipment."`
 	Carrier  string           `json:"carrier" max:"64" doc:"Code of the carrier; absent for the own fleet."`
+	Carries  string           `json:"carrier_id" format:"uuid" names:"carriers" doc:"Or its record."`
 	Service  string           `json:"service" max:"64" doc:"Of the carrier."`
 	DriverID string           `json:"driver_id" format:"uuid" names:"drivers" doc:"Who drives."`
 	Vehicle  string           `json:"vehicle_id" format:"uuid" names:"vehicles" doc:"What with."`
@@ -43,6 +44,9 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 	if err := known(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
 		return nil, err
 	}
+	if err := known(c, "carriers", "carrier_id", in.Carries); err != nil {
+		return nil, err
+	}
 	asked := map[string]decimal.Dec{}
 	var ids []string
 	for _, l := range in.Lines {
@@ -58,8 +62,8 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 		return nil, err
 	}
 	set := store.Row{"order_ids": orders}
-	for name, v := range map[string]string{"carrier": in.Carrier, "service": in.Service, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
-		"planned_at": in.Planned} {
+	for name, v := range map[string]string{"carrier": in.Carrier, "carrier_id": in.Carries, "service": in.Service, "driver_id": in.DriverID,
+		"vehicle_id": in.Vehicle, "planned_at": in.Planned} {
 		if v != "" {
 			set[name] = v
 		}

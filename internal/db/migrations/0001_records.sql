@@ -87,6 +87,22 @@ create table badges (
 create index badges_created_at_id_idx on badges (tenant_id, created_at, id);
 create unique index badges_code_key on badges (tenant_id, lower(code));
 
+create table carriers (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  services text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index carriers_created_at_id_idx on carriers (tenant_id, created_at, id);
+create unique index carriers_code_key on carriers (tenant_id, lower(code));
+
 create table checklist_answers (
   tenant_id uuid not null,
   id uuid not null,
@@ -1505,6 +1521,7 @@ create table shipments (
   status text not null,
   order_ids text not null,
   carrier text,
+  carrier_id uuid,
   service text,
   tracking_no text,
   sscc text not null,
@@ -1529,12 +1546,14 @@ create table shipments (
   created_by uuid,
   version bigint not null,
   primary key (tenant_id, id),
+  constraint shipments_carrier_id_fkey foreign key (tenant_id, carrier_id) references carriers (tenant_id, id),
   constraint shipments_driver_id_fkey foreign key (tenant_id, driver_id) references drivers (tenant_id, id),
   constraint shipments_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
   constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
   constraint shipments_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
+create index shipments_carrier_id_idx on shipments (tenant_id, carrier_id) where carrier_id is not null;
 create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
 create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id);
 create index shipments_driver_id_idx on shipments (tenant_id, driver_id) where driver_id is not null;

@@ -1,0 +1,99 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// carried keeps the code and the record of the carrier that shipments name the
+// same, and holds what is asked of a carrier to the services that it has. A code
+// without a record is taken as it is: not every forwarder of an import has one.
+func (k work) carried(changes []store.Change) error {
+	var ids, codes set
+	for _, c := range changes {
+		if sets(c, "carrier_id") || sets(c, "carrier") || sets(c, "service") {
+			ids.add(c.After.Text("carrier_id"))
+			codes.add(c.After.Text("carrier"))
+		}
+	}
+	if len(ids.list)+len(codes.list) == 0 {
+		return forget(changes)
+	}
+	rows, err := k.rows("carriers", "("+k.tx.DB().InUUID("id", 2)+" OR "+k.tx.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
+	if err != nil {
+		return err
+	}
+	of := map[string]store.Row{}
+	for _, r := range rows {
+		of[r.Text("id")], of["code "+r.Text("code")] = r, r
+	}
+	for _, c := range changes {
+		if err := carry(c, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sets reports a column that a new record gives or a change sets.
+func sets(c store.Change, field string) bool {
+	return c.Op == store.Insert && c.After[field] != nil || c.After != nil && altered(c, field)
+}
+
+// forget takes the carrier off shipments that no longer name one.
+func forget(changes []store.Change) error {
+	for _, c := range changes {
+		if sets(c, "carrier_id") || sets(c, "carrier") {
+			c.After["carrier_id"], c.After["carrier"] = nil, nil
+		}
+	}
+	return nil
+}
+
+func carry(c store.Change, of map[string]store.Row) error {
+	byID, byCode := sets(c, "carrier_id"), sets(c, "carrier")
+	if !byID && !byCode && !sets(c, "service") {
+		return nil
+	}
+	id, code := c.After.Text("carrier_id"), c.After.Text("carrier")
+	r := of[id]
+	switch {
+	case byID && r != nil && byCode && code != "" && code != r.Text("code"):
+		return fault.New(fault.Invalid, "22023", "carrier %s is not the code of carrier_id, which is %s", code, r.Text("code")).
+			At("carrier", "is not the code of carrier_id")
+	case byID && r != nil:
+		c.After["carrier"] = r["code"]
+	case byID && id != "":
+		return nil // of nobody: the reference is refused
+	case byID && !byCode:
+		c.After["carrier"] = nil
+	case byCode:
+		if r = of["code "+code]; r != nil {
+			c.After["carrier_id"] = r["id"]
+		} else {
+			c.After["carrier_id"] = nil
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	if (byID || byCode) && r["archived_at"] != nil {
+		field := "carrier"
+		if byID {
+			field = "carrier_id"
+		}
+		return fault.New(fault.Conflict, CodeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field, "is archived")
+	}
+	return serves(c, r)
+}
+
+// serves refuses a service that the carrier does not have.
+func serves(c store.Change, r store.Row) error {
+	has, want := idsOf(r["services"]), c.After.Text("service")
+	if want == "" || len(has) == 0 || slices.Contains(has, want) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "22023", "service %q is none of those of carrier %s", want, r.Text("code")).At("service", "is none of the carrier's services")
+}
