@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	metricpb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -23,6 +24,7 @@ type collector struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
 	raw   bytes.Buffer
+	last  *metricpb.MetricsData // the newest numbers; nil = none came
 }
 
 // collect starts a receiver and has what the test starts send to it at once.
@@ -30,6 +32,11 @@ func collect(t *testing.T) *collector {
 	c := &collector{}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		if r.URL.Path == "/v1/metrics" {
+			c.numbers(t, body, err)
+			return
+		}
 		var sent tracepb.TracesData // on the wire the same as a request to export
 		if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &sent) != nil {
 			t.Errorf("what was sent to %s cannot be read: %v", r.URL.Path, err)
@@ -42,7 +49,6 @@ func collect(t *testing.T) *collector {
 				c.spans = append(c.spans, ss.Spans...)
 			}
 		}
-		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	t.Cleanup(srv.Close)
 	c.url = srv.URL

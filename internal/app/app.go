@@ -108,6 +108,7 @@ type App struct {
 	fleet       fleet
 	metrics     *metrics.Metrics // nil in a tool
 	tracer      *trace.Tracer    // nil in a tool, and where no collector is named
+	sender      *metrics.Sender  // nil in the same cases
 	analyst     analyst
 	backups     *schedule
 	now         func() time.Time
@@ -129,6 +130,9 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		a.metrics = metrics.New(Version, c.Engine())
 		var err error
 		if a.tracer, err = trace.Open(ctx, Version, os.Getenv); err != nil {
+			return nil, err
+		}
+		if a.sender, err = a.metrics.Send(ctx, Version, os.Getenv); err != nil {
 			return nil, err
 		}
 	}
@@ -384,6 +388,7 @@ func (a *App) authenticate(r *http.Request) (actor.Actor, error) {
 
 // Close ends the services and the database.
 func (a *App) Close() {
+	a.sender.Close() // some of its numbers are read from what is closed below
 	if a.cache != nil {
 		a.cache.Close()
 	}

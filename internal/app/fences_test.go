@@ -92,8 +92,8 @@ func TestFenceDependencies(t *testing.T) {
 }
 
 // mostLinked is how many modules packages of the program may import; a new one
-// takes the place of one that goes.
-const mostLinked = 32
+// takes the place of one that goes. Seven are OpenTelemetry's.
+const mostLinked = 35
 
 // Each module that the program's packages import is somebody to trust.
 func TestFenceDependenciesLinked(t *testing.T) {

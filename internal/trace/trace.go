@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -41,23 +42,29 @@ type counts struct{ ended, sent atomic.Int64 }
 
 const scope = "holdfast"
 
-// variables that this package reads itself; the SDK and its exporter read the
-// rest (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables,
-// opentelemetry.io/docs/specs/otel/protocol/exporter).
+// Signal is what a collector can be told of, as the standard variables spell it.
+type Signal string
+
+// The signals this program has.
 const (
-	disabled      = "OTEL_SDK_DISABLED"
-	exporter      = "OTEL_TRACES_EXPORTER"
-	endpoint      = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	traceEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	protocol      = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	traceProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	Traces  Signal = "TRACES"
+	Metrics Signal = "METRICS"
 )
 
-// Wanted reports whether the environment names a collector, and refuses what
-// this program cannot do rather than doing something else.
-func Wanted(getenv func(string) string) (bool, error) {
+// variables that are read here; the SDK and its exporters read the rest
+// (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables,
+// opentelemetry.io/docs/specs/otel/protocol/exporter).
+const (
+	disabled = "OTEL_SDK_DISABLED"
+	otlp     = "OTEL_EXPORTER_OTLP_"
+)
+
+// Wanted reports whether the environment names a collector for a signal, and
+// refuses what this program cannot do rather than doing something else.
+func Wanted(of Signal, getenv func(string) string) (bool, error) {
+	own := otlp + string(of) + "_"
 	to := ""
-	for _, name := range []string{endpoint, traceEndpoint} {
+	for _, name := range []string{otlp + "ENDPOINT", own + "ENDPOINT"} {
 		text := getenv(name)
 		if text == "" {
 			continue
@@ -68,13 +75,14 @@ func Wanted(getenv func(string) string) (bool, error) {
 		}
 		to = text
 	}
+	exporter := "OTEL_" + string(of) + "_EXPORTER"
 	switch how := getenv(exporter); {
 	case strings.EqualFold(getenv(disabled), "true") || to == "" || how == "none":
 		return false, nil
 	case how != "" && how != "otlp":
 		return false, fmt.Errorf("trace: %s is otlp or none, not %q", exporter, how)
 	}
-	for _, name := range []string{protocol, traceProtocol} {
+	for _, name := range []string{otlp + "PROTOCOL", own + "PROTOCOL"} {
 		if how := getenv(name); how != "" && how != "http/protobuf" {
 			return false, fmt.Errorf("trace: %s is http/protobuf, not %q", name, how)
 		}
@@ -82,48 +90,65 @@ func Wanted(getenv func(string) string) (bool, error) {
 	return true, nil
 }
 
+// instance tells the processes of a fleet apart at the collector, unless
+// OTEL_RESOURCE_ATTRIBUTES names this one.
+var instance = uuid.NewString()
+
+// About is what a collector is told of this process with every signal.
+func About(ctx context.Context, version string) (*resource.Resource, error) {
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", scope), attribute.String("service.version", version),
+			attribute.String("service.instance.id", instance)),
+		resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("trace: OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(quiet)
+	return about, nil
+}
+
 // Open returns the tracer that the environment asks for, or nil. The caller
 // closes it.
 func Open(ctx context.Context, version string, getenv func(string) string) (*Tracer, error) {
-	if wanted, err := Wanted(getenv); !wanted {
+	if wanted, err := Wanted(Traces, getenv); !wanted {
 		return nil, err
 	}
 	out, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", scope), attribute.String("service.version", version)),
-		resource.WithFromEnv())
-	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
-		return nil, fmt.Errorf("trace: OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	about, err := About(ctx, version)
+	if err != nil {
+		return nil, err
 	}
-	otel.SetErrorHandler(quietly())
 	c := &counts{}
 	p := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithSpanProcessor(c), sdk.WithBatcher(&counted{out, c}))
 	return &Tracer{provider: p, tracer: p.Tracer(scope, api.WithInstrumentationVersion(version)), counts: c}, nil
 }
 
-// quietly logs what goes wrong on the way to the collector, once a minute.
+// quiet logs what goes wrong on the way to the collector, once a minute.
+var quiet = quietly()
+
 func quietly() otel.ErrorHandlerFunc {
 	var last atomic.Int64
 	return func(err error) {
 		now, before := time.Now().Unix(), last.Load()
 		if now-before >= 60 && last.CompareAndSwap(before, now) {
-			slog.Warn("traces are not sent; requests go on", "error", err)
+			slog.Warn("the collector is not told; requests go on", "error", err)
 		}
 	}
 }
 
-// closeTime bounds what the end of the server waits for the collector.
-const closeTime = 2 * time.Second
+// CloseTime bounds what the end of the server waits for the collector, for each
+// signal.
+const CloseTime = 2 * time.Second
 
 // Close sends what waits, for a short time.
 func (t *Tracer) Close() {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTime)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		slog.Warn("the last traces are lost", "error", err)
