@@ -164,6 +164,7 @@ var tagDocs = map[string]string{
 	"operation": "What the server says of itself.", "limits": "Rate limits and kept answers.", "people": "Who may do what.",
 	"imports": "Files on their way into the records.", "events": "What happens in a tenant.", "webhooks": "Addresses that are told of events.",
 	"reports": "The public report page and its links.", "photos": "Photos of incidents and inspections.", "forms": "Statutory forms and data.",
+	"labels":   "Labels and papers, to print.",
 	"identity": "Accounts, sessions, factors and organisations' providers.",
 }
 

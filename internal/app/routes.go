@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/warehouse"
 	"holdfast/internal/web"
 )
 
@@ -33,6 +34,7 @@ func (a routeTable) routes() []route.Route {
 		api.NewReportLinks(a.desk, a.Config.PublicURL).Routes(),
 		api.NewPhotos(a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
+		api.NewLabels(warehouse.NewPrinter(a.Store)).Routes(),
 		operation(a.App).Routes(),
 		a.pageRoutes(), a.identityRoutes(),
 	)

@@ -24,7 +24,8 @@ var floors = []struct {
 	{"keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"foundations", "settings, memory and sealing, the structure of JSON, no feature; a connection that may be away",
 		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace"}},
-	{"toolboxes", "toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
+	{"toolboxes", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
+		[]string{"db", "web", "limit", "blob", "mail", "pdf"}},
 	{"the installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation",
 		[]string{"metrics", "backup", "doctor"}},
 	{"the catalog", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
@@ -50,6 +51,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
 	"github.com/minio/minio-go/v7":    {"blob"},
 	"filippo.io/age":                  {"backup"},
+	"codeberg.org/go-pdf/fpdf":        {"pdf"},
 	"net/http": {"web", "blob", "gate", "api", "app", "identity", "webhook", "sso", "console", "reference",
 		"testkit", "metrics"},
 }

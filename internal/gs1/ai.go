@@ -162,3 +162,14 @@ func Day(yymmdd string, year int) (date string, ok bool) {
 	t := time.Date(y, time.Month(month), d, 0, 0, 0, 0, time.UTC)
 	return t.Format(time.DateOnly), int(t.Month()) == month
 }
+
+// YYMMDD writes YYYY-MM-DD as element strings hold it. ok is false for a date
+// that would be read as one of another century in the year given.
+func YYMMDD(date string, year int) (v string, ok bool) {
+	if len(date) != len(time.DateOnly) {
+		return "", false
+	}
+	v = date[2:4] + date[5:7] + date[8:10]
+	again, ok := Day(v, year)
+	return v, ok && again == date
+}

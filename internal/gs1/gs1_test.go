@@ -84,6 +84,28 @@ func TestDay(t *testing.T) {
 	}
 }
 
+// What is written for a label is read from it again; what its identifier does
+// not allow is not written.
+func TestCompose(t *testing.T) {
+	l, err := Compose(Element{AI: "01", Value: "09506000134352"}, Element{AI: "10", Value: "A/1"}, Element{AI: "17", Value: "261231"})
+	if err != nil || l.Encoded() != "010950600013435210A/1\x1d17261231" || l.String() != "(01)09506000134352(10)A/1(17)261231" ||
+		l.Elements[1].Title != "BATCH/LOT" {
+		t.Errorf("composed %q, %v", l.Encoded(), err)
+	}
+	for _, bad := range []Element{{AI: "00", Value: "106141412345678907"}, {AI: "10", Value: "Größe"}, {AI: "10", Value: "A B"}, {AI: "10"},
+		{AI: "10", Value: "123456789012345678901"}, {AI: "17", Value: "261331"}, {AI: "77", Value: "1"}, {AI: "01", Value: ""}} {
+		if l, err := Compose(bad); err == nil {
+			t.Errorf("(%s)%s is composed: %v", bad.AI, bad.Value, l)
+		}
+	}
+	for date, want := range map[string]string{"2026-12-31": "261231", "2076-01-01": "760101", "1978-01-01": "780101", "2078-01-01": "", "": "", "2026-13-01": "",
+		"soon": ""} {
+		if v, ok := YYMMDD(date, 2026); ok != (want != "") || ok && v != want {
+			t.Errorf("YYMMDD(%s) = %s, %v", date, v, ok)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	const gtin = "09506000134352"
 	for _, c := range []struct {

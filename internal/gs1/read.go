@@ -289,3 +289,21 @@ func sorted(q url.Values) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// Compose makes a label of elements, of which only AI and value need be given.
+// A value that its identifier does not allow is an error that names it.
+func Compose(elements ...Element) (Label, error) {
+	var l Label
+	for _, e := range elements {
+		id, ok := named(e.AI)
+		if !ok {
+			return Label{}, fmt.Errorf("gs1: application identifier (%s) is not known", e.AI)
+		}
+		list, err := add(l.Elements, id, e.AI, e.Value)
+		if err != nil {
+			return Label{}, err
+		}
+		l.Elements = list
+	}
+	return l, nil
+}

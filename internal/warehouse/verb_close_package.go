@@ -24,6 +24,13 @@ type ClosePackageOut struct {
 	rpc.Answer
 	Package  rpc.Record `json:"package" record:"packages"`
 	Shipment rpc.Record `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
+	Labels   LabelLinks `json:"labels"`
+}
+
+// LabelLinks lead to a record's label.
+type LabelLinks struct {
+	PDF string `json:"pdf" doc:"Path of its label."`
+	ZPL string `json:"zpl" doc:"The same for a label printer."`
 }
 
 // inHouse is the company prefix of SSCCs of a tenant without one of its own: GS1
@@ -81,6 +88,8 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	} else {
 		out.Then("create_shipment", "Make a shipment")
 	}
+	path := LabelsPath + "packages?ids=" + in.PackageID
+	out.Labels = LabelLinks{path, path + "&format=zpl"}
 	out.Package, err = c.Again("packages", in.PackageID)
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/pdf"
 	"holdfast/internal/store"
 )
 
@@ -18,37 +19,40 @@ func (b *Book) establishment() string {
 
 const confidential = "Confidential: holds information on employees' health. Use it for safety and health only (29 CFR 1904.29(b)(10))."
 
-var logColumns = []column{{"(A)\nNo.", 9, "R"}, {"(B)\nEmployee", 31, "L"}, {"(C)\nJob title", 25, "L"}, {"(D)\nDate", 12, "L"},
-	{"(E)\nWhere it happened", 31, "L"},
-	{"(F)\nInjury or illness, parts of the body, object or substance", 58.4, "L"}, {"(G)\nDeath", 10, "C"}, {"(H)\nDays away", 9.5,
-		"C"}, {"(I)\nTransf. restr.", 11, "C"}, {"(J)\nOther", 10, "C"},
-	{"(K)\nDays away", 9.5, "R"}, {"(L)\nDays restr.", 10, "R"}, {"(M)\n1", 7, "C"}, {"\n2", 6, "C"}, {"\n3", 6, "C"}, {"\n4", 6, "C"}, {"\n5", 6,
-		"C"}, {"\n6", 6, "C"}}
+var logColumns = []pdf.Column{
+	pdf.NewColumn("(A)\nNo.", 9, "R"), pdf.NewColumn("(B)\nEmployee", 31, "L"), pdf.NewColumn("(C)\nJob title", 25, "L"),
+	pdf.NewColumn("(D)\nDate", 12, "L"), pdf.NewColumn("(E)\nWhere it happened", 31, "L"),
+	pdf.NewColumn("(F)\nInjury or illness, parts of the body, object or substance", 58.4, "L"),
+	pdf.NewColumn("(G)\nDeath", 10, "C"), pdf.NewColumn("(H)\nDays away", 9.5, "C"), pdf.NewColumn("(I)\nTransf. restr.", 11, "C"),
+	pdf.NewColumn("(J)\nOther", 10, "C"), pdf.NewColumn("(K)\nDays away", 9.5, "R"), pdf.NewColumn("(L)\nDays restr.", 10, "R"),
+	pdf.NewColumn("(M)\n1", 7, "C"), pdf.NewColumn("\n2", 6, "C"), pdf.NewColumn("\n3", 6, "C"), pdf.NewColumn("\n4", 6, "C"),
+	pdf.NewColumn("\n5", 6, "C"), pdf.NewColumn("\n6", 6, "C"),
+}
 
 // Form300 draws the log as PDF, US letter. A privacy case shows no name
 // (29 CFR 1904.29(b)(6)).
 func (b *Book) Form300() ([]byte, error) {
-	p, err := newPage("L", "OSHA form 300", confidential, b.made())
+	p, err := pdf.New(pdf.Paper{Across: true, Size: "Letter", Title: "OSHA form 300", Foot: confidential, Made: b.made()})
 	if err != nil {
 		return nil, err
 	}
-	p.pdf.AddPage()
-	p.heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishment()+
+	p.AddPage()
+	p.Heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishment()+
 		"\nEvery recordable case, entered within seven calendar days. Days are calendar days, the day of the injury left out, at most 180. One outcome, "+
 		"the most serious.\nColumn M: 1 injury, 2 skin disorder, 3 respiratory condition, 4 poisoning, 5 hearing loss, 6 all other illnesses.",
 		fmt.Sprintf("Year %d", b.Year))
-	t := &table{page: p, columns: logColumns, size: 7}
-	t.header()
+	t := &pdf.Table{Page: p, Columns: logColumns, Size: 7}
+	t.Header()
 	for _, e := range b.Entries {
-		t.row(b.line(e), "")
+		t.Row(b.line(e), "")
 	}
 	if len(b.Entries) == 0 {
 		cells := make([]string, len(logColumns))
 		cells[5] = "No recordable cases."
-		t.row(cells, "")
+		t.Row(cells, "")
 	}
-	t.row(b.totalsLine(), "B")
-	return p.bytes()
+	t.Row(b.totalsLine(), "B")
+	return p.Bytes()
 }
 
 func (b *Book) line(e Entry) []string {
@@ -93,28 +97,28 @@ func (b *Book) totalsLine() []string {
 func (b *Book) Form300A() ([]byte, error) {
 	s := b.Sum()
 	foot := "Posted from 1 February to 30 April of the year after (29 CFR 1904.32(b)(6)). Employees and their representatives may see the log (29 CFR 1904.35)."
-	p, err := newPage("P", "OSHA form 300A", foot, b.made())
+	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 300A", Foot: foot, Made: b.made()})
 	if err != nil {
 		return nil, err
 	}
-	p.pdf.AddPage()
-	p.heading("OSHA Form 300A: summary of work-related injuries and illnesses",
+	p.AddPage()
+	p.Heading("OSHA Form 300A: summary of work-related injuries and illnesses",
 		"Totals of the log (form 300) of this establishment. Zero means that there were none.", fmt.Sprintf("Year %d", b.Year))
 	if s.Text("status") != "certified" && s.Text("status") != "submitted" {
-		p.font("B", 12)
-		p.pdf.SetTextColor(170, 20, 20)
-		p.pdf.CellFormat(0, 7, "DRAFT: not certified", "", 1, "L", false, 0, "")
-		p.pdf.SetTextColor(0, 0, 0)
+		p.Face("B", 12)
+		p.SetTextColor(170, 20, 20)
+		p.CellFormat(0, 7, "DRAFT: not certified", "", 1, "L", false, 0, "")
+		p.SetTextColor(0, 0, 0)
 	}
-	counts := func(title string, columns []column, names ...string) {
-		p.section(title)
+	counts := func(title string, columns []pdf.Column, names ...string) {
+		p.Section(title)
 		cells := make([]string, len(names))
 		for i, n := range names {
 			cells[i] = whole(number(s, n))
 		}
-		t := &table{page: p, columns: columns, size: 10}
-		t.header()
-		t.row(cells, "B")
+		t := &pdf.Table{Page: p, Columns: columns, Size: 10}
+		t.Header()
+		t.Row(cells, "B")
 	}
 	counts("Number of cases", even(4, "(G) Deaths", "(H) Days away from work", "(I) Transfer or restriction", "(J) Other recordable"), totals[0:4]...)
 	counts("Number of days", even(2, "(K) Days away from work", "(L) Days of transfer or restriction"), totals[4:6]...)
@@ -122,97 +126,97 @@ func (b *Book) Form300A() ([]byte, error) {
 		even(6, "(M1) Injuries", "(M2) Skin disorders", "(M3) Respiratory", "(M4) Poisonings", "(M5) Hearing loss", "(M6) All other"), totals[6:12]...)
 	b.establishmentPart(p, s)
 	b.certificate(p, s)
-	return p.bytes()
+	return p.Bytes()
 }
 
 // even divides the width of an upright page.
-func even(n int, titles ...string) []column {
-	out := make([]column, n)
+func even(n int, titles ...string) []pdf.Column {
+	out := make([]pdf.Column, n)
 	for i, t := range titles {
-		out[i] = column{t, (215.9 - 2*margin) / float64(n), "C"}
+		out[i] = pdf.NewColumn(t, (215.9-2*pdf.Margin)/float64(n), "C")
 	}
 	return out
 }
 
-func (b *Book) establishmentPart(p *page, s store.Row) {
+func (b *Book) establishmentPart(p *pdf.Page, s store.Row) {
 	t := func(name string) string { return b.Site.Text(name) }
-	p.section("Establishment")
-	p.field("Name", t("name"))
-	p.field("Company", t("company_name"))
-	p.field("Street, city, state, postal code", joined(oneLine(t("address")), t("city"), strings.TrimSpace(t("state")+" "+t("zip"))))
-	p.field("Industry (NAICS)", strings.TrimSpace(t("industry_description")+"  "+t("naics")))
-	p.section("Employment")
-	p.field("Annual average number of employees", whole(number(s, "avg_employees")))
-	p.field("Total hours worked by all employees", whole(number(s, "hours_worked")))
+	p.Section("Establishment")
+	p.Field("Name", t("name"))
+	p.Field("Company", t("company_name"))
+	p.Field("Street, city, state, postal code", joined(oneLine(t("address")), t("city"), strings.TrimSpace(t("state")+" "+t("zip"))))
+	p.Field("Industry (NAICS)", strings.TrimSpace(t("industry_description")+"  "+t("naics")))
+	p.Section("Employment")
+	p.Field("Annual average number of employees", whole(number(s, "avg_employees")))
+	p.Field("Total hours worked by all employees", whole(number(s, "hours_worked")))
 }
 
-func (b *Book) certificate(p *page, s store.Row) {
-	p.section("Certification")
-	p.font("", 8)
-	p.pdf.MultiCell(0, 3.8,
+func (b *Book) certificate(p *pdf.Page, s store.Row) {
+	p.Section("Certification")
+	p.Face("", 8)
+	p.MultiCell(0, 3.8,
 		"By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and "+
 			"complete.", "", "L", false)
-	p.pdf.Ln(1.5)
-	p.field("Name and title", joined(s.Text("certified_name"), s.Text("certified_title")))
-	p.field("Phone", s.Text("certified_phone"))
+	p.Ln(1.5)
+	p.Field("Name and title", joined(s.Text("certified_name"), s.Text("certified_title")))
+	p.Field("Phone", s.Text("certified_phone"))
 	on := ""
 	if at := moment(s, "certified_at"); !at.IsZero() {
 		on = at.In(b.Place).Format("01/02/2006")
 	}
-	p.field("Certified on", on)
+	p.Field("Certified on", on)
 }
 
 // Form301 draws the report of each case of the book as PDF, US letter, a new
 // page for each.
 func (b *Book) Form301() ([]byte, error) {
-	p, err := newPage("P", "OSHA form 301", confidential, b.made())
+	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 301", Foot: confidential, Made: b.made()})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range b.Entries {
-		p.pdf.AddPage()
+		p.AddPage()
 		b.report(p, e)
 	}
-	return p.bytes()
+	return p.Bytes()
 }
 
-func (b *Book) report(p *page, e Entry) {
+func (b *Book) report(p *pdf.Page, e Entry) {
 	c := e.Case
 	t := func(name string) string { return c.Text(name) }
 	no := "not recordable or undecided"
 	if c["case_no"] != nil {
 		no = Number(c)
 	}
-	p.heading("OSHA Form 301: injury and illness incident report", b.establishment()+
+	p.Heading("OSHA Form 301: injury and illness incident report", b.establishment()+
 		"\nCompleted within seven calendar days of the report, kept for five years (29 CFR 1904.29(b)(2)-(3), 1904.33).", fmt.Sprintf("Year %d", b.Year))
-	p.section("The employee")
-	p.field("1  Full name", t("employee_name"))
-	p.field("2  Address", t("employee_address"))
-	p.field("3, 4  Date of birth, date hired", joined(american(date(t("birth_date"))), american(date(t("hire_date")))))
-	p.field("5  Sex", map[string]string{"M": "Male", "F": "Female"}[t("sex")])
-	p.section("Treatment")
-	p.field("6  Physician or other health care professional", t("physician"))
-	p.field("7  Where treatment was given, if away from the worksite", t("facility"))
-	p.field("8, 9  Emergency room; hospitalized overnight as in-patient", yesNo(flag(c, "emergency_room"))+"; "+yesNo(flag(c, "in_patient")))
-	p.section("The case")
-	p.field("10  Case number in the log", no)
-	p.field("11  Date of the injury or illness", american(b.Injured(e)))
+	p.Section("The employee")
+	p.Field("1  Full name", t("employee_name"))
+	p.Field("2  Address", t("employee_address"))
+	p.Field("3, 4  Date of birth, date hired", joined(american(date(t("birth_date"))), american(date(t("hire_date")))))
+	p.Field("5  Sex", map[string]string{"M": "Male", "F": "Female"}[t("sex")])
+	p.Section("Treatment")
+	p.Field("6  Physician or other health care professional", t("physician"))
+	p.Field("7  Where treatment was given, if away from the worksite", t("facility"))
+	p.Field("8, 9  Emergency room; hospitalized overnight as in-patient", yesNo(flag(c, "emergency_room"))+"; "+yesNo(flag(c, "in_patient")))
+	p.Section("The case")
+	p.Field("10  Case number in the log", no)
+	p.Field("11  Date of the injury or illness", american(b.Injured(e)))
 	at := b.Time(e)
 	if at == "" {
 		at = "cannot be determined"
 	}
-	p.field("12, 13  Work began; time of the event", joined(t("work_began"), at))
-	p.field("14  What the employee was doing just before", t("activity_before"))
-	p.field("15  What happened", t("what_happened"))
-	p.field("16  The injury or illness", t("injury_detail"))
-	p.field("17  Object or substance that directly harmed the employee", t("object_substance"))
-	p.field("18  Date of death", american(date(t("death_date"))))
-	p.section("Completed by")
+	p.Field("12, 13  Work began; time of the event", joined(t("work_began"), at))
+	p.Field("14  What the employee was doing just before", t("activity_before"))
+	p.Field("15  What happened", t("what_happened"))
+	p.Field("16  The injury or illness", t("injury_detail"))
+	p.Field("17  Object or substance that directly harmed the employee", t("object_substance"))
+	p.Field("18  Date of death", american(date(t("death_date"))))
+	p.Section("Completed by")
 	on := ""
 	if at := moment(c, "entered_at"); !at.IsZero() {
 		on = american(localDay(at, b.Place))
 	}
-	p.field("Name, title, phone, date", joined(t("completed_by"), t("completed_title"), t("completed_phone"), on))
+	p.Field("Name, title, phone, date", joined(t("completed_by"), t("completed_title"), t("completed_phone"), on))
 }
 
 // joined lists what is there of several parts.

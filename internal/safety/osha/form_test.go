@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/pdf"
 	"holdfast/internal/store"
 )
 
@@ -29,9 +30,9 @@ func book(cases ...store.Row) *Book {
 func TestLogFitsThePage(t *testing.T) {
 	sum := 0.0
 	for _, c := range logColumns {
-		sum += c.width
+		sum += c.Width
 	}
-	if want := 279.4 - 2*margin; sum > want+0.01 || sum < want-0.5 {
+	if want := 279.4 - 2*pdf.Margin; sum > want+0.01 || sum < want-0.5 {
 		t.Errorf("columns are %.1f mm wide, the page has %.1f", sum, want)
 	}
 }
@@ -39,18 +40,18 @@ func TestLogFitsThePage(t *testing.T) {
 // No text is cut: what a cell draws is all of its text, however long its words,
 // and the longest row there can be fits on one page.
 func TestCellsHoldTheirText(t *testing.T) {
-	p, err := newPage("L", "t", "f", time.Time{})
+	p, err := pdf.New(pdf.Paper{Across: true, Size: "Letter", Title: "t", Foot: "f", Made: time.Time{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pdf.AddPage()
-	tab := &table{page: p, columns: logColumns, size: 7}
+	p.AddPage()
+	tab := &pdf.Table{Page: p, Columns: logColumns, Size: 7}
 	packed := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000), strings.Repeat("Wiśniewska-Müller ", 55),
 		"a\nb", "🦺 glove", strings.Repeat("W", 200), " x "} {
 		for _, c := range logColumns {
-			if got, want := packed(strings.Join(tab.wrapped(s, c, ""), "")), packed(p.clean(s)); got != want {
-				t.Errorf("%.20q in %.1f mm: %d of %d characters drawn", s, c.width, len(got), len(want))
+			if got, want := packed(strings.Join(tab.Wrapped(s, c, ""), "")), packed(p.Clean(s)); got != want {
+				t.Errorf("%.20q in %.1f mm: %d of %d characters drawn", s, c.Width, len(got), len(want))
 			}
 		}
 	}
@@ -58,17 +59,17 @@ func TestCellsHoldTheirText(t *testing.T) {
 	for i, n := range map[int]int{1: 200, 2: 200, 4: 300, 5: 1000} {
 		cells[i] = strings.Repeat("W", n)
 	}
-	_, high := p.pdf.GetPageSize()
-	if h := tab.height(cells, ""); h > high-60 {
+	_, high := p.GetPageSize()
+	if h := tab.Tall(cells, ""); h > high-60 {
 		t.Errorf("a row of the longest texts is %.0f mm high", h)
 	}
 	for _, c := range logColumns[6:] {
-		if len(tab.wrapped("999", c, "B")) > 1 {
-			t.Errorf("a total of 999 breaks in column %q", c.title)
+		if len(tab.Wrapped("999", c, "B")) > 1 {
+			t.Errorf("a total of 999 breaks in column %q", c.Title)
 		}
 	}
-	if p.clean("🦺漢") != "□□" {
-		t.Errorf("signs that the font lacks are drawn as %q", p.clean("🦺漢"))
+	if p.Clean("🦺漢") != "□□" {
+		t.Errorf("signs that the font lacks are drawn as %q", p.Clean("🦺漢"))
 	}
 }
 

@@ -1,0 +1,190 @@
+// Package label draws what is stuck on goods and places and what travels with
+// them: labels with barcodes as PDF and in ZPL II, the language of label
+// printers, and papers as PDF. It is pure: texts in, a file out, the same for
+// the same input.
+//
+// Floor: domains. Begin at [Label].
+package label
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/internal/pdf"
+)
+
+// Label is what one label says, from top to bottom.
+type Label struct {
+	Tall    bool   // 150 mm high, else 50; both are 100 wide
+	Kind    string // what it is, small
+	Big     string // what people look for
+	Lines   []Line
+	Symbols []Symbol // last, at the foot
+}
+
+// Line is a text with its name.
+type Line struct{ Name, Value string }
+
+// Size of a label in millimetres, and its margin.
+const (
+	wide   = 100.0
+	tall   = 150.0
+	low    = 50.0
+	margin = 4.0
+)
+
+func (l *Label) height() float64 {
+	if l.Tall {
+		return tall
+	}
+	return low
+}
+
+// text is a line of text at its place: its upper left corner and its height in
+// millimetres.
+type text struct {
+	x, y, high float64
+	bold       bool
+	s          string
+}
+
+// mark is a symbol at its place, with the width of a module.
+type mark struct {
+	Symbol
+	x, y, high, module float64
+}
+
+// sketch is a label with everything in its place.
+type sketch struct {
+	texts []text
+	marks []mark
+}
+
+// room is the height that a label gives to each symbol, in millimetres. GS1
+// General Specifications 5.12 ask 31.75 mm of a logistic label's.
+func (l *Label) room() float64 {
+	switch {
+	case l.Tall:
+		return 34
+	case len(l.Symbols) > 1:
+		return 8
+	}
+	return 16
+}
+
+// reading is the height of the text below a symbol.
+const reading = 3.2
+
+// sketch arranges a label; p measures text. ZPL's font 0 is narrower than p's,
+// so what fits here fits there.
+func (l *Label) sketch(p *pdf.Page) (*sketch, error) {
+	out := &sketch{}
+	foot := l.height() - margin
+	for i := len(l.Symbols) - 1; i >= 0; i-- {
+		m, err := placed(l.Symbols[i], foot-reading-l.room(), l.room())
+		if err != nil {
+			return nil, err
+		}
+		out.marks = append(out.marks, m)
+		lines := fit(p, l.Symbols[i].Reads, reading, false, wide-2*margin)
+		x := max(margin, (wide-width(p, lines[0], reading, false))/2)
+		out.texts = append(out.texts, text{x, foot - reading + 0.6, reading - 0.4, false, lines[0]})
+		foot -= reading + l.room() + 1.5
+	}
+	y := margin
+	out.add(l.Kind, &y, 2.8, false)
+	l.head(p, out, &y)
+	l.body(p, out, y, foot)
+	return out, nil
+}
+
+// head puts the text that people look for, as large as its line allows.
+func (l *Label) head(p *pdf.Page, out *sketch, y *float64) {
+	high := 9.0
+	for high > 4 && width(p, l.Big, high, true) > wide-2*margin {
+		high -= 0.5
+	}
+	out.add(fit(p, l.Big, high, true, wide-2*margin)[0], y, high, true)
+}
+
+// body puts the lines between y and foot, smaller where they are many. What does
+// not fit at the smallest size ends in "...".
+func (l *Label) body(p *pdf.Page, out *sketch, y, foot float64) {
+	var rows []text
+	for _, high := range [...]float64{4.4, 3.8, 3.2, 2.6, 2.1} {
+		at := y
+		rows = rows[:0]
+		for _, line := range l.Lines {
+			for i, s := range fit(p, line.Name+": "+line.Value, high, false, wide-2*margin) {
+				if i > 0 {
+					s = "    " + s
+				}
+				rows = append(rows, text{margin, at, high, false, s})
+				at += high * spacing
+			}
+		}
+		if at <= foot {
+			break
+		}
+	}
+	for i, r := range rows {
+		if r.y+r.high*spacing > foot {
+			rows = rows[:i]
+			if i > 0 {
+				rows[i-1].s += " ..."
+			}
+			break
+		}
+	}
+	out.texts = append(out.texts, rows...)
+}
+
+// spacing is the distance of two lines of text by their height.
+const spacing = 1.2
+
+func (k *sketch) add(s string, y *float64, high float64, bold bool) {
+	k.texts = append(k.texts, text{margin, *y, high, bold, s})
+	*y += high * spacing
+}
+
+// points of a millimetre of text height.
+const points = 72 / 25.4
+
+func width(p *pdf.Page, s string, high float64, bold bool) float64 {
+	style := ""
+	if bold {
+		style = "B"
+	}
+	p.Face(style, high*points)
+	return p.GetStringWidth(p.Clean(s)) + 2
+}
+
+// fit breaks a text into lines that fit; there is one at least.
+func fit(p *pdf.Page, s string, high float64, bold bool, wide float64) []string {
+	width(p, "", high, bold)
+	var out []string
+	for line := range strings.SplitSeq(p.Clean(s), "\n") {
+		out = append(out, p.SplitText(line, wide-4)...)
+	}
+	if len(out) == 0 {
+		return []string{""}
+	}
+	return out
+}
+
+// placed puts a symbol in the middle of its line.
+func placed(s Symbol, y, high float64) (mark, error) {
+	code, err := s.picture()
+	if err != nil {
+		return mark{}, err
+	}
+	n := float64(code.Bounds().Dx())
+	m := s.module()
+	switch {
+	case s.QR:
+		m = min(0.75, high/n)
+	case m == 0:
+		return mark{}, fmt.Errorf("label: the bars of %q are wider than a label", s.Data)
+	}
+	return mark{s, (wide - n*m) / 2, y, high, m}, nil
+}

@@ -1,0 +1,72 @@
+package label
+
+import (
+	"time"
+
+	"holdfast/internal/pdf"
+)
+
+// PDF draws labels, one a page of its size. made is printed nowhere.
+func PDF(title string, made time.Time, labels ...Label) ([]byte, error) {
+	p, err := measure(title, made)
+	if err != nil {
+		return nil, err
+	}
+	for i := range labels {
+		l := &labels[i]
+		k, err := l.sketch(p)
+		if err != nil {
+			return nil, err
+		}
+		p.Leaf(wide, l.height())
+		for _, t := range k.texts {
+			t.draw(p)
+		}
+		for _, m := range k.marks {
+			if err := m.draw(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.Bytes()
+}
+
+func measure(title string, made time.Time) (*pdf.Page, error) {
+	return pdf.New(pdf.Paper{Width: wide, Height: tall, Margin: margin, Title: title, Made: made})
+}
+
+func (t text) draw(p *pdf.Page) {
+	style := ""
+	if t.bold {
+		style = "B"
+	}
+	p.Face(style, t.high*points)
+	p.Text(t.x, t.y+t.high*0.85, p.Clean(t.s))
+}
+
+// draw fills the dark modules, those side by side as one bar.
+func (m mark) draw(p *pdf.Page) error {
+	code, err := m.picture()
+	if err != nil {
+		return err
+	}
+	b := code.Bounds()
+	rows, high := 1, m.high
+	if m.QR {
+		rows, high = b.Dy(), m.module
+	}
+	p.SetFillColor(0, 0, 0)
+	for y := range rows {
+		for x := 0; x < b.Dx(); {
+			n := 0
+			for x+n < b.Dx() && dark(code, b.Min.X+x+n, b.Min.Y+y) {
+				n++
+			}
+			if n > 0 {
+				p.Rect(m.x+float64(x)*m.module, m.y+float64(y)*m.module, float64(n)*m.module, high, "F")
+			}
+			x += max(n, 1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/label"
+)
+
+// Printer reads what labels and papers say. Whoever may read a record may print
+// it, with what its paper says of others; a record that the caller may not read
+// is one that is not there.
+type Printer struct{ store *store.Store }
+
+// NewPrinter returns a printer of the records of s.
+func NewPrinter(s *store.Store) *Printer { return &Printer{s} }
+
+// LabelsPath is where labels are served: a collection follows, and ids in the
+// query.
+const LabelsPath = "/v1/labels/"
+
+// Labelled are the collections whose records have labels.
+var Labelled = []string{"packages", "zones", "items", "lots"}
+
+// MostLabels is the most labels of one file.
+const MostLabels = 200
+
+// labelled makes the labels of records of each collection.
+var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
+	"packages": (*reading).packages, "zones": (*reading).zones, "items": (*reading).items, "lots": (*reading).lots,
+}
+
+// Labels are the labels of records of one of Labelled, in the order of their
+// ids. An id that is not there is fault.NotFound, a package that has no SSCC
+// yet fault.Conflict.
+func (p *Printer) Labels(ctx context.Context, a actor.Actor, of string, ids []string) (out []label.Label, err error) {
+	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		k := &reading{p.store, tx, a}
+		rows, err := k.seen(of, ids)
+		if err != nil {
+			return err
+		}
+		out, err = labelled[of](k, rows)
+		return err
+	})
+	return out, err
+}
+
+// reading is one read of what is printed.
+type reading struct {
+	s  *store.Store
+	tx *db.Tx
+	a  actor.Actor
+}
+
+// seen are the records with ids, in their order, all of which the caller may
+// read.
+func (k *reading) seen(resource string, ids []string) ([]store.Row, error) {
+	r, _ := k.s.Catalog().Get(resource)
+	if _, err := query.Access(k.a, r, r.Access.Read); err != nil {
+		return nil, err
+	}
+	policy, _ := query.ReadPolicy(k.a, r)
+	args := []any{k.a.TenantID, query.List(ids)}
+	where := k.tx.DB().InUUID("id", 2) + " AND " + policy.Where(k.tx.DB(), resource, &args)
+	rows, err := k.s.RowsTx(k.tx, k.a, r, where, args[1:])
+	if err != nil {
+		return nil, err
+	}
+	known := byIDs(rows)
+	out := make([]store.Row, len(ids))
+	for i, id := range ids {
+		if out[i] = known[id]; out[i] == nil {
+			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At("ids", "%s is unknown", id)
+		}
+	}
+	return out, nil
+}
+
+func byIDs(rows []store.Row) map[string]store.Row {
+	m := make(map[string]store.Row, len(rows))
+	for _, r := range rows {
+		m[r.Text("id")] = r
+	}
+	return m
+}
+
+// rows reads records of the tenant, whoever may read them: those that belong to
+// what is printed.
+func (k *reading) rows(resource, where string, args ...any) ([]store.Row, error) {
+	r, _ := k.s.Catalog().Get(resource)
+	return k.s.RowsTx(k.tx, k.a, r, where, args)
+}
+
+// named are the records that a column of others names, by id.
+func (k *reading) named(resource, column string, of []store.Row) (map[string]store.Row, error) {
+	var ids set
+	for _, r := range of {
+		ids.add(r.Text(column))
+	}
+	if len(ids.list) == 0 {
+		return nil, nil
+	}
+	rows, err := k.rows(resource, k.tx.DB().InUUID("id", 2), jsonList(ids.list))
+	return byIDs(rows), err
+}
+
+func (k *reading) zones(rows []store.Row) ([]label.Label, error) {
+	out := make([]label.Label, len(rows))
+	for i, z := range rows {
+		l := label.Label{Kind: titled(z.Text("kind")), Big: z.Text("code"), Symbols: []label.Symbol{label.Of(z.Text("code"))}}
+		if z.Text("name") != z.Text("code") {
+			l.Lines = []label.Line{{Name: "Name", Value: z.Text("name")}}
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+func titled(word string) string {
+	if word == "" {
+		return ""
+	}
+	return strings.ToUpper(word[:1]) + strings.ReplaceAll(word[1:], "_", " ")
+}
+
+func (k *reading) items(rows []store.Row) ([]label.Label, error) {
+	out := make([]label.Label, len(rows))
+	for i, it := range rows {
+		l := label.Label{Kind: "Item", Big: it.Text("sku"), Lines: []label.Line{{Name: "Name", Value: it.Text("name")}}}
+		if g, err := gs1.Compose(gs1.Element{AI: "01", Value: it.Text("gtin")}); err == nil {
+			l.Symbols = label.OfGS1(g)
+		} else { // no GTIN
+			l.Symbols = []label.Symbol{label.Of(it.Text("sku"))}
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+func (k *reading) lots(rows []store.Row) ([]label.Label, error) {
+	items, err := k.named("items", "item_id", rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]label.Label, len(rows))
+	for i, lot := range rows {
+		it := items[lot.Text("item_id")]
+		l := label.Label{Kind: "Lot", Big: lot.Text("lot_no"), Lines: []label.Line{{Name: "Item", Value: it.Text("sku") + "  " + it.Text("name")}}}
+		for _, d := range [...]struct{ name, column string }{{"Made", "manufactured_on"}, {"Best before", "best_before"}, {"Expires", "expires_on"}} {
+			if on := lot.Text(d.column); on != "" {
+				l.Lines = append(l.Lines, label.Line{Name: d.name, Value: on})
+			}
+		}
+		l.Symbols = lotSymbols(it, lot, k.s.Now())
+		out[i] = l
+	}
+	return out, nil
+}
+
+// lotSymbols are the elements of a lot: GTIN, the date by which it is used, and
+// its number. Where the item has no GTIN, or GS1 does not take the lot's number,
+// the number stands alone.
+func lotSymbols(it, lot store.Row, now time.Time) []label.Symbol {
+	elements := []gs1.Element{{AI: "01", Value: it.Text("gtin")}}
+	for _, d := range [...]struct{ ai, column string }{{"17", "expires_on"}, {"15", "best_before"}} {
+		if v, ok := gs1.YYMMDD(lot.Text(d.column), now.Year()); ok {
+			elements = append(elements, gs1.Element{AI: d.ai, Value: v})
+			break
+		}
+	}
+	l, err := gs1.Compose(append(elements, gs1.Element{AI: "10", Value: lot.Text("lot_no")})...)
+	if err != nil {
+		return []label.Symbol{label.Of(lot.Text("lot_no"))}
+	}
+	return label.OfGS1(l)
+}
+
+// packages are the labels of logistic units: closed ones, which have an SSCC.
+func (k *reading) packages(rows []store.Row) ([]label.Label, error) {
+	shipments, err := k.named("shipments", "shipment_id", rows)
+	if err != nil {
+		return nil, err
+	}
+	heads := make([]store.Row, len(rows)) // what says which order each package is of
+	for i, p := range rows {
+		heads[i] = store.Row{"order_id": p["order_id"]}
+		if list := idsOf(shipments[p.Text("shipment_id")]["order_ids"]); p["order_id"] == nil && len(list) > 0 {
+			heads[i]["order_id"] = list[0]
+		}
+	}
+	orders, err := k.named("orders", "order_id", heads)
+	if err != nil {
+		return nil, err
+	}
+	from, err := k.senders(orders)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := k.counts(rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]label.Label, len(rows))
+	for i, p := range rows {
+		if p["status"] != "closed" {
+			return nil, notReady("package %s is open: close it, then it has an SSCC", p.Text("package_no")).At("ids", "%s is open", p["id"])
+		}
+		order, sh := orders[heads[i].Text("order_id")], shipments[p.Text("shipment_id")]
+		l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "", "package %s", p.Text("package_no"))
+		}
+		lines := []label.Line{{Name: "From", Value: from(order)}, {Name: "To", Value: receiver(order, sh)}}
+		lines = add(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
+			"Carrier", strings.TrimSpace(sh.Text("carrier")+" "+sh.Text("service")), "Tracking", sh.Text("tracking_no"),
+			"Weight", unit(p, "weight_kg", "kg"), "Package", counts[p.Text("id")])
+		out[i] = label.Label{Tall: true, Kind: "SSCC", Big: p.Text("package_no"), Lines: lines, Symbols: label.OfGS1(l)}
+	}
+	return out, nil
+}
+
+// add appends lines whose value is not empty, names and values in turn.
+func add(lines []label.Line, pairs ...string) []label.Line {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			lines = append(lines, label.Line{Name: pairs[i], Value: pairs[i+1]})
+		}
+	}
+	return lines
+}
+
+func unit(r store.Row, column, name string) string {
+	if r[column] == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s", dec(r, column), name)
+}
+
+// counts says which of its shipment's packages each is: "2 of 5".
+func (k *reading) counts(rows []store.Row) (map[string]string, error) {
+	var ids set
+	for _, r := range rows {
+		ids.add(r.Text("shipment_id"))
+	}
+	out := map[string]string{}
+	if len(ids.list) == 0 {
+		return out, nil
+	}
+	all, err := k.rows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", jsonList(ids.list))
+	if err != nil {
+		return nil, err
+	}
+	total, nth := map[string]int{}, map[string]int{}
+	for _, p := range all {
+		total[p.Text("shipment_id")]++
+	}
+	for _, p := range all {
+		sh := p.Text("shipment_id")
+		nth[sh]++
+		out[p.Text("id")] = fmt.Sprintf("%d of %d", nth[sh], total[sh])
+	}
+	return out, nil
+}
+
+// senders tells whose address stands on what an order sends: its site's, else
+// the tenant's only one, else the tenant's name.
+func (k *reading) senders(orders map[string]store.Row) (func(order store.Row) string, error) {
+	var list []store.Row
+	for _, o := range orders {
+		list = append(list, o)
+	}
+	sites, err := k.named("sites", "site_id", list)
+	if err != nil {
+		return nil, err
+	}
+	only, err := k.rows("sites", "archived_at IS NULL ORDER BY id LIMIT 2")
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	err = k.tx.Query("SELECT name FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
+		name = r.Text(0)
+		return nil
+	})
+	return func(order store.Row) string {
+		site := sites[order.Text("site_id")]
+		if site == nil && len(only) == 1 {
+			site = only[0]
+		}
+		company := site.Text("company_name")
+		if company == "" {
+			company = name
+		}
+		return joinLines(company, site.Text("name"), site.Text("address"),
+			joinWords(site.Text("zip"), site.Text("city"), site.Text("state"), site.Text("country")))
+	}, err
+}
+
+// address is where goods go, as orders and shipments keep it.
+type address struct {
+	Name       string   `json:"name"`
+	Lines      []string `json:"lines"`
+	City       string   `json:"city"`
+	Region     string   `json:"region"`
+	PostalCode string   `json:"postal_code"`
+	Country    string   `json:"country"`
+}
+
+// receiver is the address that goods go to: the order's, else the shipment's
+// destination, else the name of the order's party.
+func receiver(order, sh store.Row) string {
+	var to address
+	raw, _ := order["ship_to"].(json.RawMessage)
+	if len(raw) == 0 {
+		raw, _ = sh["destination"].(json.RawMessage)
+	}
+	_ = json.Unmarshal(raw, &to) // the store has checked it; null is none
+	if to.Name == "" {
+		to.Name = order.Text("party_name")
+	}
+	lines := append([]string{to.Name}, to.Lines...)
+	return joinLines(append(lines, joinWords(to.PostalCode, to.City, to.Region, to.Country))...)
+}
+
+func joinLines(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, blank), "\n") }
+
+func joinWords(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, blank), " ") }
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// Now is the time that printed files are made at.
+func (p *Printer) Now() time.Time { return p.store.Now() }
