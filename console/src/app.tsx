@@ -114,14 +114,23 @@ export function App() {
   );
 }
 
-// A new page begins at its top, for the eye and for a screen reader.
-let first = true;
+// A new page begins at its top, for the eye and for a screen reader: its heading
+// takes the focus when it is there, unless the person went on by then.
 function arrived(): void {
-  if (!first) {
-    scrollTo(0, 0);
-    requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
-  }
-  first = false;
+  scrollTo(0, 0);
+  const over = new AbortController();
+  const look = new MutationObserver(() => land());
+  const land = () => {
+    const title = document.querySelector<HTMLElement>('main h1');
+    title?.focus({ preventScroll: true });
+    if (title && title === document.activeElement) over.abort();
+  };
+  over.signal.addEventListener('abort', () => look.disconnect());
+  for (const went of ['keydown', 'pointerdown']) addEventListener(went, () => over.abort(), { capture: true, signal: over.signal });
+  requestAnimationFrame(() => {
+    if (!over.signal.aborted) look.observe(document.body, { childList: true, subtree: true });
+    if (!over.signal.aborted) land();
+  });
 }
 
 function Lost() {

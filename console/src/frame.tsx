@@ -112,7 +112,14 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const barred = rights.data ? null : rights.error;
   return (
     <div class="frame">
-      <a class="skip" href="#content" onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}>
+      <a
+        class="skip"
+        href="#content"
+        onClick={(e) => {
+          e.preventDefault();
+          document.querySelector<HTMLElement>('main h1')?.focus();
+        }}
+      >
         {_('Skip to the content')}
       </a>
       <Side open={open} path={path} />

@@ -1,24 +1,9 @@
 // What administrators keep: their own sign-in, settings, the state of the server; and how a new organisation begins.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { metadata } from './metadata.mjs';
 import { api, as, founder, open, session, settled, test, url, violations } from './page.mjs';
 
 const admin = 'admin@north.example';
-
-// metadata is a SAML provider's, with a certificate made for it.
-function metadata(id) {
-  const dir = mkdtempSync(join(tmpdir(), 'holdfast-saml-'));
-  try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=idp', '-keyout', join(dir, 'key'), '-out', join(dir, 'cert')], { stdio: 'ignore' });
-    const cert = readFileSync(join(dir, 'cert'), 'utf8').replace(/-----[A-Z ]+-----|\s/g, '');
-    return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${cert}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${id}/sso"/></IDPSSODescriptor></EntityDescriptor>`;
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
 
 test('a SAML provider is connected with pasted metadata, told our addresses, tried, and does not count before', async () => {
   const id = `https://idp-${Date.now()}.example.com`;

@@ -112,20 +112,7 @@ function Members({ p }: { p: Permissions }) {
                   <tr key={m.id}>
                     <td class="strong">{String(m['email'] ?? '–')}</td>
                     <td data-label={_('Role')}>
-                      <select
-                        class="input"
-                        style={{ inlineSize: 'auto' }}
-                        aria-label={_('Role of {who}', { who: String(m['email']) })}
-                        value={String(m['role'])}
-                        disabled={m['user_id'] === p.user_id || (m['role'] === 'owner' && p.role !== 'owner')}
-                        onChange={(e) => void change(m, { role: e.currentTarget.value as Role }, _('{who} is {role}', { who: String(m['email']), role: words(e.currentTarget.value) }))}
-                      >
-                        {roles.filter((r) => r !== 'owner' || m['role'] === 'owner').map((r) => (
-                          <option key={r} value={r}>
-                            {words(r)}
-                          </option>
-                        ))}
-                      </select>
+                      <RoleOf m={m} p={p} put={(role) => change(m, { role }, _('{who} is {role}', { who: String(m['email']), role: words(role) }))} />
                     </td>
                     <td>
                       <Badge state={m['status']} />
@@ -206,6 +193,42 @@ function Members({ p }: { p: Permissions }) {
       {inviting ? <Invite close={() => setInviting(false)} /> : null}
       {seeing ? <May m={seeing} close={() => setSeeing(null)} /> : null}
     </div>
+  );
+}
+
+// RoleOf is a member's role. The keys that look through the list change nothing: another role holds when it is said.
+function RoleOf({ m, p, put }: { m: Row; p: Permissions; put: (role: Role) => Promise<void> }) {
+  const [chosen, setChosen] = useState<Role | null>(null);
+  const [busy, setBusy] = useState(false);
+  const now = m['role'] as Role;
+  const save = async (role: Role) => {
+    setBusy(true);
+    await put(role);
+    setBusy(false);
+    setChosen(null);
+  };
+  return (
+    <span class="row tight nowrap">
+      <select
+        class="input"
+        style={{ inlineSize: 'auto' }}
+        aria-label={_('Role of {who}', { who: String(m['email']) })}
+        value={chosen ?? now}
+        disabled={m['user_id'] === p.user_id || (now === 'owner' && p.role !== 'owner')}
+        onChange={(e) => setChosen(e.currentTarget.value as Role)}
+      >
+        {roles.filter((r) => r !== 'owner' || now === 'owner').map((r) => (
+          <option key={r} value={r}>
+            {words(r)}
+          </option>
+        ))}
+      </select>
+      {chosen && chosen !== now ? (
+        <Button size="small" kind="primary" busy={busy} aria-label={_('Change the role of {who}', { who: String(m['email']) })} onClick={() => void save(chosen)}>
+          {_('Change')}
+        </Button>
+      ) : null}
+    </span>
   );
 }
 

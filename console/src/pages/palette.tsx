@@ -53,11 +53,12 @@ export function Palette({ close }: { close: () => void }) {
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState('');
   const typed = useRef(0);
+  const look = (words: string) => find(words, (n) => p?.collections[n]?.read != null, (n) => new Set(catalog?.get(n)?.fields.map((f) => f.name)));
   useEffect(() => ref.current?.showModal(), []);
   useEffect(() => {
     let current = true;
     const wait = setTimeout(() => {
-      void find(text, (n) => p?.collections[n]?.read != null, (n) => new Set(catalog?.get(n)?.fields.map((f) => f.name))).then((list) => current && setFound(list));
+      void look(text).then((list) => current && setFound(list));
     }, 180);
     return () => {
       current = false;
@@ -85,7 +86,10 @@ export function Palette({ close }: { close: () => void }) {
       const to = s.record && collectionOf[s.kind];
       if (to) go({ group: '', text: '', icon: '', href: hrefOf(to, (s.record as { id: string }).id) });
     } catch (e) {
-      setSaid(sentenceOf(e));
+      // It was no code: a person typed faster than the search.
+      const [hit] = [...(await look(code)), ...pages];
+      if (hit) go(hit);
+      else setSaid(sentenceOf(e));
     }
   };
   const keys = (e: KeyboardEvent) => {

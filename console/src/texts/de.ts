@@ -154,7 +154,7 @@ export const de: Record<string, string> = {
   'Code for the app; its text is below': 'Code für die App; sein Text steht darunter', 'Keep these recovery codes': 'Bewahre diese Notfallcodes auf',
   'I have kept them': 'Ich habe sie aufbewahrt',
   'Each works once when the app is lost. They are shown this once.': 'Jeder gilt einmal, wenn die App verloren ist. Sie werden nur jetzt gezeigt.',
-  'Unknown': 'Unbekannt', 'Administrators keep these pages': 'Diese Seiten gehören der Verwaltung', 'Role of {who}': 'Rolle von {who}',
+  'Unknown': 'Unbekannt', 'Administrators keep these pages': 'Diese Seiten gehören der Verwaltung', 'Change the role of {who}': 'Rolle von {who} ändern', 'Role of {who}': 'Rolle von {who}',
   '{who} is {role}': '{who} ist {role}', 'More for {who}': 'Mehr für {who}', 'Signed out everywhere': 'Überall abgemeldet',
   'Sign them out everywhere': 'Überall abmelden', 'May come in again': 'Darf wieder herein', 'Suspended': 'Gesperrt', 'until {when}': 'bis {when}',
   'The invitation holds no longer': 'Die Einladung gilt nicht mehr', 'Hand this link over': 'Gib diesen Link weiter',
