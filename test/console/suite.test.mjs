@@ -14,6 +14,7 @@ await import('./floor.mjs');
 await import('./board.mjs');
 await import('./plan.mjs');
 await import('./admin.mjs');
+await import('./names.mjs');
 await import('./keyboard.mjs');
 await import('./keyboard-admin.mjs');
 await import('./sso.mjs');

@@ -83,7 +83,7 @@ export function usePermissions(): Permissions | undefined {
   return usePermissionsQuery().data;
 }
 
-const acronyms: Record<string, string> = { sku: 'SKU', id: 'ID', eta: 'ETA', gtin: 'GTIN', sscc: 'SSCC', osha: 'OSHA', sso: 'SSO', url: 'URL', uom: 'Unit', abc: 'ABC', lpn: 'Plate', ip: 'IP' };
+const acronyms: Record<string, string> = { sku: 'SKU', id: 'ID', eta: 'ETA', gtin: 'GTIN', sscc: 'SSCC', osha: 'OSHA', sso: 'SSO', url: 'URL', uom: 'Unit', abc: 'ABC', lpn: 'Plate', ip: 'IP', mfa: 'MFA', eb: 'Empirical Bayes' };
 
 // words turns a name of the interface into words: in_progress -> In progress.
 export function words(name: string): string {

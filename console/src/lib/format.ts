@@ -88,5 +88,5 @@ const tones: Record<string, string[]> = {
 const toneOf = new Map(Object.entries(tones).flatMap(([tone, list]) => list.map((s) => [s, tone] as const)));
 
 export function tone(state: unknown): string {
-  return toneOf.get(String(state)) ?? '';
+  return toneOf.get(String(state).toLowerCase()) ?? '';
 }

@@ -71,6 +71,9 @@ const known: Record<string, string> = {
   lots: 'lot_no,item_id,status,expires_on,supplier',
   receipts: 'receipt_no,order_id,zone_id,line_count,discrepancies,received_at',
   receipt_lines: 'line_no,receipt_id,item_id,lot_id,quantity,uom,discrepancy',
+  predictive_scores: 'entity_type,entity_id,score,cluster,confidence,model_kind,computed_at',
+  compliance_events: 'regulation_id,entity_type,entity_id,status,value,threshold,evaluated_at',
+  score_runs: 'entity_type,entity_id,model_kind,period_days,scores_computed,computed_at',
   drivers: 'worker_id,status,vehicle_id,phone,licence_class,licence_expires_on',
 };
 
@@ -101,7 +104,9 @@ export function selection(c: Collection, columns: string[], catalog: Catalog, p:
     const nested = !names.length && to.fields.some((x) => x.name === 'worker_id') ? `,${refKey('worker_id')}:worker_id(id,name)` : '';
     return [`${refKey(n)}:${n}(${['id', ...names].join(',')}${nested})`];
   });
-  return [...new Set(['id', ...columns, ...refs])].join(',');
+  // An id of several kinds is named by its kind.
+  const kind = columns.includes('entity_id') ? ['entity_type'] : [];
+  return [...new Set(['id', ...columns, ...kind, ...refs])].join(',');
 }
 
 // searchFilter is the search over what names a record, as the conditions of or=().

@@ -2,7 +2,7 @@ import { useLocation } from 'preact-iso';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, supabase, want } from '../lib/client';
-import { titleOf, useCatalog, words, type Permissions } from '../lib/catalog';
+import { singular, titleOf, useCatalog, words, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -10,7 +10,7 @@ import type { Row } from '../database';
 import { Badge, Button, Card, Copy, Empty, Note, Problem, Skeleton } from '../ui/basic';
 import { Check } from '../ui/form';
 import { Diff } from '../ui/related';
-import { useNames } from '../ui/value';
+import { Named, useNames } from '../ui/value';
 
 interface Entry extends Row {
   at: string;
@@ -155,7 +155,16 @@ export function Audit({ p }: { p: Permissions }) {
                         {words(e.action)}
                       </button>
                     </td>
-                    <td data-label={_('Record')}>{e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? <a href={`/console/c/${e.entity_type}/${e.entity_id}`}>{titleOf(e.entity_type)}</a> : words(e.entity_type ?? '')}</td>
+                    <td data-label={_('Record')}>
+                      {e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? (
+                        <span class="row tight">
+                          <span class="muted">{singular(e.entity_type)}</span>
+                          <Named collection={e.entity_type} ids={[e.entity_id]} />
+                        </span>
+                      ) : (
+                        words(e.entity_type ?? '')
+                      )}
+                    </td>
                     <td>
                       <Badge tone={e.outcome === 'ok' ? 'good' : 'bad'}>{words(e.outcome)}</Badge>
                     </td>

@@ -217,7 +217,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                         <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                           {j === 0 ? (
                             <a class="strong" href={hrefOf(c.name, r.id)}>
-                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null ? nameOf(c, r) : f.type === 'text' || f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
+                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null || n === 'entity_id' ? nameOf(c, r) : f.one_of ? words(String(r[n])) : f.type === 'text' || f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
                             </a>
                           ) : (
                             <Value c={c} f={f} row={r} />

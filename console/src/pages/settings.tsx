@@ -70,7 +70,7 @@ export function Settings() {
                           <Json v={row['value']} />
                         </b>
                       ) : (
-                        <span class="muted">{_(s.absent)}</span>
+                        <span class="muted">{s.absent === 'true' ? _('Yes') : s.absent === 'false' ? _('No') : _(s.absent)}</span>
                       )}
                       {row ? (
                         <Button size="small" kind="quiet" icon="edit" label={_('Change {what}', { what: words(s.key) })} onClick={() => setAt([s, row])} />

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
-import { ago, number } from '../lib/format';
+import { ago, date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { kept, useStore } from '../lib/store';
@@ -438,8 +438,43 @@ export function CountPage() {
             {_('Begin')}
           </Button>
         </>
-      ) : null}
+      ) : (
+        <Waiting />
+      )}
     </div>
+  );
+}
+
+// Waiting says what comes first, and offers the counts that somebody asked for.
+function Waiting() {
+  const open = useQuery({ queryKey: ['c', 'count_tasks', 'waiting'], queryFn: () => want(supabase.from('count_tasks').select('id,count_no,due_on,status,zone:zone_id(code,name)').in('status', ['open', 'counting', 'recount']).order('due_on').limit(20)), meta: { live: true } });
+  return (
+    <>
+      <Note>{_('Scan the label of the place, or type its code. Then scan what lies there, piece by piece or with its number.')}</Note>
+      <Problem error={open.error} />
+      <h2>{_('Counts that wait')}</h2>
+      {open.isPending ? (
+        <Skeleton lines={3} />
+      ) : open.data?.length ? (
+        <div class="choices">
+          {open.data.map((t) => (
+            <a key={t.id} href={`/console/floor/count/${t.id}`}>
+              <span class="grow">
+                <b>{text((t['zone'] as Row | null)?.['code'])}</b>
+                <span>
+                  {text(t['count_no'])} {t['due_on'] ? `· ${date(t['due_on'])}` : ''}
+                </span>
+              </span>
+              <Badge state={t['status']} />
+            </a>
+          ))}
+        </div>
+      ) : open.error ? null : (
+        <Empty title={_('Nobody asked for a count')} icon="check">
+          {_('Any place may be counted: scan it above.')}
+        </Empty>
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { records, supabase, want } from '../lib/client';
-import { nameFields, nameOf, useCatalog, usePermissions, words, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { nameFields, nameOf, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -23,9 +23,8 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   const v = row[f.name];
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return <span class="muted">–</span>;
   if (f.ref) {
-    const to = row[refKey(f.name)] as Record<string, unknown> | null | undefined;
-    const worker = to?.['worker_id__ref'] as Record<string, unknown> | undefined;
-    return <a href={hrefOf(f.ref, String(v))}>{to ? nameOf(worker ? catalog?.get('workers') : catalog?.get(f.ref), worker ?? to) : String(v).slice(0, 8)}</a>;
+    const to = row[refKey(f.name)] as Row | null | undefined;
+    return <a href={hrefOf(f.ref, String(v))}>{to ? calledIn(catalog, f.ref, to) : String(v).slice(0, 8)}</a>;
   }
   if (f.names === 'members' || f.name === 'created_by') return <MemberName id={String(v)} />;
   if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
@@ -57,7 +56,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     );
   }
   if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{JSON.stringify(v)}</span>;
-  if (full && f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
+  if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return <>{value(f, v)}</>;
@@ -80,26 +79,54 @@ export function useNames(p?: Permissions): Map<string, string> {
   return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
+// calledIn is what names a record; a driver has a worker's name.
+function calledIn(catalog: Catalog | undefined, collection: string, row: Row): string {
+  const worker = row[refKey('worker_id')] as Row | null | undefined;
+  return worker ? nameOf(catalog?.get('workers'), worker) : nameOf(catalog?.get(collection), row);
+}
+
+// What is asked for in one turn is one request for each collection, for at most so many of its records.
+const most = 100;
+const waiting = new Map<string, { ids: Set<string>; rows: Promise<Map<string, Row>> }>();
+
+function nameRow(c: Collection, fields: string, id: string): Promise<Row | null> {
+  let w = waiting.get(c.name);
+  if (!w || (w.ids.size >= most && !w.ids.has(id))) {
+    const ids = new Set<string>();
+    const rows = new Promise((turn) => setTimeout(turn)).then(async () => {
+      if (waiting.get(c.name)?.ids === ids) waiting.delete(c.name);
+      return new Map((await want(records(c.name).select(fields).in('id', [...ids]))).map((r) => [r.id, r]));
+    });
+    waiting.set(c.name, (w = { ids, rows }));
+  }
+  w.ids.add(id);
+  return w.rows.then((rows) => rows.get(id) ?? null);
+}
+
+// One is a record by what names it, as far as the reader may see that.
+function One({ collection, id }: { collection: string; id: string }) {
+  const p = usePermissions();
+  const catalog = useCatalog();
+  const c = catalog?.get(collection);
+  const right = p?.collections[collection]?.read;
+  const names = c ? nameFields(c).filter((n) => !right?.fields || right.fields.includes(n)) : [];
+  const worker = !names.length && c?.fields.some((f) => f.name === 'worker_id') ? [`${refKey('worker_id')}:worker_id(id,name)`] : [];
+  const fields = ['id', ...names, ...worker].join(',');
+  const row = useQuery({ queryKey: ['c', collection, 'named', id], queryFn: () => nameRow(c as Collection, fields, id), enabled: !!c && !!right, staleTime: 60_000 }).data;
+  const said = row ? calledIn(catalog, collection, row) : id.slice(0, 8);
+  return c && right ? <a href={hrefOf(collection, id)}>{said}</a> : <code title={id}>{said}</code>;
+}
+
 // Named are records that a field lists, by what names them.
 export function Named({ collection, ids }: { collection: string; ids: string[] }) {
-  const p = usePermissions();
-  const c = useCatalog()?.get(collection);
-  const rows = useQuery({
-    queryKey: ['c', collection, 'named', ids.join()],
-    queryFn: () => want(records(collection).select(['id', ...nameFields(c as Collection)].join(',')).in('id', ids)),
-    enabled: !!c && !!p?.collections[collection]?.read,
-  }).data;
   return (
     <>
-      {ids.map((id, i) => {
-        const r = rows?.find((x) => x.id === id);
-        return (
-          <span key={id}>
-            {i ? ', ' : ''}
-            <a href={hrefOf(collection, id)}>{r ? nameOf(c, r) : id.slice(0, 8)}</a>
-          </span>
-        );
-      })}
+      {ids.map((id, i) => (
+        <span key={id}>
+          {i ? ', ' : ''}
+          <One collection={collection} id={id} />
+        </span>
+      ))}
     </>
   );
 }
