@@ -121,6 +121,7 @@ func (d *Document) build(role actor.Role) object {
 	}
 	hooks, of := event.Webhooks(d.Catalog)
 	maps.Copy(w.schemas, of)
+	w.eventColumns()
 	w.share()
 	w.tags["events"] = "What happens in a tenant, as it is sent to webhooks."
 	return object{
@@ -165,11 +166,11 @@ func commonResponses() object {
 		return answer("Refused; 429 when there are too many requests.", object{"anyOf": []any{ref(of), ref("RateLimitError")}})
 	}
 	return object{
-		"Refused":         refusal("CollectionError"),
-		"FunctionRefused": refusal("FunctionError"),
-		"AuthRefused":     refusal("IdentityError"),
-		"Done":            object{"description": "Done; there is no body."},
-		"Taken":           object{"description": "Taken. 410 asks never to send here again, 429 to come back after Retry-After."},
+		"Error":         refusal("CollectionError"),
+		"FunctionError": refusal("FunctionError"),
+		"AuthError":     refusal("IdentityError"),
+		"Done":          object{"description": "Done; there is no body."},
+		"Taken":         object{"description": "Taken. 410 asks never to send here again, 429 to come back after Retry-After."},
 	}
 }
 

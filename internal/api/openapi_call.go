@@ -48,7 +48,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	}
 	in := shape.Input(fn.In)
 	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
-		"200": answer("OK", ref("functions."+fn.Name)), "4XX": refused("FunctionRefused"),
+		"200": answer("OK", ref("functions."+fn.Name)), "4XX": refused("FunctionError"),
 	}}
 	params := []any{}
 	if method == http.MethodGet {
@@ -115,7 +115,7 @@ func (w *writing) verb(v *rpc.Verb) {
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
-		"responses":   object{"200": answer("What came of it.", w.verbAnswer(v)), "4XX": refused("Refused")},
+		"responses":   object{"200": answer("What came of it.", w.verbAnswer(v)), "4XX": refused("Error")},
 	}}
 }
 
@@ -186,19 +186,23 @@ func (w *writing) routeOperation(r route.Route, path, method string) object {
 	return op
 }
 
-// routeID is the method and the words of the path: post_auth_v1_token.
+// routeID is the method and the words of the path, but for the version before
+// others: post_auth_token.
 func routeID(method, path string) string {
 	id := strings.ToLower(method)
-	for _, part := range strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune("/{}-._", c) }) {
-		id += "_" + part
+	parts := strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune("/{}-._", c) })
+	for i, part := range parts {
+		if part != "v1" || i == len(parts)-1 {
+			id += "_" + part
+		}
 	}
 	return id
 }
 
 func (w *writing) responsesOf(r *route.Route, method string) object {
-	refusal := "Refused"
+	refusal := "Error"
 	if r.Tag == "identity" {
-		refusal = "AuthRefused"
+		refusal = "AuthError"
 	}
 	status := r.Success()
 	out := object{"4XX": refused(refusal)}

@@ -159,13 +159,23 @@ func transitions(st *catalog.States) object {
 			most = append([]actor.Role{}, m.Roles...)
 		}
 	}
-	moves := make([]any, len(st.Moves))
+	moves := make([]any, 0, len(st.Moves))
 	for i, m := range st.Moves {
-		move := object{"from": m.From, "to": m.To}
+		alike := func(o catalog.Move) bool { return o.To == m.To && slices.Equal(o.Roles, m.Roles) }
+		if slices.ContainsFunc(st.Moves[:i], alike) {
+			continue
+		}
+		from := []string{}
+		for _, o := range st.Moves[i:] {
+			if alike(o) {
+				from = append(from, o.From...)
+			}
+		}
+		move := object{"from": from, "to": m.To}
 		if !slices.Equal(m.Roles, most) {
 			move["roles"] = append([]actor.Role{}, m.Roles...)
 		}
-		moves[i] = move
+		moves = append(moves, move)
 	}
 	return object{"field": st.Field, "initial": st.Initial, "roles": most, "moves": moves}
 }
@@ -282,7 +292,7 @@ func bodyOf(schema, example object) object {
 }
 
 func operation(r *catalog.Resource, verb, summary string, params []any, body, responses object) object {
-	responses["4XX"] = refused("Refused")
+	responses["4XX"] = refused("Error")
 	op := object{"operationId": verb + "_" + r.Name, "summary": summary, "tags": []string{r.Name}, "responses": responses}
 	if len(params) > 0 {
 		op["parameters"] = params

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"holdfast/internal/event"
 )
 
 // share writes bodies and answers once that several operations outside the
@@ -14,7 +16,8 @@ import (
 func (w *writing) share() {
 	w.unsaid()
 	w.shareParameters()
-	w.shareMembers()
+	w.shareMembers(func(m property) string { return m.name })
+	w.shareMembers(property.kind)
 	for member, into := range map[string]object{"requestBody": w.bodies, "2XX": w.responses} {
 		found := map[string][]func(object){}
 		names := map[string]string{}
@@ -29,6 +32,28 @@ func (w *writing) share() {
 			into[names[text]] = json.RawMessage(text)
 			for _, set := range places {
 				set(object{"$ref": "#/components/" + kind + "/" + names[text]})
+			}
+		}
+	}
+}
+
+// eventColumns has what events tell of records refer to the columns of their
+// collections, where that is shorter and the role sees them.
+func (w *writing) eventColumns() {
+	for _, t := range event.Types() {
+		columns, _ := w.schemas[t.Collection+".columns"].(object)
+		known, _ := columns["properties"].(object)
+		for _, name := range []string{t.Name, t.Collection + ".event"} {
+			data, _ := w.schemas[name].(object)
+			if props, _ := data["properties"].(object); name == t.Name {
+				data, _ = props["data"].(object)
+			}
+			told, _ := data["properties"].(object)
+			for _, field := range t.Fields {
+				at := ref(t.Collection + ".columns/properties/" + field)
+				if text, err := json.Marshal(told[field]); err == nil && known[field] != nil && len(text) > len(at["$ref"].(string))+len(`{"$ref":""}`) {
+					told[field] = at
+				}
 			}
 		}
 	}
@@ -70,14 +95,15 @@ func (w *writing) shareParameters() {
 
 // shareMembers writes members of schemas once that many have alike, columns and
 // members of requests and answers, under their names: item_id, stock_status;
-// item_id.2 is another of the name, such as one that may be null. The longest
-// come first, so that what holds others takes them along.
-func (w *writing) shareMembers() {
+// item_id.2 is another of the name, such as one that may be null. What has the
+// same form under several names is then written under its kind: date-time. The
+// longest come first, so that what holds others takes them along.
+func (w *writing) shareMembers(called func(property) string) {
 	found := map[string][]property{}
 	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
 		members(tree, func(m property) {
-			if text, err := json.Marshal(m.of[m.name]); err == nil && m.schema()["$ref"] == nil {
-				key := m.name + " " + string(text)
+			if text, err := json.Marshal(m.of[m.name]); err == nil && m.schema()["$ref"] == nil && called(m) != "" {
+				key := called(m) + " " + string(text)
 				found[key] = append(found[key], m)
 			}
 		})
@@ -85,12 +111,13 @@ func (w *writing) shareMembers() {
 	keys := slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	for _, key := range keys {
 		places := found[key]
-		name := places[0].name
+		first := called(places[0])
+		name := first
 		if !shorter(len(places), len(key)-len(name), len(name)) {
 			continue
 		}
 		for n := 2; w.schemas[name] != nil; n++ {
-			name = places[0].name + "." + strconv.Itoa(n)
+			name = first + "." + strconv.Itoa(n)
 		}
 		w.schemas[name] = places[0].of[places[0].name]
 		for _, p := range places {
@@ -108,6 +135,17 @@ type property struct {
 func (m property) schema() object {
 	s, _ := m.of[m.name].(object)
 	return s
+}
+
+// kind is the format of a schema that says nothing of its own; "" of any other,
+// which has no name but that of its member.
+func (m property) kind() string {
+	s := m.schema()
+	kind, _ := s["format"].(string)
+	if s["description"] != nil {
+		return ""
+	}
+	return kind
 }
 
 // members calls each with the members of all schemas below a value, inner ones
@@ -130,12 +168,18 @@ func members(v any, each func(property)) {
 	}
 }
 
-// unsaid leaves out descriptions of members that say their names again.
+// unsaid leaves out descriptions of members that say their names again, "The
+// shipment." of shipment_id too.
 func (w *writing) unsaid() {
 	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
 		members(tree, func(m property) {
 			s := m.schema()
-			if doc, ok := s["description"].(string); ok && strings.EqualFold(strings.TrimSuffix(doc, "."), words(m.name)) {
+			doc, _ := s["description"].(string)
+			said := strings.TrimSuffix(doc, ".")
+			for _, article := range []string{"The ", "Its ", "A ", "An "} {
+				said = strings.TrimPrefix(said, article)
+			}
+			if name := words(m.name); strings.EqualFold(said, name) || strings.EqualFold(said, strings.TrimSuffix(name, " id")) {
 				delete(s, "description")
 			}
 		})

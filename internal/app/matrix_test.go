@@ -66,6 +66,7 @@ var owned = map[string]string{
 	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1",
 	"pick_lines":           "assigned_worker_id = $2 OR created_by = $1",
 	"shipments":            "assigned_worker_id = $2",
+	"routes":               "assigned_worker_id = $2",
 	"workers":              "user_id = $1",
 	"drivers":              "worker_id = $2",
 	"shifts":               "worker_id = $2",

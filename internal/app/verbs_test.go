@@ -54,6 +54,9 @@ pack              x     x     x       -      x        -      -
 close_package     x     x     x       -      x        -      -
 create_shipment   x     x     x       -      -        -      -
 dispatch          x     x     x       -      -        -      -
+plan_route        x     x     x       -      -        -      -
+start_route       x     x     x       -      -        x      -
+finish_route      x     x     x       -      -        x      -
 deliver           x     x     x       -      -        x      -
 report_exception  x     x     x       -      -        x      -
 return_shipment   x     x     x       -      -        x      -
@@ -306,6 +309,10 @@ func furnish(t *testing.T, k *testkit.Kit) {
 	insertID(t, k, as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": 1})
 	say(t, k, as, "confirm_order", map[string]any{"order_id": order}, 200, nil)
 	say(t, k, as, "plan_wave", map[string]any{"order_ids": []any{order}}, 200, nil)
+	var made struct{ Shipment struct{ ID string } }
+	say(t, k, as, "create_shipment", map[string]any{"order_ids": []any{order}}, 200, &made)
+	say(t, k, as, "plan_route", map[string]any{"date": "2100-01-01", "driver_id": foreign(t, k, "drivers"), "vehicle_id": foreign(t, k, "vehicles"),
+		"shipment_ids": []any{made.Shipment.ID}}, 200, nil)
 	say(t, k, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"}, 200, nil)
 }
 

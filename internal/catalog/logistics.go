@@ -7,7 +7,7 @@ import (
 
 func logistics() []Resource {
 	return []Resource{orders(), orderLines(), reservations(), waves(), pickLists(), pickLines(), carriers(), shipments(), shipmentLines(), packages(),
-		packageLines(), vehicles(), drivers()}
+		packageLines(), vehicles(), drivers(), routes()}
 }
 
 const outboundPrefix = "SO"
@@ -228,7 +228,9 @@ func shipments() Resource {
 			{Name: "driver_id", Type: UUID, Ref: "drivers"},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
+			{Name: "route_id", Type: UUID, Ref: "routes", ReadOnly: true, Doc: "The route that it is a stop of."},
 			{Name: "stop_seq", Type: Int, Min: "1", Max: "10000"},
+			{Name: "arrived_at", Type: Time, Doc: "When the driver reached the stop; at the latest when it is delivered."},
 			{Name: "origin", Type: JSON, Shape: shape.Of(place{}), Doc: "{name, city, postal_code, country, lat, lon}"},
 			{Name: "destination", Type: JSON, Shape: shape.Of(place{}),
 				Doc: "{name, city, postal_code, country, lat, lon}; routes are planned by lat and lon, degrees of WGS 84."},
@@ -243,7 +245,7 @@ func shipments() Resource {
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners", ReadOnly: true, Doc: "Whose goods it carries, where all its orders are one owner's."},
 		},
 		Unique:  [][]string{{"shipment_no"}},
-		Indexes: [][]string{{"status", "id"}, {"completed_at"}},
+		Indexes: [][]string{{"status", "id"}, {"completed_at"}, {"route_id"}},
 		Listed:  []string{"updated_at", "planned_at"},
 		Own:     []string{"assigned_worker_id"},
 		Goods:   []string{"owner_id"},
@@ -251,7 +253,7 @@ func shipments() Resource {
 			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver), clients()},
 			Create: []Grant{to(plus(managers, actor.Operator))},
 			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "tracking_no", "packages", "sscc"),
-				own(actor.Driver).only("status", "proof", "exception_code", "exception_note")},
+				own(actor.Driver).only("status", "arrived_at", "proof", "exception_code", "exception_note")},
 			Delete: []Grant{to(managers)},
 		},
 		Counters: []Counter{

@@ -1,5 +1,7 @@
 package catalog
 
+import "holdfast/internal/actor"
+
 func carriers() Resource {
 	return Resource{
 		Name: "carriers", Family: "logistics", Archives: true,
@@ -11,5 +13,38 @@ func carriers() Resource {
 		},
 		Unique: [][]string{{"code"}},
 		Access: master(),
+	}
+}
+
+func routes() Resource {
+	return Resource{
+		Name: "routes", Family: "logistics",
+		Doc: "What a driver brings out on a day. Its stops are the shipments that name it. Planned, started and finished by verbs.",
+		Fields: []Field{
+			{Name: "route_no", Format: Number, Prefix: "RT", ReadOnly: true},
+			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "started", "finished", "cancelled"}},
+			{Name: "date", Type: Date, Required: true, ReadOnly: true},
+			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
+			{Name: "vehicle_id", Type: UUID, Ref: "vehicles", Required: true, ReadOnly: true},
+			{Name: "planned_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "There and back as the crow flies, where places are known."},
+			{Name: "started_at", Type: Time, ReadOnly: true},
+			{Name: "finished_at", Type: Time, ReadOnly: true},
+			{Name: "odometer_start_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true},
+			{Name: "odometer_end_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true},
+			{Name: "distance_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "Between the two readings."},
+		},
+		Unique:  [][]string{{"route_no"}},
+		Indexes: [][]string{{"status", "id"}, {"date", "id"}, {"driver_id", "status"}},
+		Own:     []string{"assigned_worker_id"},
+		Access: Access{
+			Read:   append(keptByVerbs().Read, own(actor.Driver)),
+			Update: []Grant{to(managers).only("status")},
+		},
+		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
+			{From: []string{"planned"}, To: "started"},
+			{From: []string{"started"}, To: "finished"},
+			{From: []string{"planned"}, To: "cancelled", Roles: managers},
+		}},
 	}
 }

@@ -332,6 +332,7 @@ func (w *stock) emitShipments() {
 	for n, s := range w.shipments {
 		w.emitShipment(s, n)
 	}
+	w.emitRoutes()
 	w.emitDrivers()
 }
 

@@ -10,7 +10,7 @@ import (
 // carried keeps the code and the record of the carrier that shipments name the
 // same, and holds what is asked of a carrier to the services that it has. A code
 // without a record is taken as it is: not every forwarder of an import has one.
-func (k work) carried(changes []store.Change) error {
+func carried(k work, changes []store.Change) error {
 	var ids, codes set
 	for _, c := range changes {
 		if sets(c, "carrier_id") || sets(c, "carrier") || sets(c, "service") {

@@ -258,8 +258,10 @@ func (k work) vehiclesUnfit(changes []store.Change, why map[string][]string) err
 func (k work) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
-	err := k.tx.Query("SELECT vehicle_id, driver_id FROM shipments WHERE tenant_id = $1 AND "+k.tx.DB().InUUID("vehicle_id", 2)+
-		" AND driver_id IS NOT NULL AND status IN ('in_transit', 'exception') ORDER BY id", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+	in := k.tx.DB().InUUID
+	err := k.tx.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND "+in("s.vehicle_id", 2)+
+		" AND s.driver_id IS NOT NULL AND "+onRoad+" UNION SELECT o.vehicle_id, o.driver_id FROM routes o WHERE o.tenant_id = $1 AND "+
+		in("o.vehicle_id", 2)+" AND o.status = 'started' ORDER BY 1, 2", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
 		out[r.Text(0)] = r.Text(1)
 		return nil
 	})

@@ -24,7 +24,7 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err := (work{tx: tx, a: a, s: s}).whose(changes); err != nil {
 		return err
 	}
-	if err := (work{tx: tx, a: a, s: s}).carried(changes); err != nil {
+	if err := carried(work{tx: tx, a: a, s: s}, changes); err != nil {
 		return err
 	}
 	why, err := work{tx: tx, a: a, s: s}.unready(changes)
@@ -39,6 +39,9 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 		if c.Op == store.Update {
 			if err := keep(c); err != nil {
+				return err
+			}
+			if err := onTheWay(c, s.Now()); err != nil {
 				return err
 			}
 			if r := why[sh.Text("id")]; len(r) > 0 {
@@ -99,8 +102,19 @@ func travel(sh store.Row, now string) {
 		if sh["dispatched_at"] == nil {
 			sh["dispatched_at"] = now
 		}
+		sh["arrived_at"] = nil // a second try has its own arrival
+	case "exception", "arrived":
+		reach(sh, now)
 	case "delivered", "received":
+		reach(sh, now)
 		sh["completed_at"] = now
+	}
+}
+
+// reach stamps the arrival of what has none yet.
+func reach(sh store.Row, now string) {
+	if sh["arrived_at"] == nil {
+		sh["arrived_at"] = now
 	}
 }
 

@@ -183,14 +183,24 @@ func (k work) crews(changes []store.Change) error {
 			ids.add(c.After.Text("driver_id"))
 		}
 	}
-	if len(ids.list) == 0 {
+	return k.crew(ids.list)
+}
+
+// onRoad says in SQL of a shipment s that it is under way. One that could not be
+// delivered is until the route that it was a stop of is over.
+const onRoad = "(s.status = 'in_transit' OR s.status = 'exception' AND NOT EXISTS (SELECT 1 FROM routes r WHERE r.tenant_id = $1 AND r.id = s.route_id " +
+	"AND r.status = 'finished'))"
+
+// crew is crews for drivers by their ids.
+func (k work) crew(ids []string) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	want := map[string][]string{}
-	err := k.tx.Query("SELECT d.id, d.status, COUNT(CASE WHEN s.status IN ('in_transit', 'exception') THEN 1 END), COUNT(CASE WHEN s.status IN "+
-		"('planned', 'packed', 'ready') THEN 1 END) "+
+	err := k.tx.Query("SELECT d.id, d.status, COUNT(CASE WHEN "+onRoad+" THEN 1 END) + (SELECT COUNT(*) FROM routes o WHERE o.tenant_id = $1 "+
+		"AND o.driver_id = d.id AND o.status = 'started'), COUNT(CASE WHEN s.status IN ('planned', 'packed', 'ready') THEN 1 END) "+
 		"FROM drivers d LEFT JOIN shipments s ON s.tenant_id = $1 AND s.driver_id = d.id WHERE d.tenant_id = $1 AND "+k.tx.DB().InUUID("d.id", 2)+
-		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
 		for _, st := range duty(r.Text(1), r.Int(2), r.Int(3)) {
 			want[st] = append(want[st], r.Text(0))
 		}
@@ -221,13 +231,22 @@ func (k work) trucks(changes []store.Change) error {
 			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})
 		}
 	}
-	if len(ids.list) == 0 {
+	if err := k.fleet(ids.list); err != nil {
+		return err
+	}
+	return k.updateEach("drivers", once(seats))
+}
+
+// fleet notes of vehicles whether they are out.
+func (k work) fleet(ids []string) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	var sets []store.Row
-	err := k.tx.Query("SELECT v.id, v.on_trip, EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND s.status IN "+
-		"('in_transit', 'exception')) FROM vehicles v WHERE v.tenant_id = $1 AND "+k.tx.DB().InUUID("v.id", 2)+" ORDER BY v.id",
-		[]any{k.a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+	err := k.tx.Query("SELECT v.id, v.on_trip, EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
+		") OR EXISTS (SELECT 1 FROM routes o WHERE o.tenant_id = $1 AND o.vehicle_id = v.id AND o.status = 'started') "+
+		"FROM vehicles v WHERE v.tenant_id = $1 AND "+k.tx.DB().InUUID("v.id", 2)+" ORDER BY v.id",
+		[]any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
 			if out := r.Bool(2); out != r.Bool(1) {
 				sets = append(sets, store.Row{"id": r.Text(0), "on_trip": out})
 			}
@@ -236,10 +255,7 @@ func (k work) trucks(changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	if err := k.updateEach("vehicles", sets); err != nil {
-		return err
-	}
-	return k.updateEach("drivers", once(seats))
+	return k.updateEach("vehicles", sets)
 }
 
 // once keeps the first row of each id.

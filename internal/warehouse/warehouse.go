@@ -64,6 +64,7 @@ func (w Watch) Effects() store.Effects {
 			"pick_lists":      perTenant(w.followPickList),
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
+			"routes":          perTenant(w.followRoutes),
 		},
 		First:   firsts(),
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},

@@ -1392,6 +1392,39 @@ create table risk_clusters (
   primary key (tenant_id, id)
 );
 
+create table routes (
+  tenant_id uuid not null,
+  id uuid not null,
+  route_no text not null,
+  status text not null,
+  date text not null,
+  driver_id uuid not null,
+  assigned_worker_id uuid,
+  vehicle_id uuid not null,
+  planned_km bigint,
+  started_at timestamptz,
+  finished_at timestamptz,
+  odometer_start_km bigint,
+  odometer_end_km bigint,
+  distance_km bigint,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint routes_driver_id_fkey foreign key (tenant_id, driver_id) references drivers (tenant_id, id),
+  constraint routes_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
+  constraint routes_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
+);
+create index routes_assigned_worker_id_idx on routes (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
+create index routes_created_at_id_idx on routes (tenant_id, created_at, id);
+create index routes_date_id_idx on routes (tenant_id, date, id);
+create index routes_driver_id_status_idx on routes (tenant_id, driver_id, status);
+create index routes_status_created_at_id_idx on routes (tenant_id, status, created_at, id);
+create index routes_status_id_idx on routes (tenant_id, status, id);
+create index routes_vehicle_id_idx on routes (tenant_id, vehicle_id);
+create unique index routes_route_no_key on routes (tenant_id, route_no);
+
 create table score_models (
   tenant_id uuid not null,
   id uuid not null,
@@ -1529,7 +1562,9 @@ create table shipments (
   driver_id uuid,
   assigned_worker_id uuid,
   vehicle_id uuid,
+  route_id uuid,
   stop_seq bigint,
+  arrived_at timestamptz,
   origin text,
   destination text,
   planned_at timestamptz,
@@ -1550,6 +1585,7 @@ create table shipments (
   constraint shipments_driver_id_fkey foreign key (tenant_id, driver_id) references drivers (tenant_id, id),
   constraint shipments_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
   constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
+  constraint shipments_route_id_fkey foreign key (tenant_id, route_id) references routes (tenant_id, id),
   constraint shipments_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
@@ -1559,6 +1595,7 @@ create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id
 create index shipments_driver_id_idx on shipments (tenant_id, driver_id) where driver_id is not null;
 create index shipments_owner_id_idx on shipments (tenant_id, owner_id) where owner_id is not null;
 create index shipments_planned_at_id_idx on shipments (tenant_id, planned_at, id);
+create index shipments_route_id_idx on shipments (tenant_id, route_id) where route_id is not null;
 create index shipments_status_created_at_id_idx on shipments (tenant_id, status, created_at, id);
 create index shipments_status_id_idx on shipments (tenant_id, status, id);
 create index shipments_status_planned_at_id_idx on shipments (tenant_id, status, planned_at, id);

@@ -3,7 +3,6 @@ package planning
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"math"
 	"slices"
 
@@ -153,41 +152,17 @@ func (r *round) load(tx *db.Tx, tenant string) error {
 // add takes a shipment in: as a stop when it says where it goes.
 func (r *round) add(row *db.Row) {
 	d := drop{id: row.Text(0), number: row.Text(1), seq: row.Int(2)}
-	if at, ok := where(row.Text(3)); ok && r.depot == nil {
-		r.depot = &at
+	if at, ok := routing.At([]byte(row.Text(3))); ok && r.depot == nil {
+		r.depot = &Point{at.Lat, at.Lon}
 	}
-	at, ok := where(row.Text(4))
+	at, ok := routing.At([]byte(row.Text(4)))
 	if !ok {
 		r.lost = append(r.lost, LostStop{d.id, d.number, "destination has no lat and lon within their range"})
 		return
 	}
-	d.stop = routing.Stop{Lat: at.Lat, Lon: at.Lon, Load: weight(row.Text(5))}
+	d.stop = at
+	d.stop.Load = routing.Weight([]byte(row.Text(5)))
 	r.drops = append(r.drops, d)
-}
-
-// where reads lat and lon of a place.
-func where(text string) (at Point, ok bool) {
-	var v struct{ Lat, Lon *float64 }
-	if json.Unmarshal([]byte(text), &v) != nil || v.Lat == nil || v.Lon == nil || math.Abs(*v.Lat) > 90 || math.Abs(*v.Lon) > 180 {
-		return Point{}, false
-	}
-	return Point{*v.Lat, *v.Lon}, true
-}
-
-// weight adds up weight_kg of packages; what is no weight counts nothing.
-func weight(text string) (kg float64) {
-	var list []struct {
-		Weight float64 `json:"weight_kg"`
-	}
-	if json.Unmarshal([]byte(text), &list) != nil {
-		return 0
-	}
-	for _, p := range list {
-		if p.Weight > 0 {
-			kg += p.Weight
-		}
-	}
-	return kg
 }
 
 // plan finds the routes. What is driven now is a driver's stops in their

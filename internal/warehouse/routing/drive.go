@@ -65,6 +65,23 @@ func InOrder(depot Stop, stops []Stop) (Route, error) {
 	return r, nil
 }
 
+// Round is one route through all stops: the better of Drive's, one trip behind
+// the other, and the order as given. Errors are those of Drive.
+func Round(depot Stop, stops []Stop) (Route, error) {
+	now, err := InOrder(depot, stops)
+	if err != nil || len(stops) < 2 {
+		return now, err
+	}
+	d, err := newDriver(depot, stops)
+	if err != nil {
+		return Route{}, err
+	}
+	if r := d.route(slices.Concat(d.join(Limits{})...)); r.Km < now.Km-better {
+		return r, nil
+	}
+	return now, nil
+}
+
 func checkStop(name string, s Stop) error {
 	switch {
 	case !finite(s.Lat, s.Lon, s.Load):

@@ -1,0 +1,24 @@
+package demo
+
+import "holdfast/internal/store"
+
+// emitRoutes plans the next working day: what stands ready for a driver with a
+// vehicle is his route.
+func (w *stock) emitRoutes() {
+	of := map[any]store.Row{} // by driver
+	stops := map[any]int64{}
+	for _, sh := range w.rows["shipments"] {
+		driver := sh["driver_id"]
+		if sh["status"] != "ready" || driver == nil || sh["vehicle_id"] == nil {
+			continue
+		}
+		if of[driver] == nil {
+			at := w.cal.clip(w.cal.at(0, 8.5))
+			of[driver] = w.add("routes", 0, at, store.Row{"id": derived(driver.(string), "route"), "route_no": w.number("RT", at), "status": "planned",
+				"date": w.cal.date(w.cal.nextWorking(0)), "driver_id": driver, "assigned_worker_id": sh["assigned_worker_id"], "vehicle_id": sh["vehicle_id"],
+				"created_by": w.user("manager")})
+		}
+		stops[driver]++
+		sh["route_id"], sh["stop_seq"] = of[driver]["id"], stops[driver]
+	}
+}

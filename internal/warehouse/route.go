@@ -1,0 +1,114 @@
+package warehouse
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// A route's stops are the shipments that name it; nothing else lists them. Who
+// changes a route locks it before its shipments.
+
+// followRoutes brings drivers and vehicles along, and frees the shipments of
+// routes that are cancelled.
+func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	k := work{w: w, tx: tx, a: a, s: s}
+	var off []string
+	var drivers, vehicles set
+	for _, c := range changes {
+		if turned(c, "status", "cancelled") {
+			off = append(off, c.After.Text("id"))
+		}
+		if altered(c, "status") {
+			drivers.add(c.After.Text("driver_id"))
+			vehicles.add(c.After.Text("vehicle_id"))
+		}
+	}
+	if len(off) > 0 {
+		stops, err := k.rows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
+		if err != nil {
+			return err
+		}
+		if err := k.update("shipments", column(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+			return err
+		}
+	}
+	if err := k.crew(drivers.list); err != nil {
+		return err
+	}
+	return k.fleet(vehicles.list)
+}
+
+// onTheWay holds a shipment to its route, whose driver and vehicle take it, and
+// its arrival to the time that it is on the road.
+func onTheWay(c store.Change, now time.Time) *fault.Error {
+	if c.After["route_id"] != nil && c.After["route_id"] == c.Before["route_id"] {
+		for _, field := range []string{"driver_id", "vehicle_id", "carrier", "carrier_id"} {
+			if altered(c, field) {
+				return fault.New(fault.Conflict, CodeInUse, "%s is that of the route which the shipment is on", field).
+					With("", "Cancel the route, or plan another one.").At(field, "is that of the route")
+			}
+		}
+	}
+	if !altered(c, "arrived_at") || c.After["arrived_at"] == nil {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, c.After.Text("arrived_at"))
+	switch st := c.After.Text("status"); {
+	case err != nil || at.After(now):
+		return fault.New(fault.Invalid, "22023", "arrived_at is in the future").At("arrived_at", "is in the future")
+	case c.After["dispatched_at"] == nil:
+		return notReady("a shipment that is %s has no arrived_at yet", st).At("arrived_at", "is for shipments on the road")
+	}
+	return nil
+}
+
+// ridden locks a route for the caller; a driver's own are there for him.
+func ridden(c *rpc.Call, id string) (store.Row, error) {
+	r, err := c.One("routes", "route_id", id)
+	if err != nil {
+		return nil, err
+	}
+	if c.Actor.Role == actor.Driver && (c.Actor.WorkerID == "" || r["assigned_worker_id"] != any(c.Actor.WorkerID)) {
+		return nil, rpc.Missing("routes", "route_id")
+	}
+	return r, nil
+}
+
+// stops are the shipments of a route in their order, locked.
+func (k work) stops(route string) ([]store.Row, error) {
+	if _, err := k.rows("shipments", "route_id = $2 ORDER BY id"+k.tx.DB().ForUpdate(), route); err != nil {
+		return nil, err
+	}
+	return k.rows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
+}
+
+// RouteOut is a route with its stops.
+type RouteOut struct {
+	rpc.Answer
+	Route rpc.Record   `json:"route" record:"routes"`
+	Stops []rpc.Record `json:"stops" record:"shipments" doc:"In their order."`
+}
+
+// routeOut reads a route back, with what can be done with it.
+func (w Watch) routeOut(c *rpc.Call, id string) (*RouteOut, error) {
+	rec, err := c.Again("routes", id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.on(c).stops(id)
+	out := &RouteOut{Route: rec, Stops: c.Records("shipments", rows)}
+	switch rec.Row().Text("status") {
+	case "planned":
+		out.Then("start_route", "Start the route")
+	case "started":
+		out.Then("deliver", "Deliver a stop")
+		out.Then("report_exception", "Report a problem")
+		out.Then("finish_route", "Finish the route")
+	}
+	return out, err
+}

@@ -1,0 +1,70 @@
+package warehouse
+
+import (
+	"strings"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// FinishRouteIn is what the vehicle shows at the end.
+type FinishRouteIn struct {
+	RouteID  string      `json:"route_id" required:"true" format:"uuid" names:"routes" doc:"A started route; a driver's own. No stop may be in transit."`
+	Odometer decimal.Dec `json:"odometer_km" required:"true" min:"0" doc:"Not less than at the start."`
+}
+
+func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
+	k := w.on(c)
+	r, err := ridden(c, in.RouteID)
+	if err != nil {
+		return nil, err
+	}
+	if st := r.Text("status"); st != "started" {
+		return nil, notReady("route %s is %s, not started", r.Text("route_no"), st).At("route_id", "is %s", st)
+	}
+	first := dec(r, "odometer_start_km")
+	if in.Odometer < first {
+		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
+	}
+	if err := noneOpen(k, in.RouteID); err != nil {
+		return nil, err
+	}
+	v, err := c.One("vehicles", "vehicle_id", r.Text("vehicle_id"))
+	if err != nil {
+		return nil, err
+	}
+	if in.Odometer > dec(v, "odometer_km") {
+		if err := k.update("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
+			return nil, err
+		}
+	}
+	set := store.Row{"status": "finished", "odometer_end_km": in.Odometer, "distance_km": in.Odometer - first,
+		"finished_at": query.FormatTime(c.Store.Now())}
+	if err := k.update("routes", []string{in.RouteID}, set); err != nil {
+		return nil, err
+	}
+	return w.routeOut(c, in.RouteID)
+}
+
+// noneOpen refuses the end of a route with stops that are neither delivered nor
+// an exception.
+func noneOpen(k work, route string) error {
+	stops, err := k.stops(route)
+	if err != nil {
+		return err
+	}
+	var open []string
+	for _, s := range stops {
+		if s["status"] == "in_transit" {
+			open = append(open, s.Text("shipment_no"))
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return notReady("%d stops of the route are open", len(open)).With(strings.Join(open, ", "), "Deliver them, or report what is in the way.").
+		At("route_id", "has open stops")
+}

@@ -1,0 +1,128 @@
+package warehouse
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/routing"
+)
+
+// PlanRouteIn says who drives what.
+type PlanRouteIn struct {
+	Date     string   `json:"date" required:"true" format:"date" doc:"When, where the tenant is; today or later."`
+	DriverID string   `json:"driver_id" required:"true" format:"uuid" names:"drivers" doc:"Who drives."`
+	Vehicle  string   `json:"vehicle_id" required:"true" format:"uuid" names:"vehicles" doc:"What with."`
+	IDs      []string `json:"shipment_ids" required:"true" max:"200" format:"uuid" names:"shipments" doc:"Its stops, of the own fleet and not yet on the road."`
+}
+
+func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
+	k := w.on(c)
+	today, err := k.today()
+	if err != nil {
+		return nil, err
+	}
+	if in.Date < today {
+		return nil, fault.New(fault.Invalid, "22023", "date %s is past", in.Date).At("date", "is past")
+	}
+	driver, err := seen(c, "drivers", "driver_id", in.DriverID)
+	if err != nil {
+		return nil, err
+	}
+	vehicle, err := seen(c, "vehicles", "vehicle_id", in.Vehicle)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := routable(c, in.IDs)
+	if err != nil {
+		return nil, err
+	}
+	list, km, kg, err := inOrder(rows)
+	if err != nil {
+		return nil, err
+	}
+	if most := dec(vehicle, "payload_kg"); most > 0 && kg > most.Float() {
+		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most, decimal.FromFloat(kg)).
+			At("vehicle_id", "carries %s kg", most)
+	}
+	made, err := k.insert("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
+		"assigned_worker_id": driver["worker_id"], "planned_km": km}})
+	if err != nil {
+		return nil, err
+	}
+	var sets []store.Row
+	for i, r := range list {
+		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1), "driver_id": in.DriverID, "vehicle_id": in.Vehicle})
+	}
+	slices.SortFunc(sets, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
+	if err := k.updateEach("shipments", sets); err != nil {
+		return nil, err
+	}
+	return w.routeOut(c, made[0].Text("id"))
+}
+
+// routable locks shipments that a route may take, in the order in which they are
+// named.
+func routable(c *rpc.Call, ids []string) ([]store.Row, error) {
+	if len(ids) == 0 {
+		return nil, fault.New(fault.Invalid, "22023", "name shipment_ids").At("shipment_ids", "is empty")
+	}
+	rows, err := c.Lock("shipments", "shipment_ids", slices.Compact(slices.Sorted(slices.Values(ids)))...)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) < len(ids) {
+		return nil, fault.New(fault.Invalid, "22023", "shipment_ids names a shipment twice").At("shipment_ids", "names one twice")
+	}
+	for _, r := range rows {
+		why := ""
+		switch st := r.Text("status"); {
+		case r["direction"] != "outbound" || !slices.Contains(road[:3], st):
+			why = "is " + r.Text("direction") + " and " + st
+		case r["carrier"] != nil:
+			why = "goes with carrier " + r.Text("carrier")
+		case r["route_id"] != nil:
+			why = "is on a route already"
+		}
+		if why != "" {
+			return nil, notReady("shipment %s %s", r.Text("shipment_no"), why).At("shipment_ids", "names %s, which %s", r.Text("shipment_no"), why)
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Row) int { return slices.Index(ids, a.Text("id")) - slices.Index(ids, b.Text("id")) })
+	return rows, nil
+}
+
+// inOrder puts shipments in the order of a short round from where the first of
+// them begins that says so. Those whose place nobody knows come last, as they are
+// given, and all stay as they are where no beginning is known. km is null then.
+func inOrder(rows []store.Row) (list []store.Row, km any, kg float64, err error) {
+	var depot *routing.Stop
+	var placed, lost []store.Row
+	var places []routing.Stop
+	for _, r := range rows {
+		kg += routing.Weight(document(r, "packages"))
+		if at, ok := routing.At(document(r, "origin")); ok && depot == nil {
+			depot = &at
+		}
+		if at, ok := routing.At(document(r, "destination")); ok {
+			placed, places = append(placed, r), append(places, at)
+		} else {
+			lost = append(lost, r)
+		}
+	}
+	if depot == nil || len(placed) == 0 {
+		return rows, nil, kg, nil
+	}
+	round, err := routing.Round(*depot, places)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	for _, i := range round.Order {
+		list = append(list, placed[i])
+	}
+	return append(list, lost...), decimal.FromFloat(math.Round(round.Km*10) / 10), kg, nil
+}

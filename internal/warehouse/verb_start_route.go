@@ -1,0 +1,151 @@
+package warehouse
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// StartRouteIn is the vehicle that the driver stands at and what it shows.
+type StartRouteIn struct {
+	RouteID  string      `json:"route_id" required:"true" format:"uuid" names:"routes" doc:"A planned route; a driver's own."`
+	Vehicle  string      `json:"vehicle_id" required:"true" format:"uuid" names:"vehicles" doc:"The planned one, confirmed."`
+	Odometer decimal.Dec `json:"odometer_km" required:"true" min:"0" doc:"Not less than it showed last."`
+}
+
+// StartRouteOut is the route and what became of each of its shipments.
+type StartRouteOut struct {
+	rpc.Answer
+	Route     rpc.Record   `json:"route" record:"routes"`
+	Shipments []Dispatched `json:"shipments"`
+}
+
+func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error) {
+	k := w.on(c)
+	r, err := ridden(c, in.RouteID)
+	if err != nil {
+		return nil, err
+	}
+	if st := r.Text("status"); st != "planned" {
+		return nil, notReady("route %s is %s, not planned", r.Text("route_no"), st).At("route_id", "is %s", st)
+	}
+	if err := known(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+		return nil, err
+	}
+	if r["vehicle_id"] != any(in.Vehicle) {
+		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id", "is not that of the plan")
+	}
+	stops, err := k.stops(in.RouteID)
+	if err != nil {
+		return nil, err
+	}
+	why, err := staysBehind(k, stops)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayStart(c, r, in.Odometer); err != nil {
+		return nil, err
+	}
+	if err := nobodyLeaves(stops, why); err != nil {
+		return nil, err
+	}
+	return w.setOff(c, in, stops, why)
+}
+
+// staysBehind says why stops may not leave. What has left before its route is on it.
+func staysBehind(k work, stops []store.Row) (map[string][]string, error) {
+	var waiting []store.Row
+	for _, s := range stops {
+		if !gone(s) {
+			waiting = append(waiting, s)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
+	return k.staying(waiting)
+}
+
+// gone reports a shipment that has left.
+func gone(s store.Row) bool { return s["dispatched_at"] != nil }
+
+// nobodyLeaves refuses a route of which no shipment may leave.
+func nobodyLeaves(stops []store.Row, why map[string][]string) error {
+	var all []string
+	for _, s := range stops {
+		list := why[s.Text("id")]
+		if len(list) == 0 {
+			return nil
+		}
+		all = append(all, s.Text("shipment_no")+": "+strings.Join(list, ", "))
+	}
+	return fault.New(fault.Conflict, CodeDispatch, "no shipment of the route may leave").With(strings.Join(all, "; "), "").
+		At("route_id", "has none that may leave")
+}
+
+// mayStart refuses a reading below the vehicle's last, and a driver or a vehicle
+// that is out on another route. It locks both.
+func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
+	if _, err := c.One("drivers", "driver_id", r.Text("driver_id")); err != nil {
+		return err
+	}
+	v, err := c.One("vehicles", "vehicle_id", r.Text("vehicle_id"))
+	if err != nil {
+		return err
+	}
+	if last := dec(v, "odometer_km"); odometer < last {
+		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer, last).At("odometer_km", "is less than %s", last)
+	}
+	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"], r["vehicle_id"])
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	return notReady("the driver or the vehicle is out on route %s", out[0].Text("route_no")).At("route_id", "waits for %s", out[0].Text("route_no"))
+}
+
+// setOff starts the route and sends its shipments off.
+func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
+	k := w.on(c)
+	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Store.Now())}
+	if err := k.update("routes", []string{in.RouteID}, set); err != nil {
+		return nil, err
+	}
+	if err := k.update("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
+		return nil, err
+	}
+	var off []string
+	for _, s := range stops {
+		id := s.Text("id")
+		if len(why[id]) > 0 {
+			off = append(off, id)
+			continue
+		}
+		if gone(s) {
+			continue
+		}
+		if err := k.send(s, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.update("shipments", off, store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+		return nil, err
+	}
+	out := &StartRouteOut{}
+	for _, s := range stops {
+		id := s.Text("id")
+		rec, err := c.Again("shipments", id)
+		if err != nil {
+			return nil, err
+		}
+		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0, Reasons: append([]string{}, why[id]...), Shipment: rec})
+	}
+	route, err := w.routeOut(c, in.RouteID)
+	if err != nil {
+		return nil, err
+	}
+	out.Answer, out.Route = route.Answer, route.Route
+	return out, nil
+}
