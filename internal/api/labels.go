@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/warehouse"
@@ -27,6 +29,29 @@ func (l *Labels) Routes() []route.Route {
 		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.labels, Tag: "labels", Media: "application/pdf",
 			Query: map[string]string{"ids": "string", "format": "string", "dpi": "integer"},
 			Doc:   "Labels of packages, zones, items or lots (" + strconv.Itoa(warehouse.MostLabels) + " ids at most), as PDF or in ZPL II"},
+		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember, Handle: l.paper(l.printer.DeliveryNote), Tag: "labels",
+			Media: "application/pdf", Doc: "The delivery note of an outbound shipment"},
+		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember, Handle: l.paper(l.printer.PickList), Tag: "labels",
+			Media: "application/pdf", Doc: "A pick list on paper, in walking order"},
+	}
+}
+
+// paper answers with the paper of a record.
+func (l *Labels) paper(of func(context.Context, actor.Actor, string) (*label.Paper, error)) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		id, err := uuid.Parse(c.PathValue("id"))
+		if err != nil || len(c.PathValue("id")) != 36 {
+			return noRecord()
+		}
+		d, err := of(c.Context(), c.Actor, id.String())
+		if err != nil {
+			return err
+		}
+		body, err := d.PDF(l.printer.Now())
+		if err != nil {
+			return err
+		}
+		return (&file{d.FileName(), "application/pdf", body}).send(w)
 	}
 }
 

@@ -270,8 +270,12 @@ func pathParameters(path string) []any {
 				out = append(out, parameter(name))
 				continue
 			}
+			example := memberExamples[name]
+			if example == nil {
+				example = exampleID
+			}
 			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"},
-				"example": exampleID})
+				"example": example})
 		}
 	}
 	return out

@@ -39,7 +39,9 @@ var memberDocs = map[string]string{
 	"kind": "Kind.", "severity": "Severity.",
 	"what": "What happened.", "when": "When it happened.", "photo": "A photo.", "locale": "Language.",
 	"subject": "Subject of the mail.", "text": "Text of the mail.",
-	"html": "The mail in HTML.", "scope": "global, local or others.", "is_anonymous": "Whether nobody has claimed the account yet.",
+	"html":    "The mail in HTML.",
+	"records": "packages, zones, items or lots.", "ids": "Ids, comma between.", "format": "pdf or zpl.", "dpi": "203 or 300.",
+	"scope": "global, local or others.", "is_anonymous": "Whether nobody has claimed the account yet.",
 }
 
 // memberDoc describes a member by its name.
@@ -57,6 +59,7 @@ func memberDoc(name string) string {
 var memberExamples = map[string]any{
 	"email": "somebody@north.example", "password": "correct horse battery", "grant_type": "password", "phone": "+4930123456",
 	"target": "zones", "provider": "google", "url": "https://hooks.example.com/holdfast", "kind": "near_miss", "scope": "local", "status": "active",
+	"records": "zones", "ids": exampleID, "format": "zpl", "dpi": 203,
 }
 
 func memberExample(name, kind string) any {

@@ -83,7 +83,7 @@ func readPDF(t *testing.T, body []byte) (p paper) {
 			continue
 		}
 		page, err := io.ReadAll(z)
-		if err != nil || !bytes.Contains(page, []byte(" Tj")) {
+		if err != nil || !bytes.Contains(page, []byte("Tj")) {
 			continue
 		}
 		p.pages++

@@ -45,9 +45,12 @@ var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
 // yet fault.Conflict.
 func (p *Printer) Labels(ctx context.Context, a actor.Actor, of string, ids []string) (out []label.Label, err error) {
 	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		k := &reading{p.store, tx, a}
-		rows, err := k.seen(of, ids)
+		k := &reading{s: p.store, tx: tx, a: a}
+		rows, err := k.seen(of, "ids", ids)
 		if err != nil {
+			return err
+		}
+		if err := k.house(); err != nil {
 			return err
 		}
 		out, err = labelled[of](k, rows)
@@ -61,11 +64,37 @@ type reading struct {
 	s  *store.Store
 	tx *db.Tx
 	a  actor.Actor
+
+	name   string         // the tenant's
+	letter bool           // it prints on US letter
+	zone   *time.Location // its days
+}
+
+// letterCountries print on US letter instead of A4.
+var letterCountries = []string{"US", "CA", "MX"}
+
+// house reads what of the tenant stands on papers.
+func (k *reading) house() error {
+	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) (err error) {
+		k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
+		k.zone, err = time.LoadLocation(r.Text(2))
+		return err
+	})
+}
+
+// day is the first of instants that is known, as a day of the tenant.
+func (k *reading) day(instants ...string) string {
+	for _, s := range instants {
+		if at, err := time.Parse(time.RFC3339, s); err == nil {
+			return at.In(k.zone).Format(time.DateOnly)
+		}
+	}
+	return ""
 }
 
 // seen are the records with ids, in their order, all of which the caller may
-// read.
-func (k *reading) seen(resource string, ids []string) ([]store.Row, error) {
+// read; field is where the request names them.
+func (k *reading) seen(resource, field string, ids []string) ([]store.Row, error) {
 	r, _ := k.s.Catalog().Get(resource)
 	if _, err := query.Access(k.a, r, r.Access.Read); err != nil {
 		return nil, err
@@ -81,7 +110,7 @@ func (k *reading) seen(resource string, ids []string) ([]store.Row, error) {
 	out := make([]store.Row, len(ids))
 	for i, id := range ids {
 		if out[i] = known[id]; out[i] == nil {
-			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At("ids", "%s is unknown", id)
+			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At(field, "%s is unknown", id)
 		}
 	}
 	return out, nil
@@ -188,46 +217,70 @@ func lotSymbols(it, lot store.Row, now time.Time) []label.Symbol {
 
 // packages are the labels of logistic units: closed ones, which have an SSCC.
 func (k *reading) packages(rows []store.Row) ([]label.Label, error) {
-	shipments, err := k.named("shipments", "shipment_id", rows)
-	if err != nil {
-		return nil, err
-	}
-	heads := make([]store.Row, len(rows)) // what says which order each package is of
-	for i, p := range rows {
-		heads[i] = store.Row{"order_id": p["order_id"]}
-		if list := idsOf(shipments[p.Text("shipment_id")]["order_ids"]); p["order_id"] == nil && len(list) > 0 {
-			heads[i]["order_id"] = list[0]
-		}
-	}
-	orders, err := k.named("orders", "order_id", heads)
-	if err != nil {
-		return nil, err
-	}
-	from, err := k.senders(orders)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := k.counts(rows)
+	w, err := k.way(rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]label.Label, len(rows))
 	for i, p := range rows {
-		if p["status"] != "closed" {
-			return nil, notReady("package %s is open: close it, then it has an SSCC", p.Text("package_no")).At("ids", "%s is open", p["id"])
+		if out[i], err = w.label(p); err != nil {
+			return nil, err
 		}
-		order, sh := orders[heads[i].Text("order_id")], shipments[p.Text("shipment_id")]
-		l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "", "package %s", p.Text("package_no"))
-		}
-		lines := []label.Line{{Name: "From", Value: from(order)}, {Name: "To", Value: receiver(order, sh)}}
-		lines = add(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
-			"Carrier", strings.TrimSpace(sh.Text("carrier")+" "+sh.Text("service")), "Tracking", sh.Text("tracking_no"),
-			"Weight", unit(p, "weight_kg", "kg"), "Package", counts[p.Text("id")])
-		out[i] = label.Label{Tall: true, Kind: "SSCC", Big: p.Text("package_no"), Lines: lines, Symbols: label.OfGS1(l)}
 	}
 	return out, nil
+}
+
+// way is where packages go.
+type way struct {
+	shipments, orders, carriers map[string]store.Row
+	order                       map[string]string // of a package: its order, or the first of its shipment
+	counts                      map[string]string // of a package: which of its shipment's it is
+	from                        func(order store.Row) string
+}
+
+func (k *reading) way(rows []store.Row) (w *way, err error) {
+	w = &way{order: map[string]string{}}
+	if w.shipments, err = k.named("shipments", "shipment_id", rows); err != nil {
+		return nil, err
+	}
+	var going, heads []store.Row
+	for _, sh := range w.shipments {
+		going = append(going, sh)
+	}
+	for _, p := range rows {
+		id := p.Text("order_id")
+		if list := idsOf(w.shipments[p.Text("shipment_id")]["order_ids"]); id == "" && len(list) > 0 {
+			id = list[0]
+		}
+		w.order[p.Text("id")] = id
+		heads = append(heads, store.Row{"order_id": db.Null(id)})
+	}
+	if w.orders, err = k.named("orders", "order_id", heads); err != nil {
+		return nil, err
+	}
+	if w.carriers, err = k.named("carriers", "carrier_id", going); err != nil {
+		return nil, err
+	}
+	if w.from, err = k.senders(w.orders); err != nil {
+		return nil, err
+	}
+	w.counts, err = k.counts(rows)
+	return w, err
+}
+
+func (w *way) label(p store.Row) (label.Label, error) {
+	no, order, sh := p.Text("package_no"), w.orders[w.order[p.Text("id")]], w.shipments[p.Text("shipment_id")]
+	if p["status"] != "closed" {
+		return label.Label{}, notReady("package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
+	}
+	l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
+	if err != nil {
+		return label.Label{}, fault.Wrap(err, fault.Internal, "", "package %s", no)
+	}
+	lines := []label.Line{{Name: "From", Value: w.from(order)}, {Name: "To", Value: receiver(order, sh)}}
+	lines = add(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
+		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight", unit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
+	return label.Label{Tall: true, Kind: "SSCC", Big: no, Lines: lines, Symbols: label.OfGS1(l)}, nil
 }
 
 // add appends lines whose value is not empty, names and values in turn.
@@ -244,7 +297,7 @@ func unit(r store.Row, column, name string) string {
 	if r[column] == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s %s", dec(r, column), name)
+	return strings.TrimSpace(fmt.Sprintf("%s %s", dec(r, column), name))
 }
 
 // counts says which of its shipment's packages each is: "2 of 5".
@@ -288,11 +341,6 @@ func (k *reading) senders(orders map[string]store.Row) (func(order store.Row) st
 	if err != nil {
 		return nil, err
 	}
-	name := ""
-	err = k.tx.Query("SELECT name FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
-		name = r.Text(0)
-		return nil
-	})
 	return func(order store.Row) string {
 		site := sites[order.Text("site_id")]
 		if site == nil && len(only) == 1 {
@@ -300,11 +348,11 @@ func (k *reading) senders(orders map[string]store.Row) (func(order store.Row) st
 		}
 		company := site.Text("company_name")
 		if company == "" {
-			company = name
+			company = k.name
 		}
 		return joinLines(company, site.Text("name"), site.Text("address"),
 			joinWords(site.Text("zip"), site.Text("city"), site.Text("state"), site.Text("country")))
-	}, err
+	}, nil
 }
 
 // address is where goods go, as orders and shipments keep it.

@@ -43,6 +43,33 @@ test('what is saved as CSV is what the search shows', async () => {
   });
 });
 
+test('labels and papers are saved from the record, and a shipment that comes in has none', async () => {
+  const [zone] = await api(manager, '/v1/zones?select=id,code&kind=eq.bin&order=code&limit=1');
+  const [out] = await api(manager, '/v1/shipments?select=id,shipment_no&direction=eq.outbound&order=id.desc&limit=1');
+  const [list] = await api(manager, '/v1/pick_lists?select=id,pick_no&order=id.desc&limit=1');
+  await as(manager, async (page) => {
+    const saved = async (button, name, begins) => {
+      const file = page.waitForEvent('download');
+      await page.getByRole('button', { name: button, exact: true }).click();
+      const got = await file;
+      assert.ok(got.suggestedFilename().includes(name.split('.')[0]) && got.suggestedFilename().endsWith(name.slice(-4)), `${got.suggestedFilename()}, not ${name}`);
+      assert.ok(readFileSync(await got.path(), 'utf8').startsWith(begins), name);
+    };
+    await open(page, `/console/c/zones/${zone.id}`);
+    await saved('Print label', `${zone.code}.pdf`, '%PDF-');
+    await page.getByRole('button', { name: 'More' }).click();
+    await saved('Label in ZPL', `${zone.code}.zpl`, '^XA');
+    await open(page, `/console/c/shipments/${out.id}`);
+    await saved('Delivery note', `${out.shipment_no}.pdf`, '%PDF-');
+    await open(page, `/console/c/pick_lists/${list.id}`);
+    await saved('Print', `${list.pick_no}.pdf`, '%PDF-');
+    const [inbound] = await api(manager, '/v1/shipments', { method: 'POST', body: { direction: 'inbound' }, headers: { Prefer: 'return=representation' } });
+    await open(page, `/console/c/shipments/${inbound.id}`);
+    await page.getByRole('heading', { name: new RegExp(inbound.shipment_no) }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Delivery note' }).count(), 0);
+  });
+});
+
 test('a record is made, refused at the field, opened and changed with the keyboard alone', async () => {
   const sku = `KEY-${Date.now()}`;
   await as(manager, async (page) => {

@@ -15,6 +15,7 @@ import { RecordForm, write } from '../ui/record-form';
 import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
+import { PrintButton, PrintItem } from '../ui/print';
 import { hrefOf, useNames, Value } from '../ui/value';
 
 export function RecordPage() {
@@ -106,6 +107,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
         sub={c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) })}
       >
         {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : <Moves c={c} r={r} p={p} done={again} />}
+        <PrintButton c={c} r={r} />
         {editable.length ? (
           <Button icon="edit" onClick={() => setEditing(true)}>
             {_('Edit')}
@@ -124,6 +126,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
                 <Icon name="copy" size={16} />
                 {_('Copy the id')}
               </button>
+              <PrintItem c={c} r={r} close={close} />
               {c.archives && rights?.update ? (
                 <button
                   type="button"

@@ -1,0 +1,51 @@
+import { nameOf, type Collection } from '../lib/catalog';
+import { download } from '../lib/client';
+import { _ } from '../lib/i18n';
+import type { Row } from '../database';
+import { Button } from './basic';
+import { Icon } from './icon';
+import { fail } from './overlay';
+
+// A paper is what is printed of a record: what its button says, and where it is.
+interface Paper {
+  says: string;
+  path: string;
+  zpl?: string;
+}
+
+// paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
+function paperOf(c: Collection, r: Row): Paper | undefined {
+  if (c.name === 'shipments') return r['direction'] === 'outbound' ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` } : undefined;
+  if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };
+  if (!['packages', 'zones', 'items', 'lots'].includes(c.name) || (c.name === 'packages' && r['status'] !== 'closed')) return undefined;
+  const path = `/v1/labels/${c.name}?ids=${r.id}`;
+  return { says: _('Print label'), path, zpl: `${path}&format=zpl` };
+}
+
+const save = (c: Collection, r: Row, path: string, ending: string) => void download(path, `${nameOf(c, r).replace(/[^\w.-]+/g, '-')}.${ending}`).catch(fail);
+
+export function PrintButton({ c, r }: { c: Collection; r: Row }) {
+  const p = paperOf(c, r);
+  return p ? (
+    <Button icon="file" onClick={() => save(c, r, p.path, 'pdf')}>
+      {p.says}
+    </Button>
+  ) : null;
+}
+
+// PrintItem is the line of a menu for a label printer.
+export function PrintItem({ c, r, close }: { c: Collection; r: Row; close: () => void }) {
+  const zpl = paperOf(c, r)?.zpl;
+  return zpl ? (
+    <button
+      type="button"
+      onClick={() => {
+        close();
+        save(c, r, zpl, 'zpl');
+      }}
+    >
+      <Icon name="file" size={16} />
+      {_('Label in ZPL')}
+    </button>
+  ) : null;
+}

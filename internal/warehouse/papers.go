@@ -1,0 +1,274 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/label"
+)
+
+// DeliveryNote is the paper that travels with an outbound shipment: to whom, what
+// with its lots, in which packages, and who took it. A shipment that is not there
+// for the caller is fault.NotFound, an inbound one fault.Conflict.
+func (p *Printer) DeliveryNote(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
+	return p.paper(ctx, a, "shipments", id, (*reading).note)
+}
+
+// PickList is the paper of a pick list: its lines in walking order, with room to
+// tick them off.
+func (p *Printer) PickList(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
+	return p.paper(ctx, a, "pick_lists", id, (*reading).pickList)
+}
+
+func (p *Printer) paper(ctx context.Context, a actor.Actor, of, id string, make func(*reading, store.Row) (*label.Paper, error)) (out *label.Paper, err error) {
+	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		k := &reading{s: p.store, tx: tx, a: a}
+		rows, err := k.seen(of, "id", []string{id})
+		if err != nil {
+			return err
+		}
+		if err := k.house(); err != nil {
+			return err
+		}
+		out, err = make(k, rows[0])
+		return err
+	})
+	return out, err
+}
+
+// sent is goods of an order line in a shipment: one lot or piece of them.
+type sent struct {
+	lot, serial string
+	quantity    decimal.Dec
+}
+
+func (k *reading) note(sh store.Row) (*label.Paper, error) {
+	if sh["direction"] != "outbound" {
+		return nil, notReady("shipment %s is inbound: its delivery note is the sender's", sh.Text("shipment_no")).At("id", "is inbound")
+	}
+	id := sh.Text("id")
+	orders, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", jsonList(idsOf(sh["order_ids"])))
+	if err != nil {
+		return nil, err
+	}
+	first := store.Row{}
+	if len(orders) > 0 {
+		first = orders[0]
+	}
+	from, err := k.senders(byIDs(orders))
+	if err != nil {
+		return nil, err
+	}
+	goods, err := k.goodsOf(sh, byIDs(orders))
+	if err != nil {
+		return nil, err
+	}
+	boxes, err := k.rows("packages", "shipment_id = $2 ORDER BY package_no, id", id)
+	if err != nil {
+		return nil, err
+	}
+	carriers, err := k.named("carriers", "carrier_id", []store.Row{sh})
+	if err != nil {
+		return nil, err
+	}
+	d := &label.Paper{Letter: k.letter, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
+		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiver(first, sh)}},
+		Tables:    []label.Table{goods}, Signs: []string{"Received by, in block letters", "Date", "Signature"}}
+	d.Facts = add(nil, "Date", k.day(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders", listed(orders, "order_no"),
+		"Your references", listed(orders, "external_ref"), "Carrier", carrierOf(sh, carriers),
+		"Tracking", sh.Text("tracking_no"))
+	if len(boxes) > 0 {
+		t := label.Table{Title: fmt.Sprintf("Packages: %d", len(boxes)), Columns: []label.Column{{Title: "Package", Share: 3}, {Title: "SSCC", Share: 4},
+			{Title: "License plate", Share: 4}, {Title: "Weight, kg", Share: 2, Right: true}}}
+		for _, b := range boxes {
+			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"), unit(b, "weight_kg", "")})
+		}
+		d.Tables = append(d.Tables, t)
+	}
+	return d, nil
+}
+
+// goodsOf is the table of what a shipment carries, a row for each lot or piece of
+// a line.
+func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Table, err error) {
+	t = label.Table{Title: "Goods", Columns: []label.Column{{Title: "Order", Share: 6}, {Title: "Line", Share: 2, Right: true}, {Title: "SKU", Share: 5},
+		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4}, {Title: "Quantity", Share: 3, Right: true},
+		{Title: "Unit", Share: 2}}}
+	lines, err := k.rows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"])
+	if err != nil {
+		return t, err
+	}
+	of, err := k.named("order_lines", "order_line_id", lines)
+	if err != nil {
+		return t, err
+	}
+	items, err := k.named("items", "item_id", lines)
+	if err != nil {
+		return t, err
+	}
+	parts, err := k.parts(sh, lines)
+	if err != nil {
+		return t, err
+	}
+	var named []store.Row
+	for _, list := range parts {
+		for _, s := range list {
+			named = append(named, store.Row{"lot_id": db.Null(s.lot)})
+		}
+	}
+	lots, err := k.named("lots", "lot_id", named)
+	if err != nil {
+		return t, err
+	}
+	slices.SortStableFunc(lines, func(a, b store.Row) int {
+		if c := strings.Compare(orders[a.Text("order_id")].Text("order_no"), orders[b.Text("order_id")].Text("order_no")); c != 0 {
+			return c
+		}
+		return int(whole(of[a.Text("order_line_id")], "line_no") - whole(of[b.Text("order_line_id")], "line_no"))
+	})
+	for _, l := range lines {
+		ol, it := of[l.Text("order_line_id")], items[l.Text("item_id")]
+		for _, s := range parts[l.Text("id")] {
+			t.Rows = append(t.Rows, []string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(whole(ol, "line_no")), it.Text("sku"), it.Text("name"),
+				joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(), it.Text("base_uom")})
+		}
+	}
+	return t, nil
+}
+
+func whole(r store.Row, name string) int64 {
+	n, _ := r[name].(int64)
+	return n
+}
+
+// parts are the lots and pieces of a shipment's lines, by line. What has left is
+// read from the ledger; before that it is what is picked for the lines. What is
+// not picked yet has no lot.
+func (k *reading) parts(sh store.Row, lines []store.Row) (map[string][]sent, error) {
+	var goods []store.Row
+	var err error
+	byLine := map[string][]sent{}
+	if sh["dispatched_at"] != nil {
+		goods, err = k.left(sh, lines)
+	} else {
+		goods, err = k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND picked ORDER BY id",
+			jsonList(column(lines, "order_line_id")))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range goods {
+		line := g.Text("order_line_id")
+		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), dec(g, "quantity")})
+	}
+	out := map[string][]sent{}
+	for _, l := range lines {
+		open := dec(l, "quantity")
+		for _, s := range byLine[l.Text("order_line_id")] {
+			s.quantity = min(s.quantity, open)
+			if open -= s.quantity; s.quantity > 0 {
+				out[l.Text("id")] = merged(out[l.Text("id")], s)
+			}
+		}
+		if open > 0 {
+			out[l.Text("id")] = append(out[l.Text("id")], sent{quantity: open})
+		}
+	}
+	return out, nil
+}
+
+// merged adds goods to those of the same lot that came from another place.
+func merged(list []sent, s sent) []sent {
+	for i := range list {
+		if list[i].lot == s.lot && list[i].serial == s.serial {
+			list[i].quantity += s.quantity
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// left are the reservations that a shipment consumed, of which the ledger says
+// by shipment.
+func (k *reading) left(sh store.Row, lines []store.Row) ([]store.Row, error) {
+	// By item and time, because an index leads there.
+	since, err := time.Parse(time.RFC3339, sh.Text("dispatched_at"))
+	if err != nil {
+		return nil, fmt.Errorf("warehouse: dispatched_at: %w", err)
+	}
+	moves, err := k.rows("stock_movements", k.tx.DB().InUUID("item_id", 2)+" AND occurred_at >= $3 AND type = 'ship' AND ref_id = $4 ORDER BY id",
+		jsonList(column(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
+	if err != nil {
+		return nil, err
+	}
+	promised, err := k.named("reservations", "reservation_id", moves)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range moves {
+		m["order_line_id"] = promised[m.Text("reservation_id")]["order_line_id"]
+	}
+	return moves, nil
+}
+
+// carrierOf is a shipment's carrier, by name where it has a record, with the
+// service asked of it.
+func carrierOf(sh store.Row, carriers map[string]store.Row) string {
+	name := carriers[sh.Text("carrier_id")].Text("name")
+	if name == "" {
+		name = sh.Text("carrier")
+	}
+	return joinWords(name, sh.Text("service"))
+}
+
+func listed(rows []store.Row, name string) string {
+	return strings.Join(slices.DeleteFunc(column(rows, name), blank), ", ")
+}
+
+func (k *reading) pickList(l store.Row) (*label.Paper, error) {
+	lines, err := k.rows("pick_lines", "pick_list_id = $2 ORDER BY seq, id", l["id"])
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]map[string]store.Row{}
+	for _, of := range [...][2]string{{"zones", "zone_id"}, {"items", "item_id"}, {"lots", "lot_id"}, {"order_lines", "order_line_id"}} {
+		if known[of[0]], err = k.named(of[0], of[1], lines); err != nil {
+			return nil, err
+		}
+	}
+	var ordered []store.Row
+	for _, ol := range known["order_lines"] {
+		ordered = append(ordered, ol)
+	}
+	orders, err := k.named("orders", "order_id", ordered)
+	if err != nil {
+		return nil, err
+	}
+	t := label.Table{Title: "Lines, in walking order", Columns: []label.Column{{Title: "No.", Share: 2, Right: true}, {Title: "Place", Share: 5},
+		{Title: "SKU", Share: 5}, {Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Quantity", Share: 3, Right: true},
+		{Title: "Unit", Share: 2}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
+	for _, r := range lines {
+		it, done := known["items"][r.Text("item_id")], ""
+		switch r["status"] {
+		case "picked":
+			done = dec(r, "qty_picked").String()
+		case "short", "cancelled":
+			done = r.Text("status")
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(whole(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
+			joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), dec(r, "qty").String(), it.Text("base_uom"),
+			orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done})
+	}
+	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t}, Signs: []string{"Picked by", "Date and time"}}
+	d.Facts = add(nil, "Status", titled(l.Text("status")), "Wave", l.Text("wave_no"), "Released", k.day(l.Text("released_at")),
+		"Priority", fmt.Sprint(whole(l, "priority")))
+	return d, nil
+}
