@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,11 +41,6 @@ func (s *site) another() *site {
 		n.dsn = pgtest.DSN(s.T)
 	}
 	return n
-}
-
-func (s *site) restore(from string, args ...string) outcome {
-	s.Helper()
-	return s.finish(s.command(withPassphrase, append([]string{"restore", from}, args...)...), "")
 }
 
 // ledger is the test's own list of what was acknowledged, by zone code.
@@ -166,190 +159,6 @@ func (s *site) hidden(path string, words ...string) {
 	}
 }
 
-// What is no whole backup, or would go over something, is refused in words, and
-// the place it was meant for stays as it was.
-func TestRestoreRefuses(t *testing.T) {
-	each(t, func(s *site) {
-		s.run("tenant", "create", "Acme")
-		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
-		text, err := os.ReadFile(path)
-		if err != nil {
-			s.Fatal(err)
-		}
-		altered := func(at int) []byte {
-			out := bytes.Clone(text)
-			out[at] ^= 1
-			return out
-		}
-		for name, r := range map[string]struct {
-			file []byte
-			want string
-		}{
-			"empty":               {nil, "cut short or was altered"},
-			"something else":      {bytes.Repeat([]byte("hello"), 1000), "cut short or was altered"},
-			"cut in the head":     {text[:100], "cut short or was altered"},
-			"cut in the middle":   {text[:len(text)/2], "cut short or was altered"},
-			"last byte missing":   {text[:len(text)-1], "cut short or was altered"},
-			"altered at the end":  {altered(len(text) - 1), "cut short or was altered"},
-			"altered in the data": {altered(len(text) / 2), "cut short or was altered"},
-			"something after it":  {append(bytes.Clone(text), "more"...), "cut short or was altered"},
-		} {
-			n := s.another()
-			n.refusedRestore(name, s.file("", string(r.file)), withPassphrase, r.want)
-			n.untouched(name)
-		}
-		n := s.another()
-		n.refusedRestore("wrong passphrase", path, []string{"HOLDFAST_BACKUP_PASSPHRASE=not the one it was"}, "does not open the backup")
-		n.refusedRestore("no passphrase", path, nil, "passphrase")
-		n.refusedRestore("no such file", path+"x", withPassphrase, "no such file")
-		n.untouched("after refusals")
-		if o := n.restore(path); o.code != 0 {
-			s.Fatalf("the same place takes the right one: %s", o)
-		}
-		n.refusedRestore("over an installation", path, withPassphrase, "in use|not empty")
-	})
-}
-
-func (s *site) refusedRestore(name, path string, env []string, want string) {
-	s.Helper()
-	o := s.finish(s.command(env, "restore", path), "")
-	matched := false
-	for w := range strings.SplitSeq(want, "|") {
-		matched = matched || strings.Contains(o.err, w)
-	}
-	if o.code != 1 || !matched {
-		s.Errorf("%s: want a refusal with %q: %s", name, want, o)
-	}
-}
-
-// untouched fails when a restore left anything.
-func (s *site) untouched(name string) {
-	s.Helper()
-	if _, err := os.Stat(s.data); err == nil {
-		s.Errorf("%s: the data directory was made", name)
-	}
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.data), ".*"))
-	if len(left) > 0 {
-		s.Errorf("%s: %v is left", name, left)
-	}
-	if s.dsn != "" {
-		if n := s.tables(); n != 0 {
-			s.Errorf("%s: %d tables are left in the database", name, n)
-		}
-	}
-}
-
-// A newer schema is refused before anything is written.
-func TestRestoreNewerSchema(t *testing.T) {
-	each(t, func(s *site) {
-		s.run("tenant", "create", "Acme")
-		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
-		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
-		n := s.another()
-		n.refusedRestore("newer schema", path, withPassphrase, "newer Holdfast")
-		n.untouched("newer schema")
-	})
-}
-
-// Over a running server nothing is restored; over one that is stopped only when
-// asked to, and what was there is kept.
-func TestRestoreReplaces(t *testing.T) {
-	s := demoOn(t, db.SQLite)
-	v := s.serve("--dev")
-	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
-	for _, args := range [][]string{nil, {"--replace"}} {
-		if o := s.restore(path, args...); o.code != 1 || !strings.Contains(o.err, s.data) {
-			t.Errorf("over a running server, %v: %s", args, o)
-		}
-	}
-	bearer := v.token("admin@north.example", "holdfast-demo")
-	if r := v.call("POST", "/v1/zones", bearer, map[string]any{"code": "LATER", "name": "x", "max_capacity": 1}); r.status != http.StatusCreated {
-		t.Fatalf("a zone: %d %s", r.status, r.body)
-	}
-	v.stop()
-	if o := s.restore(path, "--replace"); o.code != 0 || !strings.Contains(o.out, "what was there before is in") {
-		t.Fatalf("replace: %s", o)
-	}
-	if n := s.number("SELECT COUNT(*) FROM zones WHERE code = 'LATER'"); n != 0 {
-		t.Error("the restored database has what came after the backup")
-	}
-	aside, _ := filepath.Glob(s.data + ".before-*")
-	if len(aside) != 1 {
-		t.Fatalf("put aside: %v", aside)
-	}
-	before := &site{T: t, data: aside[0]}
-	if n := before.number("SELECT COUNT(*) FROM zones WHERE code = 'LATER'"); n != 1 {
-		t.Error("what was put aside is not what was there")
-	}
-	s.serve("--dev").stop()
-}
-
-// Of two restores into one place one wins, and what it made is whole.
-func TestRestoreTwiceAtOnce(t *testing.T) {
-	s := demoOn(t, db.SQLite)
-	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
-	n := s.another()
-	var done sync.WaitGroup
-	results := make(chan outcome, 4)
-	for range 4 {
-		done.Go(func() { results <- n.restore(path) })
-	}
-	done.Wait()
-	close(results)
-	won := 0
-	for o := range results {
-		switch {
-		case o.code == 0:
-			won++
-		case !strings.Contains(o.err, "another restore") && !strings.Contains(o.err, "in use"):
-			t.Errorf("the one that lost: %s", o)
-		}
-	}
-	if won != 1 {
-		t.Errorf("%d of 4 restores won", won)
-	}
-	n.run("verify")
-}
-
-// A restore that was killed is repeated without further ado.
-func TestRestoreKilled(t *testing.T) {
-	s := embedded(t)
-	s.serve("--demo").stop()
-	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
-	n := s.another()
-	for i := range 8 {
-		cmd := n.command(withPassphrase, "restore", path)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(40+i*40) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-		if _, err := os.Stat(n.data); err == nil {
-			break // it was through
-		}
-	}
-	if _, err := os.Stat(n.data); err != nil {
-		if o := n.restore(path); o.code != 0 {
-			t.Fatalf("after the kills: %s", o)
-		}
-	}
-	n.run("verify")
-}
-
-// A drill says whether the backup would do and leaves nothing.
-func TestRestoreDrill(t *testing.T) {
-	each(t, func(s *site) {
-		s.run("tenant", "create", "Acme")
-		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
-		n := s.another()
-		if o := n.restore(path, "--dry-run"); o.code != 0 || !strings.Contains(o.out, "nothing was kept") {
-			s.Errorf("drill: %s", o)
-		}
-		n.untouched("drill")
-	})
-}
-
 // Without something to encrypt to, with a weak passphrase, over a file, or
 // without room there is no backup, and nothing is left of it.
 func TestBackupRefuses(t *testing.T) {
@@ -398,68 +207,6 @@ func (s *site) nothingIn(dir string, but ...string) {
 	if left, _ := filepath.Glob(filepath.Join(s.data, "tmp-backup-*")); len(left) > 0 {
 		s.Errorf("left in the data directory: %v", left)
 	}
-}
-
-// A disk that is full in the middle ends the backup in words, with nothing left.
-func TestBackupDiskFull(t *testing.T) {
-	s := embedded(t)
-	s.serve("--demo").stop()
-	dir := t.TempDir()
-	for _, blocks := range []string{"1000", "20000"} { // of 512 or 1024 bytes: in the snapshot, in the file
-		if o := s.full(blocks, "backup", filepath.Join(dir, "a.backup")); o.code != 1 || !fullWords.MatchString(o.err) {
-			t.Errorf("%s blocks: %s", blocks, o)
-		}
-		s.nothingIn(dir)
-	}
-}
-
-var fullWords = regexp.MustCompile("full|large|cannot be read or written")
-
-// full runs a command that can write so many blocks to a file and no more.
-func (s *site) full(blocks string, args ...string) outcome {
-	s.Helper()
-	cmd := s.command(withPassphrase, args...)
-	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", "trap '' XFSZ; ulimit -f " + blocks + `; exec "$0" "$@"`}, cmd.Args...)
-	return s.finish(cmd, "")
-}
-
-// A disk that is full in the middle of a restore, while the database is unpacked
-// or a file is, ends it in words; nothing is left, and it is repeated when there
-// is room.
-func TestRestoreDiskFull(t *testing.T) {
-	s := embedded(t)
-	s.run("tenant", "create", "Acme")
-	s.upload("one", 40<<20)
-	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
-	n := s.another()
-	for _, blocks := range []string{"1000", "20000"} { // in the database, in the file
-		if o := n.full(blocks, "restore", path); o.code != 1 || !fullWords.MatchString(o.err) {
-			t.Errorf("%s blocks: %s", blocks, o)
-		}
-		n.untouched(blocks + " blocks")
-	}
-	if o := n.restore(path); o.code != 0 {
-		t.Errorf("with room: %s", o)
-	}
-}
-
-// A disk without room for the copy before an upgrade keeps the upgrade from
-// beginning, and the database stays as it was.
-func TestUpgradeDiskFull(t *testing.T) {
-	s := embedded(t)
-	s.run("migrate")
-	s.behind()
-	before := s.fingerprint()
-	if o := s.full("200", "serve", "--listen", "127.0.0.1:0"); o.code != 1 || !fullWords.MatchString(o.err) {
-		t.Errorf("%s", o)
-	}
-	if s.fingerprint() != before {
-		t.Error("the schema was changed")
-	}
-	if left, _ := filepath.Glob(filepath.Join(s.data, "before-upgrade", "*")); len(left) > 0 {
-		t.Errorf("half a copy is left: %v", left)
-	}
-	s.serve().stop()
 }
 
 // Files of an earlier backup are not stored again, and both together restore.
@@ -568,18 +315,4 @@ func (s *site) texts(sql string, args ...any) (out []string) {
 		})
 	})
 	return out
-}
-
-// tables counts what a PostgreSQL database has.
-func (s *site) tables() (n int) {
-	s.Helper()
-	d, err := sql.Open("pgx", s.dsn)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer d.Close()
-	if err := d.QueryRow("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&n); err != nil {
-		s.Fatal(err)
-	}
-	return n
 }

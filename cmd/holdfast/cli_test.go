@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -104,7 +105,13 @@ func siteOn(t *testing.T, e db.Engine) *site {
 // demonstration, and its master key where a server keeps it.
 func demoOn(t *testing.T, e db.Engine) *site {
 	t.Helper()
-	s, c := embedded(t), testkit.Settings(t, e)
+	return demoSized(t, e, demo.Sample)
+}
+
+// demoSized is demoOn for tests that also need what takes long: the whole.
+func demoSized(t *testing.T, e db.Engine, size demo.Size) *site {
+	t.Helper()
+	s, c := embedded(t), testkit.Demonstration(t, e, size)
 	s.dsn = c.DatabaseURL
 	s.take(c.Data)
 	s.file(masterKeyOf(s), c.MasterKey+"\n")
@@ -326,16 +333,35 @@ func (v *server) call(method, path, bearer string, body any) reply {
 	if bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	res, err := http.DefaultTransport.RoundTrip(req) // redirects are looked at, not followed
+	return answer(v, func() (*http.Response, error) {
+		return http.DefaultTransport.RoundTrip(req) // redirects are looked at, not followed
+	})
+}
+
+// answer is the whole of what a request is answered, which it must be.
+func answer(t testing.TB, ask func() (*http.Response, error)) reply {
+	t.Helper()
+	res, err := ask()
 	if err != nil {
-		v.Fatal(err)
+		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		v.Fatal(err)
+		t.Fatal(err)
 	}
 	return reply{res.StatusCode, res.Header, text}
+}
+
+// metrics is the text that /metrics shows of the server whose --admin-listen is
+// admin.
+func metrics(t testing.TB, admin string) string {
+	t.Helper()
+	r := answer(t, func() (*http.Response, error) { return http.Get("http://" + admin + "/metrics") })
+	if r.status != http.StatusOK {
+		t.Fatalf("/metrics: status %d, body %.500q", r.status, r.body)
+	}
+	return string(r.body)
 }
 
 // A session is what signing in gives.

@@ -51,8 +51,10 @@ func (s *site) ownCluster() *pgtest.Cluster {
 func TestDatabaseServerCrashes(t *testing.T) {
 	s := embedded(t)
 	c := s.ownCluster()
-	v := s.serve("--demo")
-	bearer := v.token("admin@north.example", "holdfast-demo")
+	s.run("migrate")
+	s.runWith(passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+	v := s.serve()
+	bearer := v.token("jo@acme.example", passphrase)
 	x := &triples{begun: map[string]bool{}, acked: map[string]bool{}}
 	var over atomic.Bool
 	var made, refused atomic.Int64

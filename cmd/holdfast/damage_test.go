@@ -18,8 +18,8 @@ import (
 // made of it.
 func TestDamagedPage(t *testing.T) {
 	t.Parallel()
-	s := embedded(t)
-	at := []string{"--demo", "--listen", closedPort(t)} // the same twice, and so the same issuer of tokens
+	s := demoOn(t, db.SQLite)
+	at := []string{"--dev", "--listen", closedPort(t)} // the same twice, and so the same issuer of tokens
 	v := s.serve(at...)
 	bearer := v.token("admin@north.example", "holdfast-demo")
 	const told = "A zone on the page that is damaged"

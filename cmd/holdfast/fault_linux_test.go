@@ -49,16 +49,7 @@ func fileSizes(cmd *exec.Cmd) {
 // metric reads one number of /metrics.
 func (v *server) metric(admin, name string) float64 {
 	v.Helper()
-	res, err := http.Get("http://" + admin + "/metrics")
-	if err != nil {
-		v.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		v.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(metrics(v, admin)) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
 			if err != nil {

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -90,16 +89,7 @@ func samples(m *metricpb.Metric) (list []string) {
 // scraped are the lines of some families that /metrics shows.
 func scraped(t *testing.T, admin, families string) (list []string) {
 	t.Helper()
-	res, err := http.Get("http://" + admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(metrics(t, admin)) {
 		if strings.HasPrefix(line, families) {
 			list = append(list, strings.TrimSpace(line))
 		}

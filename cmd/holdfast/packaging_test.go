@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -275,15 +274,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	for range 220 { // some are refused
 		v.call("GET", "/v1/zones", "", nil)
 	}
-	res, err := http.Get("http://" + admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	served, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := metrics(t, admin)
 	var board struct {
 		Panels []struct {
 			Title   string
@@ -330,7 +321,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 		}
 		for _, n := range names {
 			base := strings.TrimSuffix(n, "_bucket")
-			if !bytes.Contains(served, []byte("# TYPE "+base+" ")) {
+			if !strings.Contains(served, "# TYPE "+base+" ") {
 				t.Errorf("%s asks for %s, which is not served", where, n)
 			}
 		}

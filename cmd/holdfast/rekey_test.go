@@ -133,6 +133,27 @@ func keyFile(t *testing.T, name string) (path string, keys seal.Keys) {
 	return path, keys
 }
 
+// keyAside takes a site's master key out of its data directory, where a server
+// would find it without being told.
+func (s *site) keyAside(name string) (path string, keys seal.Keys) {
+	s.Helper()
+	text, err := os.ReadFile(masterKeyOf(s))
+	if err != nil {
+		s.Fatal(err)
+	}
+	master, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	if keys, err = seal.New(master); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Remove(masterKeyOf(s)); err != nil {
+		s.Fatal(err)
+	}
+	return s.file(filepath.Join(s.TempDir(), name), string(text)), keys
+}
+
 // rekeying is a site with something sealed in every column.
 type rekeying struct {
 	*site
@@ -189,12 +210,12 @@ func (k *rekeying) works(v *server, who, when string) {
 // After a change of the master key every secret works that rests in the
 // database, and the old key opens nothing: no column, no API key, no session.
 func TestRekey(t *testing.T) {
-	each(t, func(s *site) {
+	eachDemo(t, func(s *site) {
 		o := newOutside(s.T)
 		k := &rekeying{site: s, outside: o, email: "owner@north.example", password: "holdfast-demo"}
-		first, old := keyFile(s.T, "old.key")
+		first, old := s.keyAside("old.key")
 		second, fresh := keyFile(s.T, "new.key")
-		flags := []string{"--demo", "--webhook-allow-private", "--sso-allow-private"}
+		flags := []string{"--dev", "--webhook-allow-private", "--sso-allow-private"}
 		v := s.serve(append(flags, "--master-key-file", first)...)
 		k.fill(v)
 		before, left := v.token(k.email, k.password), s.keys("--master-key-file", first)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/db"
 )
 
 // balancer hands requests to nodes in turn that say they are ready, which it
@@ -104,8 +104,7 @@ func rollingRequests(t *testing.T) int64 {
 // program: no earlier one has been released.
 func TestRollingUpgrade(t *testing.T) {
 	want := rollingRequests(t)
-	s := embedded(t)
-	s.dsn = pgtest.DSN(t)
+	s := demoOn(t, db.PostgreSQL)
 	b := balance(t, closedPort(t), closedPort(t))
 	sites := []*site{s, {T: t, data: filepath.Join(t.TempDir(), "data"), dsn: s.dsn}}
 	var nodes []*server
@@ -113,8 +112,6 @@ func TestRollingUpgrade(t *testing.T) {
 		flags := []string{"--listen", b.nodes[i].address, "--public-url", b.URL, "--stop-delay", stopDelay, "--dev"}
 		if i > 0 {
 			flags = append(flags, "--master-key-file", masterKeyOf(s))
-		} else if nodes == nil {
-			flags = append(flags, "--demo")
 		}
 		v := sites[i].serve(flags...)
 		s.eventually("the balancer finds the node", b.nodes[i].ready.Load)

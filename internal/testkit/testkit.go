@@ -67,24 +67,13 @@ func InTurn(t *testing.T, f func(t *testing.T, k *Kit), opts ...Option) {
 	}
 }
 
-// RunWhole is Run with the whole demonstration, as a visitor sees it. That takes
-// seconds to make: it is for tests of what only the whole has.
+// RunWhole is InTurn with the whole demonstration, as a visitor sees it. That
+// takes seconds to make: it is for tests of what only the whole has.
 func RunWhole(t *testing.T, f func(t *testing.T, k *Kit)) {
 	t.Helper()
 	for _, e := range engines {
 		t.Run(string(e), func(t *testing.T) {
-			c := settings(t)
-			switch e {
-			case db.SQLite:
-				if err := build(demo.Whole, func(made *config.Config) { made.Data = c.Data }); err != nil {
-					t.Fatal(err)
-				}
-			case db.PostgreSQL:
-				c.DatabaseURL = pgtest.Template(t, templateKey(t)+"-whole", func(dsn string) error {
-					return build(demo.Whole, func(made *config.Config) { made.DatabaseURL = dsn })
-				})
-			}
-			f(t, start(t, e, c))
+			f(t, start(t, e, Demonstration(t, e, demo.Whole)))
 		})
 	}
 }
@@ -122,17 +111,25 @@ func start(t *testing.T, e db.Engine, c *config.Config) *Kit {
 // tenants in its database.
 func Settings(t *testing.T, e db.Engine, opts ...Option) *config.Config {
 	t.Helper()
+	c := Demonstration(t, e, demo.Sample)
+	for _, o := range opts {
+		o(c)
+	}
+	return c
+}
+
+// Demonstration is Settings with a demonstration of some size: both are made
+// once per process and copied.
+func Demonstration(t *testing.T, e db.Engine, size demo.Size) *config.Config {
+	t.Helper()
 	c := settings(t)
 	switch e {
 	case db.SQLite:
-		copyDir(t, liteTemplate(t), c.Data)
+		copyDir(t, liteTemplate(t, size), c.Data)
 	case db.PostgreSQL:
-		c.DatabaseURL = pgtest.Template(t, templateKey(t), func(dsn string) error {
-			return build(demo.Sample, func(c *config.Config) { c.DatabaseURL = dsn })
+		c.DatabaseURL = pgtest.Template(t, fmt.Sprintf("%s-%d", templateKey(t), size), func(dsn string) error {
+			return build(size, func(c *config.Config) { c.DatabaseURL = dsn })
 		})
-	}
-	for _, o := range opts {
-		o(c)
 	}
 	return c
 }
@@ -173,22 +170,25 @@ func build(size demo.Size, set func(*config.Config)) error {
 	return a.SeedDemo(context.Background(), size)
 }
 
-var lite struct {
+// lite are the data directories that copies are made of. They are package state
+// because they are made once per process, by whichever test asks first.
+var lite = map[demo.Size]*struct {
 	once sync.Once
 	dir  string
 	err  error
-}
+}{demo.Sample: {}, demo.Whole: {}}
 
-func liteTemplate(t testing.TB) string {
-	lite.once.Do(func() {
-		if lite.dir, lite.err = os.MkdirTemp("", "holdfast-template"); lite.err == nil {
-			lite.err = build(demo.Sample, func(c *config.Config) { c.Data = lite.dir })
+func liteTemplate(t testing.TB, size demo.Size) string {
+	l := lite[size]
+	l.once.Do(func() {
+		if l.dir, l.err = os.MkdirTemp("", "holdfast-template"); l.err == nil {
+			l.err = build(size, func(c *config.Config) { c.Data = l.dir })
 		}
 	})
-	if lite.err != nil {
-		t.Fatal(lite.err)
+	if l.err != nil {
+		t.Fatal(l.err)
 	}
-	return lite.dir
+	return l.dir
 }
 
 // templateKey names the schema and the day, since demonstration data end now.
@@ -234,8 +234,10 @@ func copyDir(t testing.TB, from, to string) {
 // Main runs a package's tests and removes what they shared.
 func Main(m *testing.M, cleanup ...func()) {
 	pgtest.Main(m, append(cleanup, func() {
-		if lite.dir != "" {
-			os.RemoveAll(lite.dir)
+		for _, l := range lite {
+			if l.dir != "" {
+				os.RemoveAll(l.dir)
+			}
 		}
 	})...)
 }
