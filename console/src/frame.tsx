@@ -213,7 +213,8 @@ function Grace() {
 
 function Side({ open, path }: { open: boolean; path: string }) {
   const p = usePermissions();
-  const catalog = useCatalog();
+  // A page that needs it asks by itself; the navigation can wait.
+  const catalog = useCatalog(!!p);
   const settings = useSettings();
   const families = new Map<string, string[]>();
   for (const c of catalog?.values() ?? []) {

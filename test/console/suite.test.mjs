@@ -15,6 +15,7 @@ await import('./board.mjs');
 await import('./plan.mjs');
 await import('./admin.mjs');
 await import('./names.mjs');
+await import('./measure.mjs');
 await import('./keyboard.mjs');
 await import('./keyboard-admin.mjs');
 await import('./sso.mjs');

@@ -66,12 +66,13 @@ export interface Permissions {
 
 export type Catalog = Map<string, Collection>;
 
-export function useCatalog(): Catalog | undefined {
+export function useCatalog(enabled = true): Catalog | undefined {
   return useQuery({
     queryKey: ['catalog'],
     queryFn: async () => new Map((await api<{ collections: Collection[] }>('/catalog.json')).collections.map((c) => [c.name, c])),
     staleTime: Infinity,
     gcTime: Infinity,
+    enabled,
   }).data;
 }
 

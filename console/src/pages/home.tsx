@@ -37,18 +37,26 @@ function claimsRole(): string {
   return s ? (claimsOf(s).tenant_role ?? '') : '';
 }
 
+// Whose overview is that of the site.
+const ofSite = (role: string) => !['', 'operator', 'driver', 'client'].includes(role);
+
+// The figures are asked for as soon as it is known who asks, before anything is drawn.
+function ahead(): void {
+  if (session.get() === undefined) return;
+  early();
+  if (ofSite(claimsRole())) void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
+}
+const early = session.watch(ahead);
+ahead();
+
 // Home is the overview, made for what the person does.
 export function Home() {
   const p = usePermissions();
-  const role = claimsRole();
-  useEffect(() => {
-    // The figures need not wait for what the role may do.
-    if (role !== 'operator' && role !== 'driver' && role !== 'client') void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
-  }, []);
+  const role = p?.role ?? claimsRole();
+  // The figures need not wait for all that the role may do.
+  if (ofSite(role)) return <Overview p={p} role={role} />;
   if (!p) return <Skeleton lines={6} />;
-  if (p.role === 'operator' || p.role === 'driver') return <Work p={p} />;
-  if (p.role === 'client') return <Consigned p={p} />;
-  return <Overview p={p} />;
+  return role === 'client' ? <Consigned p={p} /> : <Work p={p} />;
 }
 
 // Consigned is the overview of a client, who sees its own goods alone: no figures of the site.
@@ -68,8 +76,8 @@ export function useGreeting(): string {
   return name ? _('Hello, {name}', { name }) : _('Overview');
 }
 
-function Overview({ p }: { p: Permissions }) {
-  const may = (f: string) => p.functions[f] === true;
+function Overview({ p, role }: { p?: Permissions; role: string }) {
+  const may = (f: string) => p?.functions[f] === true;
   const snapshot = useQuery({ queryKey: ['snapshot'], queryFn: snapshotOf, ...fresh });
   const kpis = useQuery({ queryKey: ['kpis'], queryFn: () => invoke('safety-kpis', '?days=30'), enabled: may('safety-kpis'), ...fresh });
   const summary = useQuery({ queryKey: ['summary'], queryFn: () => invoke('admin-dashboard-summary'), enabled: may('admin-dashboard-summary'), ...fresh });
@@ -78,7 +86,7 @@ function Overview({ p }: { p: Permissions }) {
   const k = kpis.data?.kpis;
   const window = windowOf(kpis.data);
   const title = useGreeting();
-  const safetyFirst = p.role === 'safety';
+  const safetyFirst = role === 'safety';
   const warehouse = (
     <section class="stack tight" aria-label={_('Warehouse')}>
       <h2>{_('Warehouse')}</h2>
@@ -107,19 +115,23 @@ function Overview({ p }: { p: Permissions }) {
         <Age at={s?.timestamp} again={again} />
       </Head>
       <Problem error={snapshot.error} retry={again} />
-      {p.role === 'owner' || p.role === 'admin' ? <Setup p={p} /> : null}
+      {p && (role === 'owner' || role === 'admin') ? <Setup p={p} /> : null}
       {safetyFirst ? safety : warehouse}
       {safetyFirst ? warehouse : safety}
-      <div class="split">
-        <div class="stack">
-          <Late p={p} />
-          <Recent p={p} />
+      {p ? (
+        <div class="split">
+          <div class="stack">
+            <Late p={p} />
+            <Recent p={p} />
+          </div>
+          <div class="stack">
+            <Fullest p={p} />
+            {kpis.data ? <Kinds by={kpis.data.distribution.by_category} within={window('reported_at')} /> : null}
+          </div>
         </div>
-        <div class="stack">
-          <Fullest p={p} />
-          {kpis.data ? <Kinds by={kpis.data.distribution.by_category} within={window('reported_at')} /> : null}
-        </div>
-      </div>
+      ) : (
+        <Skeleton lines={6} />
+      )}
     </>
   );
 }
