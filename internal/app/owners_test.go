@@ -9,7 +9,8 @@ import (
 )
 
 // Goods of a client are records of their own: an order is promised its owner's
-// stock and nobody else's, and an owner stays while goods of his are here.
+// stock and nobody else's, whose it takes is settled when it is confirmed, and an
+// owner stays while goods of his are here.
 func TestGoodsOwners(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		m := who(actor.Manager)
@@ -44,7 +45,17 @@ func TestGoodsOwners(t *testing.T) {
 			g.is("reservations?select=owner_id,quantity&state=eq.active&order_line_id=eq."+line, `[{"owner_id":`+c.has+`,"quantity":`+c.gets+`}]`)
 		}
 		id, _ := order(acme, 3)
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 200 {
+			t.Errorf("the owner of a draft: %d %s", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + acme + `"}`)}); r.Status != 200 {
+			t.Errorf("the owner of a draft: %d %s", r.Status, r.Body)
+		}
 		list, lines := g.released(id)
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "HF004") {
+			t.Errorf("the owner of a confirmed order: %d %s", r.Status, r.Body)
+		}
 		if list == "" || len(lines) != 1 {
 			t.Fatalf("released: %v", lines)
 		}

@@ -163,7 +163,7 @@ func (s *scan) prepare(tx *db.Tx) error {
 			return nil
 		})
 	for _, t := range types(s.in.EntityType) {
-		s.groups[t] = queueEntities(tx, selector{s.tenant, t, s.in.EntityID})
+		s.groups[t] = queueEntities(tx, selector{tenant: s.tenant, kind: t, id: s.in.EntityID})
 	}
 	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND status <> 'archived' ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, "+
 		"CASE WHEN site_id IS NULL THEN 1 ELSE 0 END, lower(code) LIMIT 1", []any{s.tenant}, func(r *db.Row) error { s.root = r.UUID(0); return nil })

@@ -1,6 +1,7 @@
 package programme
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -40,6 +41,8 @@ type selector struct {
 	tenant string
 	kind   string
 	id     string // "" = all
+	// within says that what happens in the places within a zone is the zone's too.
+	within bool
 }
 
 // where appends the condition on one entity, when one is meant.
@@ -84,11 +87,26 @@ func (g *group) find(r *db.Row, i int) int {
 // tables hold the entities of a type.
 var tables = map[string]string{score.Zone: "zones", score.Driver: "drivers", score.Worker: "workers", score.Equipment: "equipment"}
 
+// withinSQL lists each zone e and the places in it, itself among them: a tree of
+// at most six levels.
+const withinSQL = "WITH RECURSIVE w (top, id) AS (SELECT e.id, e.id FROM zones e WHERE e.tenant_id = $1%s " +
+	"UNION ALL SELECT w.top, z.id FROM w JOIN zones z ON z.tenant_id = $1 AND z.parent_id = w.id) "
+
+// below returns the FROM of rows of a zone and of the places in it, each once:
+// selected names their columns, from what joins w.
+func (s selector) below(selected, from string, args *[]any) string {
+	return "(" + fmt.Sprintf(withinSQL, s.where("e.id", args)) + "SELECT DISTINCT w.top, " + selected + " FROM w " + from + ")"
+}
+
 // incidentSource returns the FROM of the incidents i of each entity of a type in
 // a window, and the column of the entity: $1 is the tenant, $2 the type, $3 and
 // $4 are the window.
 func incidentSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "i.tenant_id = $1 AND i.entity_type = $2 AND i.at > $3 AND i.at <= $4"
+	if s.within && s.kind == score.Zone {
+		rows := s.below("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.entity_id = w.id AND "+window, args)
+		return rows + " i WHERE true", "i.top"
+	}
 	if tx.DB().Engine() == db.PostgreSQL {
 		return "incident_entities i WHERE " + window + s.where("i.entity_id", args), "i.entity_id"
 	}
@@ -105,6 +123,10 @@ var shiftKey = map[string]string{score.Zone: "zone_id", score.Worker: "worker_id
 func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "s.tenant_id = $1 AND s.ended_at > $2 AND s.ended_at <= $3"
 	key := "s." + shiftKey[s.kind]
+	if s.within && s.kind == score.Zone {
+		rows := s.below("s.id, s.hours, s.units_done, s.ended_at", "CROSS JOIN shifts s WHERE s.zone_id = w.id AND "+window, args)
+		return rows + " s WHERE true", "s.top"
+	}
 	if tx.DB().Engine() == db.PostgreSQL && s.kind != score.Driver {
 		return "shifts s WHERE " + window + " AND " + key + " IS NOT NULL" + s.where(key, args), key
 	}

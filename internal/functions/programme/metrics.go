@@ -143,7 +143,8 @@ func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		return
 	}
 	t.hours = make([]float64, len(t.values))
-	queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
+	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
+	queueHours(tx, sel, s.from(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
 }
 
 func (s *scan) fillScores(tx *db.Tx, kind string, t *table) error {
@@ -178,7 +179,7 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
 		args = []any{s.tenant, s.from(r.WindowDays), s.now}
 	} else {
-		source, entity := incidentSource(tx, selector{s.tenant, kind, s.in.EntityID}, &args)
+		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
 		base = "SELECT " + entity + ", COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
 			source + severities + " GROUP BY " + entity
 	}
@@ -351,7 +352,7 @@ func (s *scan) fillUtilization(tx *db.Tx, t *table) {
 // over the window.
 func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
-	sel := selector{s.tenant, kind, s.in.EntityID}
+	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
 	from := s.from(r.WindowDays)
 	if r.Per == "window" {
 		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.put(i, 7*h/float64(r.WindowDays)) }, g)
@@ -382,7 +383,7 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
 	args := []any{s.tenant, s.from(r.WindowDays), s.now}
-	source, entity := shiftSource(tx, selector{s.tenant, kind, s.in.EntityID}, &args)
+	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
 	who, ended := -1, time.Time{}
 	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
 		i := g.find(row, 0)

@@ -114,6 +114,7 @@ type settings struct {
 	cuts     score.Cuts
 	standard map[string]float64 // units an hour that count as a workload of 1, by entity type
 	off      []string           // types that are not scored
+	within   bool               // what happens in the places within a zone counts for it
 	minGroup int64              // people a team needs before its mean is shown
 	dueDays  int64              // days until assigned training is due
 	keepDays int64              // days that scores are kept
@@ -177,6 +178,8 @@ func (s *settings) set(key string, value []byte) {
 		take(value, &s.bounds)
 	case key == "scores_off":
 		take(value, &s.off)
+	case key == "score_places_within":
+		take(value, &s.within)
 	case key == "min_group":
 		take(value, &s.minGroup)
 	case key == "score_retention_days":

@@ -119,6 +119,46 @@ func TestScores(t *testing.T) {
 	})
 }
 
+// What happens in a bin counts for its aisle and its hall when that is asked
+// for, once, whichever model reads it; the bin keeps its own.
+func TestScores_placesWithin(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		rack := k.add("zones", store.Row{"code": "A1-R", "name": "Rack", "kind": "rack", "parent_id": p.aisle})
+		bin := k.add("zones", store.Row{"code": "A1-R-1", "name": "Bin", "parent_id": rack})
+		k.incident("injury", "high", 3, bin, safety.Entity{Type: "zone", ID: p.aisle}, safety.Entity{Type: "worker", ID: p.worker})
+		k.incident("near_miss", "low", 4, rack)
+		k.incident("injury", "low", 5, p.aisle)
+		k.shift(p.worker, 2, 8, store.Row{"zone_id": bin})
+		k.shift(p.colleague, 2, 4, store.Row{"zone_id": p.aisle})
+		counts := func(n node, zone, incidents, near, hours string) {
+			n.find("scores", "entity_id", zone).is("inputs.incident_count", incidents, "inputs.near_miss_count", near, "inputs.shift_hours", hours)
+		}
+		own := k.call(scores, "")
+		counts(own, bin, "1", "0", "8")
+		counts(own, rack, "0", "1", "0")
+		counts(own, p.aisle, "2", "0", "4")
+		k.add("settings", store.Row{"section": "scoring", "key": "score_places_within", "value": json.RawMessage("true")})
+		all := k.call(scores, "")
+		counts(all, bin, "1", "0", "8")
+		counts(all, rack, "1", "1", "8")
+		counts(all, p.aisle, "2", "1", "12")
+		counts(all, p.dock, "0", "0", "0")
+		one := k.call(scores, `{"entity_type":"zone","entity_id":"`+rack+`"}`)
+		one.is("scores_computed", "1")
+		counts(one, rack, "1", "1", "8")
+
+		k.add("score_models", store.Row{"kind": "eb", "entity_type": "zone", "status": "active", "weight_incident": "0.45", "weight_near_miss": "0.2",
+			"weight_shift_hours": "0.2", "weight_load": "0.15", "params": json.RawMessage(`{"prior":{"alpha":2,"beta":1,"mean":2}}`)})
+		n := k.call(scores, "")
+		days3, both := "0.9885140203528962", "1.9694441080218112" // 2^(-3/180), and 2^(-5/180) more
+		hours8, hours12 := "0.000039693117850517743", "0.00005953967677577661"
+		for zone, want := range map[string][2]string{bin: {days3, hours8}, rack: {days3, hours8}, p.aisle: {both, hours12}, p.dock: {"0", "0"}} {
+			n.find("scores", "entity_id", zone).is("model_kind", `"eb"`, "history.events", want[0], "history.units", want[1])
+		}
+	})
+}
+
 // Near misses alone never leave Low: twenty in thirty days at 40
 // hours a week score 23.6.
 func TestReportingIsNotPunished(t *testing.T) {

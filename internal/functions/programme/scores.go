@@ -118,9 +118,12 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 	err := p.read(ctx, a, func(tx *db.Tx) error {
 		st = queueSettings(tx, a.TenantID)
 		models := queueModels(tx, a.TenantID)
+		if err := tx.Flush(); err != nil { // where incidents count is a setting
+			return err
+		}
 		var groups []*group
 		for _, t := range types(in.EntityType) {
-			groups = append(groups, queueGroup(tx, selector{a.TenantID, t, in.EntityID}, in.PeriodDays, now))
+			groups = append(groups, queueGroup(tx, selector{tenant: a.TenantID, kind: t, id: in.EntityID, within: st.within}, in.PeriodDays, now))
 		}
 		if err := tx.Flush(); err != nil {
 			return err
@@ -138,7 +141,7 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 			if !st.scored(g.kind) || in.EntityID != "" && len(g.list) == 0 {
 				continue
 			}
-			s, err := scoreGroup(tx, selector{a.TenantID, g.kind, in.EntityID}, st, models, g, now)
+			s, err := scoreGroup(tx, selector{tenant: a.TenantID, kind: g.kind, id: in.EntityID, within: st.within}, st, models, g, now)
 			if err != nil {
 				return err
 			}

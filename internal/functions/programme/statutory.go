@@ -17,7 +17,7 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		s.fillHours(tx, r, kind, t)
 	} else {
 		t.hours = make([]float64, len(t.values))
-		queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) {
+		queueHours(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) {
 			t.hours[i], t.known[i] = h, h > 0 // 0 until a case is found
 		}, s.groups[kind])
 	}

@@ -64,7 +64,7 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 		st = queueSettings(tx, a.TenantID)
 		groups := map[string]*group{}
 		for _, t := range safety.EntityTypes {
-			groups[t] = queueEntities(tx, selector{a.TenantID, t, ""})
+			groups[t] = queueEntities(tx, selector{tenant: a.TenantID, kind: t})
 		}
 		if err := tx.Flush(); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 			if len(groups[kind].list) == 0 || !st.scored(kind) {
 				continue
 			}
-			panel, err := buildPanel(tx, selector{a.TenantID, kind, ""}, st, groups[kind], now)
+			panel, err := buildPanel(tx, selector{tenant: a.TenantID, kind: kind, within: st.within}, st, groups[kind], now)
 			if err != nil {
 				return err
 			}

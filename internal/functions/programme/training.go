@@ -143,7 +143,7 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 	var groups []*group
 	if in.EntityID != "" {
 		for _, t := range types(in.EntityType) {
-			groups = append(groups, queueEntities(tx, selector{a.TenantID, t, in.EntityID}))
+			groups = append(groups, queueEntities(tx, selector{tenant: a.TenantID, kind: t, id: in.EntityID}))
 		}
 	}
 	tx.Queue("SELECT id, code, risk_threshold, entity_types FROM courses WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL AND "+
