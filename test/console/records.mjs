@@ -59,6 +59,10 @@ test('labels and papers are saved from the record, and a shipment that comes in 
     await saved('Print label', `${zone.code}.pdf`, '%PDF-');
     await page.getByRole('button', { name: 'More' }).click();
     await saved('Label in ZPL', `${zone.code}.zpl`, '^XA');
+    await open(page, `/console/c/zones?q=${zone.code}`);
+    await page.getByText(/of \d+ records?/).waitFor();
+    await page.locator('.filters').getByRole('button', { name: 'More' }).click();
+    await saved('Print labels', 'zones-labels.pdf', '%PDF-');
     await open(page, `/console/c/shipments/${out.id}`);
     await saved('Delivery note', `${out.shipment_no}.pdf`, '%PDF-');
     await open(page, `/console/c/pick_lists/${list.id}`);

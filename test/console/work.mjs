@@ -182,6 +182,6 @@ test('who changed a record is found in the audit log', async () => {
     const row = page.locator('tbody tr').first();
     assert.match(await row.innerText(), /manager@north\.example/);
     await row.getByRole('button').click();
-    await page.getByText('Traced again').waitFor();
+    await page.getByText('Traced again', { exact: true }).waitFor();
   });
 });

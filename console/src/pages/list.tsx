@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '../lib/query';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, records, want } from '../lib/client';
+import { api, call, download, records, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -12,7 +12,8 @@ import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/
 import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
-import { fail, Menu } from '../ui/overlay';
+import { fail, Menu, toast } from '../ui/overlay';
+import { labelled } from '../ui/print';
 import { hrefOf, Named, numeric, Value } from '../ui/value';
 
 interface Saved {
@@ -151,6 +152,18 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                   <Icon name="download" size={16} />
                   {_('Save as CSV')}
                 </button>
+                {labelled.includes(c.name) ? (
+                  <button
+                    type="button"
+                    onClick={() => {
+                      close();
+                      printLabels(c, view).catch(fail);
+                    }}
+                  >
+                    <Icon name="file" size={16} />
+                    {_('Print labels')}
+                  </button>
+                ) : null}
                 <button
                   type="button"
                   onClick={() => {
@@ -412,14 +425,33 @@ function useRowKeys(count: number, at: number, setAt: (n: number) => void, open:
   });
 }
 
-// exportCSV saves what the list shows, all pages of it, up to 50,000 rows.
-async function exportCSV(c: Collection, v: View, columns: string[]): Promise<void> {
+// shown is the query of what the list shows.
+function shown(c: Collection, v: View): URLSearchParams {
   const q = new URLSearchParams();
   for (const [f, op, value] of v.conditions) q.append(f, `${op}.${value}`);
   const search = v.search ? searchFilter(c, v.search) : '';
   if (search) q.set('or', `(${search})`);
-  q.set('select', columns.join(','));
   q.set('order', v.order ? `${v.order.join('.')},id.asc` : 'id.asc');
+  return q;
+}
+
+// printLabels saves the labels of what the list shows, in its order: as many as one file holds.
+async function printLabels(c: Collection, v: View): Promise<void> {
+  const most = 200;
+  const q = shown(c, v);
+  q.set('select', 'id');
+  q.set('limit', String(most + 1));
+  if (c.name === 'packages') q.append('status', 'eq.closed');
+  const ids = (await api<Row[]>(`/v1/${c.name}?${q}`)).map((r) => r.id);
+  if (!ids.length) return toast(_('There is nothing to print'));
+  await download(`/v1/labels/${c.name}?ids=${ids.slice(0, most).join(',')}`, `${c.name}-labels.pdf`);
+  if (ids.length > most) toast(_('These are the first {n} labels: narrow the list for the others', { n: most }));
+}
+
+// exportCSV saves what the list shows, all pages of it, up to 50,000 rows.
+async function exportCSV(c: Collection, v: View, columns: string[]): Promise<void> {
+  const q = shown(c, v);
+  q.set('select', columns.join(','));
   q.set('limit', '1000');
   const parts: string[] = [];
   for (let offset = 0; offset < 50_000; offset += 1000) {

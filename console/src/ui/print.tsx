@@ -13,11 +13,14 @@ interface Paper {
   zpl?: string;
 }
 
+// labelled are the collections whose records have labels.
+export const labelled = ['packages', 'zones', 'items', 'lots'];
+
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
 function paperOf(c: Collection, r: Row): Paper | undefined {
   if (c.name === 'shipments') return r['direction'] === 'outbound' ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` } : undefined;
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };
-  if (!['packages', 'zones', 'items', 'lots'].includes(c.name) || (c.name === 'packages' && r['status'] !== 'closed')) return undefined;
+  if (!labelled.includes(c.name) || (c.name === 'packages' && r['status'] !== 'closed')) return undefined;
   const path = `/v1/labels/${c.name}?ids=${r.id}`;
   return { says: _('Print label'), path, zpl: `${path}&format=zpl` };
 }
