@@ -92,11 +92,12 @@ race:
 	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -timeout 60m -shuffle=on ./...
 
 kill: export HOLDFAST_KILL_ROUNDS = 50
-kill: build ## each step of an import killed at 50 random moments, a server amid 100,000 rows, and 100 times under acknowledged writes, on both engines
+kill: build ## each step of an import killed at 50 random moments, a server amid 100,000 rows, 100 times under acknowledged writes and 30 under judged verbs
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
 	$(GO) run ./bench -case killed -rows 100000
 	HOLDFAST_KILL_ROUNDS=100 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilledKeepsAcknowledged$$' ./cmd/holdfast
+	HOLDFAST_LINEAR_ROUNDS=30 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestStockIsLinearizable$$' ./cmd/holdfast
 
 rolling: ## two nodes restarted one after the other amid 10,000 requests
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest

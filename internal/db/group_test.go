@@ -154,3 +154,68 @@ func TestRehearsal(t *testing.T) {
 		t.Errorf("%d rows of %d runs, %d undone, %d followed: %v", rows, runs, undone, after, err)
 	}
 }
+
+// Who is refused for what another of the same group wrote is answered when that
+// can be seen by everybody, not before, whether the group uses savepoints or not.
+func TestGroupRefusesAfterItsCommit(t *testing.T) {
+	for name, careful := range map[string]int{"together": 0, "in savepoints": carefulGroups} {
+		t.Run(name, func(t *testing.T) {
+			d := openTest(t)
+			ctx := context.Background()
+			l := d.eng.(*lite)
+			l.groupTime = time.Hour // all are one group however busy the machine is
+			write := func(fn func(*Tx) error) error { return d.Write(ctx, Scope{}, fn) }
+			if err := write(func(tx *Tx) error { _, err := tx.Exec("create table t (n bigint primary key)"); return err }); err != nil {
+				t.Fatal(err)
+			}
+			count := func(tx *Tx) (n int64, err error) {
+				err = tx.One("SELECT COUNT(*) FROM t", nil, func(r *Row) error { n = r.Int(0); return nil })
+				return n, err
+			}
+			l.careful = careful // nothing runs now
+			there := errors.New("it is there already")
+			release, hold, told := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			var all sync.WaitGroup
+			queue := func(n int, fn func()) {
+				all.Go(fn)
+				for len(l.writes) < n {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			all.Go(func() { write(func(*Tx) error { close(hold); <-release; return nil }) })
+			<-hold
+			queue(1, func() {
+				if err := write(func(tx *Tx) error { _, err := tx.Exec("INSERT INTO t VALUES (1)"); return err }); err != nil {
+					t.Error(err)
+				}
+			})
+			queue(2, func() {
+				defer close(told)
+				err := write(func(tx *Tx) error {
+					if n, err := count(tx); err != nil || n == 0 {
+						return err
+					}
+					return there
+				})
+				if !errors.Is(err, there) {
+					t.Errorf("the second: %v", err)
+				}
+				var seen int64
+				if err := d.Read(ctx, Scope{}, func(tx *Tx) (err error) { seen, err = count(tx); return err }); err != nil || seen != 1 {
+					t.Errorf("refused for a row of which others see %d: %v", seen, err)
+				}
+			})
+			queue(3, func() {
+				write(func(*Tx) error { // keeps the group open for an answer that comes too early
+					select {
+					case <-told:
+					case <-time.After(100 * time.Millisecond):
+					}
+					return nil
+				})
+			})
+			close(release)
+			all.Wait()
+		})
+	}
+}

@@ -16,7 +16,8 @@ type writeJob struct {
 	fn    func(*Tx) error
 	state chan struct{} // holds one token until somebody starts or abandons the job
 	reply chan error
-	tx    *Tx // of the last run
+	tx    *Tx   // of the last run
+	err   error // of the last run
 }
 
 func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (_ *Tx, err error) {
@@ -70,8 +71,10 @@ func (l *lite) writeLoop() {
 	}
 }
 
-// group runs first and what waits behind it, and commits. Savepoints would let
-// each job fail alone, but copy every page that a job changes. So jobs run
+// group runs first and what waits behind it, and commits; then all are answered.
+// One that fails waits as well: what it read, and was refused for, may be what
+// those before it wrote, which nobody else sees until the commit and which may
+// never come. Savepoints would let each job fail alone, but copy every page that a job changes. So jobs run
 // without, and when one fails that has written, all is undone and the others
 // run again, inside savepoints; as do the next groups, so that a caller whose
 // writes all fail does not make everybody work twice.
@@ -99,7 +102,7 @@ func (l *lite) group(first *writeJob) {
 		l.writer.exec("ROLLBACK")
 	}
 	for _, j := range g.jobs {
-		j.finish(broken)
+		j.finish(cmp.Or(broken, j.err))
 	}
 }
 
@@ -177,19 +180,26 @@ func (g *group) run(j *writeJob) error {
 	switch {
 	case err == nil:
 		g.jobs = append(g.jobs, j)
+	case !wrote && !g.alive():
+		j.finish(err)
+		return err
 	case !wrote:
-		j.finish(err)
-		if !g.alive() {
-			return err
-		}
-	case len(g.jobs) == 0:
-		j.finish(err)
+		g.refuse(j, err)
+	case !slices.ContainsFunc(g.jobs, func(j *writeJob) bool { return j.err == nil }):
+		g.refuse(j, err)
 		return g.restart()
 	default:
-		j.finish(err)
+		g.refuse(j, err)
 		return g.again()
 	}
 	return nil
+}
+
+// refuse has a job answered with its error when the others are committed.
+func (g *group) refuse(j *writeJob, err error) {
+	j.undone()
+	j.err = err
+	g.jobs = append(g.jobs, j)
 }
 
 // rehearse runs a job and undoes it, as happens to those that share their
@@ -223,13 +233,15 @@ func (g *group) restart() error {
 	return g.l.writer.exec("BEGIN IMMEDIATE")
 }
 
-// again runs the jobs so far once more, each inside its own savepoint.
+// again runs the jobs so far once more, each inside its own savepoint: those that
+// failed too, since what they were refused for may turn out otherwise.
 func (g *group) again() error {
 	g.careful, g.l.careful = true, carefulGroups
 	jobs := g.jobs
 	g.jobs = nil
 	for _, j := range jobs {
 		j.undone()
+		j.err = nil
 	}
 	fatal := g.restart()
 	for _, j := range jobs {
@@ -260,7 +272,7 @@ func (g *group) inSavepoint(j *writeJob) error {
 			fatal = w.exec("RELEASE w")
 		}
 		if fatal == nil && err != nil {
-			j.finish(err)
+			g.refuse(j, err)
 			return nil
 		}
 	}
