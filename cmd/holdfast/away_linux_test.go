@@ -57,6 +57,7 @@ func (v *server) away() (back func()) {
 // A sign-out that the database takes no note of is no sign-out: it is answered
 // with 503, the session lives on, and is ended when there is a database again.
 func TestSignOutWithoutDatabase(t *testing.T) {
+	t.Parallel() // it waits, and does little else
 	eachDemo(t, func(s *site) {
 		v := s.serveAs(fileSizes, "--dev")
 		got, _ := v.signIn("viewer@north.example", "holdfast-demo")

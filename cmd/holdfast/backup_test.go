@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/blob"
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/pgtest"
 	"holdfast/internal/testkit/s3test"
@@ -162,7 +164,7 @@ func (s *site) hidden(path string, words ...string) {
 // Without something to encrypt to, with a weak passphrase, over a file, or
 // without room there is no backup, and nothing is left of it.
 func TestBackupRefuses(t *testing.T) {
-	s := embedded(t)
+	s := siteOn(t, db.SQLite)
 	s.run("tenant", "create", "Acme")
 	dir := t.TempDir()
 	taken := s.file(filepath.Join(dir, "taken.backup"), "precious")
@@ -211,12 +213,12 @@ func (s *site) nothingIn(dir string, but ...string) {
 
 // Files of an earlier backup are not stored again, and both together restore.
 func TestBackupIncremental(t *testing.T) {
-	s := embedded(t)
+	s := siteOn(t, db.SQLite)
 	s.run("tenant", "create", "Acme")
-	one := s.upload("one", 1<<20)
+	one := s.upload(1 << 20)
 	dir := t.TempDir() + "/"
 	base := s.backup(dir)
-	two := s.upload("two", 1<<10)
+	two := s.upload(1 << 10)
 	next := s.backup(dir, "--base", base)
 	large, small := size(t, base), size(t, next)
 	if small > large-(1<<19) {
@@ -239,27 +241,20 @@ func TestBackupIncremental(t *testing.T) {
 	m.untouched("base is gone")
 }
 
-// upload imports a file of some size and returns the key it is kept by.
-func (s *site) upload(name string, size int) string {
+// upload keeps a file of so many bytes, which nothing makes smaller, and returns
+// the key it is kept by.
+func (s *site) upload(size int64) string {
 	s.Helper()
-	known := map[string]bool{}
-	entries, _ := os.ReadDir(filepath.Join(s.data, "files"))
-	for _, e := range entries {
-		known[e.Name()] = true
+	files, err := blob.OpenDir(filepath.Join(s.data, "files"))
+	if err != nil {
+		s.Fatal(err)
 	}
-	noise := make([]byte, size/2)
-	rand.Read(noise)
-	text := fmt.Sprintf("code,name\n%s,x\n", name) + strings.Repeat(fmt.Sprintf("W%s,%x\n", name, noise[:50]), size/120)
-	path := s.file(filepath.Join(s.TempDir(), name+".csv"), text)
-	s.finish(s.command(nil, "import", path, "--target", "zones", "--tenant", "acme", "--dry-run"), "")
-	entries, _ = os.ReadDir(filepath.Join(s.data, "files"))
-	for _, e := range entries {
-		if !known[e.Name()] {
-			return e.Name()
-		}
+	defer files.Close()
+	ref, err := files.Put(context.Background(), io.LimitReader(rand.Reader, size), size)
+	if err != nil {
+		s.Fatal(err)
 	}
-	s.Fatal("the file was not kept")
-	return ""
+	return ref.Key
 }
 
 func (s *site) kept(key string) []byte {
@@ -282,12 +277,12 @@ func size(t *testing.T, path string) int64 {
 
 // A bucket takes backups and gives them back.
 func TestBackupInBucket(t *testing.T) {
-	s := embedded(t)
+	s := siteOn(t, db.SQLite)
 	s.run("tenant", "create", "Acme")
 	address := s3test.Start(t).Address("safe/one.backup")
-	one := s.upload("one", 1<<20)
+	one := s.upload(1 << 20)
 	s.backup(address)
-	two := s.upload("two", 1<<10)
+	two := s.upload(1 << 10)
 	next := strings.Replace(address, "one.backup", "two.backup", 1)
 	if o := s.finish(s.command(withPassphrase, "backup", next, "--base", address), ""); o.code != 0 || strings.Contains(o.String(), "secret") {
 		t.Fatalf("a backup on one of the bucket: %s", o)

@@ -35,9 +35,9 @@ func (s *site) full(blocks string, args ...string) outcome {
 // or a file is, ends it in words; nothing is left, and it is repeated when there
 // is room.
 func TestRestoreDiskFull(t *testing.T) {
-	s := embedded(t)
+	s := siteOn(t, db.SQLite)
 	s.run("tenant", "create", "Acme")
-	s.upload("one", 40<<20)
+	s.upload(24 << 20)
 	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
 	n := s.another()
 	for _, blocks := range []string{"1000", "20000"} { // in the database, in the file

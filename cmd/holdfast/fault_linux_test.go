@@ -235,6 +235,7 @@ func (v *server) busy() time.Duration {
 // A server that is suspended for longer than it trusts what it knows asks anew
 // when it goes on: who was shut out is not let in once more.
 func TestSuspended(t *testing.T) {
+	t.Parallel() // it waits, and does little else
 	eachDemo(t, func(s *site) {
 		v := s.serve("--dev")
 		removed, stays := v.token("admin@north.example", "holdfast-demo"), v.token("viewer@north.example", "holdfast-demo")

@@ -36,7 +36,7 @@ func pages() (map[string]file, error) {
 		m := markdown{link: links(name, served)}
 		head, body, _ := strings.Cut(m.render(text), "</h1>\n")
 		text := fmt.Appendf(nil, frame, headline(text), menu(page(name)), head, m.contents(), body)
-		out[page(name)] = file{kind: "text/html; charset=utf-8", plain: text}
+		out[page(name)] = file{kind: "text/html; charset=utf-8", plain: plainly(text)}
 	}
 	return out, nil
 }

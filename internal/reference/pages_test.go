@@ -49,14 +49,21 @@ func TestPages(t *testing.T) {
 		t.Fatalf("%d pages", len(all))
 	}
 	anchors := map[string]bool{"/docs": true, "/openapi.json": true, "/types.ts": true, "/": true}
+	texts := map[string]string{}
 	for address, f := range all {
+		text, err := f.plain()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[address] = string(text)
+	}
+	for address, text := range texts {
 		anchors["/docs/"+address] = true
-		for _, m := range ids.FindAllStringSubmatch(string(f.plain), -1) {
+		for _, m := range ids.FindAllStringSubmatch(text, -1) {
 			anchors["/docs/"+address+"#"+m[1]] = true
 		}
 	}
-	for address, f := range all {
-		text := string(f.plain)
+	for address, text := range texts {
 		for _, m := range hrefs.FindAllStringSubmatch(text, -1) {
 			to := html.UnescapeString(m[1])
 			if strings.HasPrefix(to, "#") {

@@ -58,10 +58,15 @@ func Handler() (http.Handler, error) {
 	}), nil
 }
 
-// file is one answer, as it is and compressed where that is kept.
+// file is one answer, compressed where that is kept.
 type file struct {
-	kind        string
-	plain, gzip []byte
+	kind  string
+	plain func() ([]byte, error) // unpacks at the first call: few clients ask for it
+	gzip  []byte                 // nil = only plain
+}
+
+func plainly(text []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return text, nil }
 }
 
 func load() (map[string]file, error) {
@@ -76,11 +81,9 @@ func load() (map[string]file, error) {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
 		name, packed := strings.CutSuffix(e.Name(), ".gz")
-		f := file{kind: mime.TypeByExtension(path.Ext(name)), plain: raw}
+		f := file{kind: mime.TypeByExtension(path.Ext(name)), plain: plainly(raw)}
 		if packed {
-			if f.plain, err = unpack(raw); err != nil {
-				return nil, fmt.Errorf("reference: %s: %w", e.Name(), err)
-			}
+			f.plain = sync.OnceValues(func() ([]byte, error) { return unpack(raw) })
 			f.gzip = raw
 		}
 		out[name] = f
@@ -97,19 +100,33 @@ func unpack(raw []byte) ([]byte, error) {
 }
 
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := f.body(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "public, max-age=3600")
-	body := f.plain
 	if f.gzip != nil {
 		h.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if takesGzip(r) {
 			h.Set("Content-Encoding", "gzip")
-			body = f.gzip
 		}
 	}
 	w.Write(body)
+}
+
+func (f *file) body(r *http.Request) ([]byte, error) {
+	if f.gzip != nil && takesGzip(r) {
+		return f.gzip, nil
+	}
+	return f.plain()
+}
+
+func takesGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
