@@ -158,6 +158,7 @@ func (r *relay) pass(to io.Writer, from io.Reader) {
 // A request whose database connection has gone silent ends with 503 at its
 // deadline.
 func TestAttackSilentDatabase(t *testing.T) {
+	t.Parallel() // it waits, and does little else
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,10 @@ import (
 	"holdfast/internal/testkit/s3test"
 )
 
+// large is a file of twice the bytes that an empty database has: files must
+// outweigh it to be left out of the next backup.
+const large = 6 << 20
+
 const quietHerons = "five quiet herons fish"
 
 // days is an installation whose clock a test turns.
@@ -112,7 +116,6 @@ func eachPlace(t *testing.T, f func(t *testing.T, o db.Options, to string)) {
 func TestScheduledBackupsIncremental(t *testing.T) {
 	eachPlace(t, func(t *testing.T, o db.Options, to string) {
 		x := newDays(t, o, to)
-		const large = 16 << 20
 		kept := map[string][]byte{}
 		for _, size := range []int{large, 100} {
 			key, text := x.upload(size)
@@ -148,7 +151,6 @@ func TestScheduledBackupsIncremental(t *testing.T) {
 
 // A base that cannot be relied on is none: the next backup is whole.
 func TestScheduledBackupsDoubtfulBase(t *testing.T) {
-	const large = 16 << 20
 	for what, spoil := range map[string]func(x *days, last string) error{
 		"the last one is gone": func(x *days, last string) error { return os.Remove(filepath.Join(x.c.BackupTo, last)) },
 		"what is known of it is damaged": func(x *days, _ string) error {
