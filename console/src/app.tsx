@@ -1,7 +1,7 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
 import { claimsOf, proof, recovering, session, supabase } from './lib/client';
-import { _, useLanguage } from './lib/i18n';
+import { _, language, useLanguage } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
 import { useStore } from './lib/store';
 import { wanted } from './lib/wanted';
@@ -87,7 +87,7 @@ export function App() {
       ) : !who?.tenant_id ? (
         <Nowhere />
       ) : (
-        <Frame key={member}>
+        <Frame key={`${member} ${language.get()}`}>
           <Router onRouteChange={arrived}>
             <Route path="/console/" component={Home} />
             <Route path="/console/map" component={MapPage} />

@@ -66,3 +66,18 @@ test('the console speaks German to who asks for it', async () => {
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
   }, { locale: 'de-DE' });
 });
+
+test('the console speaks French to who asks for it, with French numbers and plurals, and changes to German when told', async () => {
+  await as('manager@north.example', async (page) => {
+    await open(page, '/console/c/orders');
+    await page.getByRole('heading', { name: 'Commandes' }).waitFor();
+    await page.getByRole('columnheader', { name: 'N° de commande' }).waitFor();
+    await page.getByText(/sur [\d\u202f]+ enregistrements/).waitFor();
+    await page.getByRole('searchbox', { name: 'Chercher dans cette liste' }).fill('rien de tel');
+    await page.getByText('sur 0 enregistrement', { exact: true }).or(page.getByText(/sur 0 enregistrement$/)).first().waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'fr');
+    await page.locator('.foot button').first().click();
+    await page.getByLabel('Langue').selectOption('de');
+    await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
+  }, { locale: 'fr-FR' });
+});

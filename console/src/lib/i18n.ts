@@ -3,15 +3,25 @@ import { kept, store, useStore } from './store';
 // Texts are written in English where they are used; other languages are tables
 // from the English text. {name} stands for a value.
 
-export const languages = { en: 'English', de: 'Deutsch' } as const;
+export const languages = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof languages;
 
-export const language = kept<Language>('language', navigator.language.toLowerCase().startsWith('de') ? 'de' : 'en');
+const tables: Record<Language, () => Promise<Record<string, string>>> = {
+  en: async () => ({}),
+  de: async () => (await import('../texts/de')).de,
+  fr: async () => (await import('../texts/fr')).fr,
+};
+
+// Who chose none is spoken to as the browser is set.
+const known = (code: string): code is Language => code in languages;
+const wished = navigator.languages.map((l) => l.slice(0, 2).toLowerCase()).find(known);
+
+export const language = kept<Language>('language', wished ?? 'en');
 const table = store<Record<string, string>>({});
 
 async function load(): Promise<void> {
   document.documentElement.lang = language.get();
-  table.set(language.get() === 'de' ? (await import('../texts/de')).de : {});
+  table.set(await (tables[language.get()] ?? tables.en)());
 }
 
 language.watch(() => void load());
@@ -22,9 +32,9 @@ export function _(text: string, values?: Record<string, string | number>): strin
   return values ? said.replace(/\{(\w+)\}/g, (all, n: string) => String(values[n] ?? all)) : said;
 }
 
-// plural chooses a text by a count: plural(3, '{n} row', '{n} rows').
+// plural chooses a text by a count: plural(3, '{n} row', '{n} rows'). None is one in French, and many elsewhere.
 export function plural(n: number, one: string, many: string, values: Record<string, string | number> = {}): string {
-  return _(n === 1 ? one : many, { n: new Intl.NumberFormat(language.get()).format(n), ...values });
+  return _(new Intl.PluralRules(language.get()).select(n) === 'one' ? one : many, { n: new Intl.NumberFormat(language.get()).format(n), ...values });
 }
 
 export function useLanguage(): void {
