@@ -44,6 +44,30 @@ func TestGoodsOwners(t *testing.T) {
 			g.say("confirm_order", map[string]any{"order_id": id}, 200, nil)
 			g.is("reservations?select=owner_id,quantity&state=eq.active&order_line_id=eq."+line, `[{"owner_id":`+c.has+`,"quantity":`+c.gets+`}]`)
 		}
+		take := map[string]any{"item_id": g.item, "from_zone_id": bin, "to_zone_id": g.lane, "quantity": 1}
+		single := insertID(t, k, m, "zones", map[string]any{"code": "G-ACME", "name": "Bin of one owner"})
+		stock(t, k, g.item, single, 5, map[string]any{"owner_id": acme})
+		for _, other := range []string{"", bolt} {
+			in := map[string]any{"item_id": g.item, "from_zone_id": single, "to_zone_id": g.lane, "quantity": 1}
+			cut := map[string]any{"item_id": g.item, "zone_id": single, "quantity": -1, "reason_code": "damage"}
+			away := map[string]any{"item_id": g.item, "from_zone_id": single, "to_zone_id": bin, "quantity": 1}
+			if other != "" {
+				in["owner_id"], cut["owner_id"], away["owner_id"] = other, other, other
+			}
+			refusedWith(t, k, m, "move_stock", "HF026", 409, in)
+			refusedWith(t, k, m, "adjust_stock", "HF026", 409, cut)
+			refusedWith(t, k, m, "put_away", "HF026", 409, away)
+			in["owner_id"], cut["owner_id"], away["owner_id"] = acme, acme, acme
+			if other == bolt {
+				g.say("move_stock", in, 200, nil)
+				g.say("adjust_stock", cut, 200, nil)
+				g.say("put_away", away, 200, nil)
+			}
+		}
+		take["owner_id"] = foreignOf(t, k)
+		refusedWith(t, k, m, "move_stock", "owner_id", 404, take)
+		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+single, `[{"quantity":2,"goods_owners":{"code":"ACME"}}]`)
+		g.say("move_stock", map[string]any{"item_id": g.item, "owner_id": acme, "from_zone_id": g.lane, "to_zone_id": single, "quantity": 1}, 200, nil)
 		id, _ := order(acme, 3)
 		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 200 {
 			t.Errorf("the owner of a draft: %d %s", r.Status, r.Body)

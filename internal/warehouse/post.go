@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -178,6 +179,9 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		v.reserved += v.promised
 		if err := p.covered(v, it, after); err != nil {
 			p.refused = v
+			if v.short(after) {
+				return nil, p.othersOwn(tx, tenant, v, it, err)
+			}
 			return nil, err
 		}
 		v.quantity = after
@@ -234,6 +238,19 @@ func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
 	}
 	return nil
+}
+
+// othersOwn says of goods that are short when what lies there of them, in the
+// same lot and status, is another owner's: one is not taken for the other.
+func (p *posting) othersOwn(tx *db.Tx, tenant string, v *level, it *stocked, short error) error {
+	const sql = "SELECT COUNT(*) FROM stock_levels WHERE tenant_id = $1 AND item_id = $2 AND zone_id = $3 AND stock_status = $4 AND quantity > 0 AND " +
+		"COALESCE(CAST(lot_id AS text), '') = $5 AND COALESCE(CAST(owner_id AS text), '') <> $6"
+	var others int64
+	err := tx.Query(sql, []any{tenant, v.item, v.zone, v.status, v.lot, v.owner}, func(r *db.Row) error { others = r.Int(0); return nil })
+	if err != nil || others == 0 || v.quantity > 0 {
+		return cmp.Or(err, short)
+	}
+	return fault.New(fault.Conflict, CodeOwner, "what lies of %s in zone %s is another owner's", it.sku, p.at[v.zone].code).At("owner_id", "is another")
 }
 
 // take adds a level's change to the item's totals.

@@ -14,6 +14,7 @@ type AdjustStockIn struct {
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
 	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
 	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	OwnerID     string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; the house's own when absent."`
 	ZoneID      string      `json:"zone_id" required:"true" format:"uuid" names:"zones" doc:"The place."`
 	Quantity    decimal.Dec `json:"quantity" required:"true" doc:"What is added, negative for what is taken away, in uom."`
 	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
@@ -37,6 +38,9 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
+	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+		return nil, err
+	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 		return nil, err
 	}
 	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base, "value": value, "reason_code": in.ReasonCode}
-	given(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "note", in.Note)
+	given(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
 	out := &AdjustStockOut{}
 	if ru.adjustLimit != nil && value > *ru.adjustLimit {
 		made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []store.Row{row})

@@ -12,6 +12,7 @@ type MoveStockIn struct {
 	LotID          string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
 	Serial         string      `json:"serial" max:"64" doc:"Its serial number."`
 	LPN            string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	OwnerID        string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; the house's own when absent."`
 	FromZoneID     string      `json:"from_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it was."`
 	ToZoneID       string      `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it is."`
 	Quantity       decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in uom."`
@@ -35,13 +36,16 @@ func moveStock(c *rpc.Call, in *MoveStockIn) (*MovedOut, error) {
 	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
+	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+		return nil, err
+	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
 	if err != nil {
 		return nil, err
 	}
 	m := store.Row{"type": "transfer", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": base,
 		"from_status": in.StockStatus, "to_status": in.StockStatus}
-	given(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "override_reason", in.OverrideReason)
+	given(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &MovedOut{}
 	out.Movement, err = post1(c, m)
 	return out, err

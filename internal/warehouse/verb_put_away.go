@@ -13,6 +13,7 @@ type PutAwayIn struct {
 	TaskID         string       `json:"task_id" format:"uuid" names:"putaway_tasks" doc:"The task; it says what the goods are."`
 	ItemID         string       `json:"item_id" format:"uuid" names:"items" doc:"The item, without a task."`
 	LotID          string       `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot, without a task."`
+	OwnerID        string       `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; the house's own when absent."`
 	FromZoneID     string       `json:"from_zone_id" format:"uuid" names:"zones" doc:"Where it was, without a task."`
 	Quantity       *decimal.Dec `json:"quantity" min:"0.0001" doc:"How much, in base units; all of the task when absent."`
 	ToZoneID       string       `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it is."`
@@ -87,8 +88,11 @@ func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
+	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+		return nil, err
+	}
 	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": *in.Quantity}
-	given(m, "lot_id", in.LotID, "override_reason", in.OverrideReason)
+	given(m, "lot_id", in.LotID, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
 	var err error
 	out.Movement, err = post1(c, m)

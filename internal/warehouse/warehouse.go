@@ -22,6 +22,7 @@ const (
 	CodeMovement = "HF003" // the movement does not fit its type, item, lot or zone
 	CodeInUse    = "HF004" // the record is in use: stock in it, lines on it, goods shipped
 	CodeTree     = "HF005" // zones nested too deep or in a circle
+	CodeOwner    = "HF026" // the goods that lie there are another owner's
 	CodeOrder    = "HF006" // an order, pick or shipment is not ready for this step
 )
 
