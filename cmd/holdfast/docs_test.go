@@ -73,7 +73,7 @@ func TestPromisesAreTested(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, page := range []string{"promises.md", "faults.md", "../api-tests.md"} {
+	for _, page := range []string{"promises.md", "faults.md", "../api-tests.md", "../warehouse-tests.md"} {
 		text, err := os.ReadFile(operating + page)
 		if err != nil {
 			t.Fatal(err)
