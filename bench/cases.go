@@ -20,7 +20,8 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence",
+		"walk", "handheld"}
 )
 
 func caseNames() []string {
@@ -74,6 +75,11 @@ func run(ctx context.Context, o options) (failed int, err error) {
 			return m.failed, fmt.Errorf("limiter: %w", err)
 		}
 	}
+	if m.wants("walk") {
+		if err := m.walk(); err != nil {
+			return m.failed, fmt.Errorf("walk: %w", err)
+		}
+	}
 	for _, e := range engines {
 		if err := m.onEngine(ctx, e); err != nil {
 			return m.failed, fmt.Errorf("%s: %w", e, err)
@@ -111,6 +117,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("webhooks") {
 		if err := m.webhooks(ctx, engine); err != nil {
 			return fmt.Errorf("webhooks: %w", err)
+		}
+	}
+	if m.wants("handheld") {
+		if err := m.handheld(ctx, engine); err != nil {
+			return fmt.Errorf("handheld: %w", err)
 		}
 	}
 	if m.wants("greedy") {
