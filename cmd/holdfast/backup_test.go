@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"holdfast/internal/blob"
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/pgtest"
@@ -213,33 +215,94 @@ func (s *site) nothingIn(dir string, but ...string) {
 
 // Files of an earlier backup are not stored again, and both together restore.
 func TestBackupIncremental(t *testing.T) {
-	s := siteOn(t, db.SQLite)
-	s.run("tenant", "create", "Acme")
-	one := s.upload(1 << 20)
-	dir := t.TempDir() + "/"
-	base := s.backup(dir)
-	two := s.upload(1 << 10)
-	next := s.backup(dir, "--base", base)
-	large, small := size(t, base), size(t, next)
-	if small > large-(1<<19) {
-		t.Errorf("the second backup has %d bytes beside %d of the first: the file is in it again", small, large)
-	}
-	n := s.another()
-	if o := n.restore(next); o.code != 0 {
-		t.Fatalf("restore: %s", o)
-	}
-	for key, want := range map[string][]byte{one: s.kept(one), two: s.kept(two)} {
-		if got := n.kept(key); !bytes.Equal(got, want) {
-			t.Errorf("%s came back with %d of %d bytes", key, len(got), len(want))
+	each(t, func(s *site) {
+		s.run("tenant", "create", "Acme")
+		one := s.upload(1 << 20)
+		dir := s.TempDir() + "/"
+		base := s.backup(dir)
+		two := s.upload(1 << 10)
+		next := s.backup(dir, "--base", base)
+		large, small := size(s.T, base), size(s.T, next)
+		if small > large-(1<<19) {
+			s.Errorf("the second backup has %d bytes beside %d of the first: the file is in it again", small, large)
 		}
-	}
-	if err := os.Remove(base); err != nil {
-		t.Fatal(err)
-	}
-	m := s.another()
-	m.refusedRestore("base is gone", next, withPassphrase, "earlier backup")
-	m.untouched("base is gone")
+		n := s.another()
+		if o := n.restore(next); o.code != 0 {
+			s.Fatalf("restore: %s", o)
+		}
+		for key, want := range map[string][]byte{one: s.kept(one), two: s.kept(two)} {
+			if got := n.kept(key); !bytes.Equal(got, want) {
+				s.Errorf("%s came back with %d of %d bytes", key, len(got), len(want))
+			}
+		}
+		if err := os.Remove(base); err != nil {
+			s.Fatal(err)
+		}
+		m := s.another()
+		m.refusedRestore("base is gone", next, withPassphrase, "earlier backup")
+		m.untouched("base is gone")
+	})
 }
+
+// A backup for an age recipient opens with the identity alone, which the machine
+// that makes it has not; as a base it is opened with that too.
+func TestBackupToRecipient(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("tenant", "create", "Acme")
+		one := s.upload(1 << 20)
+		own, other := s.identity(), s.identity()
+		to, from := []string{"--recipient", own.Recipient().String()}, s.file("", own.String()+"\n")
+		base := s.recipient(nil, to...)
+		s.hidden(base, "PRAGMA", "master")
+		n := s.another()
+		n.refusedRestore("with a passphrase", base, withPassphrase, "does not open the backup")
+		n.refusedRestore("with nothing", base, nil, "passphrase or the age identity")
+		for name, c := range map[string]struct{ file, want string }{
+			"another identity": {other.String(), "does not open the backup"}, "no identity": {"hello", "holds no age identity"},
+		} {
+			if o := n.finish(n.command(nil, "restore", base, "--identity-file", s.file(filepath.Join(s.TempDir(), "id"), c.file)), ""); o.code != 1 ||
+				!strings.Contains(o.err, c.want) {
+				s.Errorf("%s: %s", name, o)
+			}
+		}
+		n.untouched("after refusals")
+		s.upload(1 << 10)
+		setting := []string{"HOLDFAST_BACKUP_RECIPIENT=" + own.Recipient().String()}
+		next := s.recipient(setting, "--base", base, "--identity-file", from)
+		if small, large := size(s.T, next), size(s.T, base); small > large-(1<<19) {
+			s.Errorf("the second backup has %d bytes beside %d of the first", small, large)
+		}
+		if o := n.finish(n.command(nil, "restore", next, "--identity-file", from), ""); o.code != 0 {
+			s.Fatalf("with the identity: %s", o)
+		}
+		if !bytes.Equal(n.kept(one), s.kept(one)) {
+			s.Error("a file came back otherwise")
+		}
+	})
+}
+
+func (s *site) identity() *age.X25519Identity {
+	s.Helper()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		s.Fatal(err)
+	}
+	return id
+}
+
+// recipient makes a backup without a passphrase and returns its path.
+func (s *site) recipient(env []string, args ...string) string {
+	s.Helper()
+	o := s.finish(s.command(env, append([]string{"backup", s.shelf() + "/"}, args...)...), "")
+	if o.code != 0 {
+		s.Fatalf("backup: %s", o)
+	}
+	path, _, _ := strings.Cut(o.out, "\n")
+	return path
+}
+
+// shelf is the directory for backups of this site.
+func (s *site) shelf() string { return filepath.Join(filepath.Dir(s.data), "backups") }
 
 // upload keeps a file of so many bytes, which nothing makes smaller, and returns
 // the key it is kept by.
@@ -277,28 +340,29 @@ func size(t *testing.T, path string) int64 {
 
 // A bucket takes backups and gives them back.
 func TestBackupInBucket(t *testing.T) {
-	s := siteOn(t, db.SQLite)
-	s.run("tenant", "create", "Acme")
-	address := s3test.Start(t).Address("safe/one.backup")
-	one := s.upload(1 << 20)
-	s.backup(address)
-	two := s.upload(1 << 10)
-	next := strings.Replace(address, "one.backup", "two.backup", 1)
-	if o := s.finish(s.command(withPassphrase, "backup", next, "--base", address), ""); o.code != 0 || strings.Contains(o.String(), "secret") {
-		t.Fatalf("a backup on one of the bucket: %s", o)
-	}
-	n := s.another()
-	if o := n.restore(next); o.code != 0 {
-		t.Fatalf("restore: %s", o)
-	}
-	for _, key := range []string{one, two} {
-		if got := n.kept(key); !bytes.Equal(got, s.kept(key)) {
-			t.Errorf("%s came back with %d bytes", key, len(got))
+	each(t, func(s *site) {
+		s.run("tenant", "create", "Acme")
+		address := s3test.Start(s.T).Address("safe/one.backup")
+		one := s.upload(1 << 20)
+		s.backup(address)
+		two := s.upload(1 << 10)
+		next := strings.Replace(address, "one.backup", "two.backup", 1)
+		if o := s.finish(s.command(withPassphrase, "backup", next, "--base", address), ""); o.code != 0 || strings.Contains(o.String(), "secret") {
+			s.Fatalf("a backup on one of the bucket: %s", o)
 		}
-	}
-	if o := s.finish(s.command(withPassphrase, "backup", address), ""); o.code != 1 || !strings.Contains(o.err, "exists already") {
-		t.Errorf("over one that is there: %s", o)
-	}
+		n := s.another()
+		if o := n.restore(next); o.code != 0 {
+			s.Fatalf("restore: %s", o)
+		}
+		for _, key := range []string{one, two} {
+			if got := n.kept(key); !bytes.Equal(got, s.kept(key)) {
+				s.Errorf("%s came back with %d bytes", key, len(got))
+			}
+		}
+		if o := s.finish(s.command(withPassphrase, "backup", address), ""); o.code != 1 || !strings.Contains(o.err, "exists already") {
+			s.Errorf("over one that is there: %s", o)
+		}
+	})
 }
 
 // texts reads one column of texts from the database.

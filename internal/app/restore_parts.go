@@ -219,7 +219,7 @@ func (x *restoring) rows(m *backup.Manifest) (err error) {
 	path := filepath.Join(x.scratch, x.databaseName())
 	if x.c.DatabaseURL != "" {
 		x.snap, err = db.Load(x.ctx, x.c.DatabaseURL, path)
-		x.loaded = !errors.Is(err, db.ErrNotEmpty)
+		x.loaded = err == nil
 		err = errors.Join(err, os.Remove(path))
 	}
 	if err != nil {

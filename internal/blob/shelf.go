@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 )
@@ -86,22 +87,27 @@ func (d dirShelf) Create(_ context.Context, name string, write func(io.Writer) e
 }
 
 // gentleBytes is how much is written between two waits for the disk.
-const gentleBytes = 8 << 20
+const gentleBytes = 1 << 20
 
-// gentle makes a large file durable piece by piece. Gigabytes that wait in memory
-// would all go to the disk at once, and whoever makes a small write durable
-// meanwhile would wait for them.
+// gentle brings a large file to the disk piece by piece, and rests after each as
+// long as the disk took. Gigabytes that wait in memory would all go to the disk
+// at once, and whoever makes a small write durable meanwhile would wait for them.
+// What is written is durable only once the file is synced.
 type gentle struct {
-	f *os.File
-	n int
+	f       *os.File
+	written int64 // bytes in the file
+	sent    int64 // of them, those that are on the disk
 }
 
 func (g *gentle) Write(b []byte) (int, error) {
 	n, err := g.f.Write(b)
-	if g.n += n; err == nil && g.n >= gentleBytes {
-		g.n = 0
-		err = g.f.Sync()
+	if g.written += int64(n); err != nil || g.written-g.sent < gentleBytes {
+		return n, err
 	}
+	begin := time.Now()
+	err = send(g.f, g.sent, g.written-g.sent)
+	g.sent = g.written
+	time.Sleep(time.Since(begin))
 	return n, err
 }
 

@@ -84,8 +84,15 @@ func examinePostgres(ctx context.Context, tx pgx.Tx) (Snapshot, error) {
 // ErrNotEmpty says that a database which is to be restored into has tables.
 var ErrNotEmpty = errors.New("the database is not empty")
 
+const restoreTool = "pg_restore"
+
+// restoreLock is the advisory lock of whoever restores into a database.
+const restoreLock = 0x686f6c6472
+
 // Load puts an archive of pg_dump into an empty database, in one transaction,
-// and says what is in it then.
+// and says what is in it then. On an error it leaves nothing of the archive, and
+// touches nothing that others put there: another restore, or a server that began
+// meanwhile.
 func Load(ctx context.Context, dsn, path string) (out Snapshot, err error) {
 	c, err := connectOwner(ctx, dsn)
 	if err != nil {
@@ -101,14 +108,40 @@ func Load(ctx context.Context, dsn, path string) (out Snapshot, err error) {
 	if err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return makeRole(ctx, tx) }); err != nil {
 		return out, err
 	}
-	if err := pgTool(ctx, dsn, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--schema=public", path); err != nil {
+	// A lock of a transaction holds behind a transaction pooler too.
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return loadAlone(ctx, tx, dsn, path) })
+	if err != nil {
 		return out, err
 	}
 	err = pgx.BeginTxFunc(ctx, c, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		out, err = examinePostgres(ctx, tx)
 		return err
 	})
+	if err != nil {
+		err = errors.Join(err, Clear(context.WithoutCancel(ctx), dsn))
+	}
 	return out, err
+}
+
+// loadAlone fills the database while tx keeps other restores away.
+func loadAlone(ctx context.Context, tx pgx.Tx, dsn, path string) error {
+	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
+		return fmt.Errorf("db: %w", err)
+	}
+	// Of a restore that was killed the lock is gone, but pg_restore may live on.
+	const free = "SELECT pg_try_advisory_xact_lock($1) AND NOT EXISTS " +
+		"(SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = $2)"
+	var alone bool
+	if err := tx.QueryRow(ctx, free, int64(restoreLock), toolName+restoreTool).Scan(&alone); err != nil {
+		return fmt.Errorf("db: %w", err)
+	}
+	if !alone {
+		return errors.New("db: another restore into this database is under way")
+	}
+	if err := empty(ctx, tx); err != nil {
+		return err
+	}
+	return pgTool(ctx, dsn, restoreTool, "--single-transaction", "--exit-on-error", "--no-owner", "--schema=public", path)
 }
 
 // Empty fails with ErrNotEmpty when a PostgreSQL database has tables.
@@ -121,7 +154,9 @@ func Empty(ctx context.Context, dsn string) error {
 	return empty(ctx, c)
 }
 
-func empty(ctx context.Context, c *pgx.Conn) error {
+func empty(ctx context.Context, c interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) error {
 	var tables int
 	if err := c.QueryRow(ctx, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables); err != nil {
 		return fmt.Errorf("db: look at the database: %w", classify(err))
@@ -152,6 +187,9 @@ func Clear(ctx context.Context, dsn string) error {
 	return nil
 }
 
+// toolName begins what the server calls a connection of PostgreSQL's programs.
+const toolName = "holdfast "
+
 // pgTool runs one of PostgreSQL's own programs on a database. The password goes
 // by the environment, which other users of the machine cannot read.
 func pgTool(ctx context.Context, dsn, name string, args ...string) error {
@@ -164,7 +202,7 @@ func pgTool(ctx context.Context, dsn, name string, args ...string) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + plain}, args...)...)
-	cmd.Env = append(os.Environ(), "PGOPTIONS=-c holdfast.all_tenants=on -c jit=off", "PGAPPNAME=holdfast backup")
+	cmd.Env = append(os.Environ(), "PGOPTIONS=-c holdfast.all_tenants=on -c jit=off", "PGAPPNAME="+toolName+name)
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
