@@ -70,7 +70,7 @@ export async function close() {
 }
 
 // test is one task of a person.
-export const test = (name, f) => run(name, { timeout: 300_000 }, f);
+export const test = (name, f, timeout = 300_000) => run(name, { timeout }, f);
 
 // Sessions are made beside the page where a test is not about signing in:
 // signing in is limited to ten in ten seconds for one address.

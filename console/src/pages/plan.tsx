@@ -195,11 +195,11 @@ function Waves({ p }: { p: Permissions }) {
           {planned.length ? (
             <ul class="lines" aria-label={_('Planned')}>
               {planned.map((w) => (
-                <li key={w.id}>
+                <li key={w.id} style={{ flexWrap: 'wrap' }}>
                   <a class="strong nobreak" href={hrefOf('waves', w.id)}>
                     {w.wave_no}
                   </a>
-                  <span class="grow muted">{plural(w.order_ids.length, '{n} order', '{n} orders')}</span>
+                  <span class="grow muted" style={{ minInlineSize: 'max-content' }}>{plural(w.order_ids.length, '{n} order', '{n} orders')}</span>
                   {p.verbs?.['release_picks'] ? (
                     <>
                       <Button size="small" kind="primary" busy={busy === w.id} aria-label={_('Release {what}', { what: w.wave_no })} onClick={() => void act(w.id, async () => {
