@@ -56,10 +56,11 @@ func eachTenant(t *testing.T, f func(t *testing.T, p profile, now time.Time, row
 // keeps it.
 func TestRecordsAreValid(t *testing.T) {
 	st := store.New(nil, catalog.Default(), store.Effects{}, time.Now)
-	eachTenant(t, func(t *testing.T, _ profile, _ time.Time, rows records) {
+	eachTenant(t, func(t *testing.T, p profile, _ time.Time, rows records) {
 		for _, name := range append(resources[:], programmeResources[:]...) {
 			r, ok := st.Catalog().Get(name)
-			if !ok || len(rows[name]) == 0 {
+			idle := name == "routes" && p.id == South // two trucks: on some days nothing stands ready for them
+			if !ok || len(rows[name]) == 0 && !idle {
 				t.Fatalf("no %s", name)
 			}
 			for _, row := range rows[name] {
