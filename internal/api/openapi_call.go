@@ -115,7 +115,7 @@ func (w *writing) verb(v *rpc.Verb) {
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
-		"responses":   object{"200": answer("What came of it.", w.verbAnswer(v)), "4XX": refused("Error")},
+		"responses":   object{"200": answer("Done.", w.verbAnswer(v)), "4XX": refused("Error")},
 	}}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 )
 
@@ -227,6 +229,7 @@ func TestDriveRoute(t *testing.T) {
 		f.is("shipments?select=id&arrived_at=not.is.null&id=eq."+two, `[{"id":"`+two+`"}]`)
 		f.out(true)
 		finish(f.as, 1010, 409, "odometer_km")
+		say(t, k, f.as, "finish_route", map[string]any{"route_id": id, "odometer_km": 1100, "driving_min": 60}, 400, nil)
 		finish(who(actor.Manager), 1100, 200, "finished")
 		finish(f.as, 1200, 409, "is finished")
 		f.is("routes?select=distance_km&finished_at=not.is.null&id=eq."+id, `[{"distance_km":89.5}]`)
@@ -265,5 +268,75 @@ func TestOneRouteAtATime(t *testing.T) {
 			t.Errorf("%d and %d, want one of them 200 and one 409", a, b)
 		}
 		f.is("routes?select=status&order=status&id=in.("+first+","+second+")", `[{"status":"planned"},{"status":"started"}]`)
+	})
+}
+
+// A driver who has driven all day is warned when the next route starts, or refused
+// where the tenant wants that, by the regulation and only while it is in force; the
+// hours are those at the wheel. The check of rules says the same of the driver.
+func TestDriversHours(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		f := newFleet(t, k)
+		day, _ := f.route(map[string]any{"shipment_ids": []string{f.ready(0)}})
+		next, _ := f.route(map[string]any{"shipment_ids": []string{f.ready(0)}})
+		now := time.Now().UTC()
+		drove := func(minutes any) {
+			t.Helper()
+			must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+				_, err := tx.Exec("UPDATE routes SET status = 'finished', started_at = $3, finished_at = $4, driving_min = $5 WHERE tenant_id = $1 AND id = $2",
+					demo.North, day, now.Add(-11*time.Hour), now.Add(-30*time.Minute), minutes)
+				return err
+			}))
+		}
+		set := func(value any, want int) {
+			t.Helper()
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/settings?on_conflict=key", As: who(actor.Admin),
+				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}, Body: map[string]any{"section": "safety", "key": "drivers_hours", "value": value}})
+			if r.Status/100 != want {
+				t.Fatalf("drivers_hours %v: %d %s", value, r.Status, r.Body)
+			}
+		}
+		try := map[string]any{"route_id": next, "vehicle_id": f.truck, "odometer_km": 1000, "dry_run": true}
+		warned := func(articles ...string) {
+			t.Helper()
+			var out struct{ Warnings []string }
+			say(t, k, f.as, "start_route", try, 200, &out)
+			all := strings.Join(out.Warnings, "; ")
+			for _, a := range articles {
+				if !strings.Contains(all, a) {
+					t.Errorf("warnings %q, want %s", all, a)
+				}
+			}
+			if len(out.Warnings) != len(articles) || out.Warnings == nil {
+				t.Errorf("warnings %q, want %d", all, len(articles))
+			}
+		}
+		warned()
+		drove(nil)
+		warned("10.5 h since the last daily rest, of 10.0 h: (EC) 561/2006 art. 6(1)", "art. 7")
+		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: who(actor.Safety), Body: map[string]any{}})
+		for code, want := range map[string]string{"EU-561-9H": `"breach","value":10.5`, "EU-561-45MIN": `"breach","value":10.5`} {
+			got := k.Get(who(actor.Safety), "/v1/compliance_events?select=status,value,regulations!inner(code)&entity_id=eq."+f.driver+"&regulations.code=eq."+code)
+			if !strings.Contains(string(got.Body), want) {
+				t.Errorf("%s of the driver: %s, want %s", code, got.Body, want)
+			}
+		}
+		set("never", 4)
+		set("refuse", 2)
+		if r := say(t, k, f.as, "start_route", try, 409, nil); !strings.Contains(string(r.Body), "HF024") || !strings.Contains(string(r.Body), "art. 6(1)") {
+			t.Errorf("refused: %s", r.Body)
+		}
+		drove(200)
+		warned()
+		drove(nil)
+		set("off", 2)
+		warned()
+		set("warn", 2)
+		warned("art. 6(1)", "art. 7")
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/regulations?code=like.EU-561-*", As: who(actor.Admin),
+			Body: map[string]any{"status": "retired"}}); r.Status/100 != 2 {
+			t.Fatalf("retire: %d %s", r.Status, r.Body)
+		}
+		warned()
 	})
 }

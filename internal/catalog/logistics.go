@@ -230,7 +230,7 @@ func shipments() Resource {
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
 			{Name: "route_id", Type: UUID, Ref: "routes", ReadOnly: true, Doc: "The route that it is a stop of."},
 			{Name: "stop_seq", Type: Int, Min: "1", Max: "10000"},
-			{Name: "arrived_at", Type: Time, Doc: "When the driver reached the stop; at the latest when it is delivered."},
+			{Name: "arrived_at", Type: Time, Doc: "When the driver reached the stop."},
 			{Name: "origin", Type: JSON, Shape: shape.Of(place{}), Doc: "{name, city, postal_code, country, lat, lon}"},
 			{Name: "destination", Type: JSON, Shape: shape.Of(place{}),
 				Doc: "{name, city, postal_code, country, lat, lon}; routes are planned by lat and lon, degrees of WGS 84."},

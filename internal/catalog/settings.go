@@ -45,6 +45,11 @@ func byType(member func(json.RawMessage) bool) func(json.RawMessage) bool {
 
 var scored = []string{"zone", "driver", "worker", "equipment"}
 
+func hoursWord(v json.RawMessage) bool {
+	var word string
+	return json.Unmarshal(v, &word) == nil && slices.Contains([]string{"warn", "refuse", "off"}, word)
+}
+
 func bounds(v json.RawMessage) bool {
 	var m map[string]json.RawMessage
 	return json.Unmarshal(v, &m) == nil && m != nil
@@ -71,8 +76,8 @@ var absent = map[string]string{
 	"locale": "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
 	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own", "scores_off": "[]",
 	"score_places_within": "false", "min_group": "5", "score_retention_days": "396", "training_due_days": "30", "digest": "true", "public_reports": "false",
-	"keep_files_days": "90",
-	"mfa_required":    "administrators, after seven days", "mfa_self": "require", "session_idle_minutes": "no limit", "session_max_hours": "no limit",
+	"keep_files_days": "90", "drivers_hours": "warn",
+	"mfa_required": "administrators, after seven days", "mfa_self": "require", "session_idle_minutes": "no limit", "session_max_hours": "no limit",
 	"single_session": "false", "weight_incident": "0.45", "weight_near_miss": "0.2", "weight_shift_hours": "0.2", "weight_load": "0.15",
 	"cut_medium": "25", "cut_high": "50", "cut_critical": "75", "points_near_miss": "10", "points_hazard": "8", "points_injury_prompt": "8",
 	"points_injury_late": "5", "points_action_on_time": "10", "points_action_late": "3", "points_action_verified": "5", "points_checklist": "5",
@@ -100,6 +105,7 @@ func TenantSettings() []Setting {
 		amount("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
 		other("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
 		other("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
+		other("safety", "drivers_hours", "What start_route does against a regulation EU-561 in force.", `"warn", "refuse" or "off"`, hoursWord),
 		other("import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil),
 		other("security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil),
 		other("security", "mfa_self", "Whether a factor that a member enrolled himself is required.", `"require" or "ignore"`, nil),

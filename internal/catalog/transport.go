@@ -19,7 +19,7 @@ func carriers() Resource {
 func routes() Resource {
 	return Resource{
 		Name: "routes", Family: "logistics",
-		Doc: "What a driver brings out on a day. Its stops are the shipments that name it. Planned, started and finished by verbs.",
+		Doc: "What a driver brings out on a day; its stops are the shipments that name it.",
 		Fields: []Field{
 			{Name: "route_no", Format: Number, Prefix: "RT", ReadOnly: true},
 			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "started", "finished", "cancelled"}},
@@ -27,15 +27,16 @@ func routes() Resource {
 			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles", Required: true, ReadOnly: true},
-			{Name: "planned_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "There and back as the crow flies, where places are known."},
+			{Name: "planned_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "There and back, as the crow flies."},
 			{Name: "started_at", Type: Time, ReadOnly: true},
 			{Name: "finished_at", Type: Time, ReadOnly: true},
+			{Name: "driving_min", Type: Int, Unit: "min", Min: "0", ReadOnly: true, Doc: "At the wheel; null = all of it."},
 			{Name: "odometer_start_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true},
 			{Name: "odometer_end_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true},
 			{Name: "distance_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "Between the two readings."},
 		},
 		Unique:  [][]string{{"route_no"}},
-		Indexes: [][]string{{"status", "id"}, {"date", "id"}, {"driver_id", "status"}},
+		Indexes: [][]string{{"status", "id"}, {"date", "id"}, {"driver_id", "started_at"}},
 		Own:     []string{"assigned_worker_id"},
 		Access: Access{
 			Read:   append(keptByVerbs().Read, own(actor.Driver)),

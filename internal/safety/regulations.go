@@ -46,7 +46,15 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 		`{"scope":{"entity_types":["worker","driver"],"filter":{}},` +
 			`"metric":"rest_hours_min","window_days":14,"warn":{"op":"<","value":11.5},"breach":{"op":"<","value":11}}`},
 	{"EU-561-56H", "At most 56 hours in a driving week", "EU", "(EC) 561/2006 art. 6(2)", "hours", "high",
-		`{"scope":{"entity_types":["driver"],"filter":{}},"metric":"weekly_hours_max","window_days":28,"warn":{"op":">","value":50},"breach":{"op":">","value":56}}`},
+		drivingRule("driving_week_hours", `"warn":{"op":">","value":50},"breach":{"op":">","value":56}`)},
+	{"EU-561-9H", "At most 9 hours at the wheel in a day, twice a week 10", "EU", "(EC) 561/2006 art. 6(1)", "hours", "high",
+		drivingRule("driving_day_hours", `"breach":{"op":">","value":9}`)},
+	{"EU-561-90H", "At most 90 hours at the wheel in two weeks", "EU", "(EC) 561/2006 art. 6(3)", "hours", "high",
+		drivingRule("driving_fortnight_hours", `"warn":{"op":">","value":80},"breach":{"op":">","value":90}`)},
+	{"EU-561-45MIN", "A break of 45 minutes after four and a half hours at the wheel", "EU", "(EC) 561/2006 art. 7", "hours", "high",
+		drivingRule("driving_stint_hours", `"breach":{"op":">","value":4.5}`)},
+	{"EU-561-11H", "At least 11 hours of daily rest for drivers, three times 9", "EU", "(EC) 561/2006 art. 8(2), 8(4)", "hours", "high",
+		drivingRule("driving_rest_hours", `"breach":{"op":"<","value":11}`)},
 	{"EU-89-391-9", "List of accidents kept up to date", "EU", "89/391/EEC art. 9(1)(c)", "records", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"],"severity_min":"medium"}},` +
 			`"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":3},"breach":{"op":">","value":7}}`},
@@ -58,6 +66,11 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 	{"GLOBAL-INSPECTION", "Zones inspected monthly", "Global", "ISO 45001 9.1.1", "inspection", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{"zone_kind":["area","dock","staging"]}},` +
 			`"metric":"days_since_checklist","window_days":365,"warn":{"op":">","value":25},"breach":{"op":">","value":31}}`},
+}
+
+// drivingRule is a rule of Regulation (EC) 561/2006 over the routes of drivers.
+func drivingRule(metric, bounds string) string {
+	return `{"scope":{"entity_types":["driver"],"filter":{}},"metric":"` + metric + `","window_days":28,` + bounds + `}`
 }
 
 // ShippedRegulations returns the records of the regulations a tenant begins

@@ -75,7 +75,9 @@ var metricScope = map[string][]string{
 	"open_critical_hazards": things, "overdue_actions": things, "report_delay_hours": things, "log_delay_days": things,
 	"days_since_checklist": {"zone", "equipment"}, "checklist_compliance": places, "zone_utilization": places,
 	"training_coverage": persons, "expired_certifications": persons, "weekly_hours_max": persons, "rest_hours_min": persons,
-	"trir": places, "dart": places, "calendar_deadline": places,
+	"driving_day_hours": {"driver"}, "driving_week_hours": {"driver"}, "driving_fortnight_hours": {"driver"}, "driving_stint_hours": {"driver"},
+	"driving_rest_hours": {"driver"},
+	"trir":               places, "dart": places, "calendar_deadline": places,
 }
 
 // Metrics returns the names of the metrics a rule may use, sorted.

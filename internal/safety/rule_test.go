@@ -70,8 +70,8 @@ func TestShippedRegulationsParse(t *testing.T) {
 			t.Errorf("%s of %s is %s for an EU tenant", r["code"], r["jurisdiction"], r["status"])
 		}
 	}
-	if active != 7 {
-		t.Errorf("%d active, want 7", active)
+	if active != 11 {
+		t.Errorf("%d active, want 11", active)
 	}
 }
 

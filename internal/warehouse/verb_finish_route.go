@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"strings"
+	"time"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -14,6 +15,7 @@ import (
 type FinishRouteIn struct {
 	RouteID  string      `json:"route_id" required:"true" format:"uuid" names:"routes" doc:"A started route; a driver's own. No stop may be in transit."`
 	Odometer decimal.Dec `json:"odometer_km" required:"true" min:"0" doc:"Not less than at the start."`
+	Driving  *int64      `json:"driving_min" min:"0" max:"100000" doc:"At the wheel; all the time when absent."`
 }
 
 func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
@@ -29,6 +31,10 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if in.Odometer < first {
 		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
 	}
+	now := c.Store.Now()
+	if err := wheelTime(r, in.Driving, now); err != nil {
+		return nil, err
+	}
 	if err := noneOpen(k, in.RouteID); err != nil {
 		return nil, err
 	}
@@ -42,11 +48,26 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 		}
 	}
 	set := store.Row{"status": "finished", "odometer_end_km": in.Odometer, "distance_km": in.Odometer - first,
-		"finished_at": query.FormatTime(c.Store.Now())}
+		"finished_at": query.FormatTime(now)}
+	if in.Driving != nil {
+		set["driving_min"] = *in.Driving
+	}
 	if err := k.update("routes", []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
 	return w.routeOut(c, in.RouteID)
+}
+
+// wheelTime refuses more time at the wheel than the route has taken.
+func wheelTime(r store.Row, driving *int64, now time.Time) error {
+	began, err := time.Parse(time.RFC3339, r.Text("started_at"))
+	if err != nil {
+		return err
+	}
+	if most := int64(now.Sub(began).Minutes()) + 1; driving != nil && *driving > most {
+		return fault.New(fault.Invalid, "22023", "driving_min is %d, and the route has taken %d minutes", *driving, most).At("driving_min", "is above %d", most)
+	}
+	return nil
 }
 
 // noneOpen refuses the end of a route with stops that are neither delivered nor

@@ -23,6 +23,7 @@ type StartRouteOut struct {
 	rpc.Answer
 	Route     rpc.Record   `json:"route" record:"routes"`
 	Shipments []Dispatched `json:"shipments"`
+	Warnings  []string     `json:"warnings" doc:"Against driving now: (EC) 561/2006."`
 }
 
 func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error) {
@@ -54,7 +55,15 @@ func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error)
 	if err := nobodyLeaves(stops, why); err != nil {
 		return nil, err
 	}
-	return w.setOff(c, in, stops, why)
+	against, err := tired(k, r.Text("driver_id"))
+	if err != nil {
+		return nil, err
+	}
+	out, err := w.setOff(c, in, stops, why)
+	if out != nil {
+		out.Warnings = append([]string{}, against...)
+	}
+	return out, err
 }
 
 // staysBehind says why stops may not leave. What has left before its route is on it.

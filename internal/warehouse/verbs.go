@@ -34,7 +34,7 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("close_package", "Closes a package, which gets its SSCC; its content no longer changes.", operators, w.closePackage),
 		rpc.New("create_shipment", "Makes an outbound shipment of order lines, or of all that is reserved for orders.", managers, w.createShipment),
 		rpc.New("dispatch", "Sends shipments off whose goods, driver and vehicle are ready; their stock leaves.", managers, w.dispatch),
-		rpc.New("plan_route", "Makes a route of shipments for a driver and a vehicle, its stops in a short order.", managers, w.planRoute),
+		rpc.New("plan_route", "Makes a route of shipments, its stops in a short order.", managers, w.planRoute),
 		rpc.New("start_route", "Sends a route's shipments off; those that may not leave come off it.", drivers, w.startRoute),
 		rpc.New("finish_route", "Ends a route whose stops are done.", drivers, w.finishRoute),
 		rpc.New("deliver", "Says that a shipment reached its receiver.", drivers, w.deliver),

@@ -1404,6 +1404,7 @@ create table routes (
   planned_km bigint,
   started_at timestamptz,
   finished_at timestamptz,
+  driving_min bigint,
   odometer_start_km bigint,
   odometer_end_km bigint,
   distance_km bigint,
@@ -1419,7 +1420,7 @@ create table routes (
 create index routes_assigned_worker_id_idx on routes (tenant_id, assigned_worker_id) where assigned_worker_id is not null;
 create index routes_created_at_id_idx on routes (tenant_id, created_at, id);
 create index routes_date_id_idx on routes (tenant_id, date, id);
-create index routes_driver_id_status_idx on routes (tenant_id, driver_id, status);
+create index routes_driver_id_started_at_idx on routes (tenant_id, driver_id, started_at);
 create index routes_status_created_at_id_idx on routes (tenant_id, status, created_at, id);
 create index routes_status_id_idx on routes (tenant_id, status, id);
 create index routes_vehicle_id_idx on routes (tenant_id, vehicle_id);

@@ -121,6 +121,8 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 		s.fillWeeks(tx, r, kind, t)
 	case "rest_hours_min":
 		s.fillRest(tx, r, kind, t)
+	case "driving_day_hours", "driving_week_hours", "driving_fortnight_hours", "driving_stint_hours", "driving_rest_hours":
+		s.fillDriving(tx, r, t)
 	case "expired_certifications":
 		s.fillExpired(tx, kind, t)
 	case "training_coverage":

@@ -337,13 +337,13 @@ func TestShippedRegulations(t *testing.T) {
 		}
 		seed()
 		seed()
-		if k.count("regulations", "status = 'active'") != 15 || k.count("badges", "1 = 1") != 5 {
+		if k.count("regulations", "status = 'active'") != 19 || k.count("badges", "1 = 1") != 5 {
 			k.Error("the shipped set is not complete, or twice there")
 		}
 		k.incident("injury", "critical", 10, p.dock) // still not triaged
 		k.call(scores, "")
 		n := k.call(compliance, "")
-		n.is("summary.total_regulations", "15", "summary.breach_count", "2")
+		n.is("summary.total_regulations", "19", "summary.breach_count", "2")
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
 		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
 		k.set("compliance_events", breach, store.Row{"waived_until": k.now.AddDate(0, 0, 10), "waive_reason": "known"})

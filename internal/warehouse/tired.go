@@ -1,0 +1,51 @@
+package warehouse
+
+import (
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/warehouse/driving"
+)
+
+// settingHours is warn, refuse or off.
+const settingHours = "drivers_hours"
+
+// tired says what of (EC) 561/2006 speaks against a driver setting off now, where
+// one of its regulations is in force; it refuses where the setting drivers_hours
+// says so. The hours are those of the driver's routes.
+func tired(k work, driver string) ([]string, error) {
+	now, at, does, law := k.s.Now(), time.UTC, "warn", false
+	tenant := k.a.TenantID
+	k.tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
+		if loc, err := time.LoadLocation(r.Text(0)); err == nil {
+			at = loc
+		}
+		return nil
+	})
+	k.tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'safety' AND lower(key) = $2", []any{tenant, settingHours},
+		func(r *db.Row) error {
+			does = strings.Trim(r.Text(0), `"`)
+			return nil
+		})
+	k.tx.Queue("SELECT 1 FROM regulations WHERE tenant_id = $1 AND code LIKE 'EU-561-%' AND status = 'active' LIMIT 1", []any{tenant}, func(*db.Row) error {
+		law = true
+		return nil
+	})
+	var trips []driving.Trip
+	k.tx.Queue("SELECT started_at, finished_at, coalesce(driving_min, -1) FROM routes WHERE tenant_id = $1 AND driver_id = $2 AND started_at > $3 "+
+		"ORDER BY started_at", []any{tenant, driver, now.AddDate(0, 0, -21)}, func(r *db.Row) error {
+		trips = append(trips, driving.Of(r.Time(0), r.Time(1), now, r.Int(2)))
+		return nil
+	})
+	if err := k.tx.Flush(); err != nil || !law || does == "off" {
+		return nil, err
+	}
+	against := driving.Against(trips, now, at)
+	if does == "refuse" && len(against) > 0 {
+		return nil, fault.New(fault.Conflict, CodeDispatch, "the driver may not drive now: %s", against[0]).With(strings.Join(against, "; "), "").
+			At("route_id", "has a driver who may not drive now")
+	}
+	return against, nil
+}
