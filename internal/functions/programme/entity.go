@@ -104,7 +104,7 @@ func (s selector) below(selected, from string, args *[]any) string {
 func incidentSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "i.tenant_id = $1 AND i.entity_type = $2 AND i.at > $3 AND i.at <= $4"
 	if s.within && s.kind == score.Zone {
-		rows := s.below("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.entity_id = w.id AND "+window, args)
+		rows := s.below("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.tenant_id = $1 AND i.entity_id = w.id AND "+window, args)
 		return rows + " i WHERE true", "i.top"
 	}
 	if tx.DB().Engine() == db.PostgreSQL {
@@ -124,7 +124,7 @@ func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "s.tenant_id = $1 AND s.ended_at > $2 AND s.ended_at <= $3"
 	key := "s." + shiftKey[s.kind]
 	if s.within && s.kind == score.Zone {
-		rows := s.below("s.id, s.hours, s.units_done, s.ended_at", "CROSS JOIN shifts s WHERE s.zone_id = w.id AND "+window, args)
+		rows := s.below("s.id, s.hours, s.units_done, s.ended_at", "CROSS JOIN shifts s WHERE s.tenant_id = $1 AND s.zone_id = w.id AND "+window, args)
 		return rows + " s WHERE true", "s.top"
 	}
 	if tx.DB().Engine() == db.PostgreSQL && s.kind != score.Driver {
