@@ -105,9 +105,6 @@ func Load(ctx context.Context, dsn, path string) (out Snapshot, err error) {
 	if err := empty(ctx, c); err != nil {
 		return out, err
 	}
-	if err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return makeRole(ctx, tx) }); err != nil {
-		return out, err
-	}
 	// A lock of a transaction holds behind a transaction pooler too.
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return loadAlone(ctx, tx, dsn, path) })
 	if err != nil {
@@ -141,7 +138,21 @@ func loadAlone(ctx context.Context, tx pgx.Tx, dsn, path string) error {
 	if err := empty(ctx, tx); err != nil {
 		return err
 	}
+	if err := roleFor(ctx, dsn); err != nil {
+		return err
+	}
 	return pgTool(ctx, dsn, restoreTool, "--single-transaction", "--exit-on-error", "--no-owner", "--schema=public", path)
+}
+
+// roleFor makes the role that servers work as, on a connection of its own:
+// pg_restore sees it only once that is committed.
+func roleFor(ctx context.Context, dsn string) error {
+	c, err := connectOwner(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return makeRole(ctx, tx) })
 }
 
 // Empty fails with ErrNotEmpty when a PostgreSQL database has tables.
