@@ -186,6 +186,13 @@ export async function api(email, path, { method = 'GET', body, headers } = {}) {
   return text ? JSON.parse(text) : undefined;
 }
 
+// stocked are items that lie in bins and are free, without lots or serial
+// numbers, and of the class that any bin may hold.
+export function stocked(count = 1) {
+  const found = 'status=eq.active&storage_class=eq.ambient&tracking=eq.none&has_expiry=is.false&available=gt.40';
+  return api('manager@north.example', `/v1/items?select=id,sku&${found}&order=id.desc&limit=${count}`);
+}
+
 // operator makes a record as whoever runs the server.
 export async function operator(path, body) {
   const key = required('SERVICE_ROLE_KEY');

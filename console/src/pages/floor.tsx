@@ -80,7 +80,7 @@ export function Work({ p }: { p: Permissions }) {
           </a>
         ) : null}
       </Head>
-      {p.verbs?.['scan'] ? <ScanField label={_('Scan or type any code')} put={(code) => void read(code)} said={said} busy={busy} /> : null}
+      {p.verbs?.['scan'] ? <ScanField label={_('Scan or type any code')} put={read} said={said} busy={busy} /> : null}
       {found?.record && records ? (
         <Card title={`${words(found.kind)}: ${nameOf(catalog?.get(records), found.record)}`} actions={<a href={hrefOf(records, found.record.id)}>{_('Open the record')}</a>}>
           <div class="stack">

@@ -125,11 +125,12 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
       const s = await scan(code, { pick_line_id: line.id });
       const what = itemOf(s);
       if (s.kind === 'zone') {
-        setSeen({ ...seen, zone: text(s.record?.['code']) });
+        setSeen((now) => ({ ...now, zone: text(s.record?.['code']) }));
         say(true, _('Right place: {code}', { code: text(s.record?.['code']) }));
       } else if (what) {
         const number = s.kind === 'serial' ? text(s.record?.['serial']) : (s.parsed?.serial ?? '');
-        setSeen({ ...seen, item: text(what['sku']), lot: s.parsed?.lot_no ?? (s.kind === 'lot' ? text(s.record?.['lot_no']) : seen.lot), serials: number ? [...new Set([...seen.serials, number])] : seen.serials });
+        const lot = s.parsed?.lot_no ?? (s.kind === 'lot' ? text(s.record?.['lot_no']) : undefined);
+        setSeen((now) => ({ ...now, item: text(what['sku']), lot: lot ?? now.lot, serials: number ? [...new Set([...now.serials, number])] : now.serials }));
         say(true, _('Right goods: {sku}', { sku: text(what['sku']) }));
       } else say(false, _('That is neither the place nor the goods'));
     } catch (e) {
@@ -162,7 +163,7 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
   };
   return (
     <>
-      <ScanField label={seen.zone ? _('Scan the goods') : _('Scan the place or the goods')} put={(code) => void read(code)} said={said} busy={busy} />
+      <ScanField label={seen.zone ? _('Scan the goods') : _('Scan the place or the goods')} put={read} said={said} busy={busy} />
       <div class="task">
         <Step what={_('Go to the place')} seen={!!seen.zone}>
           <span class="large">{text(zone['code'])}</span>

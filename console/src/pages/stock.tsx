@@ -1,5 +1,5 @@
 import { useLocation, useRoute } from 'preact-iso';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
@@ -45,22 +45,22 @@ function Finished({ title, children }: { title: string; children?: preact.Compon
 
 function useSaid() {
   const [said, setSaid] = useState<Said | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [acts, setActs] = useState(0);
   const say = (ok: boolean, words: string) => {
     beep(ok);
     setSaid({ ok, text: words });
   };
   const act = async (f: () => Promise<void>) => {
-    setBusy(true);
+    setActs((n) => n + 1);
     try {
       await f();
     } catch (e) {
       say(false, sentenceOf(e));
     } finally {
-      setBusy(false);
+      setActs((n) => n - 1);
     }
   };
-  return { said, busy, say, act };
+  return { said, busy: acts > 0, say, act };
 }
 
 const forget = () => void queryClient.invalidateQueries({ predicate: (q) => q.meta?.['live'] === true });
@@ -134,7 +134,7 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
   return (
     <div class="floor">
       <Top title={text(t['task_no'])} />
-      <ScanField label={_('Scan the place')} put={(code) => void read(code)} said={said} busy={busy} />
+      <ScanField label={_('Scan the place')} put={read} said={said} busy={busy} />
       <div class="task">
         <Step what={_('Take')} seen={false}>
           <span class="large">{text(item['sku'])}</span>
@@ -220,7 +220,7 @@ export function ReceivePage() {
   return (
     <div class="floor">
       <Top title={_('Receive')} />
-      <ScanField label={_('Scan the order or the goods')} put={(code) => void read(code)} said={said} busy={busy} />
+      <ScanField label={_('Scan the order or the goods')} put={read} said={said} busy={busy} />
       <Problem error={orders.error} />
       <h2>{_('What is expected')}</h2>
       {orders.isPending ? (
@@ -257,32 +257,35 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
   const docks = useQuery({ queryKey: ['c', 'zones', 'docks'], queryFn: () => want(supabase.from('zones').select('id,code,name,kind').in('kind', ['dock', 'staging']).eq('status', 'active').order('code').limit(100)), staleTime: 60_000 });
   const order = useQuery({ queryKey: ['c', 'orders', 'receive', orderId], queryFn: () => want<Row | null>(supabase.from('orders').select('id,order_no,party_name,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))').eq('id', orderId).maybeSingle()), enabled: !!orderId });
   const item = useQuery({ queryKey: ['c', 'items', 'receive', itemId], queryFn: () => want<Row | null>(supabase.from('items').select('id,sku,name,base_uom,tracking,has_expiry').eq('id', itemId).maybeSingle()), enabled: !!itemId });
-  const zone = useStore(dock);
-  const [lines, setLines] = useState<Coming[] | null>(null);
-  const [result, setResult] = useState<Received | null>(null);
-  const { said, busy, say, act } = useSaid();
-  const blank = (i: Row): Coming => ({ key: i.id, item: i, quantity: '0', lot_no: '', expires_on: '', serials: '', discrepancy: '' });
-  useEffect(() => {
-    if (lines) return;
-    if (order.data)
-      setLines(
-        ((order.data['order_lines'] as Row[] | undefined) ?? [])
-          .sort((a, b) => Number(a['line_no']) - Number(b['line_no']))
-          .map((l) => ({ ...blank(l['item'] as Row), key: l.id, order_line_id: l.id, open: Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0) - Number(l['qty_received'] ?? 0) }))
-          .filter((l) => (l.open ?? 0) > 0),
-      );
-    if (item.data) setLines([{ ...blank(item.data), quantity: '1' }]);
-  });
   if ((orderId && order.isPending) || (itemId && item.isPending) || docks.isPending) return <Skeleton lines={6} />;
   const wrong = order.error ?? item.error ?? docks.error;
   if (wrong) return <Problem error={wrong} retry={() => void Promise.all([order.refetch(), docks.refetch()])} />;
   if (!order.data && !item.data) return <Empty title={_('This record is not there')} action={<LinkButton href="/console/floor/receive">{_('Receive')}</LinkButton>} />;
-  const at = docks.data?.find((z) => z.id === zone) ?? docks.data?.[0];
-  const put = (key: string, more: Partial<Coming>) => setLines((lines ?? []).map((l) => (l.key === key ? { ...l, ...more } : l)));
+  return <Arrived order={order.data ?? null} item={item.data ?? null} docks={docks.data ?? []} />;
+}
+
+const blank = (i: Row): Coming => ({ key: i.id, item: i, quantity: '0', lot_no: '', expires_on: '', serials: '', discrepancy: '' });
+
+// announced are the lines of an order that are not received whole.
+function announced(order: Row): Coming[] {
+  return ((order['order_lines'] as Row[] | undefined) ?? [])
+    .sort((a, b) => Number(a['line_no']) - Number(b['line_no']))
+    .map((l) => ({ ...blank(l['item'] as Row), key: l.id, order_line_id: l.id, open: Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0) - Number(l['qty_received'] ?? 0) }))
+    .filter((l) => (l.open ?? 0) > 0);
+}
+
+// Arrived is what stands on the dock, compared with what was announced.
+function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; docks: Row[] }) {
+  const zone = useStore(dock);
+  const [lines, setLines] = useState<Coming[]>(() => (order ? announced(order) : item ? [{ ...blank(item), quantity: '1' }] : []));
+  const [result, setResult] = useState<Received | null>(null);
+  const { said, busy, say, act } = useSaid();
+  const at = docks.find((z) => z.id === zone) ?? docks[0];
+  const put = (key: string, more: Partial<Coming>) => setLines((now) => now.map((l) => (l.key === key ? { ...l, ...more } : l)));
   const read = (code: string) =>
     act(async () => {
       const s = await scan(code);
-      if (s.kind === 'zone' && docks.data?.some((z) => z.id === s.record?.id)) {
+      if (s.kind === 'zone' && docks.some((z) => z.id === s.record?.id)) {
         dock.set(text(s.record?.id));
         return say(true, _('At {code}', { code: text(s.record?.['code']) }));
       }
@@ -290,16 +293,20 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
       if (!what) return say(false, _('Scan the goods, or the dock they stand on'));
       const more = Number(s.parsed?.count ?? 1) || 1;
       const read = { ...(s.parsed?.lot_no ? { lot_no: s.parsed.lot_no } : {}), ...(s.parsed?.expires_on ? { expires_on: s.parsed.expires_on } : {}) };
-      const hit = (lines ?? []).find((l) => l.item.id === what.id);
-      if (hit) put(hit.key, { quantity: String(Number(hit.quantity) + more), ...read, ...(s.parsed?.serial ? { serials: [hit.serials, s.parsed.serial].filter(Boolean).join(', ') } : {}) });
-      else setLines([...(lines ?? []), { ...blank(what), quantity: String(more), ...read, discrepancy: orderId ? 'unannounced' : '' }]);
+      const serial = s.parsed?.serial;
+      setLines((now) => {
+        const hit = now.find((l) => l.item.id === what.id);
+        if (!hit) return [...now, { ...blank(what), quantity: String(more), ...read, serials: serial ?? '', discrepancy: order ? 'unannounced' : '' }];
+        const counted = { ...hit, quantity: String(Number(hit.quantity) + more), ...read, ...(serial ? { serials: [hit.serials, serial].filter(Boolean).join(', ') } : {}) };
+        return now.map((l) => (l === hit ? counted : l));
+      });
       say(true, `${text(what['sku'])} +${number(more)}`);
     });
-  const coming = (lines ?? []).filter((l) => Number(l.quantity) > 0 || l.discrepancy === 'short');
+  const coming = lines.filter((l) => Number(l.quantity) > 0 || l.discrepancy === 'short');
   const book = () =>
     act(async () => {
       const r = await rpc<Received>('receive', {
-        order_id: orderId || undefined,
+        order_id: order?.id,
         zone_id: text(at?.id),
         lines: coming.map((l) => ({
           ...(l.order_line_id ? { order_line_id: l.order_line_id } : { item_id: l.item.id }),
@@ -337,11 +344,11 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
     );
   return (
     <div class="floor">
-      <Top title={order.data ? text(order.data['order_no']) : _('Unannounced goods')}>{order.data ? <p class="muted">{text(order.data['party_name'])}</p> : null}</Top>
-      <ScanField label={_('Scan the goods')} put={(code) => void read(code)} said={said} busy={busy} />
-      <Select label={_('Where do they stand?')} value={at?.id ?? ''} put={(v) => dock.set(v)} options={(docks.data ?? []).map((z) => [z.id, `${text(z['code'])} · ${text(z['name'])}`])} />
-      {lines && !lines.length ? <Note kind="good">{_('Everything on this order is received.')}</Note> : null}
-      {(lines ?? []).map((l) => (
+      <Top title={order ? text(order['order_no']) : _('Unannounced goods')}>{order ? <p class="muted">{text(order['party_name'])}</p> : null}</Top>
+      <ScanField label={_('Scan the goods')} put={read} said={said} busy={busy} />
+      <Select label={_('Where do they stand?')} value={at?.id ?? ''} put={(v) => dock.set(v)} options={docks.map((z) => [z.id, `${text(z['code'])} · ${text(z['name'])}`])} />
+      {!lines.length ? <Note kind="good">{_('Everything on this order is received.')}</Note> : null}
+      {lines.map((l) => (
         <div key={l.key} class="task">
           <div class={Number(l.quantity) > 0 ? 'done' : ''}>
             <b>{text(l.item['sku'])}</b>
@@ -408,7 +415,7 @@ export function CountPage() {
         said={said}
         busy={busy}
         put={(code) =>
-          void act(async () => {
+          act(async () => {
             const s = await scan(code);
             if (s.kind !== 'zone') return say(false, _('That is no place'));
             setZone(s.record);
@@ -494,8 +501,11 @@ function Count({ t }: { t: Row }) {
       const serial = s.kind === 'serial' ? text(s.record?.['serial']) : undefined;
       const key = [item.id, lot?.id, serial].filter(Boolean).join(' ');
       const more = Number(s.parsed?.count ?? 1) || 1;
-      const hit = lines.find((l) => l.key === key);
-      setLines(hit ? lines.map((l) => (l === hit ? { ...l, counted: serial ? '1' : String(Number(l.counted) + more) } : l)) : [...lines, { key, item, lot, serial, counted: String(more) }]);
+      setLines((now) =>
+        now.some((l) => l.key === key)
+          ? now.map((l) => (l.key === key ? { ...l, counted: serial ? '1' : String(Number(l.counted) + more) } : l))
+          : [...now, { key, item, lot, serial, counted: String(more) }],
+      );
       say(true, `${text(item['sku'])} +${number(more)}`);
     });
   const enter = () =>
@@ -523,7 +533,7 @@ function Count({ t }: { t: Row }) {
       <Top title={_('Count {code}', { code: text(zone['code']) })}>
         <p class="muted">{text(zone['name'])}</p>
       </Top>
-      <ScanField label={_('Scan the goods')} put={(code) => void read(code)} said={said} busy={busy} />
+      <ScanField label={_('Scan the goods')} put={read} said={said} busy={busy} />
       {lines.map((l) => (
         <div key={l.key} class="task">
           <div>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { _ } from '../lib/i18n';
 import { Icon } from './icon';
 import '../floor.css';
@@ -30,11 +30,16 @@ export function beep(ok: boolean): void {
 
 // ScanField takes what a scanner types or a person does. A scanner that types
 // like a keyboard is heard wherever the page has the focus: what is typed
-// outside a field goes into this one.
-export function ScanField({ label, put, said, busy }: { label: string; put: (code: string) => void; said?: Said | null; busy?: boolean }) {
+// outside a field goes into this one. Scanners are faster than a network, so
+// codes wait for those before them; one that its page left behind is told by
+// the low sound.
+export function ScanField({ label, put, said, busy }: { label: string; put: (code: string) => Promise<void>; said?: Said | null; busy?: boolean }) {
   const [text, setText] = useState('');
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  const latest = useRef<typeof put | null>(put);
+  const read = useRef(Promise.resolve());
+  latest.current = put;
+  useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {
       const at = e.target as HTMLElement;
       if (e.key.length !== 1 || e.key === ' ' || e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
@@ -42,7 +47,10 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
       box.current?.focus();
     };
     addEventListener('keydown', press, true);
-    return () => removeEventListener('keydown', press, true);
+    return () => {
+      removeEventListener('keydown', press, true);
+      latest.current = null;
+    };
   }, []);
   return (
     <form
@@ -51,7 +59,7 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
         e.preventDefault();
         const code = text.trim();
         setText('');
-        if (code) put(code);
+        if (code) read.current = read.current.then(() => (latest.current ? latest.current(code) : beep(false)));
       }}
     >
       <label class="scan-box">
@@ -59,7 +67,7 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
         <Icon name="scan" size={22} />
         <input ref={box} value={text} onInput={(e) => setText(e.currentTarget.value)} placeholder={label} autocomplete="off" autocapitalize="off" spellcheck={false} enterkeyhint="go" aria-busy={busy || undefined} />
       </label>
-      <button type="submit" class="btn big" disabled={busy}>
+      <button type="submit" class="btn big">
         {_('Enter')}
       </button>
       <p class={`scan-said ${said ? (said.ok ? 'ok' : 'wrong') : ''}`} role="status" aria-live="assertive">
