@@ -232,6 +232,8 @@ func (w *writing) success(r *route.Route) object {
 	switch {
 	case r.Media == "text/event-stream":
 		media[r.Media] = object{"schema": object{"type": "string", "description": "Server-sent events; the data of each is JSON."}}
+	case strings.HasSuffix(r.Media, "+json"): // its standard has the schema
+		media[r.Media] = object{"schema": object{"type": "object"}}
 	case r.Media != "":
 		media[r.Media] = object{"schema": object{"type": "string"}}
 	}

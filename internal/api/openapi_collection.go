@@ -29,12 +29,6 @@ func (w *writing) collection(r *catalog.Resource) {
 	w.schemas[r.Name+".columns"] = columns
 	w.schemas[r.Name] = rowSchema(r, w.role, required)
 	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
-	if ops["post"] != nil {
-		w.schemas[r.Name+".insert"] = ref(r.Name + ".columns")
-		if names := given(r); len(names) > 0 {
-			w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns")}, "required": names}
-		}
-	}
 	if ops["patch"] != nil {
 		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
 	}
@@ -245,6 +239,17 @@ func (w *writing) may(grants []catalog.Grant) bool {
 	return ok
 }
 
+// insert is the schema of a row to be created: its columns, and which of them
+// must be given.
+func (w *writing) insert(r *catalog.Resource) object {
+	columns, names := ref(r.Name+".columns"), given(r)
+	if len(names) == 0 {
+		return columns
+	}
+	w.schemas[r.Name+".insert"] = object{"allOf": []any{columns}, "required": names}
+	return ref(r.Name + ".insert")
+}
+
 func (w *writing) listOperations(r *catalog.Resource) object {
 	ops := object{}
 	rows := object{"$ref": "#/components/responses/" + r.Name}
@@ -252,7 +257,7 @@ func (w *writing) listOperations(r *catalog.Resource) object {
 		ops["get"] = operation(r, "list", "List rows", nil, nil, object{"200": rows})
 	}
 	if w.may(r.Access.Create) {
-		insert := ref(r.Name + ".insert")
+		insert := w.insert(r)
 		w.bodies[r.Name+".insert"] = bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
 		body := object{"$ref": "#/components/requestBodies/" + r.Name + ".insert"}
 		ops["post"] = operation(r, "insert", "Create rows", nil, body, object{"2XX": rows})

@@ -41,6 +41,9 @@ var memberDocs = map[string]string{
 	"subject": "Subject of the mail.", "text": "Text of the mail.",
 	"html":    "The mail in HTML.",
 	"records": "packages, zones, items or lots.", "ids": "Ids, comma between.", "format": "pdf or zpl.", "dpi": "203 or 300.",
+	"EQ_bizStep": "Business steps of the CBV, comma between; all when absent.", "GE_recordTime": "Recorded from then on.",
+	"LT_recordTime": "Recorded before then.",
+	"perPage":       "Events of a page, 1 to 1000; 100 when absent.", "nextPageToken": "Where the next page begins, of the Link.",
 	"scope": "global, local or others.", "is_anonymous": "Whether nobody has claimed the account yet.",
 }
 
@@ -60,6 +63,8 @@ var memberExamples = map[string]any{
 	"email": "somebody@north.example", "password": "correct horse battery", "grant_type": "password", "phone": "+4930123456",
 	"target": "zones", "provider": "google", "url": "https://hooks.example.com/holdfast", "kind": "near_miss", "scope": "local", "status": "active",
 	"records": "zones", "ids": exampleID, "format": "zpl", "dpi": 203,
+	"EQ_bizStep": "receiving,shipping", "GE_recordTime": "2026-01-31T06:00:00Z", "LT_recordTime": "2026-02-01T06:00:00Z",
+	"nextPageToken": "MjAyNi0wMS0zMVQwNjowMDowMC4wMDAwMDBaMDE5MGMwMDAtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAx",
 }
 
 func memberExample(name, kind string) any {

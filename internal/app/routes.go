@@ -35,6 +35,7 @@ func (a routeTable) routes() []route.Route {
 		api.NewPhotos(a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewLabels(warehouse.NewPrinter(a.Store)).Routes(),
+		api.NewEPCIS(warehouse.NewVisibility(a.Store)).Routes(),
 		operation(a.App).Routes(),
 		a.pageRoutes(), a.identityRoutes(),
 	)

@@ -65,7 +65,7 @@ func packages() Resource {
 			Field{Name: "closed_at", Type: Time},
 		),
 		Unique:  [][]string{{"package_no"}, {"sscc"}},
-		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}},
+		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}, {"closed_at"}},
 		Access:  fulfilled(),
 		States:  &States{Field: "status", Initial: []string{"open"}, Moves: []Move{{From: []string{"open"}, To: "closed"}}},
 	}

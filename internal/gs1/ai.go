@@ -46,6 +46,7 @@ var identifiers = []identifier{
 	{ai: "20", title: "VARIANT", min: 2, max: 2, numeric: true, fixed: true},
 	upTo("21", "SERIAL", 20), upTo("22", "CPV", 20),
 	upTo("240", "ADDITIONAL ID", 30), upTo("241", "CUST. PART No.", 30), upTo("250", "SECONDARY SERIAL", 30), upTo("251", "REF. TO SOURCE", 30),
+	upTo("254", "GLN EXTENSION COMPONENT", 20),
 	number("30", "VAR. COUNT", 8), number("37", "COUNT", 8),
 	measure("310n", "NET WEIGHT (kg)"), measure("311n", "LENGTH (m)"), measure("312n", "WIDTH (m)"), measure("313n", "HEIGHT (m)"),
 	measure("315n", "NET VOLUME (l)"), measure("320n", "NET WEIGHT (lb)"), measure("330n", "GROSS WEIGHT (kg)"),

@@ -193,6 +193,27 @@ func TestLabelValues(t *testing.T) {
 
 // FuzzRead: whatever is scanned, reading ends, and what was read is read again
 // from what is printed.
+func TestLink(t *testing.T) {
+	for want, elements := range map[string][]Element{
+		"https://id.gs1.org/01/09506000134352":               {{AI: "01", Value: "09506000134352"}},
+		"https://id.gs1.org/01/09506000134352/10/A%2F1/21/7": {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "A/1"}, {AI: "21", Value: "7"}},
+		"https://id.gs1.org/01/09506000134352/10/50%25%3F":   {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "50%?"}},
+		"https://id.gs1.org/00/106141412345678908":           {{AI: "00", Value: "106141412345678908"}},
+		"https://id.gs1.org/414/9506000134352/254/A-01":      {{AI: "414", Value: "9506000134352"}, {AI: "254", Value: "A-01"}},
+	} {
+		if got, err := Link(elements...); err != nil || got != want {
+			t.Errorf("%v: %s, %v, want %s", elements, got, err, want)
+		}
+	}
+	for _, bad := range [][]Element{nil, {{AI: "10", Value: "L1"}}, {{AI: "01", Value: "09506000134353"}}, {{AI: "01", Value: ""}},
+		{{AI: "01", Value: "09506000134352"}, {AI: "10", Value: ""}}, {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "Los ä"}},
+		{{AI: "414", Value: "9506000134352"}, {AI: "254", Value: "longer than twenty characters"}}} {
+		if got, err := Link(bad...); err == nil {
+			t.Errorf("%v: %s", bad, got)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"(01)09506000134352(10)A(B)C", "]C10109506000134352\x1d10X\x1d3712", "10D9T",
 		"https://id.gs1.org/01/09506000134352/10/A%2F1?17=261231", "]Q3", "(", "\x1d"} {
@@ -206,6 +227,13 @@ func FuzzRead(f *testing.F) {
 		again, err := Read("]C1" + l.Encoded())
 		if err != nil || !slices.Equal(again.Elements, l.Elements) {
 			t.Fatalf("%q: %v, again %v, %v", raw, l, again, err)
+		}
+		if !slices.Contains(linkKeys, l.Elements[0].AI) {
+			return
+		}
+		link, err := Link(l.Elements...)
+		if again, _ = Read(link); err != nil || !slices.EqualFunc(again.Elements, l.Elements, func(a, b Element) bool { return a.AI == b.AI && a.Value == b.Value }) {
+			t.Fatalf("%q: %v, as the link %s %v, %v", raw, l, link, again, err)
 		}
 	})
 }

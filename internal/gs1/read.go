@@ -3,7 +3,6 @@ package gs1
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -231,63 +230,6 @@ func startsNext(s string) bool {
 	}
 	_, known := named(ai)
 	return known
-}
-
-// linkKeys are the identifiers a Digital Link begins with, as far as they are
-// read here.
-var linkKeys = []string{"01", "00", "414", "417"}
-
-// link reads a GS1 Digital Link URI (GS1 Digital Link Standard: URI Syntax
-// 1.4): key and qualifiers in the path, attributes in the query.
-func link(raw string) (list []Element, err error) {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
-		return nil, ErrNotGS1
-	}
-	path := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
-	at := slices.IndexFunc(path, func(s string) bool { return slices.Contains(linkKeys, s) })
-	if at < 0 || (len(path)-at)%2 != 0 {
-		return nil, ErrNotGS1
-	}
-	for i := at; i < len(path); i += 2 {
-		value, err := url.PathUnescape(path[i+1])
-		if err != nil {
-			return nil, fmt.Errorf("gs1: %q in the link is not readable", path[i+1])
-		}
-		if list, err = addLinked(list, path[i], value); err != nil {
-			return nil, err
-		}
-	}
-	query := u.Query()
-	for _, ai := range sorted(query) {
-		if _, known := named(ai); known {
-			if list, err = addLinked(list, ai, query.Get(ai)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return list, nil
-}
-
-// addLinked takes shorter GTINs, which older links hold unpadded.
-func addLinked(list []Element, ai, value string) ([]Element, error) {
-	id, ok := named(ai)
-	if !ok {
-		return nil, fmt.Errorf("gs1: application identifier %q of the link is not known", ai)
-	}
-	if padded, whole := GTIN(value); ai == "01" && whole {
-		value = padded
-	}
-	return add(list, id, ai, value)
-}
-
-func sorted(q url.Values) []string {
-	keys := make([]string, 0, len(q))
-	for k := range q {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Compose makes a label of elements, of which only AI and value need be given.

@@ -113,6 +113,15 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // JSON writes v as one JSON document.
 func JSON(w http.ResponseWriter, status int, v any) error {
+	return jsonAs(w, status, "application/json; charset=utf-8", v)
+}
+
+// JSONAs writes v as one JSON document of a media type, with status 200.
+func JSONAs(w http.ResponseWriter, media string, v any) error {
+	return jsonAs(w, http.StatusOK, media, v)
+}
+
+func jsonAs(w http.ResponseWriter, status int, media string, v any) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
 	b.Reset()
@@ -122,7 +131,7 @@ func JSON(w http.ResponseWriter, status int, v any) error {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Type", media)
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	_, err := w.Write(b.Bytes())

@@ -999,6 +999,7 @@ create table packages (
   constraint packages_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
   constraint packages_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id)
 );
+create index packages_closed_at_idx on packages (tenant_id, closed_at);
 create index packages_created_at_id_idx on packages (tenant_id, created_at, id);
 create index packages_lpn_idx on packages (tenant_id, lpn);
 create index packages_order_id_idx on packages (tenant_id, order_id) where order_id is not null;
