@@ -21,7 +21,7 @@ import (
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
 	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence",
-		"walk", "handheld"}
+		"walk", "handheld", "allocation"}
 )
 
 func caseNames() []string {
@@ -122,6 +122,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("handheld") {
 		if err := m.handheld(ctx, engine); err != nil {
 			return fmt.Errorf("handheld: %w", err)
+		}
+	}
+	if m.wants("allocation") {
+		if err := m.allocation(ctx, engine); err != nil {
+			return fmt.Errorf("allocation: %w", err)
 		}
 	}
 	if m.wants("greedy") {

@@ -271,6 +271,27 @@ func TestOneRouteAtATime(t *testing.T) {
 	})
 }
 
+// A route keeps its driver and vehicle out though each of its stops is delivered:
+// they are back when it is finished.
+func TestRouteKeepsItsCrewOut(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		f := newFleet(t, k)
+		stop := f.ready(0)
+		id, _ := f.route(map[string]any{"shipment_ids": []string{stop}, "driver_id": f.other})
+		f.say("start_route", map[string]any{"route_id": id, "vehicle_id": f.truck, "odometer_km": 1000}, 200, nil)
+		f.say("deliver", map[string]any{"shipment_id": stop, "proof": map[string]any{"name": "Receiver"}}, 200, nil)
+		f.is("shipments?select=status&id=eq."+stop, `[{"status":"delivered"}]`)
+		crew := func(driver, truck string) {
+			t.Helper()
+			f.is("drivers?select=status&id=eq."+f.other, `[{"status":"`+driver+`"}]`)
+			f.is("vehicles?select=on_trip&id=eq."+f.truck, `[{"on_trip":`+truck+`}]`)
+		}
+		crew("on_trip", "true")
+		f.say("finish_route", map[string]any{"route_id": id, "odometer_km": 1001}, 200, nil)
+		crew("available", "false")
+	})
+}
+
 // A driver who has driven all day is warned when the next route starts, or refused
 // where the tenant wants that, by the regulation and only while it is in force; the
 // hours are those at the wheel. The check of rules says the same of the driver.
