@@ -21,7 +21,7 @@ import (
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
 	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence",
-		"walk", "handheld", "allocation"}
+		"walk", "handheld", "allocation", "crowded"}
 )
 
 func caseNames() []string {
@@ -127,6 +127,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("allocation") {
 		if err := m.allocation(ctx, engine); err != nil {
 			return fmt.Errorf("allocation: %w", err)
+		}
+	}
+	if m.wants("crowded") {
+		if err := m.crowded(ctx, engine); err != nil {
+			return fmt.Errorf("crowded: %w", err)
 		}
 	}
 	if m.wants("greedy") {
