@@ -270,13 +270,12 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	})
 }
 
-// sumText sums lines into their orders and derives their stage.
+// sumText sums lines into their orders and derives their stage. Each order looks
+// for its own lines: a join of both is quadratic while PostgreSQL does not know
+// yet how many there are.
 func sumText(d *db.DB) string {
-	return "WITH s AS (SELECT o.id AS id, COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
-		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth " +
-		"FROM orders o LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id WHERE o.tenant_id = $1 AND " + d.InUUID("o.id", 2) + " GROUP BY o.id) " +
-		"UPDATE orders SET line_count = s.n, qty_ordered = s.ordered, qty_allocated = s.allocated, qty_picked = s.picked, qty_packed = s.packed, " +
-		"qty_shipped = s.shipped, qty_received = s.received, total_value = s.worth, updated_at = $3, stage = CASE " +
+	return "UPDATE orders SET updated_at = $3, (line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value, stage) = (" +
+		"SELECT s.n, s.ordered, s.allocated, s.picked, s.packed, s.shipped, s.received, s.worth, CASE " +
 		"WHEN orders.type = 'transfer' THEN NULL " +
 		"WHEN orders.type <> 'outbound' THEN CASE WHEN s.ordered > s.cancelled AND s.received >= s.ordered - s.cancelled THEN 'received' WHEN s.received > " +
 		"0 THEN 'part_received' ELSE 'expected' END " +
@@ -287,7 +286,9 @@ func sumText(d *db.DB) string {
 		"WHEN s.picked > 0 THEN 'picking' " +
 		"WHEN s.ordered > s.cancelled AND s.allocated >= s.ordered - s.cancelled THEN 'allocated' " +
 		"WHEN s.allocated > 0 THEN 'part_allocated' ELSE 'unallocated' END " +
-		"FROM s WHERE orders.tenant_id = $1 AND orders.id = s.id"
+		"FROM (SELECT COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
+		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = orders.id) s) " +
+		"WHERE orders.tenant_id = $1 AND " + d.InUUID("orders.id", 2)
 }
 
 func sums(names ...string) string {
