@@ -77,8 +77,10 @@ func (m *measurement) allocated(ctx context.Context, s *site, desks []*desk) err
 		}
 	}
 	for n, d := range desks[1:] {
-		note := fmt.Sprintf("p99 %.1f, p50 %.1f ms; at %d levels %.1f, %.1f", median(p99s[n+1]), median(medians[n+1]), desks[0].levels, median(p99s[0]), median(medians[0]))
-		if err := m.add(of(fmt.Sprintf("allocation of %d lines, p99 at %d levels", allocatedLines, d.levels), s.engine, ratios[n+1], note).atMost(1.5, "")); err != nil {
+		note := fmt.Sprintf("p99 %.1f, p50 %.1f ms; at %d levels %.1f, %.1f", median(p99s[n+1]), median(medians[n+1]), desks[0].levels,
+			median(p99s[0]), median(medians[0]))
+		title := fmt.Sprintf("allocation of %d lines, p99 at %d levels", allocatedLines, d.levels)
+		if err := m.add(of(title, s.engine, ratios[n+1], note).atMost(1.5, "")); err != nil {
 			return err
 		}
 	}

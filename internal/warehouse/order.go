@@ -274,8 +274,8 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 // for its own lines: a join of both is quadratic while PostgreSQL does not know
 // yet how many there are.
 func sumText(d *db.DB) string {
-	return "UPDATE orders SET updated_at = $3, (line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value, stage) = (" +
-		"SELECT s.n, s.ordered, s.allocated, s.picked, s.packed, s.shipped, s.received, s.worth, CASE " +
+	return "UPDATE orders SET updated_at = $3, (line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, " +
+		"total_value, stage) = (SELECT s.n, s.ordered, s.allocated, s.picked, s.packed, s.shipped, s.received, s.worth, CASE " +
 		"WHEN orders.type = 'transfer' THEN NULL " +
 		"WHEN orders.type <> 'outbound' THEN CASE WHEN s.ordered > s.cancelled AND s.received >= s.ordered - s.cancelled THEN 'received' WHEN s.received > " +
 		"0 THEN 'part_received' ELSE 'expected' END " +
