@@ -144,6 +144,10 @@ func TestVerifyFindsDifference(t *testing.T) {
 		s.run("verify")
 		s.write("UPDATE stock_levels SET quantity = quantity + 10000")
 		s.refused(`differences`, "verify")
+		s.write("UPDATE stock_levels SET quantity = quantity - 10000")
+		s.run("verify")
+		s.write("UPDATE stock_levels SET reserved = reserved + 10000 WHERE quantity >= 10000")
+		s.refused(`differences`, "verify")
 	})
 }
 

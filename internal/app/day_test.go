@@ -277,12 +277,13 @@ func (d *workday) walks() {
 	}
 }
 
-// trucks ships the orders of each town together: packed, sent off, delivered.
+// trucks packs the orders of each town into a shipment of the own fleet and drives
+// all of them on one route, stop by stop.
 func (d *workday) trucks() {
 	d.t.Helper()
 	for _, city := range []string{"Berlin", "Bremen", "Kiel"} {
 		var made struct{ Shipment struct{ ID string } }
-		say(d.t, d.k, d.manager, "create_shipment", map[string]any{"order_ids": d.cities[city], "carrier": "HANSEPARCEL"}, 200, &made)
+		say(d.t, d.k, d.manager, "create_shipment", map[string]any{"order_ids": d.cities[city]}, 200, &made)
 		d.shipments = append(d.shipments, made.Shipment.ID)
 		for _, order := range d.cities[city] {
 			var lines []any
@@ -293,12 +294,37 @@ func (d *workday) trucks() {
 			say(d.t, d.k, d.op, "pack", map[string]any{"shipment_id": made.Shipment.ID, "lines": lines}, 200, &packed)
 			say(d.t, d.k, d.op, "close_package", map[string]any{"package_id": packed.Package.ID, "weight_kg": 4.2}, 200, nil)
 		}
-		say(d.t, d.k, d.manager, "dispatch", map[string]any{"shipment_id": made.Shipment.ID}, 200, nil)
-		say(d.t, d.k, d.manager, "deliver", map[string]any{"shipment_id": made.Shipment.ID, "proof": map[string]any{"name": "Dock"}}, 200, nil)
 	}
+	d.route()
 	if n := len(list[struct{ ID string }](d.t, d.k, d.manager,
 		"orders?select=id&status=eq.completed&stage=eq.delivered&id=in.("+strings.Join(d.orders, ",")+")")); n < 58 {
 		d.t.Errorf("%d of 60 orders were delivered whole", n)
+	}
+}
+
+// route plans one of the day's shipments, drives it and delivers at each stop.
+func (d *workday) route() {
+	d.t.Helper()
+	worker := insertID(d.t, d.k, d.manager, "workers", map[string]any{"employee_no": "DAY-1", "name": "Driver of the day"})
+	driver := insertID(d.t, d.k, d.manager, "drivers", map[string]any{"worker_id": worker})
+	truck := insertID(d.t, d.k, d.manager, "vehicles", map[string]any{"plate": "DAY-1", "odometer_km": 500})
+	var planned struct {
+		Route struct{ ID string }
+		Stops []struct{ ID string }
+	}
+	say(d.t, d.k, d.manager, "plan_route", map[string]any{"date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "driver_id": driver,
+		"vehicle_id": truck, "shipment_ids": d.shipments}, 200, &planned)
+	if len(planned.Stops) != len(d.shipments) {
+		d.t.Fatalf("a route of %d stops for %d shipments", len(planned.Stops), len(d.shipments))
+	}
+	say(d.t, d.k, d.manager, "start_route", map[string]any{"route_id": planned.Route.ID, "vehicle_id": truck, "odometer_km": 500}, 200, nil)
+	for _, stop := range planned.Stops {
+		say(d.t, d.k, d.manager, "deliver", map[string]any{"shipment_id": stop.ID, "proof": map[string]any{"name": "Dock"}}, 200, nil)
+	}
+	var over struct{ Route struct{ Status string } }
+	say(d.t, d.k, d.manager, "finish_route", map[string]any{"route_id": planned.Route.ID, "odometer_km": 1240}, 200, &over)
+	if over.Route.Status != "finished" {
+		d.t.Errorf("the route is %s", over.Route.Status)
 	}
 }
 
