@@ -1,16 +1,10 @@
 package app_test
 
 import (
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/app"
@@ -108,97 +102,4 @@ func broken(t *testing.T, k *testkit.Kit, statement, when string) (mend func()) 
 	}
 	exec("CREATE TRIGGER broken AFTER " + statement + " WHEN " + when + " BEGIN SELECT RAISE(ABORT, 'broken'); END")
 	return func() { exec("DROP TRIGGER broken") }
-}
-
-// relay stands before a PostgreSQL cluster and can stop passing anything on,
-// as a network that drops packets does.
-type relay struct {
-	net.Listener
-	network, address string
-	hung             atomic.Bool
-}
-
-func (r *relay) serve() {
-	for {
-		c, err := r.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer c.Close()
-			s, err := net.Dial(r.network, r.address)
-			if err != nil {
-				return
-			}
-			defer s.Close()
-			go r.pass(s, c)
-			r.pass(c, s)
-		}()
-	}
-}
-
-func (r *relay) pass(to io.Writer, from io.Reader) {
-	b := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(b)
-		for r.hung.Load() {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n > 0 {
-			if _, err := to.Write(b[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// A request whose database connection has gone silent ends with 503 at its
-// deadline.
-func TestAttackSilentDatabase(t *testing.T) {
-	t.Parallel() // it waits, and does little else
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{Listener: l}
-	t.Cleanup(func() { r.hung.Store(false); l.Close() })
-	k := testkit.New(t, db.PostgreSQL, func(c *config.Config) {
-		u, err := url.Parse(c.DatabaseURL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := u.Query()
-		r.network, r.address = "unix", filepath.Join(q.Get("host"), ".s.PGSQL."+q.Get("port"))
-		if q.Get("host") == "" || q.Get("host")[0] != '/' {
-			r.network, r.address = "tcp", u.Host
-		}
-		q.Del("host")
-		q.Del("port")
-		q.Set("sslmode", "disable")
-		u.Host, u.RawQuery = l.Addr().String(), q.Encode()
-		c.DatabaseURL = u.String()
-		go r.serve()
-	})
-	token := k.Token(who(actor.Manager))
-	if got := k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", Bearer: token}); got.Status != 200 {
-		t.Fatalf("through the relay: %d %s", got.Status, got.Body)
-	}
-	r.hung.Store(true)
-	req, err := http.NewRequest("GET", k.URL+"/v1/items?limit=1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	start := time.Now()
-	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
-	if err != nil {
-		t.Fatalf("no answer within %v: %v", time.Since(start).Round(time.Second), err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("%d after %v, want 503", res.StatusCode, time.Since(start))
-	}
 }

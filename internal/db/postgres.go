@@ -44,7 +44,7 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 	}
 	cfg.ConnConfig.RuntimeParams["application_name"] = "holdfast"
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelTime}
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 || cfg.ConnConfig.ConnectTimeout > poolWait {
 		cfg.ConnConfig.ConnectTimeout = poolWait
@@ -213,11 +213,19 @@ var settingTexts = func() (texts [1 << len(settings)]string) {
 	return texts
 }()
 
+const (
+	// silence is how long a server may say nothing after the time at which it
+	// ends a statement by itself.
+	silence = 1500 * time.Millisecond
+	// cancelTime is how long the server may take to end what it was asked to.
+	cancelTime = time.Second
+)
+
 // answerTime is how long a flush of n statements may take, past the server's
 // own limit: a server that has gone silent (a cut cable, a stopped process)
 // must not hold requests for ever.
 func answerTime(ctx context.Context, n int) time.Duration {
-	return longest(ctx, statementTimeout) + 2*time.Second + time.Duration(n)*20*time.Millisecond
+	return longest(ctx, statementTimeout) + silence + time.Duration(n)*20*time.Millisecond
 }
 
 // pgTx is one transaction on one connection, spoken as extended-protocol

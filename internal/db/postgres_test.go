@@ -86,7 +86,7 @@ func TestStatementTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		for want, ctx := range map[string]context.Context{"15s": t.Context(), "2min": db.Patient(t.Context(), 2*time.Minute)} {
+		for want, ctx := range map[string]context.Context{"12s": t.Context(), "2min": db.Patient(t.Context(), 2*time.Minute)} {
 			got := ""
 			err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 				return tx.One("SHOW statement_timeout", nil, func(r *db.Row) error { got = r.Text(0); return nil })

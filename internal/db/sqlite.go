@@ -31,6 +31,7 @@ type lite struct {
 	db       *DB
 	path     string
 	inode    os.FileInfo
+	bytes    atomic.Int64 // the most that the file was seen to have: it never becomes shorter
 	readers  chan *liteConn
 	size     int
 	writer   *liteConn
@@ -127,7 +128,10 @@ func openSQLite(d *DB, o Options) (engine, string, error) {
 }
 
 func (l *lite) start(o Options) (string, error) {
-	var err error
+	err := whole(l.path)
+	if err != nil {
+		return "", err
+	}
 	if l.writer, err = l.connect("-16000"); err != nil {
 		return "", err
 	}
@@ -144,6 +148,7 @@ func (l *lite) start(o Options) (string, error) {
 	if l.inode, err = os.Stat(l.path); err != nil {
 		return "", fmt.Errorf("db: %w", err)
 	}
+	l.bytes.Store(l.inode.Size())
 	if err := l.migrate(o.Migrate); err != nil {
 		return "", err
 	}
@@ -234,14 +239,30 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	return tx.Flush()
 }
 
-// lost reports whether the database file was moved, replaced or deleted. The
-// open file would go on taking writes that nobody will find again.
+// lost reports whether the database file was moved, replaced, deleted or cut
+// off. The open file would go on taking writes that nobody will find again.
 func (l *lite) lost() error {
+	least := l.bytes.Load()
 	now, err := os.Stat(l.path)
-	if err != nil || !os.SameFile(now, l.inode) || now.Size() == 0 {
-		return fault.Wrap(err, fault.Unavailable, "58030", "the database file was moved, replaced or emptied; put it back, or restart on the right data directory")
+	if err != nil || !os.SameFile(now, l.inode) {
+		return fault.Wrap(err, fault.Unavailable, "58030",
+			"the database file was moved or replaced; put it back, or restart on the right data directory")
+	}
+	if now.Size() < max(least, 1) {
+		return fault.New(fault.Unavailable, "58030",
+			"the end of the database file is missing: it had %d bytes and has %d; restart, and restore the last backup if that is refused",
+			least, now.Size())
+	}
+	for was := least; was < now.Size() && !l.bytes.CompareAndSwap(was, now.Size()); {
+		was = l.bytes.Load()
 	}
 	return nil
+}
+
+// cutOff reports whether the file that is open is shorter than it was.
+func (l *lite) cutOff() bool {
+	now, err := os.Stat(l.path)
+	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load()
 }
 
 func (l *lite) ping(ctx context.Context) error {
@@ -258,8 +279,10 @@ func (l *lite) close() error {
 		for range l.size {
 			(<-l.readers).close()
 		}
-		l.writer.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-		l.writer.close()
+		if !l.cutOff() { // else the log would be written into what is left, and hide it: the process keeps it open until its end
+			l.writer.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			l.writer.close()
+		}
 		l.release()
 	})
 	return nil

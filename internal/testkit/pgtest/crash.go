@@ -16,15 +16,10 @@ import (
 // does, under whatever its clients are doing, and starts it again in the same
 // folder. It returns when the server answers.
 func (c *Cluster) Crash(ctx context.Context) error {
-	lock := filepath.Join(c.dir, "data", "postmaster.pid")
-	raw, err := os.ReadFile(lock)
+	lock := c.lock()
+	pid, err := c.pid()
 	if err != nil {
-		return fmt.Errorf("pgtest: crash: %w", err)
-	}
-	first, _, _ := strings.Cut(string(raw), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		return fmt.Errorf("pgtest: crash: %w", err)
+		return err
 	}
 	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("pgtest: crash: %w", err)
@@ -52,4 +47,58 @@ func (c *Cluster) Crash(ctx context.Context) error {
 		return err
 	}
 	return c.await(ctx)
+}
+
+func (c *Cluster) lock() string { return filepath.Join(c.dir, "data", "postmaster.pid") }
+
+// pid is the server's first process, the parent of the others.
+func (c *Cluster) pid() (int, error) {
+	raw, err := os.ReadFile(c.lock())
+	if err != nil {
+		return 0, fmt.Errorf("pgtest: %w", err)
+	}
+	first, _, _ := strings.Cut(string(raw), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, fmt.Errorf("pgtest: %s: %w", c.lock(), err)
+	}
+	return pid, nil
+}
+
+// Hang suspends every process of the server: it keeps its connections, takes
+// new ones, and answers nothing. What it returns has it go on. It needs the
+// /proc of Linux.
+func (c *Cluster) Hang() (resume func() error, err error) {
+	first, err := c.pid()
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	each := func(sig syscall.Signal) error {
+		var failed error
+		for _, pid := range all {
+			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+				failed = errors.Join(failed, err)
+			}
+		}
+		return failed
+	}
+	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil { // it begins no other
+		return nil, fmt.Errorf("pgtest: hang: %w", err)
+	}
+	all = append([]int{first}, children(first)...)
+	if len(all) < 2 {
+		return nil, errors.Join(errors.New("pgtest: hang: the server has no other process, or /proc does not tell"), each(syscall.SIGCONT))
+	}
+	return func() error { return each(syscall.SIGCONT) }, each(syscall.SIGSTOP)
+}
+
+func children(pid int) (out []int) {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, word := range strings.Fields(string(raw)) {
+		if n, err := strconv.Atoi(word); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
 }
