@@ -250,19 +250,12 @@ func lookPooler(ctx context.Context, p *Patient) []Finding {
 		if p.Config.DatabasePooler == "transaction" {
 			return nil, nil
 		}
-		u, err := url.Parse(p.Config.DatabaseURL)
-		if err != nil || u.Port() == "" {
-			return nil, nil
-		}
-		port := ""
-		err = d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
-			return tx.Query("SELECT coalesce(CAST(inet_server_port() AS text), '')", nil, func(r *db.Row) error { port = r.Text(0); return nil })
-		})
-		if err != nil || port == "" || port == u.Port() {
+		s, err := d.Surroundings(ctx)
+		if err != nil || !s.Pooled {
 			return nil, err
 		}
 		return warning("database_pooler = transaction, when it is PgBouncer in that mode", "prepared statements fail through a transaction pooler",
-			"something stands between: port %s is asked, port %s answers", u.Port(), port), nil
+			"a pooler answers for the database server"), nil
 	})
 }
 
@@ -271,17 +264,26 @@ const lateReplica = 30 * time.Second
 
 func lookReplicas(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) (out []Finding, err error) {
-		err = d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
-			const sql = "SELECT coalesce(application_name, ''), coalesce(CAST(extract(epoch FROM replay_lag) AS bigint), 0) FROM pg_stat_replication"
-			return tx.Query(sql, nil, func(r *db.Row) error {
-				if lag := time.Duration(r.Int(1)) * time.Second; lag > lateReplica {
-					out = append(out, warning("SELECT * FROM pg_stat_replication", "a failover now would lose so much", "the replica %s is %s behind", r.Text(0), lag)...)
-				}
-				return nil
-			})
-		})
+		s, err := d.Surroundings(ctx)
+		for _, r := range s.Replicas {
+			switch {
+			case r.Hidden:
+				return append(out, warning("GRANT pg_read_all_stats TO "+s.Login, "a failover loses what a replica lacks",
+					"how far behind replicas are is hidden from %s", s.Login)...), err
+			case r.Behind > p.late():
+				out = append(out, warning("SELECT * FROM pg_stat_replication", "a failover now would lose so much",
+					"the replica %s is %s behind", r.Name, r.Behind.Round(time.Second))...)
+			}
+		}
 		return out, err
 	})
+}
+
+func (p *Patient) late() time.Duration {
+	if p.Late > 0 {
+		return p.Late
+	}
+	return lateReplica
 }
 
 // mostReceivers bounds the hosts that are dialled.

@@ -40,6 +40,11 @@ type Patient struct {
 	Now    func() time.Time                // the machine's clock
 	Open   func(ctx context.Context) error // opens the services, with the keys
 
+	// What tests change; the zero values are the machine's own.
+	Room func(dir string) (uint64, error)        // bytes that are free there
+	Sync func(dir string) (time.Duration, error) // how long a small write takes to be durable there
+	Late time.Duration                           // how far behind a replica may be
+
 	database *opened
 }
 

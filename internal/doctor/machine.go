@@ -99,14 +99,21 @@ func lookDisk(_ context.Context, p *Patient) []Finding {
 	if _, err := os.Stat(dir); err != nil {
 		dir = filepath.Dir(dir)
 	}
-	left, err := blob.Room(dir)
+	room, syncs := p.Room, p.Sync
+	if room == nil {
+		room = blob.Room
+	}
+	if syncs == nil {
+		syncs = syncTime
+	}
+	left, err := room(dir)
 	if err != nil {
 		return failure("df "+dir, "", "the free space of %s cannot be read: %v", dir, err)
 	}
 	if left < leastRoom {
 		return failure("df -h "+dir, "below 64 MB nothing more is taken", "only %d MB are free", left>>20)
 	}
-	took, err := syncTime(dir)
+	took, err := syncs(dir)
 	if err != nil {
 		return failure("touch "+filepath.Join(dir, "x"), "nothing can be written", "a trial file cannot be written: %v", err)
 	}
