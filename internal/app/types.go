@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"holdfast/internal/api"
@@ -44,9 +45,9 @@ func typeSource() typegen.Source {
 
 // serveTypes serves the module of types, made once.
 func serveTypes() http.Handler {
-	module := TypeScript()
+	module := sync.OnceValue(TypeScript)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Write(module)
+		w.Write(module())
 	})
 }
