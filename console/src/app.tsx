@@ -1,6 +1,7 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { claimsOf, proof, recovering, session, supabase } from './lib/client';
+import { claimsOf } from './lib/claims';
+import { proof, recovering, session, supabase } from './lib/client';
 import { _, language, useLanguage } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
 import { useStore } from './lib/store';

@@ -1,3 +1,4 @@
+import './lib/early';
 import { render } from 'preact';
 import { LocationProvider } from 'preact-iso';
 import { App } from './app';

@@ -1,6 +1,6 @@
 // What goes wrong around a person: hostile text, a server that is away, sessions and records that end.
 import assert from 'node:assert/strict';
-import { api, as, open, person, session, settled, test, url } from './page.mjs';
+import { api, as, open, person, session, settled, test, url, visit } from './page.mjs';
 
 const manager = 'manager@north.example';
 
@@ -79,6 +79,22 @@ test('a session that is ended in one tab is ended in the other', async () => {
     await other.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
+});
+
+test('a session that was ended elsewhere, or is no session, leads to the sign-in when the page is opened', async () => {
+  const email = await person('viewer');
+  await api(email, '/auth/v1/logout?scope=global', { method: 'POST' });
+  await as(email, async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+  for (const text of ['no session', '{}', JSON.stringify({ access_token: 'x.y.z', expires_at: 4e9 })]) {
+    await visit(async (page, context) => {
+      await context.addInitScript((kept) => localStorage.setItem('holdfast.session', kept), text);
+      await page.goto(`${url}/console/`);
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+  }
 });
 
 test('who loses a permission while a form is open is told so, keeps what was typed, and is offered it no more', async () => {

@@ -24,6 +24,20 @@ test('each tile says what the server counts and leads to the list of the same re
   });
 });
 
+test('the overview asks for its figures once, with the first requests of the page, and not for a worker', async () => {
+  for (const [who, times] of [[manager, 1], ['operator@north.example', 0]]) {
+    await as(who, async (page) => {
+      const asked = [];
+      page.on('request', (r) => asked.push(new URL(r.url()).pathname));
+      await open(page, '/console/');
+      await settled(page);
+      const figures = '/functions/v1/get-dashboard-snapshot-v2';
+      assert.equal(asked.filter((path) => path === figures).length, times, asked.join(' '));
+      if (times) assert.ok(asked.indexOf(figures) < asked.indexOf('/v1/permissions'), asked.join(' '));
+    });
+  }
+});
+
 test('what somebody else changes appears by itself', async () => {
   await as(manager, async (page) => {
     await open(page, '/console/');

@@ -1,5 +1,6 @@
 import { createClient, type Session } from '@supabase/supabase-js';
 import type { Answer as FunctionAnswer, AnyRecords, Database, EdgeFunction, Row, Verb, VerbArgs } from '../database';
+import { begun } from './early';
 import { Fault, fromResponse, remember, toFault } from './fault';
 import { store } from './store';
 
@@ -57,23 +58,8 @@ export const supabase = createClient<Database>(location.origin, key, {
 // records is a collection whose name is not known before.
 export const records = (name: string) => (supabase as unknown as AnyRecords).from(name);
 
-export interface Claims {
-  sub: string;
-  email?: string;
-  tenant_id?: string;
-  tenant_role?: string;
-  aal?: string;
-  session_id?: string;
-}
-
-export function claimsOf(s: Session): Claims {
-  const part = s.access_token.split('.')[1] ?? '';
-  const bytes = Uint8Array.from(atob(part.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
-  return JSON.parse(new TextDecoder().decode(bytes)) as Claims;
-}
-
 // session is undefined until it is known whether there is one.
-export const session = store<Session | null | undefined>(undefined);
+export const session = store<Session | null | undefined>(begun);
 // live is true while changes are told as they happen.
 export const live = store(false);
 // recovering is true when a mailed link asks for a new password.

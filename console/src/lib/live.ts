@@ -1,5 +1,6 @@
 import { queryClient } from './query';
-import { claimsOf, live, session, token } from './client';
+import { claimsOf } from './claims';
+import { live, session, token } from './client';
 
 // One stream of events for all tabs of a browser: the tab that holds the lock
 // reads it and tells the others.

@@ -1,4 +1,4 @@
-import { keepPreviousData, QueryClient, QueryObserver, type QueryKey, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
+import { keepPreviousData, notifyManager, QueryClient, QueryObserver, type QueryKey, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useState } from 'preact/hooks';
 import { toFault } from './fault';
 
@@ -19,6 +19,8 @@ export const queryClient = new QueryClient({
   },
 });
 queryClient.mount();
+// What came is drawn at once, not after the layout of what was there without it.
+notifyManager.setScheduler(queueMicrotask);
 
 export { keepPreviousData };
 

@@ -1,7 +1,9 @@
 import { lazy } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { claimsOf, invoke, session, supabase, want } from '../lib/client';
+import { claimsOf } from '../lib/claims';
+import { invoke, session, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
+import { early, ofSite } from '../lib/early';
 import { ago, number, percent } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
@@ -30,23 +32,21 @@ export function Age({ at, again }: { at?: string; again: () => void }) {
   );
 }
 
-const snapshotOf = () => invoke('get-dashboard-snapshot-v2', '?lightweight=true');
+const snapshotOf = async () =>
+  ((await early(session.get()?.access_token)) as Answer<'get-dashboard-snapshot-v2'> | undefined) ?? invoke('get-dashboard-snapshot-v2', '?lightweight=true');
 
 function claimsRole(): string {
   const s = session.get();
   return s ? (claimsOf(s).tenant_role ?? '') : '';
 }
 
-// Whose overview is that of the site.
-const ofSite = (role: string) => !['', 'operator', 'driver', 'client'].includes(role);
-
 // The figures are asked for as soon as it is known who asks, before anything is drawn.
 function ahead(): void {
   if (session.get() === undefined) return;
-  early();
+  waiting();
   if (ofSite(claimsRole())) void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
 }
-const early = session.watch(ahead);
+const waiting = session.watch(ahead);
 ahead();
 
 // Home is the overview, made for what the person does.

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { api, claimsOf, session } from '../lib/client';
+import { claimsOf } from '../lib/claims';
+import { api, session } from '../lib/client';
 import { titleOf, words, type Permissions } from '../lib/catalog';
 import { ago, date, dateTime } from '../lib/format';
 import { _, plural } from '../lib/i18n';
