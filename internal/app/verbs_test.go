@@ -203,7 +203,8 @@ func put(of reflect.Type, b map[string]any, path string, v any) {
 }
 
 // Every member of every verb: the wrong type is refused by its name, and so is a
-// missing one, an unknown one, a text too long and a number that is no quantity.
+// missing one, an unknown one, a text too long, a word that is none of a closed set
+// and a number that is no quantity.
 func TestVerbInputs(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, v := range k.App.Verbs() {
@@ -241,6 +242,9 @@ func TestVerbInputs(t *testing.T) {
 					wrong("a text too long", strings.Repeat("x", 10_001))
 				case kind.Kind() == reflect.Int64, kind.Kind() == reflect.Bool, kind.Kind() == reflect.Struct, kind.Kind() == reflect.Slice:
 					wrong("a text in place", "x")
+				}
+				if field.Tag.Get("enum") != "" && kind.Kind() == reflect.String {
+					wrong("a word that is none of the set", "nonsense")
 				}
 				if kind.Name() == "Dec" {
 					wrong("five places", json.RawMessage("0.00001"))

@@ -56,7 +56,7 @@ func bindObject(v reflect.Value, body map[string]json.RawMessage) error {
 // member reads the tags of a struct's field.
 func member(f reflect.StructField, name string) *param {
 	p := paramOf(f, name)
-	if p.oneof == nil {
+	if len(p.oneof) == 0 {
 		p.oneof = strings.Fields(f.Tag.Get("enum"))
 	}
 	return &p

@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"fmt"
-	"holdfast/internal/db"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -24,6 +24,7 @@ type CountLine struct {
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
 	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
 	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	OwnerID     string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; by the books when absent, where they know one."`
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
 	Counted     decimal.Dec `json:"counted" required:"true" min:"0" doc:"How much was found, in base units."`
 	ReasonCode  string      `json:"reason_code" max:"64" doc:"Why it differs, where that is known."`
@@ -79,12 +80,19 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 	var rows []store.Row
 	seenKeys := map[string]bool{}
 	for i, l := range lines {
-		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, lpn: l.LPN, status: l.StockStatus}
+		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, owner: l.OwnerID, lpn: l.LPN, status: l.StockStatus}
 		if at.item == "" {
 			at.item = task.Text("item_id")
 		}
 		if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
 			return nil, misfit(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
+		}
+		if at.owner == "" && books[at.key()] == nil {
+			owner, one := ownerOf(levels, at)
+			if !one {
+				return nil, misfit(element(i, "owner_id"), "goods of more than one owner lie there: say whose they are")
+			}
+			at.owner = owner
 		}
 		key := at.key()
 		if seenKeys[key] {
@@ -93,7 +101,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		seenKeys[key] = true
 		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
 			"expected": dec(books[key], "quantity")}
-		given(row, "lot_id", l.LotID, "serial", l.Serial, "lpn", l.LPN, "reason_code", l.ReasonCode)
+		given(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
 	}
 	for _, l := range levels {
@@ -115,19 +123,40 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 	return rows, nil
 }
 
+// ownerOf is whose stock the books have where at is, but for its owner; one is
+// false when it is that of several.
+func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
+	for _, l := range levels {
+		like := at
+		if like.owner = l.Text("owner_id"); like.key() != l.Text("stock_key") {
+			continue
+		}
+		if owner != "" {
+			return "", false
+		}
+		owner = like.owner
+	}
+	return owner, true
+}
+
 // varianceValue adds up what the variances cost, each without its sign: a gain
 // here does not make up for a loss there.
 func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error) {
-	var ids, lots set
+	var ids, lots, owners set
 	for _, row := range rows {
 		ids.add(row.Text("item_id"))
 		lots.add(row.Text("lot_id"))
+		owners.add(row.Text("owner_id"))
 	}
 	items := queueArticles(c.Tx, c.Actor.TenantID, ids.list)
 	if err := c.Tx.Flush(); err != nil {
 		return 0, err
 	}
 	known, err := byID(c, "lots", lots.list)
+	if err != nil {
+		return 0, err
+	}
+	whose, err := byID(c, "goods_owners", owners.list)
 	if err != nil {
 		return 0, err
 	}
@@ -138,6 +167,9 @@ func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error)
 		}
 		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
 			return 0, rpc.Missing("lots", element(i, "lot_id"))
+		}
+		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
+			return 0, rpc.Missing("goods_owners", element(i, "owner_id"))
 		}
 		v, err := it.value(dec(row, "variance"))
 		if err != nil {

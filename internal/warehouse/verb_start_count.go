@@ -35,6 +35,7 @@ type Expected struct {
 	LotID       *string     `json:"lot_id"`
 	Serial      *string     `json:"serial"`
 	LPN         *string     `json:"lpn"`
+	OwnerID     *string     `json:"owner_id"`
 	StockStatus string      `json:"stock_status"`
 	Quantity    decimal.Dec `json:"quantity"`
 }
@@ -66,7 +67,7 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 	levels, err := countable(c, task)
 	for _, l := range levels {
 		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optional(l, "lot_id"), optional(l, "serial"), optional(l, "lpn"),
-			l.Text("stock_status"), dec(l, "quantity")})
+			optional(l, "owner_id"), l.Text("stock_status"), dec(l, "quantity")})
 	}
 	return out, err
 }

@@ -38,7 +38,7 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 	switch {
 	case e.Details != "":
 		body.Details = e.Details
-	case len(e.Fields) > 1:
+	case len(e.Fields) > 1, len(e.Fields) == 1 && strings.HasPrefix(e.Code, "HF"): // PostgreSQL's codes keep PostgREST's details
 		body.Details = fieldList(e.Fields)
 	}
 	if list, ok := e.Data.([]grammar.Choice); ok {
