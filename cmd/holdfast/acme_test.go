@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -144,17 +145,7 @@ func (a *authority) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *authority) validate() error {
 	want := "token-of-the-test." + a.thumb
 	if a.kind == "http-01" {
-		req, _ := http.NewRequest("GET", "http://"+a.at+"/.well-known/acme-challenge/token-of-the-test", nil)
-		req.Host = a.name
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		if got, _ := io.ReadAll(res.Body); string(got) != want {
-			return fmt.Errorf("status %d, %q", res.StatusCode, got)
-		}
-		return nil
+		return errors.Join(a.fetch(a.name, want), a.fetch(a.name+":80", want))
 	}
 	c, err := tls.Dial("tcp", a.at, &tls.Config{ServerName: a.name, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
 	if err != nil {
@@ -168,6 +159,24 @@ func (a *authority) validate() error {
 		}
 	}
 	return fmt.Errorf("the certificate lacks the proof")
+}
+
+// fetch asks for the proof of HTTP-01 as a host.
+func (a *authority) fetch(host, want string) error {
+	req, err := http.NewRequest("GET", "http://"+a.at+"/.well-known/acme-challenge/token-of-the-test", nil)
+	if err != nil {
+		return err
+	}
+	req.Host = host
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if got, _ := io.ReadAll(res.Body); string(got) != want {
+		return fmt.Errorf("as %s: status %d, %q", host, res.StatusCode, got)
+	}
+	return nil
 }
 
 func (a *authority) issue(csr string) []byte {

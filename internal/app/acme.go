@@ -67,7 +67,7 @@ func (a *acmeClient) challenges(listen string) (stop func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	srv := &http.Server{Handler: a.manager.HTTPHandler(nil), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: withoutPort(a.manager.HTTPHandler(nil)), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	if listen != "" {
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
@@ -81,6 +81,19 @@ func (a *acmeClient) challenges(listen string) (stop func(), err error) {
 	}
 	go a.warm()
 	return func() { srv.Close() }, nil
+}
+
+// withoutPort has h compare names alone: some authorities, and some proxies,
+// name the port in Host even where it is the usual one (RFC 9110, 7.2).
+func withoutPort(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			named := *r
+			named.Host = host
+			r = &named
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func (a *acmeClient) warm() {
