@@ -328,3 +328,57 @@ func TestDashboardAndAlerts(t *testing.T) {
 	}
 	v.stop()
 }
+
+// What the unit loads with LoadCredential reaches the server as systemd hands a
+// directory over: files that the owner alone reads, each named after the
+// credential and itself. Nothing of it is shown or written down.
+func TestSystemdCredentials(t *testing.T) {
+	unit, err := os.ReadFile(packaging + "/systemd/holdfast.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := regexp.MustCompile(`(?m)^LoadCredential=(\w+):/etc/holdfast/credentials$`).FindSubmatch(unit)
+	if loaded == nil {
+		t.Fatal("the unit loads no credentials")
+	}
+	eachDemo(t, func(s *site) {
+		dir, own := s.TempDir(), masterKeyOf(s)
+		key, err := os.ReadFile(own)
+		if err != nil {
+			s.Fatal(err)
+		}
+		secrets := map[string]string{"master_key": string(key), "backup_passphrase": backupPassphrase + "\n", "smtp_url": "smtp://u:canary-of-mail@127.0.0.1:1"}
+		if s.dsn != "" {
+			secrets["database_url"], s.dsn = s.dsn, ""
+		}
+		for name, text := range secrets {
+			if err := os.WriteFile(filepath.Join(dir, string(loaded[1])+"_"+name), []byte(text), 0o400); err != nil {
+				s.Fatal(err)
+			}
+		}
+		if err := os.Remove(own); err != nil {
+			s.Fatal(err)
+		}
+		in := []string{"CREDENTIALS_DIRECTORY=" + dir}
+		v := s.serveAs(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, in...) }, "--dev")
+		v.token("admin@north.example", "holdfast-demo") // its key was sealed with the master key
+		if _, err := os.Stat(own); err == nil {
+			s.Error("a master key of the server's own was made")
+		}
+		backup := filepath.Join(s.TempDir(), "x.backup")
+		if o := s.finish(s.command(in, "backup", backup), ""); o.code != 0 {
+			s.Errorf("a backup with the credential's passphrase: %s", o)
+		}
+		dump := s.finish(s.command(in, "config", "dump"), "")
+		for name, text := range secrets {
+			secret := strings.TrimSpace(text)
+			if strings.Contains(dump.out+dump.err+v.out.String(), secret) || strings.Contains(dump.out, "canary-of-mail") {
+				s.Errorf("%s is shown", name)
+			}
+		}
+		v.stop()
+		if o := s.finish(s.command(nil, "keys", "rotate"), ""); o.code == 0 && secrets["database_url"] == "" {
+			s.Error("the services open without the credential")
+		}
+	})
+}

@@ -67,7 +67,8 @@ func (a *acmeClient) challenges(listen string) (stop func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	srv := &http.Server{Handler: withoutPort(a.manager.HTTPHandler(nil)), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: withoutPort(a.manager.HTTPHandler(nil)),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	if listen != "" {
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
