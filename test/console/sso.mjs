@@ -2,6 +2,7 @@
 // SAML and one of OpenID Connect.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
+import { hands } from './hands.mjs';
 import { api, as, mail, open, settled, test, url, violations, visit } from './page.mjs';
 
 const admin = 'admin@north.example';
@@ -18,19 +19,22 @@ process.env.PORT_OPENID = await free();
 const saml = await import('../supabase/identity/saml.mjs');
 const openid = await import('../supabase/identity/openid.mjs');
 
+// What a pointer does; hands do the same with keys alone.
+const pointer = { use: (place) => place.click(), write: (place, text) => place.fill(text) };
+
 // proved takes the code that postmaster of a domain was mailed.
-async function proved(card, domain) {
+async function proved(card, domain, { use, write } = pointer) {
   await card.getByText('not proved yet').waitFor();
-  await card.getByRole('button', { name: `Mail a code to postmaster@${domain}` }).click();
+  await use(card.getByRole('button', { name: `Mail a code to postmaster@${domain}` }), { most: 100 });
   const { text } = await mail(`postmaster@${domain}`, 'sso_domain');
-  await card.getByLabel('Code').fill(/Code: (\w+)/.exec(text)[1]);
-  await card.getByRole('button', { name: 'Take the code' }).click();
+  await write(card.getByLabel('Code'), /Code: (\w+)/.exec(text)[1]);
+  await use(card.getByRole('button', { name: 'Take the code' }));
   await card.getByText('proved', { exact: true }).waitFor();
 }
 
 // tried is the window of the provider that a test sign-in opens.
-async function tried(context, card) {
-  const [popup] = await Promise.all([context.waitForEvent('page'), card.getByRole('button', { name: 'Test sign-in' }).click()]);
+async function tried(context, card, { use } = pointer) {
+  const [popup] = await Promise.all([context.waitForEvent('page'), use(card.getByRole('button', { name: 'Test sign-in' }), { most: 100 })]);
   return popup;
 }
 
@@ -67,27 +71,31 @@ async function atSimpleSAML(page) {
   await page.keyboard.press('Enter');
 }
 
-test('SimpleSAMLphp is connected with the wizard, a test sign-in shows what it sends, and what it is used as is set there', async () => {
+test('by keys: SimpleSAMLphp is connected with the wizard, a test sign-in shows what it sends, and what it is used as is set there', async () => {
   const ours = await (await fetch(`${url}/auth/v1/sso/saml/metadata`)).text();
   await saml.open(ours);
   try {
     const theirs = await (await fetch(saml.metadata)).text();
     await as(admin, async (page, context) => {
+      const keys = hands(page);
       await open(page, '/console/admin/sso');
-      await page.getByRole('button', { name: 'Connect a provider' }).first().click();
+      await settled(page);
+      await keys.use(page.getByRole('button', { name: 'Connect a provider' }));
       const form = page.getByRole('dialog');
-      await form.getByLabel('Kind').selectOption('saml');
-      await form.getByLabel('Name', { exact: true }).fill('SimpleSAMLphp');
-      await form.getByLabel(/Paste the provider/).check();
-      await form.getByLabel('Metadata (XML) *').fill(theirs);
-      await form.getByLabel('Domains').fill('samlphp.example');
-      await form.getByLabel('Role of new people').selectOption('operator');
-      await form.getByRole('button', { name: 'Connect', exact: true }).click();
+      await keys.choose(form.getByLabel('Kind'), 'SAML 2.0');
+      await keys.write(form.getByLabel('Name', { exact: true }), 'SimpleSAMLphp');
+      await keys.to(form.getByLabel(/Paste the provider/));
+      await keys.press('Space');
+      await keys.to(form.getByLabel('Metadata (XML) *'));
+      await keys.paste(theirs);
+      await keys.write(form.getByLabel('Domains'), 'samlphp.example');
+      await keys.choose(form.getByLabel('Role of new people'), 'Operator');
+      await keys.use(form.getByRole('button', { name: 'Connect', exact: true }));
       const card = page.locator('.card', { has: page.getByRole('heading', { name: 'SimpleSAMLphp' }) }).last();
-      await proved(card, 'samlphp.example');
+      await proved(card, 'samlphp.example', keys);
 
       // The other window is the provider's: its person signs in there.
-      const popup = await tried(context, card);
+      const popup = await tried(context, card, keys);
       await atSimpleSAML(popup);
       const received = card.getByRole('region', { name: 'Attributes received' });
       await received.getByRole('row', { name: /mail/ }).getByText(saml.sam.email).waitFor();
@@ -99,11 +107,11 @@ test('SimpleSAMLphp is connected with the wizard, a test sign-in shows what it s
       await popup.close();
 
       // A group leads to a role, another attribute is the name; the next test shows it.
-      await card.getByLabel('Role of wms-managers').selectOption('manager');
+      await keys.choose(card.getByLabel('Role of wms-managers'), 'Manager', { most: 100 });
       await page.getByText('Noted; try again to see what it makes').first().waitFor();
-      await received.getByLabel('uid is used as').selectOption('name');
+      await keys.choose(received.getByLabel('uid is used as'), 'name', { most: 100 });
       await page.waitForFunction(() => document.querySelector('[aria-label="uid is used as"]').value === 'name');
-      const again = await tried(context, card);
+      const again = await tried(context, card, keys);
       await card.getByText(`It works: ${saml.sam.email} would come in as Manager.`).waitFor();
       await again.close();
       const { connections } = await api(admin, '/auth/v1/sso/connections');
