@@ -1,4 +1,5 @@
-import { records } from './client';
+import type { Row } from '../database';
+import { records, want } from './client';
 import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions, type Rights } from './catalog';
 
 // A condition of a list: field, operator, value, as the API has them.
@@ -127,22 +128,27 @@ export function narrowed<Q extends { filter(f: string, op: string, v: string): Q
 
 const quoted = (v: unknown) => `"${String(v).replace(/[\\"]/g, (x) => `\\${x}`)}"`;
 
-// page asks for one page and one row more, which says whether there is another.
-// It begins after a row instead of passing over rows, so the millionth page costs what the first does.
-export function page(c: Collection, v: View, columns: string[], catalog: Catalog, p: Permissions) {
+// page is one page and one row more, which says whether there is another. It begins after a row instead of passing over
+// rows, and says where that is so that an index can begin there: the millionth page costs what the first does. Rows without
+// a value come last, and are asked for by themselves.
+export async function page(c: Collection, v: View, columns: string[], catalog: Catalog, p: Permissions): Promise<Row[]> {
   const [field, way] = v.order ?? ['id', 'desc'];
   const wanted = field === 'id' || columns.includes(field) ? columns : [...columns, field];
-  let q = narrowed(records(c.name).select(selection(c, wanted, catalog, p)), c, v);
-  if (v.after) {
-    const [value, id] = JSON.parse(v.after) as [unknown, string];
-    const past = way === 'asc' ? 'gt' : 'lt';
-    if (field === 'id') q = q.filter('id', past, id);
-    else if (value === null) q = q.is(field, null).filter('id', past, id);
-    else q = q.or(`${field}.${past}.${quoted(value)},and(${field}.eq.${quoted(value)},id.${past}.${id}),${field}.is.null`);
-  }
   const ascending = way === 'asc';
-  if (field !== 'id') q = q.order(field, { ascending, nullsFirst: false });
-  return q.order('id', { ascending }).limit(pageSize + 1);
+  const past = ascending ? 'gt' : 'lt';
+  const begin = () => narrowed(records(c.name).select(selection(c, wanted, catalog, p)), c, v);
+  const rows = (q: ReturnType<typeof begin>, most = pageSize + 1) => {
+    const ordered = field === 'id' ? q : q.order(field, { ascending, nullsFirst: false });
+    return want(ordered.order('id', { ascending }).limit(most));
+  };
+  if (!v.after) return rows(begin());
+  const [value, id] = JSON.parse(v.after) as [unknown, string];
+  if (field === 'id') return rows(begin().filter('id', past, id));
+  if (value === null) return rows(begin().is(field, null).filter('id', past, id));
+  const found = await rows(begin().filter(field, `${past}e`, String(value)).or(`${field}.${past}.${quoted(value)},and(${field}.eq.${quoted(value)},id.${past}.${id})`));
+  const missing = pageSize + 1 - found.length;
+  if (!missing || c.fields.find((f) => f.name === field)?.required) return found;
+  return [...found, ...(await rows(begin().is(field, null), missing))];
 }
 
 // searchable are the fields that a filter can be made of.

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '../lib/query';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, call, download, records, want } from '../lib/client';
+import { api, call, download, records } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -69,7 +69,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const go = (next: Partial<View>) => route(`/console/c/${c.name}${formatView({ ...view, after: '', row: 0, ...next })}`);
   const rows = useQuery({
     queryKey: ['c', c.name, 'list', url],
-    queryFn: () => want(page(c, view, columns, catalog, p)),
+    queryFn: () => page(c, view, columns, catalog, p),
     placeholderData: keepPreviousData,
     meta: { live: true },
   });
