@@ -33,6 +33,8 @@ const Put = lazy(() => import('./pages/stock').then((m) => m.PutPage));
 const Receive = lazy(() => import('./pages/stock').then((m) => m.ReceivePage));
 const Count = lazy(() => import('./pages/stock').then((m) => m.CountPage));
 const Board = lazy(() => import('./pages/board').then((m) => m.BoardPage));
+const Trips = lazy(() => import('./pages/trips').then((m) => m.TripsPage));
+const Trip = lazy(() => import('./pages/trip').then((m) => m.TripPage));
 const Plan = lazy(() => import('./pages/plan').then((m) => m.PlanPage));
 const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
 const Components = lazy(() => import('./pages/components').then((m) => m.Components));
@@ -98,6 +100,8 @@ export function App() {
             <Route path="/console/admin/:tab?" component={AdminPage} />
             <Route path="/console/plan" component={Plan} />
             <Route path="/console/shipments" component={Board} />
+            <Route path="/console/routes" component={Trips} />
+            <Route path="/console/routes/:id" component={Trip} />
             <Route path="/console/floor" component={Floor} />
             <Route path="/console/floor/pick/:id" component={Pick} />
             <Route path="/console/floor/put/:id" component={Put} />

@@ -59,6 +59,7 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/plan', text: 'Planning', icon: 'clock', may: (p) => p.verbs?.['plan_wave'] === true || p.verbs?.['receive_return'] === true, key: 'l' },
       { href: '/console/floor', text: 'Floor work', icon: 'scan', may: (p) => p.verbs?.['pick_line'] === true, key: 'f' },
       { href: '/console/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
+      { href: '/console/routes', text: 'Routes', icon: 'list', may: reads('routes'), key: 't' },
     ],
   },
   {

@@ -26,6 +26,12 @@ function prove(): Promise<boolean> {
 // A session that was ended elsewhere is refused with 401. GET /user tells why, and supabase-js forgets a session that is gone,
 // which leads to the sign-in.
 let looking = false;
+// behind is how many milliseconds this clock is before the server's, by the whole second of its last answer.
+let behind = 0;
+
+// serverNow is a moment that the server does not take for the future, however wrong the clock of a phone is.
+export const serverNow = () => new Date(Date.now() + behind);
+
 function look(): void {
   if (looking || !session.get()) return;
   looking = true;
@@ -40,6 +46,8 @@ async function watched(input: RequestInfo | URL, init?: RequestInit, again = fal
     if ((e as Error).name !== 'AbortError') away.set(true);
     throw e;
   }
+  const said = Date.parse(r.headers.get('Date') ?? '');
+  if (said) behind = said - Date.now();
   away.set(r.status === 502 || r.status === 503 || r.status === 504);
   if (!r.ok) {
     const f = await fromResponse(r);

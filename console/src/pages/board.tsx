@@ -3,18 +3,18 @@ import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
 import { ago, dateTime, number } from '../lib/format';
-import { _ } from '../lib/i18n';
+import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Badge, Button, Empty, Head, LinkButton, Problem, Segments, Skeleton } from '../ui/basic';
-import { Ask } from '../ui/dialog';
-import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
+import { Outcome } from '../ui/stop';
 import { hrefOf } from '../ui/value';
 import '../board.css';
 
 const Routes = lazy(() => import('./routes').then((m) => m.Routes));
+const PlanRoute = lazy(() => import('../ui/plan-route').then((m) => m.PlanRoute));
 
 const columns = ['planned', 'packed', 'ready', 'in_transit', 'exception', 'arrived'] as const;
 
@@ -23,6 +23,7 @@ interface Shipment extends Row {
   status: string;
   direction: string;
   carrier: string | null;
+  route_id: string | null;
   tracking_no: string | null;
   planned_at: string | null;
   eta: string | null;
@@ -36,6 +37,9 @@ interface Shipment extends Row {
 const due = (s: Shipment) => (s.status === 'in_transit' || s.status === 'exception' ? s.eta : s.planned_at);
 const late = (s: Shipment) => s.status !== 'arrived' && !!due(s) && Date.parse(due(s) as string) < Date.now();
 
+// routable reports whether a route of the own fleet may take it.
+const routable = (s: Shipment) => s.direction === 'outbound' && ['planned', 'packed', 'ready'].includes(s.status) && !s.carrier && !s.route_id;
+
 // BoardPage shows the shipments under way, by what comes next or by who drives.
 export function BoardPage() {
   const p = usePermissions();
@@ -45,15 +49,21 @@ export function BoardPage() {
   const q = useQuery({
     queryKey: ['c', 'shipments', 'board', way],
     queryFn: () => {
-      let r = supabase.from('shipments').select('id,shipment_no,status,direction,carrier,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))').in('status', [...columns]);
+      let r = supabase.from('shipments').select('id,shipment_no,status,direction,carrier,route_id,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))').in('status', [...columns]);
       if (way !== 'all') r = r.eq('direction', way);
       return want<Shipment[]>(r.order('planned_at').limit(500));
     },
     meta: { live: true },
   });
+  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const [planning, setPlanning] = useState(false);
   if (!p) return <Skeleton lines={8} />;
-  const go = (next: Record<string, string>) => route(`/console/shipments?${new URLSearchParams({ by, way, ...next })}`, true);
+  const choosing = query['choose'] === '1' && p.verbs?.['plan_route'] === true && by !== 'route';
+  const choice = choosing ? { on: chosen, put: setChosen } : undefined;
+  const go = (next: Record<string, string>) => route(`/console/shipments?${new URLSearchParams({ by, way, ...(choosing ? { choose: '1' } : {}), ...next })}`, true);
   const list = q.data ?? [];
+  // What left, or went on a route meanwhile, is no longer chosen.
+  const taken = list.filter((s) => chosen.has(s.id) && routable(s)).map((s) => s.id);
   const drivers = [...new Map(list.map((s) => [s.driver?.id ?? '', s.driver?.worker?.name ?? ''])).entries()].sort((a, b) => (a[0] ? a[1] : '~').localeCompare(b[0] ? b[1] : '~'));
   const lanes: [string, string, Shipment[]][] =
     by === 'state' ? columns.map((c) => [c, words(c), list.filter((s) => s.status === c)]) : drivers.map(([id, name]) => [id, id ? name || _('Driver') : _('Nobody drives these yet'), list.filter((s) => (s.driver?.id ?? '') === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999))]);
@@ -61,6 +71,11 @@ export function BoardPage() {
   return (
     <>
       <Head title={_('Shipment board')} sub={overdue ? _('{n} under way, {m} of them late', { n: number(list.length), m: number(overdue) }) : _('{n} under way, none of them late', { n: number(list.length) })}>
+        {p.verbs?.['plan_route'] && by !== 'route' ? (
+          <Button icon="truck" aria-pressed={choosing} onClick={() => (setChosen(new Set()), go({ choose: choosing ? '' : '1' }))}>
+            {_('Plan a route')}
+          </Button>
+        ) : null}
         <LinkButton icon="list" href="/console/c/shipments">
           {_('All shipments')}
         </LinkButton>
@@ -69,12 +84,21 @@ export function BoardPage() {
         <Segments label={_('Group by')} options={[['state', _('By state')], ['driver', _('By driver')], ['route', _('On a map')]]} at={by} go={(v) => go({ by: v })} />
         <Segments label={_('Direction')} options={[['outbound', _('Outbound')], ['inbound', _('Inbound')], ['all', _('Both')]]} at={way} go={(v) => go({ way: v })} />
       </div>
+      {choosing ? (
+        <div class="row choosing" role="status">
+          <span class="grow">{taken.length ? plural(taken.length, '{n} shipment is chosen', '{n} shipments are chosen') : _('Choose shipments that have no carrier and are on no route yet.')}</span>
+          <Button kind="primary" disabled={!taken.length} onClick={() => setPlanning(true)}>
+            {_('Plan the route')}
+          </Button>
+        </div>
+      ) : null}
+      {planning ? <PlanRoute chosen={taken} close={() => setPlanning(false)} /> : null}
       <Problem error={q.error} retry={() => void q.refetch()} />
       {q.isPending ? (
         <Skeleton lines={8} />
       ) : !list.length && !q.error ? (
         <Empty title={_('No shipment is under way')} icon="truck" />
-) : by === 'route' ? (
+      ) : by === 'route' ? (
         <Routes list={list} p={p} />
       ) : (
         <div class="board" tabIndex={0} role="region" aria-label={_('Shipment board')}>
@@ -85,7 +109,7 @@ export function BoardPage() {
               </h2>
               <ul>
                 {all.slice(0, 40).map((s) => (
-                  <Ship key={s.id} s={s} p={p} state={by === 'driver'} />
+                  <Ship key={s.id} s={s} p={p} state={by === 'driver'} choice={routable(s) ? choice : undefined} />
                 ))}
               </ul>
               {all.length > 40 ? <p class="small muted">{_('and {n} more', { n: number(all.length - 40) })}</p> : null}
@@ -97,14 +121,9 @@ export function BoardPage() {
   );
 }
 
-const problems: [string, string][] = [['REFUSED', 'Refused'], ['DAMAGED', 'Damaged'], ['LOST', 'Lost'], ['ADDRESS_UNKNOWN', 'Wrong address'], ['NOBODY_THERE', 'Nobody there'], ['OTHER', 'Something else']];
-
 // Ship is one card: what, whither, when, and what can be done next.
-function Ship({ s, p, state }: { s: Shipment; p: Permissions; state: boolean }) {
-  const [asking, setAsking] = useState<'deliver' | 'exception' | null>(null);
+function Ship({ s, p, state, choice }: { s: Shipment; p: Permissions; state: boolean; choice?: { on: Set<string>; put: (to: Set<string>) => void } }) {
   const [busy, setBusy] = useState(false);
-  const [name, setName] = useState('');
-  const [code, setCode] = useState('REFUSED');
   const may = (v: string) => p.verbs?.[v] === true;
   const there = s.direction === 'inbound' ? s.origin : s.destination;
   const again = () => void queryClient.invalidateQueries({ queryKey: ['c', 'shipments'] });
@@ -125,6 +144,20 @@ function Ship({ s, p, state }: { s: Shipment; p: Permissions; state: boolean }) 
   return (
     <li class={late(s) ? 'late' : ''}>
       <div class="row tight">
+        {choice ? (
+          <input
+            type="checkbox"
+            class="tick"
+            aria-label={_('Choose {what}', { what: s.shipment_no })}
+            checked={choice.on.has(s.id)}
+            onChange={(e) => {
+              const to = new Set(choice.on);
+              if (e.currentTarget.checked) to.add(s.id);
+              else to.delete(s.id);
+              choice.put(to);
+            }}
+          />
+        ) : null}
         <a class="strong" href={hrefOf('shipments', s.id)}>
           {s.shipment_no}
         </a>
@@ -153,49 +186,7 @@ function Ship({ s, p, state }: { s: Shipment; p: Permissions; state: boolean }) 
           </Button>
         </div>
       ) : null}
-      {out && ['in_transit', 'exception'].includes(s.status) && (may('deliver') || may('report_exception')) ? (
-        <div class="row tight">
-          {may('deliver') ? (
-            <Button size="small" kind="primary" onClick={() => setAsking('deliver')}>
-              {_('Delivered')}
-            </Button>
-          ) : null}
-          {may('report_exception') && s.status === 'in_transit' ? (
-            <Button size="small" onClick={() => setAsking('exception')}>
-              {_('Problem')}
-            </Button>
-          ) : null}
-        </div>
-      ) : null}
-      {asking === 'deliver' ? (
-        <Ask
-          title={_('{no} is delivered', { no: s.shipment_no })}
-          yes={_('Say so')}
-          close={() => setAsking(null)}
-          act={async () => {
-            await rpc('deliver', { shipment_id: s.id, proof: { name } });
-            toast(_('{no} is delivered', { no: s.shipment_no }));
-            again();
-          }}
-        >
-          <Input label={_('Who took it?')} value={name} put={setName} required autofocus />
-        </Ask>
-      ) : null}
-      {asking === 'exception' ? (
-        <Ask
-          title={_('A problem with {no}', { no: s.shipment_no })}
-          yes={_('Say so')}
-          close={() => setAsking(null)}
-          act={async () => {
-            await rpc('report_exception', { shipment_id: s.id, code, note: name || undefined });
-            toast(_('It is noted'));
-            again();
-          }}
-        >
-          <Select label={_('What happened?')} value={code} put={setCode} options={problems.map(([v, t]) => [v, _(t)])} />
-          <Input label={_('Note')} value={name} put={setName} />
-        </Ask>
-      ) : null}
+      <Outcome s={s} p={p} />
     </li>
   );
 }

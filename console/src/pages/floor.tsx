@@ -5,6 +5,7 @@ import { collectionOf, itemOf, scan, sentenceOf, text, type Scanned } from '../l
 import { ago, date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
+import { next, useTrips } from '../lib/trip';
 import type { Row } from '../database';
 import { Badge, Card, Empty, Head, LinkButton, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
@@ -39,7 +40,8 @@ export function Work({ p }: { p: Permissions }) {
   const picks = useRows(['my-picks'], () => supabase.from('pick_lists').select('id,pick_no,status,priority,wave_no,pick_lines(id,status)').in('status', ['released', 'in_progress']).order('priority').limit(20), reads('pick_lists'));
   const puts = useRows(['my-putaways'], () => supabase.from('putaway_tasks').select('id,task_no,quantity,quantity_done,item:item_id(sku,name),from:from_zone_id(code)').in('status', ['open', 'in_progress']).order('id').limit(20), floor && reads('putaway_tasks'));
   const counts = useRows(['my-counts'], () => supabase.from('count_tasks').select('id,count_no,due_on,status,zone:zone_id(code,name)').in('status', ['open', 'counting', 'recount']).order('due_on').limit(20), floor && reads('count_tasks'));
-  const trips = useRows(['my-trips'], () => supabase.from('shipments').select('id,shipment_no,status,stop_seq,eta').in('status', ['ready', 'in_transit', 'exception']).order('stop_seq').limit(20), p.role === 'driver' && reads('shipments'));
+  const trips = useRows(['my-trips'], () => supabase.from('shipments').select('id,shipment_no,status,stop_seq,eta').in('status', ['ready', 'in_transit', 'exception']).is('route_id', null).order('stop_seq').limit(20), p.role === 'driver' && reads('shipments'));
+  const routes = useTrips(['started', 'planned'], 20, p.role === 'driver' && reads('routes'));
   const tasks = useRows(['my-actions'], () => supabase.from('actions').select('id,action_no,title,due_on,status').in('status', ['open', 'in_progress']).order('due_on').limit(20), reads('actions'));
   const points = useQuery({ queryKey: ['engagement'], queryFn: () => api<{ total_points: number }>('/functions/v1/safety-engagement'), ...fresh });
   const [found, setFound] = useState<Scanned | null>(null);
@@ -156,7 +158,15 @@ export function Work({ p }: { p: Permissions }) {
         ) : null}
         {p.role === 'driver' ? (
           <Card flush title={_('To drive')}>
-            {trips.data?.length ? <ul class="lines">{trips.data.map((r) => line(r, hrefOf('shipments', r.id), text(r['shipment_no']), r['eta'] ? ago(r['eta']) : '', r['status']))}</ul> : <Empty title={_('No trip is planned')} icon="truck" />}
+            {routes.data?.length ? (
+              <ul class="lines">
+                {routes.data.map((t) => {
+                  const to = next(t)?.destination;
+                  return line(t, `/console/routes/${t.id}`, t.route_no, `${date(t.date)} · ${to ? _('next: {place}', { place: to.name ?? to.city ?? '–' }) : _('every stop is done')}`, t.status);
+                })}
+              </ul>
+            ) : null}
+            {routes.data?.length && !trips.data?.length ? null : trips.data?.length ? <ul class="lines">{trips.data.map((r) => line(r, hrefOf('shipments', r.id), text(r['shipment_no']), r['eta'] ? ago(r['eta']) : '', r['status']))}</ul> : <Empty title={_('No trip is planned')} icon="truck" />}
           </Card>
         ) : null}
         <Card flush title={_('Safety actions')}>
