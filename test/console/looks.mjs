@@ -28,6 +28,8 @@ const [order] = await api(manager, '/v1/orders?select=id&status=eq.in_progress&l
 
 const [item] = await api(manager, '/v1/items?select=id&available=gt.5&order=stock_value.desc&limit=1');
 
+const [route] = await api(manager, '/v1/routes?select=id&order=id.desc&limit=1');
+
 const pages = [
   ['home', '/console/'],
   ['orders', '/console/c/orders'],
@@ -41,7 +43,9 @@ const pages = [
   ['account', '/console/account'],
   ['item', `/console/c/items/${item.id}`],
   ['shipments', '/console/shipments'],
-  ['routes', '/console/shipments?by=route'],
+  ['shipments by route', '/console/shipments?by=route'],
+  ['routes', '/console/routes'],
+  ['route', `/console/routes/${route.id}`],
   ['plan', '/console/plan'],
   ['floor', '/console/floor'],
   ['receive', '/console/floor/receive'],
