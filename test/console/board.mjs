@@ -62,6 +62,7 @@ test('the stops of a driver are on the map in their order, and a stop says what 
     await open(page, '/console/shipments?by=route');
     await settled(page);
     const card = page.locator('.card', { has: page.getByRole('heading', { name: driven[0].driver.worker.name }) });
+    await card.getByRole('link', { name: mine.at(-1).shipment_no }).waitFor();
     assert.deepEqual(await card.getByRole('link').allInnerTexts(), mine.map((s) => s.shipment_no));
     const city = driven[0].destination.city;
     const stop = page.getByRole('button', { name: new RegExp(`^${city}, \\d+ shipment`) }).first();

@@ -1,9 +1,37 @@
 // What a list speaks of has a name there, and the page that comes before a scan says what to do.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, settled, test, violations } from './page.mjs';
+import { readFileSync } from 'node:fs';
+import { api, as, narrow, open, settled, test, url, violations } from './page.mjs';
 
 const manager = 'manager@north.example';
 const safety = 'safety@north.example';
+
+const source = (name) => readFileSync(new URL(`../../console/src/${name}`, import.meta.url), 'utf8');
+
+test('every column, state and collection of the catalog has its words in each language', async () => {
+  const { collections } = await (await fetch(`${url}/catalog.json`)).json();
+  const acronyms = Object.fromEntries([.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(([, w, words]) => [w, words]));
+  const words = (name) => {
+    const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  };
+  const wanted = collections.flatMap((c) => [words(c.name), ...c.fields.flatMap((f) => [f.label ?? words(f.name), ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]);
+  assert.ok(wanted.length > 1000, `${wanted.length} words`);
+  for (const language of ['de', 'fr']) {
+    const text = source(`texts/${language}.ts`);
+    const table = new Function(`return ${text.slice(text.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
+    assert.deepEqual([...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined), [], language);
+  }
+});
+
+test('a form in German speaks German: its columns, its choices and the way back', async () => {
+  await as('manager@north.example', async (page) => {
+    await open(page, '/console/c/actions/new');
+    await page.getByLabel('Maßnahmennr.').or(page.getByLabel('Titel *')).first().waitFor();
+    await page.getByRole('option', { name: 'Vorbeugung', exact: true }).waitFor({ state: 'attached' });
+    await page.getByLabel('Fällig am', { exact: false }).first().waitFor();
+  }, { locale: 'de-DE' });
+});
 
 test('an id of several kinds is shown in a list by its name, leads there, and a page of them asks once for each kind', async () => {
   const rows = await api(safety, '/v1/predictive_scores?select=entity_type,entity_id&order=id.desc&limit=50');
