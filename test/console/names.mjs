@@ -8,14 +8,14 @@ const safety = 'safety@north.example';
 
 const source = (name) => readFileSync(new URL(`../../console/src/${name}`, import.meta.url), 'utf8');
 
-test('every column, state and collection of the catalog has its words in each language', async () => {
+test('every column, state and collection of the catalog, and what it is, has its words in each language', async () => {
   const { collections } = await (await fetch(`${url}/catalog.json`)).json();
   const acronyms = Object.fromEntries([.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(([, w, words]) => [w, words]));
   const words = (name) => {
     const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
     return text.charAt(0).toUpperCase() + text.slice(1);
   };
-  const wanted = collections.flatMap((c) => [words(c.name), ...c.fields.flatMap((f) => [f.label ?? words(f.name), ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]);
+  const wanted = collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap((f) => [f.label ?? words(f.name), ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]);
   assert.ok(wanted.length > 1000, `${wanted.length} words`);
   for (const language of ['de', 'fr']) {
     const text = source(`texts/${language}.ts`);
