@@ -13,7 +13,8 @@ import (
 )
 
 // unready lists why shipments may not leave, by their id: goods that are not
-// picked and packed, a driver who may not drive, a vehicle that may not go.
+// picked and packed, an order on hold, a driver who may not drive, a vehicle that
+// may not go.
 func (k work) unready(changes []store.Change) (map[string][]string, error) {
 	why := map[string][]string{}
 	var ids []string
@@ -36,10 +37,12 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 			return nil, err
 		}
 	}
-	if err := k.barredLots(ids, why); err != nil {
-		return nil, err
+	for _, of := range []func([]string, map[string][]string) error{k.heldOrders, k.barredLots, k.unpacked} {
+		if err := of(ids, why); err != nil {
+			return nil, err
+		}
 	}
-	return why, k.unpacked(ids, why)
+	return why, nil
 }
 
 // attach gives shipments that only name their orders lines of all that is
@@ -121,6 +124,16 @@ func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
 		return fmt.Sprintf("line %v: %s of %s are packed", line["line_no"], max(packed, 0), l.left)
 	}
 	return ""
+}
+
+// heldOrders adds the shipments with goods of an order on hold.
+func (k work) heldOrders(shipments []string, why map[string][]string) error {
+	return k.tx.Query("SELECT DISTINCT l.shipment_id, o.order_no FROM shipment_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
+		"WHERE l.tenant_id = $1 AND "+k.tx.DB().InUUID("l.shipment_id", 2)+" AND o.status = 'on_hold' ORDER BY 1, 2",
+		[]any{k.a.TenantID, jsonList(shipments)}, func(r *db.Row) error {
+			why[r.Text(0)] = append(why[r.Text(0)], "order "+r.Text(1)+" is on hold")
+			return nil
+		})
 }
 
 // barredLots adds the shipments whose goods are of a lot that may not leave.
