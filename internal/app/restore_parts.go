@@ -101,11 +101,12 @@ func (x *restoring) put(name string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("app: restore: %w", err)
 	}
-	if _, err = io.Copy(f, x.counted(r)); err != nil {
-		return fmt.Errorf("app: restore %s: %w", name, errors.Join(err, f.Close()))
+	to := newFlushing(f)
+	if _, err = io.CopyBuffer(to, x.counted(r), make([]byte, flushBlock)); err != nil {
+		return fmt.Errorf("app: restore %s: %w", name, errors.Join(err, to.Close()))
 	}
 	x.errands.begin(func() error {
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := to.Close(); err != nil {
 			return fmt.Errorf("app: restore %s: %w", name, err)
 		}
 		return nil
