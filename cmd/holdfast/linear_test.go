@@ -303,11 +303,18 @@ func (f *floor) load(nodes []*server, victim int) {
 	}
 	over.Store(true)
 	clients.Wait()
-	if f.dsn != "" { // what a dead server had sent may still be done
-		f.eventually("no transaction is open", func() bool {
-			return f.number("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL") == 0
-		})
+	f.quiet()
+}
+
+// quiet waits until PostgreSQL is done with what a dead server had sent.
+func (s *site) quiet() {
+	s.Helper()
+	if s.dsn == "" {
+		return
 	}
+	s.eventually("no transaction is open", func() bool {
+		return s.number("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL") == 0
+	})
 }
 
 // explained judges the histories of all items since they were as they are in
