@@ -8,18 +8,25 @@ const safety = 'safety@north.example';
 
 const source = (name) => readFileSync(new URL(`../../console/src/${name}`, import.meta.url), 'utf8');
 
-test('every column, state and collection of the catalog, and what it is, has its words in each language', async () => {
-  const { collections } = await (await fetch(`${url}/catalog.json`)).json();
+test('every column, state, collection and setting of the catalog, and what it is, has its words in each language', async () => {
+  const { collections, settings } = await (await fetch(`${url}/catalog.json`)).json();
   const acronyms = Object.fromEntries([.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(([, w, words]) => [w, words]));
   const words = (name) => {
     const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
     return text.charAt(0).toUpperCase() + text.slice(1);
   };
-  const wanted = collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap((f) => [f.label ?? words(f.name), ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]);
-  assert.ok(wanted.length > 1000, `${wanted.length} words`);
+  const wanted = [
+    ...collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap((f) => [f.label ?? words(f.name), f.doc ?? '', ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]),
+    ...settings.flatMap((s) => [words(s.section), words(s.key), s.doc, s.wants]),
+  ];
+  assert.ok(wanted.length > 2000, `${wanted.length} words`);
   for (const language of ['de', 'fr']) {
-    const text = source(`texts/${language}.ts`);
-    const table = new Function(`return ${text.slice(text.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
+    const [pages, catalog] = [language, `${language}-catalog`].map((name) => {
+      const text = source(`texts/${name}.ts`);
+      return new Function(`return ${text.slice(text.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
+    });
+    assert.deepEqual(Object.keys(catalog).filter((w) => pages[w] !== undefined), [], `${language}: said twice`);
+    const table = { ...catalog, ...pages };
     assert.deepEqual([...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined), [], language);
   }
 });

@@ -6,10 +6,14 @@ import { kept, store, useStore } from './store';
 export const languages = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof languages;
 
-const tables: Record<Language, () => Promise<Record<string, string>>> = {
-  en: async () => ({}),
-  de: async () => (await import('../texts/de')).de,
-  fr: async () => (await import('../texts/fr')).fr,
+type Table = Record<string, string>;
+
+// Of each language first what the pages say, then what the catalog does: its
+// columns, states and settings, which no page shows before it has asked for rows.
+const tables: Record<Language, (() => Promise<Table>)[]> = {
+  en: [async () => ({})],
+  de: [async () => (await import('../texts/de')).de, async () => (await import('../texts/de-catalog')).deCatalog],
+  fr: [async () => (await import('../texts/fr')).fr, async () => (await import('../texts/fr-catalog')).frCatalog],
 };
 
 // Who chose none is spoken to as the browser is set.
@@ -17,11 +21,19 @@ const known = (code: string): code is Language => code in languages;
 const wished = navigator.languages.map((l) => l.slice(0, 2).toLowerCase()).find(known);
 
 export const language = kept<Language>('language', wished ?? 'en');
-const table = store<Record<string, string>>({});
+const table = store<Table>({});
 
 async function load(): Promise<void> {
-  document.documentElement.lang = language.get();
-  table.set(await (tables[language.get()] ?? tables.en)());
+  const chosen = language.get();
+  document.documentElement.lang = chosen;
+  const [pages, catalog] = (tables[chosen] ?? tables.en).map((part) => part());
+  const first = (await pages) ?? {};
+  table.set(first);
+  catalog
+    ?.then((rest) => {
+      if (language.get() === chosen) table.set({ ...rest, ...first });
+    })
+    .catch(() => undefined); // what has no words is shown in English
 }
 
 language.watch(() => void load());
