@@ -11,14 +11,14 @@ const make = async (path, body) => {
 };
 
 // crew is somebody new who drives, with an account, and a vehicle.
-async function crew() {
+async function crew(name, plate) {
   const mark = `${Date.now().toString(36)}${Math.round(Math.random() * 1e4)}`;
   const email = await person('driver');
   const me = await api(email, '/auth/v1/user');
-  const worker = await make('workers', { employee_no: `R-${mark}`, name: `Route ${mark}` });
+  const worker = await make('workers', { employee_no: `R-${mark}`, name: name ?? `Route ${mark}` });
   await api('admin@north.example', `/v1/members?user_id=eq.${me.id}`, { method: 'PATCH', body: { worker_id: worker.id } });
   const driver = await make('drivers', { worker_id: worker.id });
-  const vehicle = await make('vehicles', { plate: `RT ${mark}`, payload_kg: 3000, odometer_km: 1000 });
+  const vehicle = await make('vehicles', { plate: plate ?? `RT ${mark}`, payload_kg: 3000, odometer_km: 1000 });
   return { email, worker, driver, vehicle, mark };
 }
 
@@ -105,6 +105,32 @@ test('a route is planned from chosen shipments, driven with a phone stop by stop
   const first = await state('shipments', near.id, 'status,arrived_at,proof');
   assert.deepEqual([first.status, !!first.arrived_at, first.proof.name], ['delivered', true, 'B. Klein']);
   assert.deepEqual(await state('shipments', far.id, 'status,exception_code'), { status: 'exception', exception_code: 'NOBODY_THERE' });
+});
+
+test('the way of a route is drawn to scale, its stops numbered in their order', async () => {
+  const c = await crew('Jonas Weber', 'F-HF 204');
+  const towns = [['Marburg', 50.81, 8.77], ['Fulda', 50.55, 9.68], ['Kassel', 51.31, 9.49], ['Gießen', 50.58, 8.68]];
+  const ids = [];
+  for (const [city, lat, lon] of towns) {
+    const made = await make('shipments', { direction: 'outbound', origin: { name: 'Depot', city: 'Frankfurt', lat: 50.11, lon: 8.68 }, destination: { name: `Handel ${city}`, city, lat, lon } });
+    ids.push(made.id);
+  }
+  const { route } = await make('rpc/plan_route', { date: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10), driver_id: c.driver.id, vehicle_id: c.vehicle.id, shipment_ids: ids });
+  const stops = await api(manager, `/v1/shipments?select=stop_seq,destination&route_id=eq.${route.id}&order=stop_seq`);
+  await as(manager, async (page) => {
+    await open(page, `/console/routes/${route.id}`);
+    await page.getByText('0 of 4 stops done').waitFor();
+    const map = page.getByRole('img', { name: `The way of ${route.route_no}, to scale, without roads` });
+    await map.waitFor();
+    assert.deepEqual(await map.locator('text.seq').allTextContents(), ['1', '2', '3', '4']);
+    const names = await map.locator('text:not(.seq)').allTextContents();
+    assert.deepEqual(names, ['Frankfurt', ...stops.map((s) => s.destination.city)]);
+    const spots = await map.locator('circle').evaluateAll((all) => all.map((x) => [Number(x.getAttribute('cx')), Number(x.getAttribute('cy'))]));
+    const [east, north] = [0, 1].map((axis) => stops.map((s, i) => [spots[i][axis], axis ? -s.destination.lat : s.destination.lon]).sort((a, b) => a[1] - b[1]).map((x) => x[0]));
+    for (const axis of [east, north]) assert.deepEqual(axis, [...axis].sort((a, b) => a - b), 'north is above and east to the right');
+    await picture(page, 'route');
+    assert.deepEqual(await violations(page, 'the way of a route'), []);
+  });
 });
 
 test('by keys: a planned route is opened from the list and cancelled, and its shipments are free again', async () => {

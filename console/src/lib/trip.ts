@@ -1,14 +1,9 @@
 import { supabase, want } from './client';
+import type { Place } from './plane';
 import { queryClient, useQuery } from './query';
 import type { Row } from '../database';
 
 // A route as its pages need it: who drives what, and the stops that name it.
-
-export interface Place {
-  name?: string;
-  city?: string;
-  postal_code?: string;
-}
 
 export interface Stop extends Row {
   shipment_no: string;
@@ -18,6 +13,7 @@ export interface Stop extends Row {
   arrived_at: string | null;
   completed_at: string | null;
   exception_code: string | null;
+  origin: Place | null;
   destination: Place | null;
 }
 
@@ -38,7 +34,7 @@ export interface Trip extends Row {
 }
 
 const columns =
-  'id,version,route_no,status,date,planned_km,started_at,finished_at,driving_min,odometer_start_km,odometer_end_km,distance_km,driver:driver_id(id,worker:worker_id(name)),vehicle:vehicle_id(id,plate,odometer_km),stops:shipments(id,shipment_no,status,direction,stop_seq,arrived_at,completed_at,exception_code,destination)';
+  'id,version,route_no,status,date,planned_km,started_at,finished_at,driving_min,odometer_start_km,odometer_end_km,distance_km,driver:driver_id(id,worker:worker_id(name)),vehicle:vehicle_id(id,plate,odometer_km),stops:shipments(id,shipment_no,status,direction,stop_seq,arrived_at,completed_at,exception_code,origin,destination)';
 
 const inOrder = (t: Trip): Trip => ({ ...t, stops: [...t.stops].sort((a, b) => (a.stop_seq ?? 1e9) - (b.stop_seq ?? 1e9)) });
 

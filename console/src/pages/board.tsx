@@ -18,6 +18,9 @@ const PlanRoute = lazy(() => import('../ui/plan-route').then((m) => m.PlanRoute)
 
 const columns = ['planned', 'packed', 'ready', 'in_transit', 'exception', 'arrived'] as const;
 
+// What a lane shows before it is asked for the rest.
+const firstCards = 40;
+
 interface Shipment extends Row {
   shipment_no: string;
   status: string;
@@ -57,6 +60,7 @@ export function BoardPage() {
   });
   const [chosen, setChosen] = useState<Set<string>>(new Set());
   const [planning, setPlanning] = useState(false);
+  const [whole, setWhole] = useState<string[]>([]); // lanes of which every card is shown
   if (!p) return <Skeleton lines={8} />;
   const choosing = query['choose'] === '1' && p.verbs?.['plan_route'] === true && by !== 'route';
   const choice = choosing ? { on: chosen, put: setChosen } : undefined;
@@ -108,11 +112,15 @@ export function BoardPage() {
                 {name} <span class="muted">{number(all.length)}</span>
               </h2>
               <ul>
-                {all.slice(0, 40).map((s) => (
+                {all.slice(0, whole.includes(id) ? all.length : firstCards).map((s) => (
                   <Ship key={s.id} s={s} p={p} state={by === 'driver'} choice={routable(s) ? choice : undefined} />
                 ))}
               </ul>
-              {all.length > 40 ? <p class="small muted">{_('and {n} more', { n: number(all.length - 40) })}</p> : null}
+              {all.length > firstCards && !whole.includes(id) ? (
+                <Button size="small" onClick={() => setWhole([...whole, id])}>
+                  {_('Show {n} more', { n: number(all.length - firstCards) })}
+                </Button>
+              ) : null}
             </section>
           ))}
         </div>

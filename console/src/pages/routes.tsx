@@ -3,17 +3,11 @@ import { supabase, want } from '../lib/client';
 import { type Permissions } from '../lib/catalog';
 import { ago, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
+import { plane, pointOf, type Place, type Point } from '../lib/plane';
 import { useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Badge, Card, Empty } from '../ui/basic';
 import { hrefOf } from '../ui/value';
-
-interface Place {
-  name?: string;
-  city?: string;
-  lat?: number;
-  lon?: number;
-}
 
 export interface Stop extends Row {
   shipment_no: string;
@@ -26,10 +20,6 @@ export interface Stop extends Row {
   driver: { id: string; worker: { name: string } | null } | null;
 }
 
-type Point = [lat: number, lon: number];
-
-const pointOf = (p: Place | null): Point | null => (p?.lat != null && p.lon != null ? [p.lat, p.lon] : null);
-const width = 100;
 // How many routes are told apart by colour and dashes; more repeat them.
 const kinds = 6;
 
@@ -60,15 +50,7 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
     .sort((a, b) => a[1].localeCompare(b[1]))
     .map(([id, name], i) => ({ id, name, kind: i % kinds, stops: placed.filter((s) => s.driver?.id === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999)) }));
   const points = [...placed.flatMap((s) => [pointOf(there(s)), pointOf(here(s))]), ...(drivers.data ?? []).map((d): Point => [d.last_lat, d.last_lon])].filter((x): x is Point => !!x);
-  // A degree of longitude is shorter the farther from the equator.
-  const north = Math.max(...points.map((x) => x[0]));
-  const south = Math.min(...points.map((x) => x[0]));
-  const west = Math.min(...points.map((x) => x[1]));
-  const shrink = Math.cos((((north + south) / 2) * Math.PI) / 180);
-  const scale = width / Math.max((Math.max(...points.map((x) => x[1])) - west) * shrink, (north - south) * 1.2, 0.5);
-  const X = (x: Point) => (x[1] - west) * shrink * scale;
-  const Y = (x: Point) => (north - x[0]) * scale;
-  const height = (north - south) * scale;
+  const { x: X, y: Y, width, height, free } = plane(points);
   const spots = new Map<string, { at: Point; place: Place; list: Stop[] }>();
   for (const s of placed) {
     const x = pointOf(there(s)) as Point;
@@ -78,18 +60,11 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
   const homes = new Map(placed.map((s) => here(s)).filter((h): h is Place => !!pointOf(h)).map((h) => [String(pointOf(h)), h]));
   const spot = spots.get(at);
   const nameOf = (x: Place) => x.city ?? x.name ?? '–';
-  // A name that would lie on another is left to the list.
-  const written: [number, number][] = [];
-  const free = (x: Point) => {
-    if (written.some(([a, b]) => Math.abs(a - X(x)) < 14 && Math.abs(b - Y(x)) < 3)) return false;
-    written.push([X(x), Y(x)]);
-    return true;
-  };
   return (
     <div class="split">
       <Card flush>
         <div class="routes">
-          <svg viewBox={`-8 -6 ${Math.max(...points.map(X)) + 28} ${height + 12}`} role="group" aria-label={_('Where the shipments go')}>
+          <svg viewBox={`-8 -6 ${width + 28} ${height + 12}`} role="group" aria-label={_('Where the shipments go')}>
             {trips.map((t) => {
               const way = [pointOf(here(t.stops[0] as Stop)), ...t.stops.map((s) => pointOf(there(s)))].filter((x): x is Point => !!x);
               return <polyline key={t.id} class={`way k${t.kind}`} points={way.map((x) => `${X(x)},${Y(x)}`).join(' ')} />;

@@ -4,12 +4,14 @@ import { rpc, serverNow, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
 import { date, dateTime, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
-import { changed, done, next, useTrip, type Place, type Stop, type Trip } from '../lib/trip';
+import { changed, done, next, useTrip, type Stop, type Trip } from '../lib/trip';
+import type { Place } from '../lib/plane';
 import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Note, Problem, Skeleton } from '../ui/basic';
 import { Ask } from '../ui/dialog';
 import { Input } from '../ui/form';
 import { fail, toast } from '../ui/overlay';
 import { Outcome } from '../ui/stop';
+import { TripMap } from '../ui/trip-map';
 import { hrefOf } from '../ui/value';
 import '../floor.css';
 import '../board.css';
@@ -84,6 +86,7 @@ export function TripPage() {
           {t.status === 'started' && at ? <Now key={at.id} s={at} p={p} /> : null}
           {t.status === 'started' && !at ? <Note kind="good">{_('Every stop is done. Finish the route when the vehicle is back.')}</Note> : null}
           <Stops t={t} at={at?.id} go={setChosen} />
+          <Way t={t} at={t.status === 'started' ? at?.id : undefined} />
         </div>
         <Facts t={t} />
       </div>
@@ -136,7 +139,7 @@ function Now({ s, p }: { s: Stop; p: Permissions }) {
 
 function Stops({ t, at, go }: { t: Trip; at?: string; go: (id: string) => void }) {
   return (
-    <Card flush title={_('Stops')} actions={<span class="muted small nobreak">{_('{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>}>
+    <Card flush title={_('Stops')} actions={<span class="muted small nobreak">{plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>}>
       {t.stops.length ? (
         <ol class="lines stops">
           {t.stops.map((s) => (
@@ -168,6 +171,15 @@ function Stops({ t, at, go }: { t: Trip; at?: string; go: (id: string) => void }
       )}
     </Card>
   );
+}
+
+function Way({ t, at }: { t: Trip; at?: string }) {
+  const map = TripMap({ t, at });
+  return map ? (
+    <Card flush title={_('The way')}>
+      {map}
+    </Card>
+  ) : null;
 }
 
 function Facts({ t }: { t: Trip }) {

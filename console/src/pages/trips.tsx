@@ -1,6 +1,6 @@
 import { usePermissions } from '../lib/catalog';
 import { date, number } from '../lib/format';
-import { _ } from '../lib/i18n';
+import { _, plural } from '../lib/i18n';
 import { done, useTrips, type Trip } from '../lib/trip';
 import { Badge, Card, Empty, Head, LinkButton, Meter, Problem, Skeleton } from '../ui/basic';
 
@@ -55,7 +55,7 @@ function Lines({ title, list }: { title: string; list: Trip[] }) {
             </span>
             <span class="muted nobreak">{date(t.date)}</span>
             <span class="way-done">
-              <span class="small nobreak">{_('{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>
+              <span class="small nobreak">{plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>
               <Meter value={t.stops.length ? (done(t) / t.stops.length) * 100 : 0} warn={1000} bad={1000} label={_('Stops done: {no}', { no: t.route_no })} />
             </span>
             <Badge state={t.status} />

@@ -308,4 +308,5 @@ export const de: Record<string, string> = {
   'Invitation': 'Einladung',
   'Member': 'Mitglied',
   'Setting': 'Einstellung',
+  '{n} of {m} stop done': '{n} von {m} Halt erledigt', 'The way': 'Der Weg', 'The way of {no}, to scale, without roads': 'Der Weg von {no}, maßstäblich, ohne Straßen', 'Show {n} more': '{n} weitere zeigen',
 };

@@ -350,4 +350,5 @@ export const fr: Record<string, string> = {
   'Invitation': 'Invitation',
   'Member': 'Membre',
   'Setting': 'Réglage',
+  '{n} of {m} stop done': '{n} arrêt sur {m} fait', 'The way': 'Le trajet', 'The way of {no}, to scale, without roads': 'Le trajet de {no}, à l’échelle, sans routes', 'Show {n} more': 'Montrer {n} de plus',
 };
