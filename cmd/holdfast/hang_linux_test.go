@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -189,4 +190,57 @@ func TestDatabaseCutOff(t *testing.T) {
 	}
 	v.stop()
 	s.refused("the end of the database file .* is missing", "serve", "--listen", "127.0.0.1:0")
+}
+
+// A database file that another program's VACUUM makes shorter under a running
+// server is whole: writes and reads go on, and all is there after a restart.
+func TestDatabaseVacuumed(t *testing.T) {
+	t.Parallel()
+	s := demoOn(t, db.SQLite)
+	v := s.serve("--dev")
+	bearer := v.token("admin@north.example", "holdfast-demo")
+	write := func(code string) {
+		t.Helper()
+		if r := v.call("POST", "/v1/zones", bearer, map[string]any{"code": code, "name": "x"}); r.status != http.StatusCreated {
+			t.Errorf("%s: %d %s", code, r.status, r.body)
+		}
+	}
+	write("VAC-1")
+	file := filepath.Join(s.data, db.FileName)
+	s.beside("CREATE TABLE gone AS SELECT zeroblob(8000000) AS x", "DROP TABLE gone", "PRAGMA wal_checkpoint")
+	was := size(t, file)
+	write("VAC-1B")
+	s.beside("VACUUM", "PRAGMA wal_checkpoint")
+	if now := size(t, file); now >= was {
+		t.Fatalf("the file has %d bytes, and had %d", now, was)
+	}
+	write("VAC-2")
+	if r := v.call("GET", "/readyz", "", nil); r.status != http.StatusOK {
+		t.Errorf("ready: %d %s", r.status, r.body)
+	}
+	v.stop()
+	v = s.serve("--dev")
+	bearer = v.token("admin@north.example", "holdfast-demo")
+	r := v.call("GET", "/v1/zones?select=code&code=like.VAC-*&order=code", bearer, nil)
+	if string(r.body) != `[{"code":"VAC-1"},{"code":"VAC-1B"},{"code":"VAC-2"}]` {
+		t.Errorf("after a restart: %s", r.body)
+	}
+	v.stop()
+	s.run("verify")
+}
+
+// beside runs statements on the file as another program would.
+func (s *site) beside(statements ...string) {
+	s.Helper()
+	d, err := sql.Open("sqlite", filepath.Join(s.data, db.FileName)+"?_pragma=busy_timeout(20000)")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer d.Close()
+	d.SetMaxOpenConns(1)
+	for _, text := range statements {
+		if _, err := d.Exec(text); err != nil {
+			s.Fatalf("%s: %v", text, err)
+		}
+	}
 }

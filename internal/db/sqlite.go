@@ -31,7 +31,7 @@ type lite struct {
 	db       *DB
 	path     string
 	inode    os.FileInfo
-	bytes    atomic.Int64 // the most that the file was seen to have: it never becomes shorter
+	bytes    atomic.Int64 // what the file was seen to have: it becomes shorter by a VACUUM from outside alone
 	readers  chan *liteConn
 	size     int
 	writer   *liteConn
@@ -248,13 +248,13 @@ func (l *lite) lost() error {
 		return fault.Wrap(err, fault.Unavailable, "58030",
 			"the database file was moved or replaced; put it back, or restart on the right data directory")
 	}
-	if now.Size() < max(least, 1) {
+	if now.Size() < max(least, 1) && !vacuumed(l.path, now.Size()) {
 		return fault.New(fault.Unavailable, "58030",
 			"the end of the database file is missing: it had %d bytes and has %d; restart, and restore the last backup if that is refused",
 			least, now.Size())
 	}
-	for was := least; was < now.Size() && !l.bytes.CompareAndSwap(was, now.Size()); {
-		was = l.bytes.Load()
+	if now.Size() != least {
+		l.bytes.CompareAndSwap(least, now.Size()) // who is beaten has seen it as late
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (l *lite) lost() error {
 // cutOff reports whether the file that is open is shorter than it was.
 func (l *lite) cutOff() bool {
 	now, err := os.Stat(l.path)
-	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load()
+	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load() && !vacuumed(l.path, now.Size())
 }
 
 func (l *lite) ping(ctx context.Context) error {

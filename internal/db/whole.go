@@ -59,6 +59,23 @@ func whole(path string) error {
 	return nil
 }
 
+// vacuumed reports whether a file that has become shorter has all its pages by its
+// own header, as after a VACUUM of another program: the log is written back, header
+// included, before the file is cut.
+func vacuumed(path string, size int64) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, liteHead)
+	if _, err := f.ReadAt(head, 0); err != nil || !bytes.Equal(head[24:28], head[92:96]) {
+		return false
+	}
+	page := pageSize(head)
+	return page > 0 && size == page*int64(binary.BigEndian.Uint32(head[28:]))
+}
+
 func pageSize(head []byte) int64 {
 	if n := int64(binary.BigEndian.Uint16(head[16:])); n != 1 {
 		return n
