@@ -4,7 +4,7 @@ import "holdfast/internal/store"
 
 // emitRoutes plans the next working day: what stands ready for a driver with a
 // vehicle is his route.
-func (w *stock) emitRoutes() {
+func (w *haulage) emitRoutes() {
 	of := map[any]store.Row{} // by driver
 	stops := map[any]int64{}
 	for _, sh := range w.rows["shipments"] {

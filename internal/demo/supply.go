@@ -89,7 +89,7 @@ func (w *stock) buy(c *category, day int, lines []*line, arrive int) {
 		l.item.onOrder += l.qty
 	}
 	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive, cat: c})
-	w.ship(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pick(w.cal, w.carriers[len(w.carriers)-2:])})
+	w.traffic.ship(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pick(w.cal, w.carriers[len(w.carriers)-2:])})
 }
 
 // launch brings the first stock of a new item.

@@ -74,7 +74,7 @@ func (w *stock) newOrder(kind string, day int, hour float64, lines []*line) *ord
 }
 
 // landOf is the country of a customer's town.
-func (w *stock) landOf(city string) string {
+func (w *world) landOf(city string) string {
 	if c := w.abroad[city]; c != "" {
 		return c
 	}
@@ -386,7 +386,7 @@ func (o *order) inStage(s sums) string {
 }
 
 func (w *stock) emitOrders() {
-	w.arrivals()
+	w.traffic.arrivals(w.orders)
 	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
 	for n, o := range w.orders {
 		w.emitOrder(o, n)
@@ -404,7 +404,7 @@ func (w *stock) emitOrders() {
 		}
 	}
 	w.emitLists()
-	w.emitShipments()
+	w.traffic.emitShipments()
 }
 
 func (w *stock) emitOrder(o *order, n int) {

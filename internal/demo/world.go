@@ -41,8 +41,7 @@ type stock struct {
 	orders     []*order
 	deliveries []*delivery
 	lists      []*pickList
-	shipments  []*shipment
-	docked     bool // a truck stands at the door
+	traffic    *haulage
 }
 
 // workplace is what is done for the safety of a tenant's people.
@@ -73,7 +72,7 @@ func build(p profile, now time.Time) (records, error) {
 	w.organisation()
 	w.staff()
 	w.layout()
-	goods := &stock{world: w, byKey: map[levelKey]*level{}}
+	goods := &stock{world: w, byKey: map[levelKey]*level{}, traffic: &haulage{world: w}}
 	goods.assortment()
 	goods.opening()
 	for day := -history; day <= 0; day++ {
