@@ -43,7 +43,7 @@ func (b *Bulk) Fill(row Row) error {
 			row[f.Name] = d
 		}
 	}
-	return b.store.fill(b.actor, b.resource, row, query.FormatTime(b.store.now()))
+	return fillRow(b.actor, b.resource, row, query.FormatTime(b.store.now()))
 }
 
 // Insert makes new records of the rows, which it fills up in place. A fault

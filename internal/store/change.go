@@ -23,7 +23,7 @@ import (
 func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
 	now := query.FormatTime(s.now())
 	for _, row := range rows {
-		if err := s.fill(a, r, row, now); err != nil {
+		if err := fillRow(a, r, row, now); err != nil {
 			return nil, err
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Store) prepare(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Ro
 	for i, row := range rows {
 		changes[i] = Change{Resource: r, Op: Insert, After: row}
 	}
-	if err := s.number(tx, r, changes); err != nil {
+	if err := s.numbers.give(tx, r, changes); err != nil {
 		return nil, err
 	}
 	if err := initial(r, changes, s.defaults); err != nil {
@@ -79,8 +79,8 @@ func rowNumber(i, n int) int {
 	return i + 1
 }
 
-// fill sets the fields the server owns.
-func (s *Store) fill(a actor.Actor, r *catalog.Resource, row Row, now string) error {
+// fillRow sets the fields the server owns.
+func fillRow(a actor.Actor, r *catalog.Resource, row Row, now string) error {
 	if row["id"] == nil {
 		row["id"] = db.NewID()
 	}

@@ -20,11 +20,11 @@ const (
 // Count queues changes to a tenant's counters, named as catalog.Counter names
 // them, in name order so that two writers lock in one order.
 func (s *Store) Count(tx *db.Tx, tenant string, deltas map[string]int64) {
-	s.count(tx, tenant, deltas, "")
+	queueCounts(tx, tenant, deltas, "")
 }
 
-// count writes to one slot, or with "" to the slots that writers use.
-func (s *Store) count(tx *db.Tx, tenant string, deltas map[string]int64, fixed string) {
+// queueCounts writes to one slot, or with "" to the slots that writers use.
+func queueCounts(tx *db.Tx, tenant string, deltas map[string]int64, fixed string) {
 	slot := func() string {
 		if fixed != "" {
 			return fixed

@@ -27,10 +27,10 @@ func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource,
 		switch e.Code {
 		case "23505":
 			if v.Table == "" || v.Table == r.Name {
-				better, lookup = s.duplicate(tx, r, try)
+				better, lookup = duplicate(tx, r, try)
 			}
 		case "23503":
-			better, lookup = s.dangling(tx, r, try)
+			better, lookup = dangling(tx, r, try)
 		case "23514":
 			better = fault.New(fault.Invalid, "23514", "new row for relation %q violates a check constraint", r.Name)
 		case "23502":
@@ -55,7 +55,7 @@ func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource,
 
 // duplicate finds the row and key that exist already: in the database, or
 // twice among the rows themselves.
-func (s *Store) duplicate(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
+func duplicate(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 	clash, err := clashing(tx, r, []string{"id"}, try.fresh)
 	if err != nil || clash != nil {
 		return clash, err
@@ -123,7 +123,7 @@ func plain(v any) string {
 
 // dangling finds the reference to a row that is not there, or, for a delete,
 // the row that is still referred to.
-func (s *Store) dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
+func dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 	for _, rel := range r.Relations() {
 		if try.deleting {
 			if rel.To != r.Name {

@@ -29,17 +29,17 @@ func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) 
 		if err != nil {
 			return nil, err
 		}
-		if err := s.tenantsExist(tx, a, w.Resource, rows); err != nil {
+		if err := tenantsExist(tx, a, w.Resource, rows); err != nil {
 			return nil, err
 		}
 		if w.Conflict != nil {
 			return s.upsert(tx, a, w, rows, try)
 		}
-		if err := s.named(tx, a, w.Resource, asInserts(rows)); err != nil {
+		if err := nameOnlyTheirs(tx, a, w.Resource, asInserts(rows)); err != nil {
 			return nil, err
 		}
 		try.rows, try.fresh = rows, rows
-		try.ahead = s.ahead(a, w.Resource, rows)
+		try.ahead = s.numbers.ahead(a, w.Resource, rows)
 		changes, err := s.insert(tx, a, w.Resource, rows, nil)
 		if err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) 
 		if w.Location && len(rows) == 1 {
 			res.Location = "id=eq." + idOf(changes[0].After)
 		}
-		return s.represent(tx, a, w, res, rowsOf(changes))
+		return represent(tx, a, w, res, rowsOf(changes))
 	}
 }
 
@@ -79,24 +79,24 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
-			return s.represent(tx, a, w, &Result{Status: Done}, nil)
+			return represent(tx, a, w, &Result{Status: Done}, nil)
 		}
 		rows, err := s.matching(tx, a, w)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := s.alter(a, w.Resource, rows, set, rights{fields: g.Fields})
+		changes, err := changesOf(a, w.Resource, rows, set, rights{fields: g.Fields})
 		if err != nil {
 			return nil, err
 		}
 		try.rows = rowsOf(changes)
-		if err := s.named(tx, a, w.Resource, changes); err != nil {
+		if err := nameOnlyTheirs(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}
 		if err := s.rewrite(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		return s.represent(tx, a, w, &Result{Status: Done}, try.rows)
+		return represent(tx, a, w, &Result{Status: Done}, try.rows)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		try.rows, try.deleting = rows, true
-		res, err := s.represent(tx, a, w, &Result{Status: Done}, rows)
+		res, err := represent(tx, a, w, &Result{Status: Done}, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 		if try.upsert && n < upserts && fault.HasCode(err, "23505") {
 			continue
 		}
-		if try.ahead && n < upserts && s.chosen(a, w.Resource, err) {
+		if try.ahead && n < upserts && s.numbers.chosen(a, w.Resource, err) {
 			continue
 		}
 		return nil, s.explain(ctx, a, w.Resource, try, err)
@@ -155,7 +155,7 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 
 // tenantsExist refuses a service key's rows of a tenant there is not: rows have
 // no foreign key to it. Members and their keys belong to one that exists.
-func (s *Store) tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
+func tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
 	if a.Role != actor.Service || r.Root {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 func (s *Store) matching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error) {
 	lock := tx.DB().ForUpdate()
 	if lock != "" && s.eff.First[w.Resource.Name] != nil {
-		rows, err := s.found(tx, w, "")
+		rows, err := findRows(tx, w, "")
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func (s *Store) matching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error
 			return nil, err
 		}
 	}
-	rows, err := s.found(tx, w, lock)
+	rows, err := findRows(tx, w, lock)
 	switch {
 	case err != nil:
 		return nil, err
@@ -266,8 +266,8 @@ func (s *Store) matching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error
 	return rows, oneTenant(w.Resource, rows)
 }
 
-// found are the rows of a PATCH or DELETE.
-func (s *Store) found(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
+// findRows are the rows of a PATCH or DELETE.
+func findRows(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
 	st, err := w.Match.Matching(tx.DB(), lock)
 	if err != nil {
 		return nil, err
@@ -337,7 +337,7 @@ func admitted(a actor.Actor, r *catalog.Resource, changes []Change) error {
 
 // represent finishes a write: the number of rows is judged, and the rows are
 // read back in the asked shape.
-func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
+func represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
 	res.Count, res.Total = len(rows), -1
 	if w.Count != query.NoCount {
 		res.Total = int64(len(rows))
@@ -361,7 +361,7 @@ func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result,
 	q := *w.Return
 	q.Root.Only = ids
 	version := res.Version
-	root, err := s.fetch(tx, &q, res)
+	root, err := fetchRows(tx, &q, res)
 	if err != nil {
 		return nil, err
 	}

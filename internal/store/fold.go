@@ -43,7 +43,7 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 			}
 			total[key] = n.Int64()
 		}
-		s.count(tx, tenant, total, db.NoTenant)
+		queueCounts(tx, tenant, total, db.NoTenant)
 		return nil
 	})
 	if err != nil {

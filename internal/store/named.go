@@ -23,10 +23,10 @@ type mention struct {
 	id     string
 }
 
-// named refuses ids of records that the tenant does not have, in the fields
+// nameOnlyTheirs refuses ids of records that the tenant does not have, in the fields
 // that say whose they are (catalog.Field.Names). What a row held before may
 // name what has gone since.
-func (s *Store) named(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+func nameOnlyTheirs(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	var given []mention
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -52,7 +52,7 @@ func (s *Store) named(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 			}
 		}
 	}
-	return s.exist(tx, r, given)
+	return allExist(tx, r, given)
 }
 
 // idsIn lists the ids of a UUID or Array field's value.
@@ -74,8 +74,8 @@ func idsIn(f *catalog.Field, v any) (ids []string, err error) {
 	return ids, nil
 }
 
-// exist looks the ids up, in one statement for each tenant and kind of record.
-func (s *Store) exist(tx *db.Tx, r *catalog.Resource, given []mention) error {
+// allExist looks the ids up, in one statement for each tenant and kind of record.
+func allExist(tx *db.Tx, r *catalog.Resource, given []mention) error {
 	type place struct{ tenant, names string }
 	asked := map[place]map[string]bool{}
 	for _, m := range given {

@@ -59,9 +59,9 @@ func prefixOf(f *catalog.Field, row Row) string {
 	})
 }
 
-// number gives business numbers to new rows that have none: prefix, year and a
+// give gives business numbers to new rows that have none: prefix, year and a
 // sequence per tenant, prefix and year, SO-2026-000001.
-func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
+func (n *numbering) give(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	f := numbered(r)
 	if f == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	bare := map[sequence][]Row{}
 	for _, c := range changes {
 		if unnumbered(f, c.After) {
-			q := s.sequence(r, f, tenantOf(r, c.After), prefixOf(f, c.After))
+			q := n.sequence(r, f, tenantOf(r, c.After), prefixOf(f, c.After))
 			bare[q] = append(bare[q], c.After)
 		} else if v, _ := c.After[f.Name].(string); misfit(f, v) != "" {
 			return misnumbered(f, misfit(f, v), v)
@@ -96,8 +96,8 @@ type sequence struct {
 	year     int
 }
 
-func (s *Store) sequence(r *catalog.Resource, f *catalog.Field, tenant, lead string) sequence {
-	return sequence{r, f, tenant, lead, s.Now().Year()}
+func (n *numbering) sequence(r *catalog.Resource, f *catalog.Field, tenant, lead string) sequence {
+	return sequence{r, f, tenant, lead, n.now().UTC().Year()}
 }
 
 // name is what the sequence is kept under: the resource's name, for other

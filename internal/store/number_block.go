@@ -26,8 +26,12 @@ const (
 // all are forgotten and begin anew.
 const maxBlocks = 10_000
 
-// blocks are the numbers that a node has reserved and not yet given out.
-type blocks struct {
+// numbering gives out business numbers. It remembers those that a node has
+// reserved and not yet given out.
+type numbering struct {
+	db  *db.DB
+	now func() time.Time
+
 	mu sync.Mutex
 	of map[sequence]*block
 }
@@ -42,27 +46,27 @@ type block struct {
 // span is the numbers from next to end-1.
 type span struct{ next, end int64 }
 
-// take gives n numbers, if there are as many together, and reports whether
+// take gives count numbers, if there are as many together, and reports whether
 // more should be reserved by the caller, who must then add or give up.
-func (b *blocks) take(q sequence, n int, now time.Time) (first int64, ok, more bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	k := b.of[q]
+func (n *numbering) take(q sequence, count int, now time.Time) (first int64, ok, more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := n.of[q]
 	if k == nil {
-		if len(b.of) >= maxBlocks {
-			clear(b.of)
+		if len(n.of) >= maxBlocks {
+			clear(n.of)
 		}
 		k = &block{since: now}
-		b.of[q] = k
+		n.of[q] = k
 	}
 	if now.Sub(k.since) > busySpan {
 		k.since, k.made = now, 0
 	}
-	k.made += n
+	k.made += count
 	for !ok && len(k.spans) > 0 {
-		if s := &k.spans[0]; s.next+int64(n) <= s.end {
+		if s := &k.spans[0]; s.next+int64(count) <= s.end {
 			first, ok = s.next, true
-			s.next += int64(n)
+			s.next += int64(count)
 		} else {
 			k.spans = k.spans[1:]
 		}
@@ -77,24 +81,24 @@ func (b *blocks) take(q sequence, n int, now time.Time) (first int64, ok, more b
 }
 
 // add ends filling with a span, or without one.
-func (b *blocks) add(q sequence, spans ...span) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if k := b.of[q]; k != nil {
+func (n *numbering) add(q sequence, spans ...span) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if k := n.of[q]; k != nil {
 		k.filling = false
 		k.spans = append(k.spans, spans...)
 	}
 }
 
-func (b *blocks) forget(q sequence) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.of, q)
+func (n *numbering) forget(q sequence) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.of, q)
 }
 
 // ahead numbers the new rows of one request from the block of the actor's
 // tenant and reports whether it did; else insert numbers them.
-func (s *Store) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
+func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 	f := numbered(r)
 	if f == nil || a.TenantID == "" || len(rows) > busyRate {
 		return false
@@ -114,10 +118,10 @@ func (s *Store) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 			return false
 		}
 	}
-	q := s.sequence(r, f, a.TenantID, lead)
-	first, ok, more := s.blocks.take(q, len(bare), s.Now())
+	q := n.sequence(r, f, a.TenantID, lead)
+	first, ok, more := n.take(q, len(bare), n.now().UTC())
 	if more {
-		go s.fillBlock(q)
+		go n.fillBlock(q)
 	}
 	if !ok {
 		return false
@@ -130,25 +134,25 @@ func (s *Store) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 
 // fillBlock reserves the next span. If that fails, requests take their numbers
 // themselves and say why it does not work.
-func (s *Store) fillBlock(q sequence) {
+func (n *numbering) fillBlock(q sequence) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var first int64
-	err := s.db.Write(ctx, db.Scope{Tenant: q.tenant}, func(tx *db.Tx) (err error) {
+	err := n.db.Write(ctx, db.Scope{Tenant: q.tenant}, func(tx *db.Tx) (err error) {
 		first, err = q.reserve(tx, blockSize)
 		return err
 	})
 	if err != nil {
-		s.blocks.add(q)
+		n.add(q)
 		return
 	}
-	s.blocks.add(q, span{first, first + blockSize})
+	n.add(q, span{first, first + blockSize})
 }
 
 // chosen reports whether err is the clash of a number from a block with one
 // that somebody chose himself, and forgets the block: the next number steps
 // over it.
-func (s *Store) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
+func (n *numbering) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
 	f := numbered(r)
 	e := fault.As(err)
 	if f == nil || e == nil || e.Code != "23505" {
@@ -159,7 +163,7 @@ func (s *Store) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
 		return false
 	}
 	for _, lead := range f.AllPrefixes() {
-		s.blocks.forget(s.sequence(r, f, a.TenantID, lead))
+		n.forget(n.sequence(r, f, a.TenantID, lead))
 	}
 	return true
 }

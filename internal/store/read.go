@@ -9,11 +9,11 @@ import (
 	"holdfast/internal/query"
 )
 
-// read answers q inside a transaction: the root's rows and the total in one
+// readRows answers q inside a transaction: the root's rows and the total in one
 // round trip, then one per level of embeds.
-func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
+func readRows(tx *db.Tx, q *query.Select) (*Result, error) {
 	res := &Result{First: q.Passed + q.Root.Offset, Total: -1, Status: Rows}
-	root, err := s.fetch(tx, q, res)
+	root, err := fetchRows(tx, q, res)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
 	return res, finish(res, root, order, q.Form)
 }
 
-// fetch reads the rows of q with all their embeds.
-func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
+// fetchRows reads the rows of q with all their embeds.
+func fetchRows(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 	if q.Form.CSV {
 		for _, e := range q.Root.Embeds {
 			if e.Spread {
@@ -42,7 +42,7 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		root.idAt, root.byID = q.Root.IDAt(), map[string]int{}
 		q.Root.TenantAt()
 	}
-	root.verAt = s.versionAt(q)
+	root.verAt = versionAt(q)
 	if q.Paged {
 		root.places = q.Continued()
 	}
@@ -69,7 +69,7 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 	if err := flush(tx, level); err != nil {
 		return nil, err
 	}
-	return root, s.embeds(tx, level)
+	return root, readEmbeds(tx, level)
 }
 
 // flush runs what is queued, as the end of the read when no level is below.
@@ -83,15 +83,15 @@ func flush(tx *db.Tx, level []*batch) error {
 }
 
 // versionAt asks for the version where one object is answered.
-func (s *Store) versionAt(q *query.Select) int {
+func versionAt(q *query.Select) int {
 	if !q.Form.Singular || q.Root.Grouped() {
 		return -1
 	}
 	return q.WithVersion()
 }
 
-// embeds reads the next level of embeds below the given batches.
-func (s *Store) embeds(tx *db.Tx, level []*batch) error {
+// readEmbeds reads the next level of embeds below the given batches.
+func readEmbeds(tx *db.Tx, level []*batch) error {
 	var next []*batch
 	total := 0
 	for _, b := range level {
@@ -127,7 +127,7 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 	if err := flush(tx, next); err != nil {
 		return err
 	}
-	return s.embeds(tx, next)
+	return readEmbeds(tx, next)
 }
 
 // outOfRange judges the page against the total, when one was asked for.

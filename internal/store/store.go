@@ -72,14 +72,14 @@ type Store struct {
 	now       func() time.Time
 	defaults  map[*catalog.Field]any
 	listeners *[]func(tenant string, resources []string)
-	blocks    *blocks
+	numbers   *numbering
 	quiet     bool
 }
 
 // New returns a store over d. now is the clock.
 func New(d *db.DB, c *catalog.Catalog, e Effects, now func() time.Time) *Store {
 	s := &Store{db: d, cat: c, eff: e, now: now, defaults: map[*catalog.Field]any{},
-		listeners: new([]func(string, []string)), blocks: &blocks{of: map[sequence]*block{}}}
+		listeners: new([]func(string, []string)), numbers: &numbering{db: d, now: now, of: map[sequence]*block{}}}
 	for _, r := range c.All() {
 		for i := range r.Fields {
 			f := &r.Fields[i]
@@ -163,7 +163,7 @@ type Result struct {
 func (s *Store) Select(ctx context.Context, a actor.Actor, q *query.Select) (*Result, error) {
 	var res *Result
 	err := s.db.Read(ctx, Scope(a), func(tx *db.Tx) (err error) {
-		res, err = s.read(tx, q)
+		res, err = readRows(tx, q)
 		return err
 	})
 	return res, err

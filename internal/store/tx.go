@@ -43,7 +43,7 @@ func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.alter(a, r, rows, checked, rights{server: true})
+	changes, err := changesOf(a, r, rows, checked, rights{server: true})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Store) UpdateEachTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, sets
 	}
 	changes := make([]Change, len(rows))
 	for i, row := range rows {
-		if changes[i], err = s.apply(a, r, row, byID[idOf(row)], rights{server: true}); err != nil {
+		if changes[i], err = changeOf(a, r, row, byID[idOf(row)], rights{server: true}); err != nil {
 			return nil, err
 		}
 	}

@@ -14,20 +14,20 @@ type rights struct {
 	fields []string // only these; empty = every writable field
 }
 
-// alter makes the changes of rows to what set says.
-func (s *Store) alter(a actor.Actor, r *catalog.Resource, rows []Row, set Row, may rights) ([]Change, error) {
+// changesOf makes the changes of rows to what set says.
+func changesOf(a actor.Actor, r *catalog.Resource, rows []Row, set Row, may rights) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	for i, row := range rows {
 		var err error
-		if changes[i], err = s.apply(a, r, row, set, may); err != nil {
+		if changes[i], err = changeOf(a, r, row, set, may); err != nil {
 			return nil, err
 		}
 	}
 	return changes, nil
 }
 
-// apply makes one row's change.
-func (s *Store) apply(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Change, error) {
+// changeOf makes one row's change.
+func changeOf(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Change, error) {
 	c := Change{Resource: r, Op: Update, Before: row, After: make(Row, len(row))}
 	for k, v := range row {
 		c.After[k] = v

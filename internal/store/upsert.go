@@ -19,7 +19,7 @@ import (
 func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try *attempt) (*Result, error) {
 	r := w.Resource
 	try.upsert = true
-	if err := s.tenants(a, r, rows); err != nil {
+	if err := settleTenants(a, r, rows); err != nil {
 		return nil, err
 	}
 	if err := repeated(r, w.Conflict, rows); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 			fresh = append(fresh, row)
 			affected = append(affected, row)
 		case !w.Ignore:
-			c, err := s.merge(a, w, old, row, w.Body.Rows[i])
+			c, err := mergeOf(a, w, old, row, w.Body.Rows[i])
 			if err != nil {
 				return nil, err
 			}
@@ -47,7 +47,7 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 		}
 	}
 	try.rows, try.fresh = affected, fresh
-	if err := s.named(tx, a, r, slices.Concat(merged, asInserts(fresh))); err != nil {
+	if err := nameOnlyTheirs(tx, a, r, slices.Concat(merged, asInserts(fresh))); err != nil {
 		return nil, err
 	}
 	if err := s.rewrite(tx, a, r, merged); err != nil {
@@ -64,11 +64,11 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	if res.Inserted || w.Ignore {
 		res.Status = Created
 	}
-	return s.represent(tx, a, w, res, affected)
+	return represent(tx, a, w, res, affected)
 }
 
-// tenants settles whose rows these are before keys are looked up.
-func (s *Store) tenants(a actor.Actor, r *catalog.Resource, rows []Row) error {
+// settleTenants settles whose rows these are before keys are looked up.
+func settleTenants(a actor.Actor, r *catalog.Resource, rows []Row) error {
 	for _, row := range rows {
 		given := row["tenant_id"]
 		switch {
@@ -279,8 +279,8 @@ func keyText(r *catalog.Resource, cols []string, rows []Row) (string, []any) {
 	return string(append(b, ')')), args
 }
 
-// merge makes the change of one existing row to what was sent for it.
-func (s *Store) merge(a actor.Actor, w *query.Write, old, row, sent Row) (Change, error) {
+// mergeOf is the change of one existing row to what was sent for it.
+func mergeOf(a actor.Actor, w *query.Write, old, row, sent Row) (Change, error) {
 	g, err := query.Access(a, w.Resource, w.Resource.Access.Update)
 	if err != nil {
 		return Change{}, err
@@ -297,5 +297,5 @@ func (s *Store) merge(a actor.Actor, w *query.Write, old, row, sent Row) (Change
 			set[k] = row[k]
 		}
 	}
-	return s.apply(a, w.Resource, old, set, rights{fields: g.Fields})
+	return changeOf(a, w.Resource, old, set, rights{fields: g.Fields})
 }
