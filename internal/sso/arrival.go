@@ -232,7 +232,7 @@ func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answe
 		return nil, err
 	}
 	claims, err := p.Redeem(ctx, in.Code, in.Issuer, sec)
-	return claims, s.answered(err)
+	return claims, answered(err)
 }
 
 // failed tells of a sign-in that did not come to pass: in the audit log, in
@@ -278,7 +278,7 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 		if err := extra(tx, &f); err != nil {
 			return f, err
 		}
-		return f, s.provisioned(tx, now, &f)
+		return f, provisioned(tx, now, &f)
 	}}, who)
 	if err != nil {
 		return s.failed(ctx, c, q, in, err, who)
@@ -289,7 +289,7 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 // provisioned finds the account that SCIM made for a person before the first
 // sign-in, and adds the groups that SCIM put it in. Whose account SCIM removed
 // leaves it for one that was made since.
-func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
+func provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
 	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false

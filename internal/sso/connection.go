@@ -218,7 +218,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 	if d.Kind != nil {
 		c.Kind = *d.Kind
 	}
-	if err := s.apply(ctx, c, d); err != nil {
+	if err := s.drafts.apply(ctx, c, d); err != nil {
 		return nil, err
 	}
 	if c.Enforced {
@@ -336,7 +336,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 	if d.Kind != nil && *d.Kind != c.Kind {
 		return nil, invalid("the kind of a connection does not change; make another")
 	}
-	if err := s.apply(ctx, c, d); err != nil {
+	if err := s.drafts.apply(ctx, c, d); err != nil {
 		return nil, err
 	}
 	if c.Kind == SAML && c.Issuer != was.Issuer {

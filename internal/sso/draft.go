@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"holdfast/internal/actor"
@@ -51,9 +53,18 @@ var formats = map[string]string{
 	"emailAddress": samlsp.EmailFormat,
 }
 
+// drafting checks what is said of connections, and takes it over.
+type drafting struct {
+	saml, allowPrivate bool // see Config
+	keys               seal.Keys
+	now                func() time.Time
+	client             *http.Client
+	ours               func(identifier string) bool // names a provider of this server
+}
+
 // apply checks a draft and writes it onto the connection. It may go to the
 // network, for metadata.
-func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
+func (w *drafting) apply(ctx context.Context, c *Connection, d Draft) error {
 	for _, f := range []struct {
 		name     string
 		from, to *string
@@ -85,7 +96,7 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 	if c.Identifier != "" && !identifierForm.MatchString(c.Identifier) {
 		return invalid(`identifier must be "custom:" and lower-case letters, digits, - or _`)
 	}
-	if d.Identifier != nil && s.ident.OAuth.Configured(c.Identifier) {
+	if d.Identifier != nil && w.ours(c.Identifier) {
 		return invalid("identifier is the name of a provider of this server")
 	}
 	if err := c.applyRoles(d); err != nil {
@@ -93,9 +104,9 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 	}
 	switch c.Kind {
 	case SAML:
-		return s.applySAML(ctx, c, d)
+		return w.applySAML(ctx, c, d)
 	case OIDC:
-		return s.applyOIDC(c, d)
+		return w.applyOIDC(c, d)
 	}
 	return invalid("kind must be oidc or saml")
 }
@@ -136,14 +147,14 @@ func checkRole(r string) error {
 	return nil
 }
 
-func (s *Service) applyOIDC(c *Connection, d Draft) error {
+func (w *drafting) applyOIDC(c *Connection, d Draft) error {
 	if d.MetadataURL != nil && *d.MetadataURL != "" || d.MetadataXML != nil && *d.MetadataXML != "" {
 		return invalid("metadata belong to SAML; an OpenID provider has an issuer")
 	}
 	if d.Issuer != nil {
 		c.Issuer = *d.Issuer
 	}
-	if len(c.Issuer) > 1024 || strings.ContainsAny(c.Issuer, "?#") || outbound.CheckURL(c.Issuer, s.cfg.AllowPrivate) != nil {
+	if len(c.Issuer) > 1024 || strings.ContainsAny(c.Issuer, "?#") || outbound.CheckURL(c.Issuer, w.allowPrivate) != nil {
 		return invalid("issuer must be an https URL without query")
 	}
 	if c.ClientID == "" {
@@ -167,7 +178,7 @@ func (s *Service) applyOIDC(c *Connection, d Draft) error {
 		if len(*d.ClientSecret) > 1000 {
 			return invalid("client_secret is longer than 1000 characters")
 		}
-		c.sealed = string(s.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
+		c.sealed = string(w.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
 	}
 	return nil
 }
@@ -193,16 +204,16 @@ func (c *Connection) applyParams(d Draft) error {
 	return nil
 }
 
-func (s *Service) secret(c *Connection) (string, error) {
+func (w *drafting) secret(c *Connection) (string, error) {
 	if c.sealed == "" {
 		return "", nil
 	}
-	plain, err := s.keys.Open(seal.ConnectionSecret, []byte(c.sealed), c.ID)
+	plain, err := w.keys.Open(seal.ConnectionSecret, []byte(c.sealed), c.ID)
 	return string(plain), err
 }
 
-func (s *Service) applySAML(ctx context.Context, c *Connection, d Draft) error {
-	if !s.cfg.SAML {
+func (w *drafting) applySAML(ctx context.Context, c *Connection, d Draft) error {
+	if !w.saml {
 		return samlOff()
 	}
 	if d.Params != nil && len(*d.Params) > 0 {
@@ -224,10 +235,10 @@ func (s *Service) applySAML(ctx context.Context, c *Connection, d Draft) error {
 		return invalid("Only one of metadata_xml or metadata_url needs to be set")
 	case given(d.MetadataURL):
 		c.MetadataURL = *d.MetadataURL
-		return s.fetchMetadata(ctx, c)
+		return w.fetchMetadata(ctx, c)
 	case given(d.MetadataXML):
 		c.MetadataURL, c.MetadataAt = "", stamp.Time{}
-		return s.takeMetadata(c, []byte(*d.MetadataXML))
+		return w.takeMetadata(c, []byte(*d.MetadataXML))
 	case c.MetadataXML == "":
 		return invalid("Either metadata_xml or metadata_url must be set")
 	}
@@ -239,27 +250,27 @@ func samlOff() error {
 }
 
 // fetchMetadata reads a connection's metadata from its address.
-func (s *Service) fetchMetadata(ctx context.Context, c *Connection) error {
-	if outbound.CheckURL(c.MetadataURL, s.cfg.AllowPrivate) != nil {
+func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
+	if outbound.CheckURL(c.MetadataURL, w.allowPrivate) != nil {
 		return invalid("metadata_url must be an https URL")
 	}
-	b, err := outbound.Get(ctx, s.client, c.MetadataURL)
+	b, err := outbound.Get(ctx, w.client, c.MetadataURL)
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "validation_failed", "metadata_url does not answer with metadata of at most %d bytes", outbound.MaxAnswer)
 	}
-	if err := s.takeMetadata(c, b); err != nil {
+	if err := w.takeMetadata(c, b); err != nil {
 		return err
 	}
-	c.MetadataAt = stamp.Time{Time: s.now()}
+	c.MetadataAt = stamp.Time{Time: w.now()}
 	return nil
 }
 
-func (s *Service) takeMetadata(c *Connection, b []byte) error {
-	p, err := samlsp.Metadata(b, s.now())
+func (w *drafting) takeMetadata(c *Connection, b []byte) error {
+	p, err := samlsp.Metadata(b, w.now())
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s", strings.TrimPrefix(cut(err.Error(), 300), "samlsp: "))
 	}
-	if !s.cfg.AllowPrivate && !strings.HasPrefix(p.SignIn, "https://") {
+	if !w.allowPrivate && !strings.HasPrefix(p.SignIn, "https://") {
 		return invalid("the provider's sign-in address is not https")
 	}
 	c.Issuer, c.MetadataXML = p.EntityID, string(b)

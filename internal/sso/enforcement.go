@@ -43,7 +43,7 @@ func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkEnforced(tx, c, begins); err != nil || !begins && d.BreakGlass == nil {
+	if err := checkEnforced(tx, c, begins); err != nil || !begins && d.BreakGlass == nil {
 		return err
 	}
 	return s.endOthers(tx, c, c.Domains...)
@@ -52,7 +52,7 @@ func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
 // checkEnforced refuses to lock people out: the domain has to be proved, an
 // owner with a password has to stay, and where enforcement begins the connection
 // has to have been tried.
-func (s *Service) checkEnforced(tx *db.Tx, c *Connection, begins bool) error {
+func checkEnforced(tx *db.Tx, c *Connection, begins bool) error {
 	refuse := func(msg string) error { return fault.New(fault.Unprocessable, "validation_failed", "%s", msg) }
 	proved := false
 	for _, d := range c.Domains {

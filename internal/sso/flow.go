@@ -190,7 +190,7 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 		return err
 	}
 	fresh := *c
-	if err := s.fetchMetadata(ctx, &fresh); err != nil {
+	if err := s.drafts.fetchMetadata(ctx, &fresh); err != nil {
 		return err
 	}
 	if fresh.Issuer != c.Issuer {
@@ -212,11 +212,11 @@ func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w ope
 	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
 	q.sealed = s.keys.Close(seal.RequestSecrets, []byte(asJSON(sec)), q.id)
 	loc, err := p.Location(ctx, s.state(q.id), sec, w)
-	return loc, s.answered(err)
+	return loc, answered(err)
 }
 
 // answered classifies a provider's failure.
-func (s *Service) answered(err error) error {
+func answered(err error) error {
 	switch {
 	case errors.Is(err, openid.ErrUnreachable):
 		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure", "The sign-in provider cannot be reached, or does not answer as an OpenID provider")
@@ -236,7 +236,7 @@ func (s *Service) provider(c *Connection) (*openid.Provider, error) {
 	if p := s.providers[key]; p != nil {
 		return p, nil
 	}
-	secret, err := s.secret(c)
+	secret, err := s.drafts.secret(c)
 	if err != nil {
 		return nil, err
 	}

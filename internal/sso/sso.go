@@ -49,6 +49,7 @@ type Service struct {
 	keys   seal.Keys
 	now    func() time.Time
 	client *http.Client
+	drafts *drafting
 	base   string // {PublicURL}/auth/v1
 
 	mu        sync.Mutex
@@ -76,9 +77,11 @@ func New(cfg Config, d *db.DB, ident *identity.Service, now func() time.Time) (*
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Service{cfg: cfg, db: d, ident: ident, keys: keys, client: outbound.Client(cfg.AllowPrivate),
-		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
-		base: strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1", providers: map[string]*openid.Provider{}}, nil
+	clock := func() time.Time { return now().UTC().Truncate(time.Microsecond) }
+	client := outbound.Client(cfg.AllowPrivate)
+	return &Service{cfg: cfg, db: d, ident: ident, keys: keys, client: client, now: clock,
+		drafts: &drafting{saml: cfg.SAML, allowPrivate: cfg.AllowPrivate, keys: keys, now: clock, client: client, ours: ident.OAuth.Configured},
+		base:   strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1", providers: map[string]*openid.Provider{}}, nil
 }
 
 // EntityID is our SAML name: the address of our metadata.
