@@ -106,6 +106,7 @@ type App struct {
 	document    *api.Document
 	ready       readiness
 	fleet       fleet
+	announcer   announcer
 	metrics     *metrics.Metrics // nil in a tool
 	tracer      *trace.Tracer    // nil in a tool, and where no collector is named
 	sender      *metrics.Sender  // nil in the same cases
@@ -143,7 +144,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	migrate := mode != Tool || !exists(c)
 	if migrate && mode == Server {
 		if migrate, err = migrating(ctx, c); err != nil {
-			a.closeFleet()
+			a.fleet.close()
 			return nil, err
 		}
 	}
@@ -152,7 +153,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
-		a.closeFleet()
+		a.fleet.close()
 		return nil, err
 	}
 	a.analyst.analyze = a.DB.Analyze
@@ -199,10 +200,11 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	}
 	a.jobs = job.NewRunner(a.DB, a.now, slog.Default())
 	a.jobs.Trace = a.tracer
+	a.Outbox = event.New(a.now)
+	a.announcer = announcer{a.catalog, a.Outbox}
 	if err := a.openIdentity(); err != nil {
 		return err
 	}
-	a.Outbox = event.New(a.now)
 	a.album = photo.New(func() photo.Files { return a.blobs }, int64(a.Config.PhotoQuota)<<20, a.Config.Data)
 	effects := a.effects()
 	a.Store = store.New(a.DB, a.catalog, effects, a.now)
@@ -256,7 +258,7 @@ func (a *App) faces() (err error) {
 		return fmt.Errorf("app: %w", err)
 	}
 	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
-	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.tellLowStock}.Verbs())
+	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
 	a.desk = report.New(a.Store, a.album)
@@ -392,7 +394,7 @@ func (a *App) Close() {
 	if a.cache != nil {
 		a.cache.Close()
 	}
-	a.closeFleet()
+	a.fleet.close()
 	if a.Identity != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"holdfast/internal/mail"
 	"holdfast/internal/web"
 )
 
@@ -18,20 +19,26 @@ var devMailHTML string
 
 var devMailPage = template.Must(template.New("devmail").Parse(devMailHTML))
 
-// devMail shows what a development server would have mailed: JSON for
+// devMail shows a developer the mails that this server kept instead of sending.
+type devMail struct {
+	sink      *mail.Sink
+	publicURL string
+}
+
+// show answers what a development server would have mailed: JSON for
 // programs, a page for people.
-func (a *App) devMail(w http.ResponseWriter, r *http.Request) {
+func (m devMail) show(w http.ResponseWriter, r *http.Request) {
 	// Recovery links are in here: no other site's script may read them, neither
 	// by CORS nor by a name that resolves to this machine.
 	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
 		w.Header().Del(h)
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && origin != a.Config.PublicURL || !a.ownHost(r.Host) {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != m.publicURL || !m.ownHost(r.Host) {
 		web.JSON(w, http.StatusForbidden,
-			map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + a.Config.PublicURL + "/dev/mail"})
+			map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + m.publicURL + "/dev/mail"})
 		return
 	}
-	kept := a.sink.List(r.URL.Query().Get("to"))
+	kept := m.sink.List(r.URL.Query().Get("to"))
 	w.Header().Set("Cache-Control", "no-store")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		web.JSON(w, http.StatusOK, kept)
@@ -46,8 +53,8 @@ func (a *App) devMail(w http.ResponseWriter, r *http.Request) {
 }
 
 // ownHost reports whether a Host header names this machine or the public URL.
-func (a *App) ownHost(host string) bool {
-	if u, err := url.Parse(a.Config.PublicURL); err == nil && u.Host == host {
+func (m devMail) ownHost(host string) bool {
+	if u, err := url.Parse(m.publicURL); err == nil && u.Host == host {
 		return true
 	}
 	name := host

@@ -1,13 +1,11 @@
 package app
 
 import (
-	"encoding/json"
 	"maps"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
-	"holdfast/internal/identity"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/targets"
 	"holdfast/internal/safety"
@@ -29,7 +27,7 @@ func (a *App) effects() store.Effects {
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	add(e.Before, map[string]store.Effect{"settings": checkSettings})
-	domains := []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}
+	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}
 	for _, domain := range domains {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
@@ -51,7 +49,7 @@ func (a *App) effects() store.Effects {
 		return a.pageCritical(tx, s, cs)
 	}
 	for _, name := range event.Watched() {
-		e.After[name] = a.telling(e.After[name])
+		e.After[name] = a.announcer.telling(e.After[name])
 	}
 	return e
 }
@@ -89,56 +87,5 @@ func add(effects, more map[string]store.Effect) {
 			}
 			return next(tx, by, s, cs)
 		}
-	}
-}
-
-// tellLowStock makes an event of each item that movements took to its reorder
-// point; the movements write the item beside the store, which tells nothing.
-func (a *App) tellLowStock(tx *db.Tx, s *store.Store, tenant string, ids []string) error {
-	items, _ := a.catalog.Get("items")
-	list, err := json.Marshal(ids)
-	if err != nil || !s.Audited() {
-		return err
-	}
-	rows, err := s.RowsTx(tx, operator(tenant), items, tx.DB().InUUID("id", 2), []any{string(list)})
-	if err != nil {
-		return err
-	}
-	var events []event.Emitted
-	for _, after := range rows {
-		before := maps.Clone(after)
-		before["low_stock"] = false
-		events = append(events, event.FromChange(items, before, after)...)
-	}
-	return a.Outbox.EmitAll(tx, events)
-}
-
-// tellMembers makes events of memberships that the identity service changed,
-// beside the store.
-func (a *App) tellMembers(tx *db.Tx, changes []identity.MemberChange) error {
-	members, _ := a.catalog.Get("members")
-	var events []event.Emitted
-	for _, c := range changes {
-		events = append(events, event.FromChange(members, c.Before, c.After)...)
-	}
-	return a.Outbox.EmitAll(tx, events)
-}
-
-// telling adds to an effect that the changes are told as events. Bulk work is
-// not told record by record: an import is one event, demonstration data none.
-func (a *App) telling(effect store.Effect) store.Effect {
-	return func(tx *db.Tx, by actor.Actor, s *store.Store, changes []store.Change) error {
-		if effect != nil {
-			if err := effect(tx, by, s, changes); err != nil {
-				return err
-			}
-		}
-		var events []event.Emitted
-		for _, c := range changes {
-			if s.Audited() || c.Resource.Name == "import_jobs" {
-				events = append(events, event.FromChange(c.Resource, c.Before, c.After)...)
-			}
-		}
-		return a.Outbox.EmitAll(tx, events)
 	}
 }

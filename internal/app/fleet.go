@@ -41,7 +41,7 @@ func (a *App) openLimits(mode Mode) error {
 		local := limit.New(limit.Options{})
 		counter = local
 		if a.fleet.redis != nil {
-			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.nodes, Patience: a.Config.RedisTimeout})
+			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.nodes, Patience: a.Config.RedisTimeout})
 			counter = a.fleet.limits
 		}
 	}
@@ -59,8 +59,8 @@ func (a *App) openLimits(mode Mode) error {
 }
 
 // nodes is how many servers share the database.
-func (a *App) nodes() int {
-	if b := a.fleet.bus.Load(); b != nil {
+func (f *fleet) nodes() int {
+	if b := f.bus.Load(); b != nil {
 		return b.Nodes()
 	}
 	return 1
@@ -82,8 +82,8 @@ func (a *App) openBus(ctx context.Context, mode Mode) error {
 }
 
 // tell lets the other nodes know what this one has done already.
-func (a *App) tell(n bus.Notice) {
-	if b := a.fleet.bus.Load(); b != nil {
+func (f *fleet) tell(n bus.Notice) {
+	if b := f.bus.Load(); b != nil {
 		b.Tell(n)
 	}
 }
@@ -126,7 +126,7 @@ func (a *App) changed(tenant string, collections []string) {
 		}
 		a.functions.Changed(tenant, collections)
 	}
-	a.tell(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
+	a.fleet.tell(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
 }
 
 // clearTenant drops all that is kept of a tenant, on all nodes.
@@ -134,22 +134,22 @@ func (a *App) clearTenant(tenant string) {
 	if a.functions != nil {
 		a.functions.Forget(tenant)
 	}
-	a.tell(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
+	a.fleet.tell(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
 }
 
 // forgotten passes on what the identity service has forgotten: of a user, of
 // a tenant, or with neither its keys.
 func (a *App) forgotten(user, tenant string) {
 	if user == "" && tenant == "" {
-		a.tell(bus.Notice{Kind: bus.Keys})
+		a.fleet.tell(bus.Notice{Kind: bus.Keys})
 		return
 	}
 	if tenant != "" {
 		a.gate.Forget(tenant)
-		a.tell(bus.Notice{Kind: bus.Members, Tenant: tenant})
+		a.fleet.tell(bus.Notice{Kind: bus.Members, Tenant: tenant})
 		return
 	}
-	a.tell(bus.Notice{Kind: bus.User, Names: []string{user}})
+	a.fleet.tell(bus.Notice{Kind: bus.User, Names: []string{user}})
 }
 
 // readLimits reads the limits of a tenant whose plan is custom.
@@ -202,27 +202,27 @@ func (a *App) tellLimited(x gate.Exceeded) {
 	})
 }
 
-// closeFleet tells what is still to be told and leaves the other nodes.
-func (a *App) closeFleet() {
-	if b := a.fleet.bus.Load(); b != nil {
+// close tells what is still to be told and leaves the other nodes.
+func (f *fleet) close() {
+	if b := f.bus.Load(); b != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := b.Close(ctx); err != nil {
 			slog.Warn("other nodes were not told of the last changes", "error", err)
 		}
 	}
-	if a.fleet.limits != nil {
-		a.fleet.limits.Close()
+	if f.limits != nil {
+		f.limits.Close()
 	}
-	if a.fleet.redis != nil {
-		a.fleet.redis.Close()
+	if f.redis != nil {
+		f.redis.Close()
 	}
 }
 
 // degraded says what works less well than it should though requests are
 // served; "" when nothing does.
-func (a *App) degraded() string {
-	if a.fleet.limits != nil && a.fleet.limits.Away() {
+func (f *fleet) degraded() string {
+	if f.limits != nil && f.limits.Away() {
 		return "Redis is away: every node allows its share of the rate limits"
 	}
 	return ""

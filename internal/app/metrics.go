@@ -29,7 +29,7 @@ func (a *App) watch() {
 	counter := func(name, help string, read func() float64) metrics.Value {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
-	queue := a.lately(a.queues)
+	queue := lately(a.queues)
 	if a.tracer != nil {
 		a.metrics.Watch(
 			counter("trace_spans_total", "Spans of traces that ended.", func() float64 { n, _ := a.tracer.Counts(); return float64(n) }),
@@ -57,8 +57,8 @@ func (a *App) watch() {
 		gauge("outbox_lag_seconds", "Age of the oldest of them.", func() float64 { return queue().oldest.Seconds() }),
 		gauge("webhook_due", "Webhooks that have deliveries due; -1 = the database does not answer.", func() float64 { return float64(queue().due) }),
 		gauge("webhook_lag_seconds", "How long the longest of them has been due.", func() float64 { return queue().overdue.Seconds() }),
-		gauge("limit_redis_away", "1 while each node counts for itself because Redis is away.", func() float64 { return truth(a.degraded() != "") }),
-		gauge("nodes", "Servers on this database.", func() float64 { return float64(a.nodes()) }),
+		gauge("limit_redis_away", "1 while each node counts for itself because Redis is away.", func() float64 { return truth(a.fleet.degraded() != "") }),
+		gauge("nodes", "Servers on this database.", func() float64 { return float64(a.fleet.nodes()) }),
 		gauge("ready", "0 while the server is stopping.", func() float64 { return truth(!a.ready.draining.Load()) }),
 	)
 }
@@ -71,7 +71,7 @@ func truth(b bool) float64 {
 }
 
 // lately reads the queues once for the several numbers of one scrape.
-func (a *App) lately(read func(context.Context) (queues, error)) func() queues {
+func lately(read func(context.Context) (queues, error)) func() queues {
 	var mu = make(chan struct{}, 1)
 	var kept queues
 	var at time.Time

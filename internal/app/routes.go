@@ -45,7 +45,7 @@ func (a routeTable) routes() []route.Route {
 func (a routeTable) operationRoutes() []route.Route {
 	doc := "The OpenAPI document of what the caller may use"
 	return []route.Route{
-		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.healthz)), Out: alive{}, Tag: "operation",
+		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(healthz)), Out: alive{}, Tag: "operation",
 			Doc: "The process lives"},
 		{Method: "GET", Pattern: "/readyz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.readyz)), Out: servable{}, Tag: "operation",
 			Doc: "Requests can be served: database usable, not stopping"},
@@ -108,7 +108,8 @@ func (a routeTable) pageRoutes() []route.Route {
 			Doc: "Guides, pages, and what the reference is made of"},
 	}
 	if a.sink != nil {
-		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.devMail)),
+		mails := devMail{a.sink, a.Config.PublicURL}
+		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public, Handle: route.Plain(http.HandlerFunc(mails.show)),
 			Tag: "operation", Doc: "Mails kept by a development server"})
 	}
 	return list

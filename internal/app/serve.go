@@ -175,7 +175,7 @@ type alive struct {
 	Version string `json:"version"`
 }
 
-func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
+func healthz(w http.ResponseWriter, _ *http.Request) {
 	web.JSON(w, http.StatusOK, alive{"ok", Version})
 }
 
@@ -212,8 +212,8 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.degraded()}
-	if n := a.nodes(); n > 1 {
+	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.fleet.degraded()}
+	if n := a.fleet.nodes(); n > 1 {
 		ready.Nodes = strconv.Itoa(n)
 	}
 	web.JSON(w, http.StatusOK, ready)

@@ -23,7 +23,7 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		SignIn: c.SignIn, EmailOff: !c.EmailSignin, SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell",
 		InviteLinksAny: c.InviteLinks == "any", MasterKey: master, MFAKeysOff: !c.MFAWebAuthn,
 		MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify, NoVerify: !c.MFATOTPVerify},
-		OIDC:       providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
+		OIDC:       providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.announcer.members,
 	}
 	out.RefreshReuseInterval, out.MailInterval = none(c.RefreshReuseInterval), none(c.MailInterval)
 	var known bool

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/store"
 )
 
 // How often what is due in the background is looked at.
@@ -39,7 +40,7 @@ func (a *App) upkeep(ctx, sending context.Context) {
 		})
 	}
 	if a.DB.Engine() == db.PostgreSQL {
-		every(foldEvery, "fold counters", a.fold)
+		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
@@ -79,17 +80,20 @@ func (a *App) guarded(ctx context.Context, name string, f func(context.Context) 
 // foldFrom is how many deltas a tenant gathers before they are added up.
 const foldFrom = 200
 
-func (a *App) fold(ctx context.Context) error {
-	tenants, err := a.Store.UnfoldedTenants(ctx, foldFrom)
-	if err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := a.Store.FoldCounters(ctx, t); err != nil {
+// foldCounters adds up what tenants have gathered.
+func foldCounters(s *store.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		tenants, err := s.UnfoldedTenants(ctx, foldFrom)
+		if err != nil {
 			return err
 		}
+		for _, t := range tenants {
+			if err := s.FoldCounters(ctx, t); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
 }
 
 // watchPeers forgets what is kept when another process, a command-line tool,
