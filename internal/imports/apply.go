@@ -102,7 +102,7 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Pla
 	if job.RolledBackCount > 0 {
 		return nil, job.Untouched()
 	}
-	p, settings, err := m.planOf(tx, a, job)
+	p, settings, err := planOf(tx, a, job)
 	if fault.Is(err, fault.NotFound) {
 		return nil, jobs.WrongState(job, "must be processed first")
 	}

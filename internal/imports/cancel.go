@@ -30,7 +30,7 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 		if err := old.Untouched(); err != nil {
 			return err
 		}
-		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
+		if err := forgetRead(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
 		m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
@@ -43,18 +43,18 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 	if err != nil {
 		return nil, fmt.Errorf("imports: cancel: %w", err)
 	}
-	m.drop(ctx, done.BlobKey)
+	m.shelf.drop(ctx, done.BlobKey)
 	return done, nil
 }
 
-// forget drops what a job has staged and what people corrected in it.
-func (m *Importer) forget(tx *db.Tx, tenant, jobID string) error {
+// forgetRead drops what a job has staged and what people corrected in it.
+func forgetRead(tx *db.Tx, tenant, jobID string) error {
 	tx.Queue("DELETE FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
-	return m.clear(tx, tenant, jobID)
+	return clearStaged(tx, tenant, jobID)
 }
 
-// clear drops what a job has staged.
-func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
+// clearStaged drops what a job has staged.
+func clearStaged(tx *db.Tx, tenant, jobID string) error {
 	for _, table := range []string{"import_chunks", "import_records", "import_outcomes", "import_plans"} {
 		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
 	}

@@ -123,7 +123,7 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if err := job.Untouched(); err != nil {
 		return err
 	}
-	p, settings, err := m.planOf(tx, a, job)
+	p, settings, err := planOf(tx, a, job)
 	if err != nil {
 		return err
 	}

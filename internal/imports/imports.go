@@ -57,18 +57,16 @@ type Importer struct {
 	db      *db.DB
 	cat     *catalog.Catalog
 	jobs    *jobs.Table
-	files   Files
+	shelf   *shelf
 	whole   int64
 	some    int // chunks, or batches of a rollback, in one transaction
-	quota   Quota
 	changed func(tenant string, resources []string)
 	targets map[string]*targets.Target
 }
 
 // New returns an importer.
 func New(o Options) *Importer {
-	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(),
-		files: o.Files, quota: o.Quota.filled(), changed: o.OnChange}
+	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), changed: o.OnChange}
 	if m.whole = o.Whole; m.whole == 0 {
 		m.whole = wholeRows
 	}
@@ -80,6 +78,7 @@ func New(o Options) *Importer {
 	}
 	m.targets = targets.Of(m.cat)
 	m.jobs = jobs.NewTable(o.Store, o.Lease, func(a actor.Actor, target string) error { return targets.MayImport(m.targets, a, target) })
+	m.shelf = &shelf{db: m.db, cat: m.cat, now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.filled()}
 	return m
 }
 

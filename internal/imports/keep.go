@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/jobs"
@@ -48,19 +49,30 @@ func (q Quota) filled() Quota {
 	return q
 }
 
+// shelf keeps the files of jobs, within each tenant's quota and for as long as the
+// tenant wants.
+type shelf struct {
+	db    *db.DB
+	cat   *catalog.Catalog
+	now   func() time.Time // UTC
+	jobs  *jobs.Table
+	files Files
+	quota Quota
+}
+
 // room refuses a job's file of size bytes to a tenant that is at its quota:
 // fault.TooLarge for the bytes, fault.Conflict for the files that wait. The
 // tenant's row stays locked, so that uploads at once cannot pass together.
-func (m *Importer) room(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+func (s *shelf) room(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
 		return fmt.Errorf("imports: lock the quota: %w", err)
 	}
-	return m.fits(tx, a, jobID, size)
+	return s.fits(tx, a, jobID, size)
 }
 
-func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+func (s *shelf) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	var kept, waiting int64
-	quota := m.quota.Bytes
+	quota := s.quota.Bytes
 	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') "+
 		"THEN 1 ELSE 0 END), 0) AS bigint), "+
 		"(SELECT import_quota FROM tenants WHERE id = $1) FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID,
@@ -74,9 +86,9 @@ func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 	switch {
 	case err != nil:
 		return fmt.Errorf("imports: read the quota: %w", err)
-	case waiting >= m.quota.Waiting:
+	case waiting >= s.quota.Waiting:
 		return fault.New(fault.Conflict, "file_quota", "%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
-			At("file", "is over the quota of %d files that wait", m.quota.Waiting)
+			At("file", "is over the quota of %d files that wait", s.quota.Waiting)
 	case kept >= quota || kept+size > quota:
 		return fault.New(fault.TooLarge, "file_quota",
 			"the file does not fit: import files of %d MB are kept and the quota is %d MB; cancel jobs that are not needed, or keep files for fewer days (setting %s)",
@@ -86,19 +98,19 @@ func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 }
 
 // fitsNow is fits before the body of an upload is read.
-func (m *Importer) fitsNow(ctx context.Context, a actor.Actor, jobID string) error {
-	return m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return m.fits(tx, a, jobID, 0) })
+func (s *shelf) fitsNow(ctx context.Context, a actor.Actor, jobID string) error {
+	return s.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return s.fits(tx, a, jobID, 0) })
 }
 
-// Drop deletes a file that no job names any more. What cannot be deleted now
+// drop deletes a file that no job names any more. What cannot be deleted now
 // is left to Sweep: the job has moved on.
-func (m *Importer) drop(ctx context.Context, key string) {
+func (s *shelf) drop(ctx context.Context, key string) {
 	if key == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()
-	if err := m.files.Delete(ctx, key); err != nil {
+	if err := s.files.Delete(ctx, key); err != nil {
 		slog.Warn("a file could not be deleted; it goes with the next sweep", "error", err)
 	}
 }
@@ -131,20 +143,20 @@ type Swept struct{ Expired, Orphans int }
 // From them. A job that nothing was done with ends as cancelled; of an applied
 // one what rolling back needs stays. Call it now and then.
 func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
-	if s.Expired, err = m.sweepExpired(ctx); err != nil {
+	if s.Expired, err = m.shelf.sweepExpired(ctx); err != nil {
 		return s, fmt.Errorf("imports: sweep: %w", err)
 	}
-	if s.Orphans, err = m.sweepOrphans(ctx); err != nil {
+	if s.Orphans, err = m.shelf.sweepOrphans(ctx); err != nil {
 		return s, fmt.Errorf("imports: sweep: %w", err)
 	}
 	return s, nil
 }
 
-func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
+func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	type old struct{ tenant, id string }
 	var found []old
-	now := m.store.Now()
-	err := m.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+	now := s.now()
+	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		found = nil
 		kept := map[string]int{}
 		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1", []any{settingKeep}, func(r *db.Row) error {
@@ -173,7 +185,7 @@ func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
 	}
 	gone := 0
 	for _, o := range found {
-		done, err := m.expire(ctx, actor.Actor{TenantID: o.tenant, Role: actor.Service}, o.id)
+		done, err := s.expire(ctx, actor.Actor{TenantID: o.tenant, Role: actor.Service}, o.id)
 		if err != nil {
 			return gone, err
 		}
@@ -186,14 +198,14 @@ func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
 
 // expire takes a job's file away and the rows that were read from it, unless it
 // is being worked on by now.
-func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
-	if err := m.shed(ctx, a, id); err != nil {
+func (s *shelf) expire(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
+	if err := s.shed(ctx, a, id); err != nil {
 		return false, err
 	}
 	key := ""
-	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+	err = s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		key, done = "", false
-		job, err := m.jobs.Locked(tx, a, id)
+		job, err := s.jobs.Locked(tx, a, id)
 		if err != nil || job.Rest() != "" {
 			return err
 		}
@@ -201,20 +213,20 @@ func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done b
 		if job.Acted() {
 			err = unquote(tx, job)
 		} else {
-			err = m.forget(tx, a.TenantID, id)
+			err = forgetRead(tx, a.TenantID, id)
 			set["status"], set["message"] = jobs.Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := m.jobs.Set(tx, a, id, set); err != nil {
+		if _, err := s.jobs.Set(tx, a, id, set); err != nil {
 			return err
 		}
 		key, done = job.BlobKey, true
 		return nil
 	})
 	if err == nil {
-		m.drop(ctx, key)
+		s.drop(ctx, key)
 	}
 	return done && err == nil, err
 }
@@ -227,7 +239,7 @@ const (
 
 // shed removes the rows of an applied job as they were read, and the corrections
 // in them, bit by bit. Going on to apply needs them not, nor does rolling back.
-func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
+func (s *shelf) shed(ctx context.Context, a actor.Actor, id string) error {
 	for _, part := range []struct {
 		table, key string
 		n          int
@@ -236,9 +248,9 @@ func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
 			"= $2 ORDER BY %[2]s LIMIT %[3]d)",
 			part.table, part.key, part.n)
 		for gone := int64(part.n); gone == int64(part.n); {
-			err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+			err := s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 				gone = 0
-				job, err := m.jobs.Locked(tx, a, id)
+				job, err := s.jobs.Locked(tx, a, id)
 				if err != nil || job.Rest() != "" || !job.Acted() {
 					return err
 				}
@@ -275,20 +287,20 @@ func unquote(tx *db.Tx, job *jobs.Job) error {
 // sweepOrphans removes the files that no record names and that are older than
 // any upload takes: a process died between keeping a file and writing its row,
 // or the file could not be deleted when its job let it go.
-func (m *Importer) sweepOrphans(ctx context.Context) (int, error) {
+func (s *shelf) sweepOrphans(ctx context.Context) (int, error) {
 	var old []string
-	for f, err := range m.files.List(ctx) {
+	for f, err := range s.files.List(ctx) {
 		if err != nil {
 			return 0, err
 		}
-		if m.store.Now().Sub(f.Kept) >= orphanAge {
+		if s.now().Sub(f.Kept) >= orphanAge {
 			old = append(old, f.Key)
 		}
 	}
 	if len(old) == 0 {
 		return 0, nil
 	}
-	named, err := m.named(ctx)
+	named, err := s.named(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -297,7 +309,7 @@ func (m *Importer) sweepOrphans(ctx context.Context) (int, error) {
 		if named[key] {
 			continue
 		}
-		if err := m.files.Delete(ctx, key); err != nil {
+		if err := s.files.Delete(ctx, key); err != nil {
 			return n, err
 		}
 		n++
@@ -306,10 +318,10 @@ func (m *Importer) sweepOrphans(ctx context.Context) (int, error) {
 }
 
 // named are the keys that records of any kind hold in a field blob_key.
-func (m *Importer) named(ctx context.Context) (map[string]bool, error) {
+func (s *shelf) named(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
-	err := m.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		for _, r := range m.cat.All() {
+	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		for _, r := range s.cat.All() {
 			if _, ok := r.Field("blob_key"); !ok {
 				continue
 			}

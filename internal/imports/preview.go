@@ -188,7 +188,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 	}
 	p := &PreviewPage{Page: page, PageSize: min(pageSize, 200), Rows: []Difference{}}
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		plan, _, err := m.planOf(tx, a, job)
+		plan, _, err := planOf(tx, a, job)
 		if err != nil {
 			return err
 		}

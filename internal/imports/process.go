@@ -50,14 +50,14 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (_ 
 			if err != nil {
 				return err
 			}
-			p, settings, err := m.planOf(tx, a, job)
+			p, settings, err := planOf(tx, a, job)
 			if err == nil && p.Anew(job) == nil && p.MadeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) &&
 				settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return errAnswered
 			}
 		}
-		return m.clear(tx, a.TenantID, job.ID)
+		return clearStaged(tx, a.TenantID, job.ID)
 	})
 	if errors.Is(err, errAnswered) {
 		return before, nil
@@ -94,7 +94,7 @@ func failedState(err error, rest string) string {
 
 // planOf reads what was decided about a job's file, and its options as they
 // are now.
-func (m *Importer) planOf(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Plan, plan.Settings, error) {
+func planOf(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Plan, plan.Settings, error) {
 	settings, err := plan.ParseSettings(job.Options)
 	if err != nil {
 		return nil, settings, err
@@ -138,7 +138,7 @@ func (m *Importer) process(ctx context.Context, s *jobs.Step) (*plan.Processed, 
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) {
-		f, err := m.files.Open(ctx, s.Job.BlobKey)
+		f, err := m.shelf.files.Open(ctx, s.Job.BlobKey)
 		return &heeding{f, ctx}, err
 	}
 	f := plan.Upload{Open: open, Kind: s.Job.FileType, Role: s.Actor.Role}

@@ -175,7 +175,7 @@ func (u *undo) open(tx *db.Tx) error {
 	if err := u.use(tx, u.target.Written().Name); err != nil || u.target.Lines == nil {
 		return err
 	}
-	p, _, err := u.m.planOf(tx, u.step.Actor, u.step.Job)
+	p, _, err := planOf(tx, u.step.Actor, u.step.Job)
 	u.lined = p.Lined
 	return err
 }

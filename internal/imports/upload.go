@@ -141,7 +141,7 @@ func (m *Importer) MayAttach(ctx context.Context, a actor.Actor, jobID string) e
 	if err := attachable(job); err != nil {
 		return err
 	}
-	return m.fitsNow(ctx, a, job.ID)
+	return m.shelf.fitsNow(ctx, a, job.ID)
 }
 
 // AttachKept is Attach for a file that is kept already.
@@ -154,7 +154,7 @@ func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, 
 	if err != nil {
 		return nil, err
 	}
-	m.drop(ctx, job.BlobKey)
+	m.shelf.drop(ctx, job.BlobKey)
 	return fresh, nil
 }
 
@@ -177,7 +177,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 	if err := looks(head, kind); err != nil {
 		return nil, err
 	}
-	ref, err := m.files.Put(ctx, io.MultiReader(bytes.NewReader(head), sent), sheet.MaxBytes)
+	ref, err := m.shelf.files.Put(ctx, io.MultiReader(bytes.NewReader(head), sent), sheet.MaxBytes)
 	if sent.err != nil {
 		return nil, brokenOff(sent.err)
 	}
@@ -196,7 +196,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 // too.
 func (m *Importer) Discard(ctx context.Context, f *File) {
 	if f != nil && !f.taken {
-		m.drop(ctx, f.set["blob_key"].(string))
+		m.shelf.drop(ctx, f.set["blob_key"].(string))
 	}
 }
 
@@ -250,10 +250,10 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	if err := attachable(job); err != nil {
 		return nil, err
 	}
-	if err := m.room(tx, a, jobID, set["size"].(int64)); err != nil {
+	if err := m.shelf.room(tx, a, jobID, set["size"].(int64)); err != nil {
 		return nil, err
 	}
-	if err := m.forget(tx, a.TenantID, jobID); err != nil {
+	if err := forgetRead(tx, a.TenantID, jobID); err != nil {
 		return nil, err
 	}
 	m.audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
@@ -294,7 +294,7 @@ func (m *Importer) MayUpload(ctx context.Context, a actor.Actor) error {
 	if err := m.jobs.Allowed(a, ""); err != nil {
 		return err
 	}
-	return m.fitsNow(ctx, a, db.NoTenant) // no job has this id
+	return m.shelf.fitsNow(ctx, a, db.NoTenant) // no job has this id
 }
 
 // Admits refuses a request that Create and Upload would.
