@@ -32,4 +32,5 @@ type (
 	secondFactors   struct{ *API }
 	passkeys        struct{ *API }
 	serviceAccounts struct{ *API }
+	tenancy         struct{ *API } // tenants: their members, invitations and mails
 )

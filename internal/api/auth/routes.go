@@ -117,6 +117,7 @@ func (a *API) signInRoutes() []route.Route {
 
 // accountRoutes is what a signed-in user asks of the account.
 func (a *API) accountRoutes() []route.Route {
+	s := signedIn{a.svc}
 	return []route.Route{
 		{Method: "GET", Pattern: "/auth/v1/user", Who: route.Account, Handle: a.getUser,
 			Doc: "The signed-in user", Response: userFields},
@@ -135,9 +136,9 @@ func (a *API) accountRoutes() []route.Route {
 			Auth: true,
 			Doc:  "Show a credential again, the password, the mailed code as nonce, or a passkey: the session is fresh for 10 minutes",
 			Body: fields{"password": "string", "nonce": "string", "challenge_id": "string", "credential": "object"}, Response: empty},
-		{Method: "GET", Pattern: "/auth/v1/sessions", Who: route.Account, Handle: a.sessions,
+		{Method: "GET", Pattern: "/auth/v1/sessions", Who: route.Account, Handle: s.sessions,
 			Doc: "Sessions of the signed-in user", Response: fields{"sessions": "array"}},
-		{Method: "DELETE", Pattern: "/auth/v1/sessions/{id}", Who: route.Account, Handle: a.endSession,
+		{Method: "DELETE", Pattern: "/auth/v1/sessions/{id}", Who: route.Account, Handle: s.endSession,
 			Doc: "End one of the signed-in user's sessions", Status: http.StatusNoContent},
 		{Method: "GET", Pattern: "/auth/v1/user/identities/authorize", Who: route.Account, Handle: a.authorizeLink,
 			Doc: "Begin to link a further identity; with skip_http_redirect=true the address comes as JSON", Status: http.StatusFound,
@@ -151,21 +152,23 @@ func (a *API) accountRoutes() []route.Route {
 // tenantsRoutes are about where the signed-in user is a member, and who else is.
 func (a *API) tenantsRoutes() []route.Route {
 	k := serviceAccounts{a}
+	s := signedIn{a.svc}
+	t := tenancy{a}
 	return []route.Route{
-		{Method: "POST", Pattern: "/auth/v1/tenant", Who: route.Account, Handle: a.switchTenant,
+		{Method: "POST", Pattern: "/auth/v1/tenant", Who: route.Account, Handle: t.switchTenant,
 			Doc: "Switch the session to a tenant and get tokens that say so", Response: sessionFields,
 			Body: fields{"tenant_id": "string"}},
-		{Method: "GET", Pattern: "/auth/v1/tenants", Who: route.Account, Handle: a.tenants,
+		{Method: "GET", Pattern: "/auth/v1/tenants", Who: route.Account, Handle: t.tenants,
 			Doc: "Where the signed-in user is a member", Response: fields{"tenants": "array"}},
-		{Method: "POST", Pattern: "/auth/v1/tenant/transfer", Who: route.AccountInTenant, Handle: a.transferTenant,
+		{Method: "POST", Pattern: "/auth/v1/tenant/transfer", Who: route.AccountInTenant, Handle: t.transferTenant,
 			Doc:    "Make another member owner of the tenant and the caller, an owner, its administrator; takes the password or the nonce of /reauthenticate",
 			Status: http.StatusNoContent, Auth: true,
 			Body: fields{"user_id": "string", "current_password": "string", "nonce": "string"}},
-		{Method: "GET", Pattern: "/auth/v1/tenant/members/{id}/sessions", Who: route.AccountInTenant, Handle: a.memberSessions,
+		{Method: "GET", Pattern: "/auth/v1/tenant/members/{id}/sessions", Who: route.AccountInTenant, Handle: s.memberSessions,
 			Doc: "Sessions that a member has in the tenant; {id} is the member's user_id (administrators)", Response: fields{"sessions": "array"}},
-		{Method: "DELETE", Pattern: "/auth/v1/tenant/members/{id}/sessions", Who: route.AccountInTenant, Handle: a.endMemberSessions,
+		{Method: "DELETE", Pattern: "/auth/v1/tenant/members/{id}/sessions", Who: route.AccountInTenant, Handle: s.endMemberSessions,
 			Doc: "End all sessions that a member has in the tenant (administrators, not of a role above their own)", Status: http.StatusNoContent},
-		{Method: "DELETE", Pattern: "/auth/v1/tenant/members/{id}/sessions/{session_id}", Who: route.AccountInTenant, Handle: a.endMemberSession,
+		{Method: "DELETE", Pattern: "/auth/v1/tenant/members/{id}/sessions/{session_id}", Who: route.AccountInTenant, Handle: s.endMemberSession,
 			Doc: "End one of them (administrators, not of a role above their own)", Status: http.StatusNoContent},
 		{Method: "GET", Pattern: "/auth/v1/tenant/service-accounts", Who: route.AccountInTenant, Handle: k.listServiceAccounts,
 			Doc:      "The tenant's service accounts with their keys, without secrets, and the scopes that keys may have (administrators)",
@@ -187,23 +190,23 @@ func (a *API) tenantsRoutes() []route.Route {
 		{Method: "DELETE", Pattern: "/auth/v1/tenant/service-accounts/{id}/keys/{key_id}", Who: route.AccountInTenant, Handle: k.revokeServiceKey,
 			Doc:    "End a key now",
 			Status: http.StatusNoContent},
-		{Method: "DELETE", Pattern: "/auth/v1/tenants/{id}", Who: route.Account, Handle: a.leaveTenant,
+		{Method: "DELETE", Pattern: "/auth/v1/tenants/{id}", Who: route.Account, Handle: t.leaveTenant,
 			Doc: "Leave a tenant; its last owner may not", Status: http.StatusNoContent},
-		{Method: "GET", Pattern: "/auth/v1/invitations", Who: route.Account, Handle: a.invitations,
+		{Method: "GET", Pattern: "/auth/v1/invitations", Who: route.Account, Handle: t.invitations,
 			Doc:      "Invitations that wait for the signed-in user's answer",
 			Response: fields{"invitations": "array"}},
-		{Method: "POST", Pattern: "/auth/v1/invitations/{id}/accept", Who: route.Account, Handle: a.acceptInvitation,
+		{Method: "POST", Pattern: "/auth/v1/invitations/{id}/accept", Who: route.Account, Handle: t.acceptInvitation,
 			Doc:      "Become a member where the signed-in user is invited",
 			Response: invitationFields},
-		{Method: "POST", Pattern: "/auth/v1/invitations/{id}/decline", Who: route.Account, Handle: a.declineInvitation,
+		{Method: "POST", Pattern: "/auth/v1/invitations/{id}/decline", Who: route.Account, Handle: t.declineInvitation,
 			Doc:    "Turn an invitation down; its tenant is not told",
 			Status: http.StatusNoContent},
-		{Method: "POST", Pattern: "/auth/v1/invitations", Who: route.AccountInTenant, Handle: a.inviteMember,
+		{Method: "POST", Pattern: "/auth/v1/invitations", Who: route.AccountInTenant, Handle: t.inviteMember,
 			Doc: "Invite somebody to the tenant, in place of an invitation of the same address that is pending; with deliver=link nothing is mailed and the " +
 				"answer has a link to hand over, once (administrators)", Status: http.StatusCreated,
 			Body: fields{"email": "string", "role": "string", "deliver": "string"}, Response: fields{"id": "string", "tenant_id": "string", "email": "string",
 				"role": "string", "expires_at": "string", "link": "string"}},
-		{Method: "POST", Pattern: "/auth/v1/mail-templates/preview", Who: route.AccountInTenant, Handle: a.previewMail,
+		{Method: "POST", Pattern: "/auth/v1/mail-templates/preview", Who: route.AccountInTenant, Handle: t.previewMail,
 			Doc:  "A mail of the tenant with sample values: in the given words, else in those that would be sent (administrators)",
 			Body: fields{"kind": "string", "locale": "string", "subject": "string", "text": "string", "html": "string"}, Response: fields{"subject": "string",
 				"text": "string", "html": "string"}},
@@ -264,12 +267,13 @@ func (a *API) adminRoutes() []route.Route {
 	f := secondFactors{a}
 	m := administration{a}
 	p := passkeys{a}
+	s := signedIn{a.svc}
 	return []route.Route{
-		{Method: "GET", Pattern: "/auth/v1/admin/users/{id}/sessions", Who: route.Service, Handle: a.userSessions,
+		{Method: "GET", Pattern: "/auth/v1/admin/users/{id}/sessions", Who: route.Service, Handle: s.userSessions,
 			Doc: "Sessions of an account", Response: fields{"sessions": "array"}},
-		{Method: "DELETE", Pattern: "/auth/v1/admin/users/{id}/sessions", Who: route.Service, Handle: a.endUserSessions,
+		{Method: "DELETE", Pattern: "/auth/v1/admin/users/{id}/sessions", Who: route.Service, Handle: s.endUserSessions,
 			Doc: "End all sessions of an account", Status: http.StatusNoContent},
-		{Method: "DELETE", Pattern: "/auth/v1/admin/users/{id}/sessions/{session_id}", Who: route.Service, Handle: a.endUserSession,
+		{Method: "DELETE", Pattern: "/auth/v1/admin/users/{id}/sessions/{session_id}", Who: route.Service, Handle: s.endUserSession,
 			Doc: "End one session of an account", Status: http.StatusNoContent},
 		{Method: "GET", Pattern: "/auth/v1/admin/users/{id}/passkeys", Who: route.Service, Handle: p.userPasskeys,
 			Doc: "Passkeys of an account (an array)"},

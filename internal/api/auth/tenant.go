@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) previewMail(w http.ResponseWriter, c *route.Call) error {
+func (m tenancy) previewMail(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Kind    string `json:"kind"`
 		Locale  string `json:"locale"`
@@ -21,14 +21,14 @@ func (a *API) previewMail(w http.ResponseWriter, c *route.Call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	m, err := a.svc.Post.PreviewMail(c.Context(), c.Actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
+	made, err := m.svc.Post.PreviewMail(c.Context(), c.Actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
 	if err != nil {
 		return err
 	}
-	return web.JSON(w, http.StatusOK, map[string]string{"subject": m.Subject, "text": m.Text, "html": m.HTML})
+	return web.JSON(w, http.StatusOK, map[string]string{"subject": made.Subject, "text": made.Text, "html": made.HTML})
 }
 
-func (a *API) inviteMember(w http.ResponseWriter, c *route.Call) error {
+func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Email   string     `json:"email"`
 		Role    actor.Role `json:"role"`
@@ -37,38 +37,38 @@ func (a *API) inviteMember(w http.ResponseWriter, c *route.Call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	inv, err := a.svc.Invitations.Invite(c.Context(), c.Actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
+	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusCreated, inv)
 }
 
-func (a *API) invitations(w http.ResponseWriter, c *route.Call) error {
-	list, err := a.svc.Invitations.List(c.Context(), c.Actor)
+func (m tenancy) invitations(w http.ResponseWriter, c *route.Call) error {
+	list, err := m.svc.Invitations.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{"invitations": list})
 }
 
-func (a *API) acceptInvitation(w http.ResponseWriter, c *route.Call) error {
-	inv, err := a.svc.Invitations.Accept(c.Context(), c.Actor, c.PathValue("id"))
+func (m tenancy) acceptInvitation(w http.ResponseWriter, c *route.Call) error {
+	inv, err := m.svc.Invitations.Accept(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, inv)
 }
 
-func (a *API) declineInvitation(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, a.svc.Invitations.Decline(c.Context(), c.Actor, c.PathValue("id")))
+func (m tenancy) declineInvitation(w http.ResponseWriter, c *route.Call) error {
+	return gone(w, m.svc.Invitations.Decline(c.Context(), c.Actor, c.PathValue("id")))
 }
 
-func (a *API) leaveTenant(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, a.svc.Invitations.Leave(c.Context(), c.Actor, c.PathValue("id")))
+func (m tenancy) leaveTenant(w http.ResponseWriter, c *route.Call) error {
+	return gone(w, m.svc.Invitations.Leave(c.Context(), c.Actor, c.PathValue("id")))
 }
 
-func (a *API) transferTenant(w http.ResponseWriter, c *route.Call) error {
+func (m tenancy) transferTenant(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		UserID   string `json:"user_id"`
 		Password string `json:"current_password"`
@@ -77,13 +77,54 @@ func (a *API) transferTenant(w http.ResponseWriter, c *route.Call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.countOwn(w, c); err != nil {
+	if err := m.countOwn(w, c); err != nil {
 		return err
 	}
 	to := identity.Transfer{UserID: in.UserID, CurrentPassword: in.Password, Nonce: in.Nonce}
-	if err := a.svc.Profile.TransferOwnership(c.Context(), c.Actor, to); err != nil {
+	if err := m.svc.Profile.TransferOwnership(c.Context(), c.Actor, to); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+func (m tenancy) switchTenant(w http.ResponseWriter, c *route.Call) error {
+	var in struct {
+		TenantID string `json:"tenant_id"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	sess, err := m.svc.Sessions.SwitchTenant(c.Context(), c.Actor, in.TenantID)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (m tenancy) tenants(w http.ResponseWriter, c *route.Call) error {
+	list, err := m.svc.Tenants.Memberships(c.Context(), c.Actor)
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		ID      string     `json:"id"`
+		Name    string     `json:"name"`
+		Slug    string     `json:"slug"`
+		Status  string     `json:"status"`
+		Role    actor.Role `json:"role"`
+		Current bool       `json:"current"`
+
+		MFARequired bool           `json:"mfa_required"`
+		GraceUntil  *identity.Time `json:"mfa_grace_until,omitempty"`
+	}
+	out := make([]entry, len(list))
+	for i, m := range list {
+		out[i] = entry{ID: m.TenantID, Name: m.Name, Slug: m.Slug, Status: m.Status, Role: m.Role, MFARequired: m.NeedsFactor}
+		out[i].Current = m.TenantID == c.Actor.TenantID
+		if !m.Grace.IsZero() {
+			out[i].GraceUntil = &identity.Time{Time: m.Grace}
+		}
+	}
+	return web.JSON(w, http.StatusOK, map[string]any{"tenants": out})
 }
