@@ -17,7 +17,7 @@ import (
 
 const (
 	longestLine = 160
-	mostMethods = 80
+	mostMethods = 60
 )
 
 // A receiver with more methods than one can keep in mind hides several nouns.

@@ -247,7 +247,7 @@ func giveBack(rows []store.Row, stock map[string][]*candidate) {
 
 // setting reads one of the tenant's settings as JSON text, "" where it is not
 // set.
-func (k work) setting(key string) (value string, err error) {
+func (k records) setting(key string) (value string, err error) {
 	err = k.tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{k.a.TenantID, key}, func(r *db.Row) error {
 		value = r.Text(0)
 		return nil
@@ -278,7 +278,7 @@ func (k work) confirmed(orders []string) error {
 }
 
 // linesOf are the ids of the lines of orders.
-func (k work) linesOf(orders []string) ([]string, error) {
+func (k records) linesOf(orders []string) ([]string, error) {
 	rows, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
 	return column(rows, "id"), err
 }

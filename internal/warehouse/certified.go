@@ -9,7 +9,7 @@ import (
 // uncertified says which certificates workers lack that their jobs ask for: of
 // courses they were never certified in as well as of those whose certificate has
 // run out.
-func (k work) uncertified(ids []string, today string) (map[string][]string, error) {
+func (k records) uncertified(ids []string, today string) (map[string][]string, error) {
 	out := map[string][]string{}
 	in := k.tx.DB().InUUID
 	workers, err := k.rows("workers", in("id", 2)+" AND job_title IS NOT NULL ORDER BY id", jsonList(ids))

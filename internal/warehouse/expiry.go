@@ -64,7 +64,7 @@ func eachTenant(ctx context.Context, s *store.Store, ids map[string][]string, wh
 	var failed []error
 	for tenant, list := range ids {
 		err := s.DB().Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			return f(work{tx: tx, a: actor.Actor{TenantID: tenant, Role: actor.Service}, s: s}, list)
+			return f(work{records: records{tx, actor.Actor{TenantID: tenant, Role: actor.Service}, s}}, list)
 		})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("warehouse: %s of %s: %w", what, tenant, err))

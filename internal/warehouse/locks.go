@@ -17,10 +17,10 @@ import (
 // itself, beside the verbs.
 func firsts() map[string]store.First {
 	lines := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
-		return work{tx: tx, a: a, s: s}.lockPicks(rows)
+		return records{tx, a, s}.lockPicks(rows)
 	}
 	lists := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
-		k := work{tx: tx, a: a, s: s}
+		k := records{tx, a, s}
 		of, err := k.rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(column(rows, "id")))
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ func firsts() map[string]store.First {
 }
 
 // locked locks rows of a resource in the order of their ids.
-func (k work) locked(resource string, ids []string) ([]store.Row, error) {
+func (k records) locked(resource string, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (k work) locked(resource string, ids []string) ([]store.Row, error) {
 }
 
 // lockPicks locks the orders and then the lists of pick lines.
-func (k work) lockPicks(lines []store.Row) error {
+func (k records) lockPicks(lines []store.Row) error {
 	if err := k.lockOrdersOf(lines); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (k work) lockPicks(lines []store.Row) error {
 }
 
 // lockLists locks the lists of pick lines, whose orders the caller holds.
-func (k work) lockLists(lines []store.Row) error {
+func (k records) lockLists(lines []store.Row) error {
 	var lists set
 	for _, l := range lines {
 		lists.add(l.Text("pick_list_id"))
@@ -57,7 +57,7 @@ func (k work) lockLists(lines []store.Row) error {
 }
 
 // lockOrdersOf locks the orders of rows that name an order line.
-func (k work) lockOrdersOf(rows []store.Row) error {
+func (k records) lockOrdersOf(rows []store.Row) error {
 	var lines, orders set
 	for _, r := range rows {
 		lines.add(r.Text("order_line_id"))

@@ -58,7 +58,7 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	if len(items.list) == 0 {
 		return nil
 	}
-	k := work{tx: tx, a: a, s: s}
+	k := work{records: records{tx, a, s}}
 	today, err := k.today()
 	if err != nil {
 		return err

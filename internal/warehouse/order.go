@@ -128,7 +128,7 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 			confirmed.add(c.After.Text("id"))
 		}
 	}
-	k := work{w: w, tx: tx, a: a, s: s}
+	k := work{w, records{tx, a, s}}
 	if err := k.cancelled(gone.list); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes 
 			handed.add(c.After.Text("id"))
 		}
 	}
-	if err := (work{w: w, tx: tx, a: a, s: s}).callOff(gone.list); err != nil {
+	if err := (work{w, records{tx, a, s}}).callOff(gone.list); err != nil {
 		return err
 	}
 	if len(gone.list) > 0 {

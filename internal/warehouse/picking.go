@@ -33,7 +33,7 @@ type picks struct {
 // followPickLines moves the goods of what was picked, gives back what was short,
 // and brings pick lists along.
 func (w Watch) followPickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w: w, tx: tx, a: a, s: s}
+	k := work{w, records{tx, a, s}}
 	if err := k.pick(changes); err != nil {
 		return err
 	}

@@ -12,11 +12,17 @@ import (
 	"holdfast/internal/store"
 )
 
+// readiness gathers why shipments that are to leave may not, by their id.
+type readiness struct {
+	work
+	why map[string][]string
+}
+
 // unready lists why shipments may not leave, by their id: goods that are not
 // picked and packed, an order on hold, a driver who may not drive, a vehicle that
 // may not go.
 func (k work) unready(changes []store.Change) (map[string][]string, error) {
-	why := map[string][]string{}
+	d := readiness{k, map[string][]string{}}
 	var ids []string
 	for _, c := range changes {
 		if leaving(c) {
@@ -24,30 +30,30 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return why, nil
+		return d.why, nil
 	}
-	if err := k.lockOrders(changes); err != nil {
+	if err := d.lockOrders(changes); err != nil {
 		return nil, err
 	}
-	if err := k.attach(ids, why); err != nil {
+	if err := d.attach(ids); err != nil {
 		return nil, err
 	}
-	for _, of := range []func([]store.Change, map[string][]string) error{k.driversUnfit, k.vehiclesUnfit} {
-		if err := of(changes, why); err != nil {
+	for _, of := range []func([]store.Change) error{d.driversUnfit, d.vehiclesUnfit} {
+		if err := of(changes); err != nil {
 			return nil, err
 		}
 	}
-	for _, of := range []func([]string, map[string][]string) error{k.heldOrders, k.barredLots, k.unpacked} {
-		if err := of(ids, why); err != nil {
+	for _, of := range []func([]string) error{d.heldOrders, d.barredLots, d.unpacked} {
+		if err := of(ids); err != nil {
 			return nil, err
 		}
 	}
-	return why, nil
+	return d.why, nil
 }
 
 // attach gives shipments that only name their orders lines of all that is
 // reserved of them, and adds the orders that have nothing reserved.
-func (k work) attach(shipments []string, why map[string][]string) error {
+func (k readiness) attach(shipments []string) error {
 	bare, err := k.rows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
 		"l.shipment_id = shipments.id) "+
 		"ORDER BY id", jsonList(shipments))
@@ -65,7 +71,7 @@ func (k work) attach(shipments []string, why map[string][]string) error {
 			q := dec(l, "qty_allocated") - dec(l, "qty_shipped")
 			if q == 0 {
 				id := sh.Text("id")
-				why[id] = append(why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
+				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
 				continue
 			}
 			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
@@ -77,7 +83,7 @@ func (k work) attach(shipments []string, why map[string][]string) error {
 
 // unpacked adds the lines of which not all is packed. Of shipments that want the
 // same goods the first that may leave has them.
-func (k work) unpacked(shipments []string, why map[string][]string) error {
+func (k readiness) unpacked(shipments []string) error {
 	list, err := k.loads(shipments)
 	if err != nil {
 		return err
@@ -101,11 +107,11 @@ func (k work) unpacked(shipments []string, why map[string][]string) error {
 	for _, id := range shipments {
 		for _, l := range of[id] {
 			if reason := l.missing(have[l.Row.Text("order_line_id")], taken); reason != "" {
-				why[id] = append(why[id], reason)
+				k.why[id] = append(k.why[id], reason)
 			}
 		}
 		for _, l := range of[id] {
-			if len(why[id]) == 0 {
+			if len(k.why[id]) == 0 {
 				taken[l.Row.Text("order_line_id")] += l.left
 			}
 		}
@@ -127,17 +133,17 @@ func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
 }
 
 // heldOrders adds the shipments with goods of an order on hold.
-func (k work) heldOrders(shipments []string, why map[string][]string) error {
+func (k readiness) heldOrders(shipments []string) error {
 	return k.tx.Query("SELECT DISTINCT l.shipment_id, o.order_no FROM shipment_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
 		"WHERE l.tenant_id = $1 AND "+k.tx.DB().InUUID("l.shipment_id", 2)+" AND o.status = 'on_hold' ORDER BY 1, 2",
 		[]any{k.a.TenantID, jsonList(shipments)}, func(r *db.Row) error {
-			why[r.Text(0)] = append(why[r.Text(0)], "order "+r.Text(1)+" is on hold")
+			k.why[r.Text(0)] = append(k.why[r.Text(0)], "order "+r.Text(1)+" is on hold")
 			return nil
 		})
 }
 
 // barredLots adds the shipments whose goods are of a lot that may not leave.
-func (k work) barredLots(shipments []string, why map[string][]string) error {
+func (k readiness) barredLots(shipments []string) error {
 	list, err := k.loads(shipments)
 	if err != nil || len(list) == 0 {
 		return err
@@ -159,7 +165,7 @@ func (k work) barredLots(shipments []string, why map[string][]string) error {
 			for _, id := range travels[r.Text(0)] {
 				if key := id + r.Text(1); bar != "" && !told[key] {
 					told[key] = true
-					why[id] = append(why[id], "lot "+r.Text(1)+" "+bar)
+					k.why[id] = append(k.why[id], "lot "+r.Text(1)+" "+bar)
 				}
 			}
 			return nil
@@ -168,7 +174,7 @@ func (k work) barredLots(shipments []string, why map[string][]string) error {
 
 // named reads the records that shipments which leave name in a field, and adds
 // to those of the own fleet, which have no carrier, that one has to be named.
-func (k work) named(changes []store.Change, field, resource, what string, why map[string][]string) (map[string]store.Row, error) {
+func (k readiness) named(changes []store.Change, field, resource, what string) (map[string]store.Row, error) {
 	var ids set
 	for _, c := range changes {
 		if !leaving(c) {
@@ -177,7 +183,7 @@ func (k work) named(changes []store.Change, field, resource, what string, why ma
 		ids.add(c.After.Text(field))
 		if c.After[field] == nil && c.After["carrier"] == nil {
 			id := c.After.Text("id")
-			why[id] = append(why[id], "it goes with the own fleet and names no "+what)
+			k.why[id] = append(k.why[id], "it goes with the own fleet and names no "+what)
 		}
 	}
 	out := map[string]store.Row{}
@@ -192,8 +198,8 @@ func (k work) named(changes []store.Change, field, resource, what string, why ma
 }
 
 // driversUnfit adds why drivers may not drive today.
-func (k work) driversUnfit(changes []store.Change, why map[string][]string) error {
-	drivers, err := k.named(changes, "driver_id", "drivers", "driver", why)
+func (k readiness) driversUnfit(changes []store.Change) error {
+	drivers, err := k.named(changes, "driver_id", "drivers", "driver")
 	if err != nil || len(drivers) == 0 {
 		return err
 	}
@@ -221,22 +227,15 @@ func (k work) driversUnfit(changes []store.Change, why map[string][]string) erro
 	}
 	for _, c := range changes {
 		if leaving(c) {
-			why[c.After.Text("id")] = append(why[c.After.Text("id")], unfit[c.After.Text("driver_id")]...)
+			k.why[c.After.Text("id")] = append(k.why[c.After.Text("id")], unfit[c.After.Text("driver_id")]...)
 		}
 	}
 	return nil
 }
 
-// today is the date where the tenant is.
-func (k work) today() (string, error) {
-	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
-	err := k.tx.Flush()
-	return ru.today, err
-}
-
 // vehiclesUnfit adds why vehicles may not go today.
-func (k work) vehiclesUnfit(changes []store.Change, why map[string][]string) error {
-	vehicles, err := k.named(changes, "vehicle_id", "vehicles", "vehicle", why)
+func (k readiness) vehiclesUnfit(changes []store.Change) error {
+	vehicles, err := k.named(changes, "vehicle_id", "vehicles", "vehicle")
 	if err != nil || len(vehicles) == 0 {
 		return err
 	}
@@ -255,20 +254,20 @@ func (k work) vehiclesUnfit(changes []store.Change, why map[string][]string) err
 		}
 		id := c.After.Text("id")
 		if st := v.Text("status"); st != "in_service" || v["archived_at"] != nil {
-			why[id] = append(why[id], "the vehicle is "+strings.ReplaceAll(st, "_", " "))
+			k.why[id] = append(k.why[id], "the vehicle is "+strings.ReplaceAll(st, "_", " "))
 		}
 		if due := v.Text("inspection_due_on"); due != "" && due < today {
-			why[id] = append(why[id], "the vehicle's inspection was due on "+due)
+			k.why[id] = append(k.why[id], "the vehicle's inspection was due on "+due)
 		}
 		if with := out[v.Text("id")]; with != "" && with != c.After.Text("driver_id") {
-			why[id] = append(why[id], "the vehicle is out with another driver")
+			k.why[id] = append(k.why[id], "the vehicle is out with another driver")
 		}
 	}
 	return nil
 }
 
 // outWith says with which driver vehicles are on the road.
-func (k work) outWith(vehicles map[string]store.Row) (map[string]string, error) {
+func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
 	in := k.tx.DB().InUUID
@@ -287,7 +286,7 @@ func notLeaving(why []string) *fault.Error {
 }
 
 // lockOrders locks the orders of shipments that are to leave.
-func (k work) lockOrders(changes []store.Change) error {
+func (k readiness) lockOrders(changes []store.Change) error {
 	var orders set
 	for _, c := range changes {
 		if leaving(c) {

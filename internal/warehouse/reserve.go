@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
@@ -18,41 +17,8 @@ import (
 
 // work is what a change of reservations runs in.
 type work struct {
-	w  Watch
-	tx *db.Tx
-	a  actor.Actor
-	s  *store.Store
-}
-
-func (k work) rows(resource, where string, args ...any) ([]store.Row, error) {
-	r, _ := k.s.Catalog().Get(resource)
-	return k.s.RowsTx(k.tx, k.a, r, where, args)
-}
-
-func (k work) insert(resource string, rows []store.Row) ([]store.Row, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	r, _ := k.s.Catalog().Get(resource)
-	return k.s.InsertTx(k.tx, k.a, r, rows)
-}
-
-func (k work) update(resource string, ids []string, set store.Row) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	r, _ := k.s.Catalog().Get(resource)
-	_, err := k.s.UpdateTx(k.tx, k.a, r, ids, set)
-	return err
-}
-
-func (k work) updateEach(resource string, sets []store.Row) error {
-	if len(sets) == 0 {
-		return nil
-	}
-	r, _ := k.s.Catalog().Get(resource)
-	_, err := k.s.UpdateEachTx(k.tx, k.a, r, sets)
-	return err
+	w Watch
+	records
 }
 
 // pledge is a change of what is reserved at a place.
@@ -163,7 +129,7 @@ func (k work) cut(row store.Row, q decimal.Dec) (store.Row, error) {
 }
 
 // active are the active reservations of order lines, oldest first.
-func (k work) active(lines []string) ([]store.Row, error) {
+func (k records) active(lines []string) ([]store.Row, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}

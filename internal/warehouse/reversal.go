@@ -21,7 +21,7 @@ func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if len(ids.list) == 0 || !s.Audited() {
 		return nil // bulk work undoes what it did itself
 	}
-	k := work{tx: tx, a: a, s: s}
+	k := work{records: records{tx, a, s}}
 	rows, err := k.rows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // followRoutes brings drivers and vehicles along, and frees the shipments of
 // routes that are cancelled.
 func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w: w, tx: tx, a: a, s: s}
+	k := work{w, records{tx, a, s}}
 	var off []string
 	var drivers, vehicles set
 	for _, c := range changes {

@@ -21,13 +21,13 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err != nil {
 		return err
 	}
-	if err := (work{tx: tx, a: a, s: s}).whose(changes); err != nil {
+	if err := (work{records: records{tx, a, s}}).whose(changes); err != nil {
 		return err
 	}
-	if err := carried(work{tx: tx, a: a, s: s}, changes); err != nil {
+	if err := carried(work{records: records{tx, a, s}}, changes); err != nil {
 		return err
 	}
-	why, err := work{tx: tx, a: a, s: s}.unready(changes)
+	why, err := work{records: records{tx, a, s}}.unready(changes)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func leaving(c store.Change) bool {
 
 // followShipments books what leaves, and brings orders and drivers along.
 func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w: w, tx: tx, a: a, s: s}
+	k := work{w, records{tx, a, s}}
 	var gone, arrived []string
 	for _, c := range changes {
 		switch {

@@ -27,7 +27,7 @@ type AllocateOrderOut struct {
 
 func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
 	k := w.on(c)
-	if _, err := k.open(c, in.OrderID); err != nil {
+	if _, err := workable(c, in.OrderID); err != nil {
 		return nil, err
 	}
 	p, err := k.usual()
@@ -57,8 +57,8 @@ func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOu
 	return &AllocateOrderOut{OrderLinesOut: *o, Reservations: c.Records("reservations", done.rows), Short: append([]Short{}, done.short...)}, nil
 }
 
-// open locks an outbound order that work may go on with.
-func (k work) open(c *rpc.Call, id string) (store.Row, error) {
+// workable locks an outbound order that work may go on with.
+func workable(c *rpc.Call, id string) (store.Row, error) {
 	o, err := c.One("orders", "order_id", id)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type PackOut struct {
 
 func (w Watch) pack(c *rpc.Call, in *PackIn) (*PackOut, error) {
 	k := w.on(c)
-	orders, err := k.packedFor(c, in)
+	orders, err := packedFor(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w Watch) pack(c *rpc.Call, in *PackIn) (*PackOut, error) {
 
 // packedFor locks the shipment or order, and returns the orders whose goods may
 // go into the package.
-func (k work) packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
+func packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
 	if (in.ShipmentID == "") == (in.OrderID == "") {
 		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").At("shipment_id", "or order_id is required, not both")
 	}
@@ -168,8 +168,8 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 
 // allPacked calls a planned shipment packed once nothing of it is loose.
 func (k work) allPacked(id string) error {
-	why := map[string][]string{}
-	if err := k.unpacked([]string{id}, why); err != nil || len(why[id]) > 0 {
+	d := readiness{k, map[string][]string{}}
+	if err := d.unpacked([]string{id}); err != nil || len(d.why[id]) > 0 {
 		return err
 	}
 	rows, err := k.rows("shipments", "id = $2 AND status = 'planned'", id)

@@ -33,7 +33,7 @@ const waveLines = 60
 
 func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
 	k := w.on(c)
-	wave, err := k.planned(c, in)
+	wave, err := plannedWave(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 	return pickListsOut(c, lists)
 }
 
-// planned locks the wave that is named and takes its orders; nil where orders are
+// plannedWave locks the wave that is named and takes its orders; nil where orders are
 // named.
-func (k work) planned(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
+func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
 		return nil, misfit("order_ids", "name the orders, or a planned wave")

@@ -63,4 +63,4 @@ func (w Watch) Verbs() []rpc.Verb {
 }
 
 // on is the work of a verb.
-func (w Watch) on(c *rpc.Call) work { return work{w: w, tx: c.Tx, a: c.Actor, s: c.Store} }
+func (w Watch) on(c *rpc.Call) work { return work{w, records{c.Tx, c.Actor, c.Store}} }
