@@ -104,30 +104,7 @@ func (a *API) scimPatchGroup(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return a.changeGroup(w, c, func(g *sso.Group) error {
-		for _, o := range ops {
-			if err := patchGroup(g, o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func patchGroup(g *sso.Group, o operation) error {
-	if o.Path != "" {
-		return setGroup(g, o.Path, o.Op, o.Value)
-	}
-	var parts map[string]json.RawMessage
-	if json.Unmarshal(o.Value, &parts) != nil {
-		return fault.New(fault.Invalid, "invalidValue", "An operation without a path has an object as its value")
-	}
-	for k, v := range parts {
-		if err := setGroup(g, k, o.Op, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.changeGroup(w, c, patching(ops, setGroup))
 }
 
 func setGroup(g *sso.Group, path, op string, v json.RawMessage) error {

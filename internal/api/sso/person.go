@@ -145,30 +145,7 @@ func (a *API) scimPatchUser(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return a.changeUser(w, c, func(p *sso.Person) error {
-		for _, o := range ops {
-			if err := patchUser(p, o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func patchUser(p *sso.Person, o operation) error {
-	if o.Path != "" {
-		return setUser(p, o.Path, o.Op, o.Value)
-	}
-	var parts map[string]json.RawMessage
-	if json.Unmarshal(o.Value, &parts) != nil {
-		return fault.New(fault.Invalid, "invalidValue", "An operation without a path has an object as its value")
-	}
-	for k, v := range parts {
-		if err := setUser(p, k, o.Op, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.changeUser(w, c, patching(ops, setUser))
 }
 
 // setUser writes one attribute. What is not kept here is accepted and left.

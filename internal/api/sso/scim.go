@@ -2,11 +2,13 @@ package sso
 
 import (
 	"encoding/json"
-	"holdfast/internal/api/route"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/sso"
@@ -144,6 +146,29 @@ func readPatch(w http.ResponseWriter, c *scimCall) ([]operation, error) {
 		o.Path = bare(o.Path)
 	}
 	return in.Operations, nil
+}
+
+// patching is the change that operations make, each attribute by set. One without
+// a path says several, which are set in the order of their names: whatever order
+// a client writes them in, the outcome is the same.
+func patching[T any](ops []operation, set func(of *T, path, op string, v json.RawMessage) error) func(*T) error {
+	return func(of *T) error {
+		for _, o := range ops {
+			parts := map[string]json.RawMessage{o.Path: o.Value}
+			if o.Path == "" {
+				parts = nil
+				if json.Unmarshal(o.Value, &parts) != nil {
+					return fault.New(fault.Invalid, "invalidValue", "An operation without a path has an object as its value")
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(parts)) {
+				if err := set(of, name, o.Op, parts[name]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 }
 
 func bind(v json.RawMessage, into any) error {
