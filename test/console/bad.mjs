@@ -156,6 +156,32 @@ test('who asks too often is told how long to wait', async () => {
   });
 });
 
+// What the server says is English; what to do about it is not, where its code tells.
+test('beside a refusal stands in the language of the person what to do', async () => {
+  const said = [
+    [403, '42501', 'permission denied for table orders', 'Bitten Sie einen Administrator Ihrer Organisation um dieses Recht.'],
+    [409, 'HF001', 'orders cannot move to "packed"', 'Laden Sie die Seite neu: sie zeigt, was jetzt möglich ist.'],
+    [409, 'HF002', 'not enough stock', 'Geben Sie eine kleinere Menge ein, oder wählen Sie einen anderen Platz oder eine andere Charge.'],
+    [412, 'HF008', 'the record was changed by somebody else', 'Laden Sie den Datensatz neu und ändern Sie ihn dann noch einmal.'],
+    [422, 'HF014', 'the key was used with another request', 'Berichtigen Sie, was die Meldung nennt, und senden Sie es noch einmal.'],
+    [429, 'rate_limit_exceeded', 'Too many requests', 'In 7 Sekunden noch einmal.'],
+    [403, '42501', 'rows of orders are never changed or deleted', ''],
+  ];
+  await as(manager, async (page, context) => {
+    await context.addInitScript(() => localStorage.setItem('holdfast.language', '"de"'));
+    let answer;
+    await page.route('**/rest/v1/orders?**', (route) => route.fulfill(answer));
+    for (const [status, code, message, advice] of said) {
+      answer = { status, headers: status === 429 ? { 'Retry-After': '7' } : {}, json: { code, message } };
+      await page.goto(`${url}/console/c/orders`);
+      const alert = page.getByRole('alert').filter({ hasText: message });
+      await alert.waitFor();
+      if (advice) await alert.getByText(advice).waitFor();
+      else assert.equal(await alert.locator('.small').count(), 0);
+    }
+  });
+});
+
 test('a file of a wrong kind is refused in words', async () => {
   await as('admin@north.example', async (page) => {
     await open(page, '/console/imports/new?target=items');

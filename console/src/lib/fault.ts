@@ -1,4 +1,5 @@
 // What went wrong, in the server's words, with what a person needs to ask about it.
+import { _ } from './i18n';
 
 // InTheWay is a record that keeps something from being done, and why.
 export interface InTheWay {
@@ -31,12 +32,33 @@ export class Fault extends Error {
     return this.code === 'HF008' || this.status === 412;
   }
 
+  // advice is what a person can do about it in their language, or nothing where the code alone does not tell.
+  // GoTrue's own codes (small letters) mean too many things under one status.
+  get advice(): string {
+    if (this.stale) return _('Load the record again, then make your change once more.');
+    if (/[a-z]/.test(this.code)) return '';
+    // 42501 is also what is never changed by anybody.
+    if (this.code === '42501' && !this.message.startsWith('permission denied')) return '';
+    return (ways[this.code] ?? ways[this.status])?.() ?? '';
+  }
+
   // The fields of a form that the sentence names, by their quotes or their place in front of a colon.
   fields(names: string[]): string[] {
     const text = `${this.message} ${this.details}`;
     return names.filter((n) => text.includes(`"${n}"`) || new RegExp(`(^|[ ;(,])${n}:`).test(text) || text.startsWith(`${n} `));
   }
 }
+
+// By code first (docs/api.md lists them), then by status.
+const ways: Record<string, () => string> = {
+  HF001: () => _('Load the page again: it shows what can be done now.'),
+  HF002: () => _('Enter a smaller quantity, or choose another place or lot.'),
+  HF004: () => _('Release what still uses the record, then try once more.'),
+  HF010: () => _('Make somebody else an owner first.'),
+  '23505': () => _('Choose another value: this one is taken.'),
+  '42501': () => _('Ask an administrator of your organisation for this right.'),
+  '422': () => _('Correct what the message names, then send it again.'),
+};
 
 // supabase-js hands on a failure's words and drops its head: the last failures are kept here by their words.
 const recent = new Map<string, Partial<Fault>>();

@@ -309,4 +309,12 @@ export const de: Record<string, string> = {
   'Member': 'Mitglied',
   'Setting': 'Einstellung',
   '{n} of {m} stop done': '{n} von {m} Halt erledigt', 'The way': 'Der Weg', 'The way of {no}, to scale, without roads': 'Der Weg von {no}, maßstäblich, ohne Straßen', 'Show {n} more': '{n} weitere zeigen',
+  'Load the record again, then make your change once more.': 'Laden Sie den Datensatz neu und ändern Sie ihn dann noch einmal.',
+  'Load the page again: it shows what can be done now.': 'Laden Sie die Seite neu: sie zeigt, was jetzt möglich ist.',
+  'Enter a smaller quantity, or choose another place or lot.': 'Geben Sie eine kleinere Menge ein, oder wählen Sie einen anderen Platz oder eine andere Charge.',
+  'Release what still uses the record, then try once more.': 'Lösen Sie, was den Datensatz noch benutzt, und versuchen Sie es dann noch einmal.',
+  'Make somebody else an owner first.': 'Machen Sie zuerst jemand anderen zum Eigentümer.',
+  'Choose another value: this one is taken.': 'Wählen Sie einen anderen Wert: dieser ist vergeben.',
+  'Ask an administrator of your organisation for this right.': 'Bitten Sie einen Administrator Ihrer Organisation um dieses Recht.',
+  'Correct what the message names, then send it again.': 'Berichtigen Sie, was die Meldung nennt, und senden Sie es noch einmal.',
 };

@@ -351,4 +351,12 @@ export const fr: Record<string, string> = {
   'Member': 'Membre',
   'Setting': 'Réglage',
   '{n} of {m} stop done': '{n} arrêt sur {m} fait', 'The way': 'Le trajet', 'The way of {no}, to scale, without roads': 'Le trajet de {no}, à l’échelle, sans routes', 'Show {n} more': 'Montrer {n} de plus',
+  'Load the record again, then make your change once more.': 'Rechargez l’enregistrement, puis refaites votre modification.',
+  'Load the page again: it shows what can be done now.': 'Rechargez la page : elle montre ce qui est possible maintenant.',
+  'Enter a smaller quantity, or choose another place or lot.': 'Saisissez une quantité plus petite, ou choisissez un autre emplacement ou lot.',
+  'Release what still uses the record, then try once more.': 'Libérez ce qui utilise encore l’enregistrement, puis réessayez.',
+  'Make somebody else an owner first.': 'Nommez d’abord un autre propriétaire.',
+  'Choose another value: this one is taken.': 'Choisissez une autre valeur : celle-ci est déjà prise.',
+  'Ask an administrator of your organisation for this right.': 'Demandez ce droit à un administrateur de votre organisation.',
+  'Correct what the message names, then send it again.': 'Corrigez ce que le message indique, puis renvoyez.',
 };

@@ -67,6 +67,7 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
       <b>{f.away ? _(f.message) : f.message}</b>
       {f.details && !f.details.startsWith('request ') ? <div class="small">{f.details}</div> : null}
       {f.hint ? <div class="small">{_(f.hint)}</div> : null}
+      {f.advice ? <div class="small">{f.advice}</div> : null}
       {f.retryAfter ? <div class="small">{_('Try again in {n} seconds.', { n: f.retryAfter })}</div> : null}
       <div class="id">
         {f.requestId ? <Copy text={f.requestId} label={_('Copy request number {id}', { id: f.requestId.slice(0, 8) })} /> : null}
