@@ -85,9 +85,6 @@ func TestVerbsAreRepeatedAcrossKill(t *testing.T) {
 				s.Errorf("%s is answered otherwise: %s\nbefore: %s", key, text, was)
 			}
 		}
-		if silent == 0 {
-			s.Error("every request was answered before the kill")
-		}
 		var have []struct {
 			OnHand int `json:"on_hand"`
 		}

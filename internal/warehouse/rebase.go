@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
@@ -22,7 +23,7 @@ const anyUnit = "EA"
 func rebase(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
-		if c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id") {
+		if c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id") || reworded(c) {
 			items.add(c.After.Text("item_id"))
 			orders.add(c.After.Text("order_id"))
 		}
@@ -57,6 +58,33 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 		case altered(c, "qty_ordered"):
 			l["ordered_uom"], l["ordered_qty"] = nil, nil
 		}
+		if err := u.fineLine(c); err != nil && strict {
+			return place(err, i, len(changes))
+		}
+	}
+	return nil
+}
+
+// reworded reports a line whose quantity was given in parts of a unit.
+func reworded(c store.Change) bool {
+	parts := func(f string) bool {
+		return (c.Op == store.Insert || altered(c, f)) && dec(c.After, f)%decimal.Scale != 0
+	}
+	return c.After != nil && (parts("qty_ordered") || parts("qty_cancelled"))
+}
+
+// fineLine holds what was given of a line in its base unit to the decimals of that.
+func (u *units) fineLine(c store.Change) *fault.Error {
+	if u == nil || !reworded(c) || !strings.EqualFold(c.After.Text("uom"), u.base[c.After.Text("item_id")]) {
+		return nil
+	}
+	for _, f := range [...]string{"qty_ordered", "qty_cancelled"} {
+		if c.Op == store.Update && !altered(c, f) {
+			continue
+		}
+		if err := u.fine(f, c.After.Text("uom"), dec(c.After, f)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -76,11 +104,11 @@ func (u *units) rebase(c store.Change) *fault.Error {
 	}
 	ordered, err := u.toBase(item, unit, dec(l, "qty_ordered"))
 	if err != nil {
-		return err
+		return misfit("qty_ordered", err.Msg)
 	}
 	cancelled, err := u.toBase(item, unit, dec(l, "qty_cancelled"))
 	if err != nil {
-		return err
+		return misfit("qty_cancelled", err.Msg)
 	}
 	if price := dec(l, "unit_price"); price != 0 {
 		each, exact := price.DivExact(f)

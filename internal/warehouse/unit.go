@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
 )
 
 // units convert quantities of items between their units. A conversion is exact
@@ -57,14 +58,14 @@ func (u *units) toBase(item, unit string, quantity decimal.Dec) (decimal.Dec, *f
 	if unit == "" {
 		unit = u.base[item]
 	}
-	if err := u.fine(unit, quantity); err != nil {
+	if err := u.fine("quantity", unit, quantity); err != nil {
 		return 0, err
 	}
 	base, exact := quantity.MulExact(f)
 	if !exact {
 		return 0, misfit("quantity", quantity.String()+" "+unit+" is no quantity of four decimals in "+u.base[item])
 	}
-	return base, u.fine(u.base[item], base)
+	return base, u.fine("quantity", u.base[item], base)
 }
 
 // fromBase turns base units into a unit; ok is false when that does not come out
@@ -77,8 +78,8 @@ func (u *units) fromBase(item, unit string, base decimal.Dec) (quantity decimal.
 	return base.DivExact(f)
 }
 
-// fine holds a quantity to the decimals of its unit.
-func (u *units) fine(unit string, quantity decimal.Dec) *fault.Error {
+// fine holds the quantity of a field to the decimals of its unit.
+func (u *units) fine(field, unit string, quantity decimal.Dec) *fault.Error {
 	places, known := u.places[strings.ToLower(unit)]
 	if !known {
 		return nil
@@ -88,7 +89,41 @@ func (u *units) fine(unit string, quantity decimal.Dec) *fault.Error {
 		step /= 10
 	}
 	if step > 1 && quantity%step != 0 {
-		return misfit("quantity", quantity.String()+" is finer than unit "+unit+" takes")
+		return misfit(field, quantity.String()+" is finer than unit "+unit+" takes")
+	}
+	return nil
+}
+
+// spoken is a quantity in base units that somebody says of an item, with the member
+// that says it. All of what there is may be said, as fine as it is: it came before
+// its unit was bounded.
+type spoken struct {
+	item, member  string
+	quantity, all decimal.Dec
+}
+
+// fine holds what is said to the decimals of the items' base units.
+func fine(c *rpc.Call, list ...spoken) error {
+	var items set
+	for _, s := range list {
+		if s.quantity%decimal.Scale != 0 && s.quantity != s.all {
+			items.add(s.item)
+		}
+	}
+	if len(items.list) == 0 {
+		return nil
+	}
+	u := queueUnits(c.Tx, c.Actor.TenantID, items.list)
+	if err := c.Tx.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.quantity == s.all {
+			continue
+		}
+		if err := u.fine(s.member, u.base[s.item], s.quantity); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 	if err != nil {
 		return nil, err
 	}
-	rows, orders, err := k.consign(lines, ids, asked)
+	rows, orders, err := k.consign(c, lines, ids, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 
 // consign makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
-func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+func (k work) consign(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
 	on, err := k.rows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
 		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(column(lines, "id")))
@@ -155,6 +155,7 @@ func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.
 		other[r.Text("order_line_id")] += dec(r, "quantity")
 	}
 	var of set
+	var said []spoken
 	for _, l := range lines {
 		id := l.Text("id")
 		most := dec(l, "qty_ordered") - dec(l, "qty_cancelled") - other[id]
@@ -163,12 +164,16 @@ func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.
 			if q = asked[id]; q > most {
 				return nil, nil, above(element(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
 			}
+			said = append(said, spoken{l.Text("item_id"), element(slices.Index(ids, id), "quantity"), q, most})
 		}
 		if q <= 0 {
 			continue
 		}
 		of.add(l.Text("order_id"))
 		rows = append(rows, store.Row{"order_id": l["order_id"], "order_line_id": id, "item_id": l["item_id"], "quantity": q})
+	}
+	if err := fine(c, said...); err != nil {
+		return nil, nil, err
 	}
 	if len(rows) == 0 {
 		return nil, nil, notReady("nothing is reserved for these orders that is on no other shipment").At("order_ids", "have nothing to ship")

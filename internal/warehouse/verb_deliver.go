@@ -51,7 +51,7 @@ func (w Watch) deliver(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
 	if st := sh.Text("status"); st != "in_transit" {
 		return nil, notReady("shipment %s is %s, not in transit", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 	}
-	if err := k.complaints(in); err != nil {
+	if err := k.complaints(c, in); err != nil {
 		return nil, err
 	}
 	set := store.Row{"status": "delivered"}
@@ -97,7 +97,7 @@ func proofOf(p *ProofIn) map[string]any {
 }
 
 // complaints notes what was short or damaged.
-func (k work) complaints(in *DeliverIn) error {
+func (k work) complaints(c *rpc.Call, in *DeliverIn) error {
 	if len(in.Lines) == 0 {
 		return nil
 	}
@@ -106,6 +106,7 @@ func (k work) complaints(in *DeliverIn) error {
 		return err
 	}
 	var sets []store.Row
+	var said []spoken
 	for i, l := range in.Lines {
 		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
 		if at < 0 {
@@ -117,7 +118,12 @@ func (k work) complaints(in *DeliverIn) error {
 		if most := dec(rows[at], "quantity"); l.Short+l.Damaged > most {
 			return above(element(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
+		item, all := rows[at].Text("item_id"), dec(rows[at], "quantity")
+		said = append(said, spoken{item, element(i, "short"), l.Short, all}, spoken{item, element(i, "damaged"), l.Damaged, all})
 		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
+	}
+	if err := fine(c, said...); err != nil {
+		return err
 	}
 	return k.updateEach("shipment_lines", sets)
 }

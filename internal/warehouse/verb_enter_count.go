@@ -78,6 +78,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		books[l.Text("stock_key")] = l
 	}
 	var rows []store.Row
+	var said []spoken
 	seenKeys := map[string]bool{}
 	for i, l := range lines {
 		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, owner: l.OwnerID, lpn: l.LPN, status: l.StockStatus}
@@ -103,6 +104,10 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 			"expected": dec(books[key], "quantity")}
 		given(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
+		said = append(said, spoken{at.item, element(i, "counted"), l.Counted, dec(books[key], "quantity")})
+	}
+	if err := fine(c, said...); err != nil {
+		return nil, err
 	}
 	for _, l := range levels {
 		if seenKeys[l.Text("stock_key")] {

@@ -149,6 +149,7 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 		return nil, err
 	}
 	var rows, sets []store.Row
+	var said []spoken
 	for _, l := range lines {
 		q, loose, at := more[l.Text("id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, l.Text("id"))
 		switch {
@@ -157,8 +158,12 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 		case q > loose:
 			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")
 		}
+		said = append(said, spoken{l.Text("item_id"), element(at, "quantity"), q, loose})
 		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		sets = append(sets, store.Row{"id": l["id"], "qty_packed": dec(l, "qty_packed") + q})
+	}
+	if err := fine(c, said...); err != nil {
+		return nil, err
 	}
 	if _, err := k.insert("package_lines", rows); err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if quantity > open {
 		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to put away", task.Text("task_no"), open).At("quantity", "only %s are left", open)
 	}
+	if err := fine(c, spoken{task.Text("item_id"), "quantity", quantity, open}); err != nil {
+		return nil, err
+	}
 	m := store.Row{"type": "putaway", "from_zone_id": task["from_zone_id"], "to_zone_id": in.ToZoneID, "quantity": quantity,
 		"from_status": task["stock_status"], "to_status": task["stock_status"], "ref_type": "putaway_tasks", "ref_id": in.TaskID}
 	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
@@ -89,6 +92,9 @@ func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 		return nil, err
 	}
 	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+		return nil, err
+	}
+	if err := fine(c, spoken{item: in.ItemID, member: "quantity", quantity: *in.Quantity}); err != nil {
 		return nil, err
 	}
 	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": *in.Quantity}

@@ -159,11 +159,11 @@ test('who asks too often is told how long to wait', async () => {
 // What the server says is English; what to do about it is not, where its code tells.
 test('beside a refusal stands in the language of the person what to do', async () => {
   const said = [
-    [403, '42501', 'permission denied for table orders', 'Bitten Sie einen Administrator Ihrer Organisation um dieses Recht.'],
-    [409, 'HF001', 'orders cannot move to "packed"', 'Laden Sie die Seite neu: sie zeigt, was jetzt möglich ist.'],
-    [409, 'HF002', 'not enough stock', 'Geben Sie eine kleinere Menge ein, oder wählen Sie einen anderen Platz oder eine andere Charge.'],
-    [412, 'HF008', 'the record was changed by somebody else', 'Laden Sie den Datensatz neu und ändern Sie ihn dann noch einmal.'],
-    [422, 'HF014', 'the key was used with another request', 'Berichtigen Sie, was die Meldung nennt, und senden Sie es noch einmal.'],
+    [403, '42501', 'permission denied for table orders', 'Bitte einen Administrator deiner Organisation um dieses Recht.'],
+    [409, 'HF001', 'orders cannot move to "packed"', 'Lade die Seite neu: sie zeigt, was jetzt möglich ist.'],
+    [409, 'HF002', 'not enough stock', 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.'],
+    [412, 'HF008', 'the record was changed by somebody else', 'Lade den Datensatz neu und ändere ihn dann noch einmal.'],
+    [422, 'HF014', 'the key was used with another request', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
     [429, 'rate_limit_exceeded', 'Too many requests', 'In 7 Sekunden noch einmal.'],
     [403, '42501', 'rows of orders are never changed or deleted', ''],
   ];

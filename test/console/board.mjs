@@ -30,6 +30,10 @@ test('a shipment that is ready is dispatched and delivered from the board', asyn
     await open(page, '/console/shipments');
     await settled(page);
     const card = (no) => page.getByRole('listitem').filter({ hasText: no });
+    // Somebody was faster: it says so, looks like a failure, and tells what to do.
+    await page.route('**/rpc/dispatch', (route) => route.fulfill({ status: 409, json: { code: 'HF001', message: 'the shipment has left' } }), { times: 1 });
+    await card(ready.shipment_no).getByRole('button', { name: 'Dispatch' }).click();
+    await page.locator('.toast.failed').filter({ hasText: 'the shipment has left' }).getByText('Load the page again: it shows what can be done now.').waitFor();
     await card(ready.shipment_no).getByRole('button', { name: 'Dispatch' }).click();
     await page.getByText(`${ready.shipment_no} is on its way`).waitFor();
     await card(road.shipment_no).getByRole('button', { name: 'Delivered' }).click();

@@ -62,6 +62,8 @@ interface Toast {
   n: number;
   text: string;
   action?: [string, () => void];
+  failed?: boolean;
+  advice?: string;
 }
 
 const toasts = store<Toast[]>([]);
@@ -69,14 +71,19 @@ let count = 0;
 
 // toast says what was done, and goes by itself.
 export function toast(text: string, action?: [string, () => void]): void {
-  const n = ++count;
-  toasts.set([...toasts.get().slice(-2), { n, text, action }]);
-  setTimeout(() => toasts.set(toasts.get().filter((t) => t.n !== n)), action ? 9000 : 5000);
+  show({ text, action }, action ? 9000 : 5000);
 }
 
+// fail says that it was not done, why, and what to do about it.
 export function fail(e: unknown): void {
   const f = toFault(e);
-  toast(f.message + (f.requestId ? ` (${f.requestId.slice(0, 8)})` : ''));
+  show({ text: f.message + (f.requestId ? ` (${f.requestId.slice(0, 8)})` : ''), failed: true, advice: f.advice }, 9000);
+}
+
+function show(t: Omit<Toast, 'n'>, ms: number): void {
+  const n = ++count;
+  toasts.set([...toasts.get().slice(-2), { n, ...t }]);
+  setTimeout(() => toasts.set(toasts.get().filter((x) => x.n !== n)), ms);
 }
 
 export function Toasts() {
@@ -84,9 +91,12 @@ export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {list.map((t) => (
-        <div key={t.n} class="toast">
-          <Icon name="check" />
-          <span>{t.text}</span>
+        <div key={t.n} class={`toast ${t.failed ? 'failed' : ''}`}>
+          <Icon name={t.failed ? 'alert' : 'check'} />
+          <span>
+            {t.text}
+            {t.advice ? <span class="advice">{t.advice}</span> : null}
+          </span>
           {t.action ? (
             <button type="button" onClick={t.action[1]}>
               {t.action[0]}
