@@ -25,7 +25,7 @@ var promises = map[string][]cut{
 	"policies": {{"internal/db/migrate.go", `"ALTER TABLE %s ENABLE ROW LEVEL SECURITY"`, `"ALTER TABLE %s DISABLE ROW LEVEL SECURITY"`},
 		{"internal/db/migrate.go", `"ALTER TABLE %s FORCE ROW LEVEL SECURITY"`, `"ALTER TABLE %s NO FORCE ROW LEVEL SECURITY"`}},
 	"numbers": {{"internal/store/number.go", "first, err := q.reserve(tx, len(rows))", "first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
-		{"internal/store/number.go", "func (s *Store) number(", "var noted atomic.Int64\n\nfunc (s *Store) number("},
+		{"internal/store/number.go", "func (n *numbering) give(", "var noted atomic.Int64\n\nfunc (n *numbering) give("},
 		{"internal/store/number.go", "import (", "import (\n\t\"sync/atomic\""}},
 	"notices": {{"internal/bus/bus.go", `return b.insert(ctx, id, string(body))`, `return nil`}},
 }

@@ -58,3 +58,24 @@ func TestWholePieces(t *testing.T) {
 		verified(t, k)
 	})
 }
+
+// A line that came before its unit was bounded, or in a file, is refused when its
+// order is confirmed.
+func TestLinesFinerThanTheirUnit(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		as := who(actor.Manager)
+		unit := insertID(t, k, as, "uoms", map[string]any{"code": "WL", "name": "Length", "decimals": 1})
+		g := newGoods(t, k, map[string]any{"base_uom": "WL"})
+		g.bin("G-A", 20, "")
+		order, _ := g.order(1.5)
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/uoms/" + unit, As: as, Body: map[string]any{"decimals": 0}}); r.Status != 200 {
+			t.Fatalf("the unit: %d %s", r.Status, r.Body)
+		}
+		if r := g.say("confirm_order", map[string]any{"order_id": order}, 409, nil); !strings.Contains(string(r.Body), "asks for 1.5, finer than unit WL takes") {
+			t.Errorf("confirmed: %s", r.Body)
+		}
+		whole, _ := g.order(2)
+		g.say("confirm_order", map[string]any{"order_id": whole}, 200, nil)
+		verified(t, k)
+	})
+}

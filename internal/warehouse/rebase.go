@@ -122,16 +122,23 @@ func (u *units) rebase(c store.Change) *fault.Error {
 	return nil
 }
 
-// unitsKnown refuses orders whose lines are in units their items do not have:
-// those that came in a file.
+// unitsKnown refuses orders whose lines are in units their items do not have, or
+// finer than these take: those that came in a file.
 func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
-	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+
-		" AND o.type = 'outbound' AND lower(l.uom) <> lower(i.base_uom) AND l.uom <> '"+anyUnit+"' ORDER BY l.order_id, l.line_no LIMIT 1",
+	known := "(lower(l.uom) = lower(i.base_uom) OR l.uom = '" + anyUnit + "')"
+	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom, "+known+", l.qty_ordered FROM order_lines l "+
+		"JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
+		"LEFT JOIN uoms m ON m.tenant_id = $1 AND lower(m.code) = lower(i.base_uom) "+
+		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" AND o.type = 'outbound' AND (NOT "+known+" OR l.qty_ordered % "+
+		"CASE m.decimals WHEN 0 THEN 10000 WHEN 1 THEN 1000 WHEN 2 THEN 100 WHEN 3 THEN 10 ELSE 1 END <> 0) ORDER BY l.order_id, l.line_no LIMIT 1",
 		[]any{tenant, jsonList(orders)}, func(r *db.Row) error {
+			if r.Bool(4) {
+				return notReady("line %d asks for %s, finer than unit %s takes", r.Int(0), r.Dec(5), r.Text(3)).
+					With("", "change the line's quantity").At("order_id", "has a line that is finer than its unit takes")
+			}
 			return notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3)).
 				With("", "change the line's unit to one of the item's").At("order_id", "has a line in a unit that its item does not know")
 		})
