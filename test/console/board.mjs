@@ -1,6 +1,7 @@
 // Items as they move, shipments on their board.
 import assert from 'node:assert/strict';
 import { api, as, narrow, open, settled, test, violations } from './page.mjs';
+import { leaving } from './shipments.mjs';
 
 const manager = 'manager@north.example';
 
@@ -23,9 +24,7 @@ test('the page of an item says where it lies, by lot, and how it moved', async (
 });
 
 test('a shipment that is ready is dispatched and delivered from the board', async () => {
-  const [ready] = await api(manager, '/v1/shipments?select=id,shipment_no&status=eq.ready&direction=eq.outbound&driver_id=is.null&order=planned_at&limit=1');
-  const [road] = await api(manager, '/v1/shipments?select=id,shipment_no&status=eq.in_transit&direction=eq.outbound&order=planned_at&limit=1');
-  assert.ok(ready && road, 'the demonstration has shipments that are ready and on the road');
+  const [ready, road] = await leaving('B');
   await as(manager, async (page) => {
     await open(page, '/console/shipments');
     await settled(page);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { api, as, open, settled, stocked, test } from './page.mjs';
 import { hands } from './hands.mjs';
+import { leaving } from './shipments.mjs';
 
 const manager = 'manager@north.example';
 const operator = 'operator@north.example';
@@ -106,10 +107,7 @@ test('by keys: what a pick face lacks is brought, and what came back is judged',
 });
 
 test('by keys: a shipment is dispatched, another told as a problem, and one opened from the board', async () => {
-  const one = async (filter) => (await api(manager, `/v1/shipments?select=id,shipment_no&direction=eq.outbound&${filter}&order=planned_at&limit=1`))[0];
-  const ready = await one('status=eq.ready&driver_id=is.null');
-  const road = await one('status=eq.in_transit');
-  assert.ok(ready && road, 'the demonstration has shipments that are ready and on the road');
+  const [ready, road] = await leaving('K');
   await as(manager, async (page) => {
     const keys = hands(page);
     await open(page, '/console/');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { api, as, narrow, open, person, picture, settled, test, violations } from './page.mjs';
 import { hands } from './hands.mjs';
+import { ready } from './shipments.mjs';
 
 const manager = 'manager@north.example';
 
@@ -20,17 +21,6 @@ async function crew(name, plate) {
   const driver = await make('drivers', { worker_id: worker.id });
   const vehicle = await make('vehicles', { plate: plate ?? `RT ${mark}`, payload_kg: 3000, odometer_km: 1000 });
   return { email, worker, driver, vehicle, mark };
-}
-
-// ready are shipments that may leave, each to a town farther east.
-async function ready(mark, count) {
-  const list = [];
-  for (let n = 0; n < count; n++) {
-    const made = await make('shipments', { shipment_no: `RS-${mark}-${n}`, direction: 'outbound', origin: { name: 'Depot', lat: 50, lon: 8 }, destination: { name: `Customer ${n} of ${mark}`, city: 'Fulda', lat: 50, lon: 8.5 + n } });
-    for (const status of ['packed', 'ready']) await api(manager, `/v1/shipments?id=eq.${made.id}`, { method: 'PATCH', body: { status } });
-    list.push(made);
-  }
-  return list;
 }
 
 const state = async (name, id, fields) => (await api(manager, `/v1/${name}?select=${fields}&id=eq.${id}`))[0];
