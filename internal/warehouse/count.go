@@ -66,14 +66,16 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	for _, c := range changes {
+	var said []spoken
+	for i, c := range changes {
 		n := c.After
 		n["expected"] = l.levels[spotOf(n).key()].quantity
 		n["variance"] = dec(n, "counted") - dec(n, "expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
 		n["counted_at"] = query.FormatTime(s.Now())
+		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: dec(n, "counted"), all: dec(n, "expected"), row: i})
 	}
-	return nil
+	return fineRows(tx, a.TenantID, said, len(changes))
 }
 
 func spotOf(n store.Row) spot {

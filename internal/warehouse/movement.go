@@ -69,7 +69,27 @@ func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
+	if err := wholeMovements(tx, a.TenantID, changes); err != nil {
+		return err
+	}
 	return checkReversals(tx, a, s, changes)
+}
+
+// wholeMovements holds movements that nothing stands behind to the decimals of
+// their items' units. Those of a task, a promise or a count were held to them by
+// what made them, which may carry all of what lay there before its unit was bounded.
+func wholeMovements(tx *db.Tx, tenant string, changes []store.Change) error {
+	var said []spoken
+	for i, c := range changes {
+		m := c.After
+		if c.Op != store.Insert || m["reversal_of"] != nil {
+			continue
+		}
+		if m["ref_type"] == nil || shapes[m.Text("type")] == into && m["type"] != "count_gain" {
+			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: dec(m, "quantity"), row: i})
+		}
+	}
+	return fineRows(tx, tenant, said, len(changes))
 }
 
 // convertMovements turns movements given in another unit into base units. A

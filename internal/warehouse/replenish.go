@@ -16,6 +16,7 @@ type refill struct {
 	work
 	today string
 	rules []store.Row
+	units *units
 	keep  map[string]int64        // days that goods of an item have to last
 	stock map[string][]*candidate // free stock by item
 	open  []store.Row             // tasks that are not done
@@ -82,6 +83,7 @@ func (p *refill) read(ids []string) (err error) {
 	if p.stock, err = p.candidates(wishes); err != nil {
 		return err
 	}
+	p.units = queueUnits(p.tx, p.a.TenantID, items.list)
 	rows, err := p.rows("items", in("id", 2), jsonList(items.list))
 	if err != nil {
 		return err
@@ -140,6 +142,8 @@ func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks
 		}
 	}
 	need := dec(rule, "max_qty") - held
+	step := p.units.step(p.units.base[item])
+	need -= need % step
 	if need <= 0 || held >= dec(rule, "min_qty") && !full {
 		return nil, 0
 	}
@@ -153,6 +157,7 @@ func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks
 		q := min(need, c.free)
 		c.free -= q
 		need -= q
+		need -= need % step
 		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": db.Null(c.lot), "serial": db.Null(c.serial), "owner_id": db.Null(c.owner),
 			"lpn": db.Null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
 	}

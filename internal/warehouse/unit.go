@@ -80,18 +80,24 @@ func (u *units) fromBase(item, unit string, base decimal.Dec) (quantity decimal.
 
 // fine holds the quantity of a field to the decimals of its unit.
 func (u *units) fine(field, unit string, quantity decimal.Dec) *fault.Error {
+	if quantity%u.step(unit) != 0 {
+		return misfit(field, quantity.String()+" is finer than unit "+unit+" takes")
+	}
+	return nil
+}
+
+// step is the least quantity that a unit takes; the finest there is when nothing
+// is known of it.
+func (u *units) step(unit string) decimal.Dec {
 	places, known := u.places[strings.ToLower(unit)]
 	if !known {
-		return nil
+		return 1
 	}
 	step := decimal.Dec(decimal.Scale)
 	for range places {
 		step /= 10
 	}
-	if step > 1 && quantity%step != 0 {
-		return misfit(field, quantity.String()+" is finer than unit "+unit+" takes")
-	}
-	return nil
+	return max(step, 1)
 }
 
 // spoken is a quantity in base units that somebody says of an item, with the member
@@ -100,10 +106,14 @@ func (u *units) fine(field, unit string, quantity decimal.Dec) *fault.Error {
 type spoken struct {
 	item, member  string
 	quantity, all decimal.Dec
+	row           int // of a request of several
 }
 
 // fine holds what is said to the decimals of the items' base units.
-func fine(c *rpc.Call, list ...spoken) error {
+func fine(c *rpc.Call, list ...spoken) error { return fineRows(c.Tx, c.Actor.TenantID, list, 1) }
+
+// fineRows is fine for a request of n rows.
+func fineRows(tx *db.Tx, tenant string, list []spoken, n int) error {
 	var items set
 	for _, s := range list {
 		if s.quantity%decimal.Scale != 0 && s.quantity != s.all {
@@ -113,8 +123,8 @@ func fine(c *rpc.Call, list ...spoken) error {
 	if len(items.list) == 0 {
 		return nil
 	}
-	u := queueUnits(c.Tx, c.Actor.TenantID, items.list)
-	if err := c.Tx.Flush(); err != nil {
+	u := queueUnits(tx, tenant, items.list)
+	if err := tx.Flush(); err != nil {
 		return err
 	}
 	for _, s := range list {
@@ -122,7 +132,7 @@ func fine(c *rpc.Call, list ...spoken) error {
 			continue
 		}
 		if err := u.fine(s.member, u.base[s.item], s.quantity); err != nil {
-			return err
+			return place(err, s.row, n)
 		}
 	}
 	return nil

@@ -164,7 +164,7 @@ func (k work) consign(c *rpc.Call, lines []store.Row, ids []string, asked map[st
 			if q = asked[id]; q > most {
 				return nil, nil, above(element(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
 			}
-			said = append(said, spoken{l.Text("item_id"), element(slices.Index(ids, id), "quantity"), q, most})
+			said = append(said, spoken{item: l.Text("item_id"), member: element(slices.Index(ids, id), "quantity"), quantity: q, all: most})
 		}
 		if q <= 0 {
 			continue

@@ -119,7 +119,9 @@ func (k work) complaints(c *rpc.Call, in *DeliverIn) error {
 			return above(element(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
 		item, all := rows[at].Text("item_id"), dec(rows[at], "quantity")
-		said = append(said, spoken{item, element(i, "short"), l.Short, all}, spoken{item, element(i, "damaged"), l.Damaged, all})
+		said = append(said,
+			spoken{item: item, member: element(i, "short"), quantity: l.Short, all: all},
+			spoken{item: item, member: element(i, "damaged"), quantity: l.Damaged, all: all})
 		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
 	}
 	if err := fine(c, said...); err != nil {

@@ -104,7 +104,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 			"expected": dec(books[key], "quantity")}
 		given(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
-		said = append(said, spoken{at.item, element(i, "counted"), l.Counted, dec(books[key], "quantity")})
+		said = append(said, spoken{item: at.item, member: element(i, "counted"), quantity: l.Counted, all: dec(books[key], "quantity")})
 	}
 	if err := fine(c, said...); err != nil {
 		return nil, err

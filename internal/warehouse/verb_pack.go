@@ -158,7 +158,7 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 		case q > loose:
 			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")
 		}
-		said = append(said, spoken{l.Text("item_id"), element(at, "quantity"), q, loose})
+		said = append(said, spoken{item: l.Text("item_id"), member: element(at, "quantity"), quantity: q, all: loose})
 		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		sets = append(sets, store.Row{"id": l["id"], "qty_packed": dec(l, "qty_packed") + q})
 	}

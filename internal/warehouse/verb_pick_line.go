@@ -47,7 +47,7 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 	if has > dec(line, "qty") {
 		return nil, above("quantity", in.Quantity, dec(line, "qty")-dec(line, "qty_picked"), "the line still asks for")
 	}
-	if err := fine(c, spoken{line.Text("item_id"), "quantity", in.Quantity, dec(line, "qty") - dec(line, "qty_picked")}); err != nil {
+	if err := fine(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: dec(line, "qty") - dec(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
 	set := store.Row{"qty_picked": has}

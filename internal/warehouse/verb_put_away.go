@@ -2,8 +2,6 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -34,37 +32,18 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if in.TaskID == "" {
 		return putAwayLoose(c, in)
 	}
-	task, err := c.One("putaway_tasks", "task_id", in.TaskID)
+	task, err := begin(c, "putaway_tasks", in.TaskID, in.Quantity)
 	if err != nil {
 		return nil, err
 	}
-	if s := task.Text("status"); s != "open" && s != "in_progress" {
-		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", task.Text("task_no"), s).At("task_id", "is %s", s)
-	}
-	open := dec(task, "quantity") - dec(task, "quantity_done")
-	quantity := open
-	if in.Quantity != nil {
-		quantity = *in.Quantity
-	}
-	if quantity > open {
-		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to put away", task.Text("task_no"), open).At("quantity", "only %s are left", open)
-	}
-	if err := fine(c, spoken{task.Text("item_id"), "quantity", quantity, open}); err != nil {
-		return nil, err
-	}
-	m := store.Row{"type": "putaway", "from_zone_id": task["from_zone_id"], "to_zone_id": in.ToZoneID, "quantity": quantity,
-		"from_status": task["stock_status"], "to_status": task["stock_status"], "ref_type": "putaway_tasks", "ref_id": in.TaskID}
-	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
-		if task[f] != nil {
-			m[f] = task[f]
-		}
-	}
+	m := task.movement("putaway", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id")
+	m["to_zone_id"], m["from_status"], m["to_status"] = in.ToZoneID, task.row["stock_status"], task.row["stock_status"]
 	given(m, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
 	if out.Movement, err = post1(c, m); err != nil {
 		return nil, err
 	}
-	rec, err := worked(c, "putaway_tasks", task, quantity)
+	rec, err := task.worked(c)
 	out.Task = &rec
 	if rec.Row()["status"] != "done" {
 		out.Then("put_away", "Put the rest away")
@@ -103,18 +82,4 @@ func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	var err error
 	out.Movement, err = post1(c, m)
 	return out, err
-}
-
-// worked notes on a task what has been done of it.
-func worked(c *rpc.Call, resource string, task store.Row, quantity decimal.Dec) (rpc.Record, error) {
-	done := dec(task, "quantity_done") + quantity
-	set := store.Row{"quantity_done": done, "status": "in_progress"}
-	if done >= dec(task, "quantity") {
-		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
-	}
-	id := task.Text("id")
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource(resource), []string{id}, set); err != nil {
-		return rpc.Record{}, err
-	}
-	return c.Again(resource, id)
 }

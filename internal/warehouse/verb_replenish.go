@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -65,33 +64,17 @@ func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := c.One("replenish_tasks", "task_id", id)
+	task, err := begin(c, "replenish_tasks", id, in.Quantity)
 	if err != nil {
 		return nil, err
 	}
-	if s := task.Text("status"); s != "open" && s != "in_progress" {
-		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", task.Text("task_no"), s).At("task_id", "is %s", s)
-	}
-	open := dec(task, "quantity") - dec(task, "quantity_done")
-	quantity := open
-	if in.Quantity != nil {
-		quantity = *in.Quantity
-	}
-	if quantity > open {
-		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", task.Text("task_no"), open).At("quantity", "only %s are left", open)
-	}
-	m := store.Row{"type": "replenish", "quantity": quantity, "ref_type": "replenish_tasks", "ref_id": id}
-	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id"} {
-		if task[f] != nil {
-			m[f] = task[f]
-		}
-	}
+	m := task.movement("replenish", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id")
 	given(m, "override_reason", in.OverrideReason)
 	out := &ReplenishOut{}
 	if out.Movement, err = post1(c, m); err != nil {
 		return nil, err
 	}
-	out.Task, err = worked(c, "replenish_tasks", task, quantity)
+	out.Task, err = task.worked(c)
 	if out.Task.Row()["status"] != "done" {
 		out.Then("replenish", "Bring the rest")
 	}

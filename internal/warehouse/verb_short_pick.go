@@ -41,6 +41,9 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if in.Found >= dec(line, "qty") || in.Found < dec(line, "qty_picked") {
 		return nil, above("found", in.Found, dec(line, "qty"), "a short line has")
 	}
+	if err := fine(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: dec(line, "qty_picked")}); err != nil {
+		return nil, err
+	}
 	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if loose := dec(ol, "qty_picked") - dec(ol, "qty_packed"); in.Quantity > loose {
 		return nil, above("quantity", in.Quantity, loose, "is picked and not packed")
 	}
-	if err := fine(c, spoken{line.Text("item_id"), "quantity", in.Quantity, dec(line, "qty_picked")}); err != nil {
+	if err := fine(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: dec(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
 	moves, err := k.putBack(line, in)

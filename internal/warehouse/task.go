@@ -1,0 +1,63 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// A task is goods that somebody carries from one zone to another, and how much of
+// them he has carried now.
+type task struct {
+	resource string // putaway_tasks or replenish_tasks
+	row      store.Row
+	quantity decimal.Dec // in base units
+}
+
+// begin reads an open task; quantity nil = all that is left of it. HF001 when it is
+// not open, HF002 when less is left, HF003 when quantity is finer than the unit.
+func begin(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error) {
+	row, err := c.One(resource, "task_id", id)
+	if err != nil {
+		return task{}, err
+	}
+	if s := row.Text("status"); s != "open" && s != "in_progress" {
+		return task{}, fault.New(fault.Conflict, "HF001", "task %s is %s", row.Text("task_no"), s).At("task_id", "is %s", s)
+	}
+	left := dec(row, "quantity") - dec(row, "quantity_done")
+	t := task{resource: resource, row: row, quantity: left}
+	if quantity != nil {
+		t.quantity = *quantity
+	}
+	if t.quantity > left {
+		return task{}, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", row.Text("task_no"), left).At("quantity", "only %s are left", left)
+	}
+	return t, fine(c, spoken{item: row.Text("item_id"), member: "quantity", quantity: t.quantity, all: left})
+}
+
+// movement is the task's goods on their way, with the fields that the task says.
+func (t task) movement(kind string, fields ...string) store.Row {
+	m := store.Row{"type": kind, "quantity": t.quantity, "ref_type": t.resource, "ref_id": t.row["id"]}
+	for _, f := range fields {
+		if t.row[f] != nil {
+			m[f] = t.row[f]
+		}
+	}
+	return m
+}
+
+// worked notes on the task what has been carried of it.
+func (t task) worked(c *rpc.Call) (rpc.Record, error) {
+	done := dec(t.row, "quantity_done") + t.quantity
+	set := store.Row{"quantity_done": done, "status": "in_progress"}
+	if done >= dec(t.row, "quantity") {
+		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
+	}
+	id := t.row.Text("id")
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource(t.resource), []string{id}, set); err != nil {
+		return rpc.Record{}, err
+	}
+	return c.Again(t.resource, id)
+}
