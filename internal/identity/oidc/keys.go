@@ -12,10 +12,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// keySet is a provider's published keys. An unknown key id makes it fetch
-// again, at most once a minute, so that forged tokens cannot make us hammer
-// the provider.
-type keySet struct {
+// Keys are what a provider publishes. A token that none of them verifies makes
+// it fetch again, at most once a minute, so that forged tokens cannot make us
+// hammer the provider.
+type Keys struct {
 	url    string
 	client *http.Client
 	now    func() time.Time
@@ -25,12 +25,21 @@ type keySet struct {
 	at   time.Time
 }
 
+// NewKeys are the keys at a jwks_uri (RFC 7517 section 5); nothing is fetched yet.
+func NewKeys(url string, client *http.Client, now func() time.Time) *Keys {
+	return &Keys{url: url, client: client, now: now}
+}
+
+// Algorithms an ID token may be signed with at all: none and HMAC are not among them.
+var Algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
+	jose.PS512, jose.EdDSA}
+
 const refetch = time.Minute
 
 // VerifySignature implements go-oidc's KeySet. The algorithm was checked
 // against the provider's list before; a symmetric key is never used.
-func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
-	jws, err := jose.ParseSignedCompact(raw, signedWith)
+func (s *Keys) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+	jws, err := jose.ParseSignedCompact(raw, Algorithms)
 	if err != nil {
 		return nil, fmt.Errorf("oidc: malformed token: %w", err)
 	}
@@ -52,7 +61,7 @@ func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	return nil, errors.New("oidc: no key verifies the token")
 }
 
-func (s *keySet) try(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
+func (s *Keys) try(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
 	for _, k := range s.keys {
 		if kid != "" && k.KeyID != kid {
 			continue
@@ -67,7 +76,7 @@ func (s *keySet) try(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
 	return nil, false
 }
 
-func (s *keySet) fetch(ctx context.Context) error {
+func (s *Keys) fetch(ctx context.Context) error {
 	s.at = s.now()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {

@@ -106,11 +106,10 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 	if err := doc.Claims(&extra); err != nil {
 		return nil, fmt.Errorf("oidc: discovery: %w", err)
 	}
-	set := &keySet{url: extra.JWKS, client: p.client, now: p.now}
 	// The audience is compared by check, because there may be several.
 	at := doc.Endpoint()
 	at.AuthStyle = AuthStyle(extra.Auth)
-	return &metadata{endpoint: at, iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
+	return &metadata{endpoint: at, iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, NewKeys(extra.JWKS, p.client, p.now), &goidc.Config{
 		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
 	})}, nil
 }
@@ -126,16 +125,11 @@ func AuthStyle(methods []string) oauth2.AuthStyle {
 	return oauth2.AuthStyleAutoDetect
 }
 
-// signedWith are the algorithms an ID token may be signed with at all.
-var signedWith = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
-	jose.PS512, jose.EdDSA}
-
 // asymmetric drops none and HMAC from what a provider says it signs with.
 func asymmetric(algs []string) []string {
 	var out []string
 	for _, a := range algs {
-		switch a {
-		case "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA":
+		if slices.Contains(Algorithms, jose.SignatureAlgorithm(a)) {
 			out = append(out, a)
 		}
 	}
@@ -273,7 +267,7 @@ func (p *Provider) Verify(ctx context.Context, raw, nonce, accessToken string) (
 	if p.preset.github {
 		return Person{}, fault.New(fault.Invalid, "provider_disabled", "%s gives no ID tokens", p.cfg.Name)
 	}
-	if _, err := jwt.ParseSigned(raw, signedWith); err != nil {
+	if _, err := jwt.ParseSigned(raw, Algorithms); err != nil {
 		return Person{}, rejected(err)
 	}
 	if nonce != "" {

@@ -8,17 +8,14 @@ package openid
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
-	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/oauth2"
 
 	"holdfast/internal/cache"
@@ -36,10 +33,6 @@ type Config struct {
 	Client   *http.Client
 	Now      func() time.Time
 }
-
-// algorithms taken in ID tokens: none and HMAC are not among them.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
-	jose.PS512, jose.EdDSA}
 
 // Provider talks to one provider. What it publishes is read at first use and
 // again after an hour.
@@ -95,10 +88,10 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 		return nil, fmt.Errorf("openid: discovery: %w", err)
 	}
 	var names []string
-	for _, a := range algorithms {
+	for _, a := range oidc.Algorithms {
 		names = append(names, string(a))
 	}
-	keys := &keySet{url: more.JWKS, client: p.cfg.Client, now: p.cfg.Now}
+	keys := oidc.NewKeys(more.JWKS, p.cfg.Client, p.cfg.Now)
 	at := doc.Endpoint()
 	at.AuthStyle = oidc.AuthStyle(more.Auth)
 	return &metadata{endpoint: at, iss: more.Iss,
@@ -189,74 +182,4 @@ func (p *Provider) Redeem(ctx context.Context, code, iss string, sec Secrets) (m
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	return claims, nil
-}
-
-// keySet is what a provider publishes. A token that no key verifies makes it
-// read them again, at most once a minute: forged ones cannot make us hammer
-// the provider.
-type keySet struct {
-	url    string
-	client *http.Client
-	now    func() time.Time
-
-	mu   sync.Mutex
-	keys []jose.JSONWebKey
-	at   time.Time
-}
-
-// VerifySignature implements go-oidc's KeySet.
-func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
-	jws, err := jose.ParseSignedCompact(raw, algorithms)
-	if err != nil {
-		return nil, fmt.Errorf("openid: token: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if out, ok := s.try(jws); ok {
-		return out, nil
-	}
-	if s.at.IsZero() || s.now().Sub(s.at) >= time.Minute {
-		if err := s.fetch(ctx); err != nil {
-			return nil, err
-		}
-		if out, ok := s.try(jws); ok {
-			return out, nil
-		}
-	}
-	return nil, errors.New("openid: no key of the provider verifies the token")
-}
-
-func (s *keySet) try(jws *jose.JSONWebSignature) ([]byte, bool) {
-	h := jws.Signatures[0].Header
-	for _, k := range s.keys {
-		if _, symmetric := k.Key.([]byte); symmetric || k.Use == "enc" || h.KeyID != "" && k.KeyID != h.KeyID || k.Algorithm != "" && k.Algorithm != h.Algorithm {
-			continue
-		}
-		if out, err := jws.Verify(k); err == nil {
-			return out, true
-		}
-	}
-	return nil, false
-}
-
-func (s *keySet) fetch(ctx context.Context) error {
-	s.at = s.now()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
-	if err != nil {
-		return fmt.Errorf("openid: keys: %w", err)
-	}
-	res, err := s.client.Do(req)
-	if err != nil {
-		return fmt.Errorf("%w: keys: %w", ErrUnreachable, err)
-	}
-	defer res.Body.Close()
-	var set jose.JSONWebKeySet
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%w: keys: status %d", ErrUnreachable, res.StatusCode)
-	}
-	if err := json.NewDecoder(res.Body).Decode(&set); err != nil {
-		return fmt.Errorf("%w: keys: %w", ErrUnreachable, err)
-	}
-	s.keys = set.Keys
-	return nil
 }
