@@ -288,6 +288,27 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
+// The first job of a new schedule is done when it is due, and not only when the
+// node looks the next time, ten seconds later.
+func TestFirst(t *testing.T) {
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{}, 1)
+		run := func(context.Context, job.Job) error { done <- struct{}{}; return nil }
+		kind := job.Kind{Name: "first", Every: time.Hour, First: 10 * time.Millisecond, Run: run}
+		node := job.NewRunner(dbtest.Open(t, dbtest.Options(t, e)), time.Now, slog.New(slog.DiscardHandler), kind)
+		var work sync.WaitGroup
+		defer work.Wait()
+		defer stop()
+		begin := time.Now()
+		work.Go(func() { node.Work(ctx) })
+		<-done
+		if took := time.Since(begin); took > 9*time.Second {
+			t.Errorf("it was done %s after the start", took)
+		}
+	})
+}
+
 // A server that stops leaves what it has begun to the next, or to its end where
 // the kind says so.
 func TestStop(t *testing.T) {

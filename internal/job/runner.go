@@ -115,15 +115,26 @@ func (r *Runner) Work(ctx context.Context) {
 func (r *Runner) follow(ctx context.Context, kind string) {
 	t := time.NewTicker(look)
 	defer t.Stop()
-	for ctx.Err() == nil {
-		if _, err := r.Round(ctx, kind); err != nil && ctx.Err() == nil {
-			r.log.Warn("a job failed; it will be tried again", "kind", kind, "error", err)
-		}
+	r.told(ctx, kind)
+	if first := r.kinds[kind].First; first > 0 {
+		// The look before has noted when a new schedule is due, which may be long before the next one.
+		defer time.AfterFunc(first, func() { r.Ring(kind) }).Stop()
+	}
+	for {
 		select {
 		case <-ctx.Done():
+			return
 		case <-t.C:
 		case <-r.rings[kind]:
 		}
+		r.told(ctx, kind)
+	}
+}
+
+// told is a round whose failure goes to the log.
+func (r *Runner) told(ctx context.Context, kind string) {
+	if _, err := r.Round(ctx, kind); err != nil && ctx.Err() == nil {
+		r.log.Warn("a job failed; it will be tried again", "kind", kind, "error", err)
 	}
 }
 
