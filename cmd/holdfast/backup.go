@@ -57,7 +57,9 @@ func backupCommand(o *options) *cobra.Command {
 			if err := s.fill(cfg, &b); err != nil {
 				return err
 			}
-			password.GiveWay() // to the server that runs beside
+			if password.Spare() { // or it would not end
+				password.GiveWay() // to the server that runs beside
+			}
 			b.To, b.Progress = args[0], shown(cmd.ErrOrStderr(), "backup")
 			made, err := app.Backup(cmd.Context(), cfg, b)
 			if err != nil {
@@ -114,6 +116,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 func restoreCommand(o *options) *cobra.Command {
 	var s secrets
+	var until string
 	r := app.Restoring{}
 	c := &cobra.Command{
 		Use: "restore FILE|URL", Short: "Put a backup into a new data directory, compare it with what was saved, and swap it in", Args: cobra.ExactArgs(1),
@@ -130,6 +133,13 @@ func restoreCommand(o *options) *cobra.Command {
 			if r.Opener, err = s.opener(cfg); err != nil {
 				return err
 			}
+			if until != "" {
+				at, err := time.Parse(time.RFC3339, until)
+				if err != nil {
+					return fmt.Errorf("--until %q is no time such as 2026-01-02T15:04:05Z", until)
+				}
+				r.Until = &at
+			}
 			r.From, r.Progress = args[0], shown(cmd.ErrOrStderr(), "restore")
 			done, err := app.Restore(cmd.Context(), cfg, r)
 			if err != nil {
@@ -141,6 +151,7 @@ func restoreCommand(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&s.passphraseFile, "passphrase-file", "", "file with the passphrase")
 	c.Flags().StringVar(&s.identityFile, "identity-file", "", "file with the age identity that opens the backup")
+	c.Flags().StringVar(&until, "until", "", "time (RFC 3339) to stop at in the log that was shipped behind the backup (backup_log); its end when absent")
 	c.Flags().BoolVar(&r.Verify, "verify", true, "recompute totals, stock and the audit log too; hashes and rows are always compared")
 	c.Flags().BoolVar(&r.Replace, "replace", false, "put the data directory that is there aside, as DIR.before-<time>")
 	c.Flags().BoolVar(&r.DryRun, "dry-run", false, "restore and compare in a scratch place that goes afterwards")
@@ -149,6 +160,9 @@ func restoreCommand(o *options) *cobra.Command {
 
 func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restored) {
 	fmt.Fprintf(w, "%d rows of %d tables and %d files agree with the backup of %s\n", d.Rows, len(d.Counts), files(d.Manifest), d.Made.UTC().Format(time.RFC3339))
+	if d.Segments > 0 {
+		fmt.Fprintf(w, "%d segments of the log behind it lead to %s: %d rows\n", d.Segments, d.Reached.UTC().Format(time.RFC3339Nano), d.Rows)
+	}
 	if r.Verify {
 		fmt.Fprintln(w, "totals, stock and the audit log agree with the records")
 	}

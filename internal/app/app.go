@@ -112,6 +112,7 @@ type App struct {
 	sender      *metrics.Sender  // nil in the same cases
 	analyst     analyst
 	backups     *schedule
+	ship        *shipper // nil = the log is not shipped
 	now         func() time.Time
 }
 
@@ -141,6 +142,13 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mode == Server {
+		if a.ship, err = shipping(c, a.now); err != nil {
+			a.fleet.close()
+			return nil, err
+		}
+	}
+	defer a.ship.keeper().Close() // where the database is not opened
 	migrate := mode != Tool || !exists(c)
 	if migrate && mode == Server {
 		if migrate, err = migrating(ctx, c); err != nil {
@@ -149,7 +157,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		}
 	}
 	a.DB, err = db.Open(ctx, db.Options{
-		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
+		Shipped: a.ship != nil, Kept: a.ship.keeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
@@ -216,11 +224,21 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
 	}
+	switch {
+	case a.ship != nil:
+		a.blobs, err = a.ship.open(ctx, a.DB, a.blobs)
+	case mode == Server:
+		err = unshipping(a.Config)
+	}
+	if err != nil {
+		return err
+	}
 	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.now)
+	a.backups.ship = a.ship
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
@@ -412,6 +430,7 @@ func (a *App) Close() {
 	if err := a.DB.Close(); err != nil {
 		slog.Error("close database", "error", err)
 	}
+	a.ship.closed()
 	a.tracer.Close()
 }
 

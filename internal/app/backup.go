@@ -28,7 +28,8 @@ type BackingUp struct {
 	Opener   backup.Opener           // of the base
 	Progress func(done, total int64) // may be nil
 
-	base *base // instead of Base, which then need not be opened
+	base *base    // instead of Base, which then need not be opened
+	ship *shipper // whose segments go on from it; nil = none do
 }
 
 // base is an earlier backup, in the place where the next one goes.
@@ -84,6 +85,7 @@ type making struct {
 	files       blob.Store
 	list        []blob.Info
 	base        *base
+	log         *backup.Log
 	done        int64
 	manifest    backup.Manifest
 }
@@ -166,12 +168,23 @@ func (m *making) prepare() (err error) {
 	if err := m.room(); err != nil {
 		return err
 	}
-	o := db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}
-	if m.snap, err = db.Copy(m.ctx, o, m.database()); err != nil {
+	if err := m.copy(); err != nil {
 		return err
 	}
 	m.head.Engine, m.head.Version, m.head.Schema = string(m.snap.Engine), m.snap.Version, m.snap.Schema
 	return m.look()
+}
+
+func (m *making) copy() (err error) {
+	if m.b.ship == nil {
+		m.snap, err = db.Copy(m.ctx, db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}, m.database())
+		return err
+	}
+	if m.log, err = m.b.ship.base(m.ctx, m.database(), m.name); err != nil {
+		return err
+	}
+	m.snap, err = db.Examine(m.ctx, m.database())
+	return err
 }
 
 // openBase reads what an earlier backup holds.
@@ -289,6 +302,7 @@ func (m *making) write(to io.Writer) error {
 		}
 	}
 	w.Counts(m.snap.Counts)
+	w.Follow(m.log)
 	m.manifest, err = w.Close()
 	return err
 }

@@ -39,6 +39,7 @@ func (a *App) watch() {
 			}))
 	}
 	a.metrics.Watch(a.backups.values()...)
+	a.metrics.Watch(a.ship.values()...)
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),

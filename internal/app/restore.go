@@ -22,9 +22,10 @@ import (
 type Restoring struct {
 	From     string // a file, or s3://KEY:SECRET@host/bucket/prefix/name.backup
 	Opener   backup.Opener
-	Verify   bool // recompute totals, stock and the audit chain, beside what is always compared
-	Replace  bool // put what is in the data directory aside
-	DryRun   bool // leave nothing behind
+	Verify   bool       // recompute totals, stock and the audit chain, beside what is always compared
+	Replace  bool       // put what is in the data directory aside
+	DryRun   bool       // leave nothing behind
+	Until    *time.Time // where to stop in the log that goes on from the backup; nil = at its end
 	Progress func(done, total int64)
 }
 
@@ -36,7 +37,9 @@ type Restored struct {
 	Sessions int64
 	Webhooks int
 	Rows     int64
-	Handed   int // files brought to where blob_url says
+	Segments int64     // of the log behind the backup
+	Reached  time.Time // all that was committed before is there; zero without segments
+	Handed   int       // files brought to where blob_url says
 	Took     time.Duration
 }
 
@@ -168,6 +171,9 @@ func (x *restoring) restore() error {
 	}
 	x.out.Manifest = *m
 	if err := x.rows(m); err != nil {
+		return err
+	}
+	if err := x.follow(m); err != nil {
 		return err
 	}
 	if err := x.settle(); err != nil {

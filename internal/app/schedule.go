@@ -31,6 +31,11 @@ type schedule struct {
 	c   *config.Config
 	now func() time.Time
 
+	ship *shipper // nil = what is committed between backups is not shipped
+
+	one   sync.Mutex // backup at a time
+	tried time.Time  // when one was made for the log to go on from; used by follow alone
+
 	mu     sync.Mutex
 	asked  time.Time // when kept was read
 	kept   api.BackupStatus
@@ -54,20 +59,37 @@ func (s *schedule) due(ctx context.Context) error {
 		return nil
 	}
 	last, err := s.read(ctx)
-	if err != nil || last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery {
+	if err != nil {
 		return err
+	}
+	young := last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery
+	if young && (s.ship == nil || s.ship.following()) {
+		return nil
 	}
 	return s.make(ctx)
 }
 
+// follow makes a backup when there is none from which the log goes on.
+func (s *schedule) follow(ctx context.Context) error {
+	if s.ship.following() || s.now().Sub(s.tried) < backupEvery {
+		return nil
+	}
+	s.tried = s.now()
+	return s.due(ctx)
+}
+
 func (s *schedule) make(ctx context.Context) error {
+	if !s.one.TryLock() {
+		return nil // it is being made
+	}
+	defer s.one.Unlock()
 	if !strings.Contains(s.c.BackupTo, "://") { // a folder, also one that is not there yet
 		if err := os.MkdirAll(s.c.BackupTo, 0o700); err != nil {
 			return fmt.Errorf("app: scheduled backup: %w", err)
 		}
 	}
 	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
-	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.base(ctx)})
+	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.base(ctx), ship: s.ship})
 	if err != nil {
 		s.mu.Lock()
 		s.failed++
@@ -182,7 +204,7 @@ func (s *schedule) prune(ctx context.Context, place string) error {
 			ORDER BY made_at DESC, id DESC LIMIT 1000`,
 			[]any{place, true, s.c.BackupKeep, false}, func(r *db.Row) error { list = append(list, old{r.Text(0), r.Text(1)}); return nil })
 	})
-	if err != nil || len(list) == 0 {
+	if err != nil || len(list) == 0 && s.ship == nil {
 		return err
 	}
 	address, _ := Target(s.c.BackupTo)
@@ -199,7 +221,18 @@ func (s *schedule) prune(ctx context.Context, place string) error {
 			return err
 		}
 	}
-	return nil
+	if s.ship == nil {
+		return nil
+	}
+	var kept []string
+	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		kept = nil
+		return tx.Query("SELECT name FROM backups WHERE place = $1", []any{place}, func(r *db.Row) error { kept = append(kept, r.Text(0)); return nil })
+	})
+	if err != nil {
+		return err
+	}
+	return s.ship.prune(ctx, shelf, kept)
 }
 
 // read says what the database knows of backups.

@@ -42,6 +42,10 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	if a.DB.Engine() == db.PostgreSQL {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
+		if a.ship != nil {
+			every(shipEvery, "ship the log", a.ship.round)
+			every(time.Second, "make a backup for the log", a.backups.follow)
+		}
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)

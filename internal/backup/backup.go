@@ -59,6 +59,7 @@ type Manifest struct {
 	Counts  map[string]int64  `json:"counts"`            // rows by table
 	Missing []string          `json:"missing,omitempty"` // files that went while the backup was made
 	Bases   map[string]string `json:"bases,omitempty"`   // ids of the earlier backups by the names of their files
+	Log     *Log              `json:"log,omitempty"`     // what was committed later is beside it; nil = it is not shipped
 
 	byName map[string]Part
 }

@@ -55,6 +55,9 @@ func (w *Writer) Add(name string, size int64, r io.Reader) error {
 // Counts says how many rows each table has.
 func (w *Writer) Counts(rows map[string]int64) { w.manifest.Counts = rows }
 
+// Follow names the log whose segments go on from the backup.
+func (w *Writer) Follow(l *Log) { w.manifest.Log = l }
+
 // Missed notes a file that went before it was read.
 func (w *Writer) Missed(name string) { w.manifest.Missing = append(w.manifest.Missing, name) }
 

@@ -22,6 +22,8 @@ type Shelf interface {
 	Open(ctx context.Context, name string) (File, error)
 	// Remove removes a file. One that is not there is removed already.
 	Remove(ctx context.Context, name string) error
+	// List names the files that begin with a prefix, in their order.
+	List(ctx context.Context, prefix string) ([]string, error)
 	// Size tells the bytes of a file; it fails with fault.NotFound.
 	Size(ctx context.Context, name string) (int64, error)
 }
@@ -134,6 +136,19 @@ func (d dirShelf) Remove(_ context.Context, name string) error {
 	return nil
 }
 
+func (d dirShelf) List(_ context.Context, prefix string) (names []string, err error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, missing(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
 func (d dirShelf) Size(_ context.Context, name string) (int64, error) {
 	st, err := os.Stat(d.path(name))
 	if err != nil {
@@ -190,6 +205,16 @@ func (b *bucketShelf) Remove(ctx context.Context, name string) error {
 		return away(ctx, err)
 	}
 	return nil
+}
+
+func (b *bucketShelf) List(ctx context.Context, prefix string) (names []string, err error) {
+	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix}) {
+		if o.Err != nil {
+			return nil, away(ctx, o.Err)
+		}
+		names = append(names, strings.TrimPrefix(o.Key, b.prefix))
+	}
+	return names, nil
 }
 
 func (b *bucketShelf) Size(ctx context.Context, name string) (int64, error) {

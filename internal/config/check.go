@@ -185,7 +185,12 @@ func (c *Config) checkTLS() error {
 
 // checkBackups refuses a schedule that could not be kept.
 func (c *Config) checkBackups() error {
-	if c.BackupTo == "" {
+	switch {
+	case c.BackupLog && c.BackupTo == "":
+		return errors.New("config: backup_log needs backup_to, where backups are made that it goes on from")
+	case c.BackupLog && c.DatabaseURL != "":
+		return errors.New("config: backup_log is of the embedded engine; PostgreSQL archives its own log: archive_mode and archive_command")
+	case c.BackupTo == "":
 		return nil
 	}
 	switch {

@@ -66,6 +66,7 @@ type Config struct {
 	BackupTo         string        `name:"backup_to" secret:"true" doc:"where the server makes backups by itself: a directory or s3:// address"`
 	BackupEvery      time.Duration `name:"backup_every" default:"24h" doc:"how old the last backup may be before the next is made"`
 	BackupKeep       int           `name:"backup_keep" default:"7" doc:"how many of the backups that the server made are kept"`
+	BackupLog        bool          `name:"backup_log" doc:"between backups, send what is committed to backup_to within a second; embedded engine only"`
 	BackupPassphrase string        `name:"backup_passphrase" secret:"true" doc:"passphrase that backups are encrypted to; at least 12 characters"`
 	BackupRecipient  string        `name:"backup_recipient" doc:"age public key (age1...) that backups are encrypted to, instead of a passphrase"`
 	StopDelay        time.Duration `name:"stop_delay" default:"500ms" doc:"how long a server that stops says so at /readyz and still takes requests; at most 15s"`

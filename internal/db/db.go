@@ -54,6 +54,8 @@ type Options struct {
 	Dir       string                                    // data directory of the embedded engine
 	Exclusive bool                                      // take the data directory's lock (the server does)
 	Pooler    bool                                      // a transaction pooler stands between: no named statements
+	Shipped   bool                                      // the embedded engine's log is written back by Checkpoint alone
+	Kept      *Keeper                                   // what kept the log in place so far; may be nil
 	Migrate   bool                                      // bring the schema up to date
 	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
 	Observe   func(s Scope, write bool, statements int) // called after each transaction that is not Counted; may be nil

@@ -36,6 +36,11 @@ type lite struct {
 	size     int
 	writer   *liteConn
 	writes   chan *writeJob
+	turns    chan func() // run by the writing goroutine between two groups
+	atEnd    func()      // before the log is written back for the last time; nil = nothing
+	shipped  bool        // the log is written back by Checkpoint alone
+	beside   bool        // this may not be the process that ships it
+	file     *os.File    // the database, to be read past SQLite; closed behind the last connection
 	done     chan struct{}
 	lock     *os.File
 	closing  sync.Once
@@ -109,6 +114,7 @@ func openSQLite(d *DB, o Options) (engine, string, error) {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
 	l := &lite{db: d, rehearse: o.Rehearse, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256),
+		turns: make(chan func()), shipped: o.Shipped || shippedIn(o.Dir), beside: !o.Exclusive,
 		done: make(chan struct{}), longest: statementTimeout, patience: poolWait, groupTime: groupTime}
 	take := joinDir
 	if o.Exclusive {
@@ -128,10 +134,13 @@ func openSQLite(d *DB, o Options) (engine, string, error) {
 }
 
 func (l *lite) start(o Options) (string, error) {
-	err := whole(l.path)
-	if err != nil {
-		return "", err
+	defer o.Kept.Close()
+	if o.Kept == nil { // else Keep has looked; to close the file now would take its locks away
+		if err := whole(l.path); err != nil {
+			return "", err
+		}
 	}
+	var err error
 	if l.writer, err = l.connect("-16000"); err != nil {
 		return "", err
 	}
@@ -149,6 +158,9 @@ func (l *lite) start(o Options) (string, error) {
 		return "", fmt.Errorf("db: %w", err)
 	}
 	l.bytes.Store(l.inode.Size())
+	if l.file, err = os.Open(l.path); err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
 	if err := l.migrate(o.Migrate); err != nil {
 		return "", err
 	}
@@ -172,7 +184,7 @@ func (l *lite) start(o Options) (string, error) {
 func (l *lite) connect(cache string) (*liteConn, error) {
 	q := url.Values{}
 	for _, p := range []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(8000)"} {
+		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.written() + ")"} {
 		q.Add("_pragma", p)
 	}
 	drv, err := liteDriver()
@@ -189,6 +201,17 @@ func (l *lite) connect(cache string) (*liteConn, error) {
 		return nil, err
 	}
 	return &liteConn{conn: c.(liteDriverConn), handle: handle, stmts: map[string]*list.Element{}, order: list.New()}, nil
+}
+
+// logPages is how many pages the log gathers before they are written back.
+const logPages = 8000
+
+// written is after how many pages a commit writes the log back; 0 = it never does.
+func (l *lite) written() string {
+	if l.shipped {
+		return "0"
+	}
+	return strconv.Itoa(logPages)
 }
 
 // reader waits for a connection; when all are busy for long it is a 503, not a
@@ -248,7 +271,7 @@ func (l *lite) lost() error {
 		return fault.Wrap(err, fault.Unavailable, "58030",
 			"the database file was moved or replaced; put it back, or restart on the right data directory")
 	}
-	if now.Size() < max(least, 1) && !vacuumed(l.path, now.Size()) {
+	if now.Size() < max(least, 1) && !vacuumed(l.file, now.Size()) {
 		return fault.New(fault.Unavailable, "58030",
 			"the end of the database file is missing: it had %d bytes and has %d; restart, and restore the last backup if that is refused",
 			least, now.Size())
@@ -262,7 +285,7 @@ func (l *lite) lost() error {
 // cutOff reports whether the file that is open is shorter than it was.
 func (l *lite) cutOff() bool {
 	now, err := os.Stat(l.path)
-	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load() && !vacuumed(l.path, now.Size())
+	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load() && !vacuumed(l.file, now.Size())
 }
 
 func (l *lite) ping(ctx context.Context) error {
@@ -279,10 +302,16 @@ func (l *lite) close() error {
 		for range l.size {
 			(<-l.readers).close()
 		}
+		if l.atEnd != nil {
+			l.atEnd()
+		}
 		if !l.cutOff() { // else the log would be written into what is left, and hide it: the process keeps it open until its end
-			l.writer.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			if !l.shipped || !l.beside { // SQLite does it itself where this is the last
+				l.writer.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			}
 			l.writer.close()
 		}
+		l.file.Close() // not before: it would take the locks of this process on the database along
 		l.release()
 	})
 	return nil

@@ -66,8 +66,16 @@ const gatherTime = 500 * time.Microsecond
 // transaction and one fsync.
 func (l *lite) writeLoop() {
 	defer close(l.done)
-	for j := range l.writes {
-		l.group(j)
+	for {
+		select {
+		case j, ok := <-l.writes:
+			if !ok {
+				return
+			}
+			l.group(j)
+		case turn := <-l.turns:
+			turn()
+		}
 	}
 }
 

@@ -62,12 +62,7 @@ func whole(path string) error {
 // vacuumed reports whether a file that has become shorter has all its pages by its
 // own header, as after a VACUUM of another program: the log is written back, header
 // included, before the file is cut.
-func vacuumed(path string, size int64) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
+func vacuumed(f *os.File, size int64) bool {
 	head := make([]byte, liteHead)
 	if _, err := f.ReadAt(head, 0); err != nil || !bytes.Equal(head[24:28], head[92:96]) {
 		return false

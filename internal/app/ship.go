@@ -1,0 +1,550 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/backup"
+	"holdfast/internal/blob"
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/db/wal"
+	"holdfast/internal/fault"
+	"holdfast/internal/metrics"
+)
+
+// shipper sends what the embedded database commits to where the backups are, so
+// that a lost disk loses a second. What it sent goes on from each backup that the
+// schedule makes meanwhile (decision 13).
+type shipper struct {
+	db    *db.DB
+	c     *config.Config
+	files blob.Store
+	now   func() time.Time
+
+	uploadMu sync.Mutex
+	uploads  []string // keys of files that no segment holds yet
+
+	kept *db.Keeper // until the database is open
+
+	mu      sync.Mutex // one round at a time
+	state   shipState
+	written wal.Position // where all of the log was in the database
+	holding int          // copies under way, during which the log is not written back
+	caught  bool         // it is known which segments are there
+	ended   bool         // all was sent, behind the last write
+	reached atomic.Int64 // Unix nanoseconds: all that was committed before is sent; at first, since when the server runs
+}
+
+// shipState is what outlives the process.
+type shipState struct {
+	Place     string       `json:"place"` // without secrets
+	To        string       `json:"to"`    // recipient of the segments
+	Log       backup.Log   `json:"log"`   // Seq is of the last segment; no ID = there is none to go on with
+	At        wal.Position `json:"at"`
+	Made      time.Time    `json:"made"`
+	Standing  string       `json:"standing"` // of the database file as it was left; "" = a server runs, or was killed
+	Bases     []shipBase   `json:"bases"`
+	Recipient string       `json:"recipient"` // of the settings when the log began
+}
+
+// shipBase is a backup from which segments go on.
+type shipBase struct {
+	Name string `json:"name"`
+	Log  string `json:"log"`
+	Seq  int64  `json:"seq"`
+}
+
+// Bounds of shipping.
+const (
+	shipEvery = 500 * time.Millisecond
+	shipEnd   = 10 * time.Second // for what is left at the end
+	// The log is written back at 8,000 frames, as SQLite would by itself, as soon as
+	// all but some are sent; where nothing can be sent, at some gigabytes.
+	shipFrames = 8000
+	shipRest   = 2000
+	shipMost   = 500_000
+)
+
+// shipping reads what an earlier server left, before the database is opened; nil
+// when nothing is to be shipped.
+func shipping(c *config.Config, now func() time.Time) (*shipper, error) {
+	if !c.BackupLog {
+		return nil, nil
+	}
+	path := filepath.Join(c.Data, db.ShippedName)
+	s := &shipper{c: c, now: now}
+	s.reached.Store(now().UnixNano())
+	if !strings.Contains(c.BackupTo, "://") { // a folder, also one that is not there yet
+		if err := os.MkdirAll(c.BackupTo, 0o700); err != nil {
+			return nil, fmt.Errorf("app: ship the log: %w", err)
+		}
+	}
+	place, _ := Target(c.BackupTo)
+	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &s.state) != nil {
+		s.state = shipState{}
+	}
+	st := &s.state
+	left := db.Standing(c.Data)
+	var err error
+	if s.kept, err = db.Keep(c.Data); err != nil {
+		return nil, err
+	}
+	switch {
+	case st.Place != withoutUser(place), st.Recipient != c.BackupRecipient, st.Standing != left:
+		st.Log, st.At = backup.Log{}, wal.Position{} // it goes elsewhere, or somebody wrote meanwhile
+	case left != "":
+		st.At = wal.Position{}
+	}
+	st.Place, st.Recipient, st.Standing = withoutUser(place), c.BackupRecipient, ""
+	return s, nil
+}
+
+// unshipping lets every process write the log back again, once the data directory
+// is this server's.
+func unshipping(c *config.Config) error {
+	if err := os.Remove(filepath.Join(c.Data, db.ShippedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("app: ship the log: %w", err)
+	}
+	return nil
+}
+
+// keeper is what has kept the log since the state was read; nil for nobody.
+func (s *shipper) keeper() *db.Keeper {
+	if s == nil {
+		return nil
+	}
+	return s.kept
+}
+
+func (s *shipper) save() error {
+	text, err := json.Marshal(s.state)
+	if err != nil {
+		return fmt.Errorf("app: ship the log: %w", err)
+	}
+	if err := os.MkdirAll(s.c.Data, 0o700); err != nil {
+		return fmt.Errorf("app: ship the log: %w", err)
+	}
+	path := filepath.Join(s.c.Data, db.ShippedName)
+	if err := errors.Join(os.WriteFile(path+".next", text, 0o600), os.Rename(path+".next", path)); err != nil {
+		return fmt.Errorf("app: ship the log: %w", err)
+	}
+	return nil
+}
+
+// open joins the shipper to the database and the files.
+func (s *shipper) open(ctx context.Context, d *db.DB, files blob.Store) (blob.Store, error) {
+	s.db, s.files = d, files
+	if err := s.save(); err != nil {
+		return nil, err
+	}
+	d.AtEnd(s.last)
+	if s.c.BlobURL != "" { // a bucket loses nothing with this machine
+		return files, nil
+	}
+	if s.state.Log.ID == "" {
+		return uploading{files, s.uploaded}, nil
+	}
+	// A minute earlier: the file system's clock may be another.
+	since := s.state.Made.Add(-time.Minute)
+	for f, err := range files.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if f.Kept.After(since) {
+			s.uploaded(f.Key)
+		}
+	}
+	return uploading{files, s.uploaded}, nil
+}
+
+// uploading is a store that tells of each file that it keeps.
+type uploading struct {
+	blob.Store
+	kept func(key string)
+}
+
+// Put implements blob.Store.
+func (u uploading) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error) {
+	ref, err := u.Store.Put(ctx, r, limit)
+	if err == nil {
+		u.kept(ref.Key)
+	}
+	return ref, err
+}
+
+func (s *shipper) uploaded(key string) {
+	s.uploadMu.Lock()
+	defer s.uploadMu.Unlock()
+	s.uploads = append(s.uploads, key)
+}
+
+// waiting are the files that no segment holds yet.
+func (s *shipper) waiting() []string {
+	s.uploadMu.Lock()
+	defer s.uploadMu.Unlock()
+	return s.uploads[:len(s.uploads):len(s.uploads)]
+}
+
+func (s *shipper) carried(n int) {
+	s.uploadMu.Lock()
+	defer s.uploadMu.Unlock()
+	s.uploads = s.uploads[n:]
+}
+
+// round sends what was committed since the last, and has the log written back when
+// it is long.
+func (s *shipper) round(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Log.ID == "" {
+		return s.unshipped(ctx)
+	}
+	frames, err := s.ship(ctx)
+	if errors.Is(err, wal.ErrGap) {
+		return s.lose("somebody else wrote the database's log back")
+	}
+	if err != nil {
+		if st, stat := os.Stat(s.logPath()); stat == nil && st.Size() > shipMost<<12 {
+			return errors.Join(err, s.lose("nothing could be sent for too long"))
+		}
+		return err
+	}
+	if frames < shipFrames || s.holding > 0 {
+		return nil
+	}
+	return s.writeBack(ctx)
+}
+
+func (s *shipper) logPath() string { return filepath.Join(s.c.Data, db.FileName+wal.Suffix) }
+
+// lose gives the log up: the next backup begins another.
+func (s *shipper) lose(why string) error {
+	slog.Error("the log is not shipped any more; a backup is made, from which it goes on", "why", why)
+	s.state.Log, s.state.At = backup.Log{}, wal.Position{}
+	return s.save()
+}
+
+// unshipped does for a log that nobody ships what SQLite would do by itself.
+func (s *shipper) unshipped(ctx context.Context) error {
+	s.carried(len(s.waiting()))
+	st, err := os.Stat(s.logPath())
+	if err != nil || st.Size() < shipFrames<<12 || s.holding > 0 {
+		return nil
+	}
+	var at wal.Position
+	all, err := s.db.Checkpoint(ctx, func() error {
+		c, err := s.db.Changes(wal.Position{})
+		if err != nil {
+			return err
+		}
+		at = c.End
+		return c.Close()
+	})
+	if all {
+		s.written = at
+	}
+	return err
+}
+
+// following reports whether there is a backup from which the log goes on.
+func (s *shipper) following() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Log.ID != ""
+}
+
+// ship sends what was committed, and tells how long the log is.
+func (s *shipper) ship(ctx context.Context) (frames int64, err error) {
+	if err := s.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	made := s.now().UTC()
+	c, err := s.db.Changes(s.state.At)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	if err := s.send(ctx, c, made); err != nil || c.PageSize == 0 {
+		return 0, err
+	}
+	return s.state.At.Frames(c.PageSize), nil
+}
+
+// send sends one segment: the pages, and the files that were there before them.
+func (s *shipper) send(ctx context.Context, c *wal.Changes, made time.Time) error {
+	if c.Pages == 0 {
+		s.reached.Store(made.UnixNano())
+		return nil
+	}
+	uploads := s.waiting()
+	shelf, err := blob.OpenShelf(s.c.BackupTo)
+	if err != nil {
+		return err
+	}
+	seq := s.state.Log.Seq + 1
+	head := backup.Segment{Log: s.state.Log.ID, Seq: seq, Made: made, PageSize: c.PageSize, Pages: c.Pages, Changed: c.Count()}
+	err = shelf.Create(ctx, backup.SegmentName(head.Log, seq), func(w io.Writer) error {
+		out, err := backup.NewSegmentWriter(w, s.state.To, head, func(to backup.Page) error { return c.Each(to) })
+		if err != nil {
+			return err
+		}
+		for _, key := range uploads {
+			if err := s.addUpload(ctx, out, key); err != nil {
+				return err
+			}
+		}
+		return out.Close()
+	})
+	if err != nil {
+		return err
+	}
+	s.carried(len(uploads))
+	s.state.Log.Seq, s.state.At, s.state.Made = seq, c.End, made
+	s.reached.Store(made.UnixNano())
+	return s.save()
+}
+
+func (s *shipper) addUpload(ctx context.Context, w *backup.SegmentWriter, key string) error {
+	info, err := s.files.Stat(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return nil // it went meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	r, err := s.files.Open(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return w.Add(backup.Files+key, info.Size, r)
+}
+
+// errMuch: more was committed than is kept in memory while nobody writes.
+var errMuch = errors.New("app: too much was written meanwhile")
+
+// writeBack has the log written into the database. What was committed since the
+// last segment is kept in memory, because the log may begin anew behind it.
+func (s *shipper) writeBack(ctx context.Context) error {
+	var rest *wal.Changes
+	made := s.now().UTC()
+	all, err := s.db.Checkpoint(ctx, func() (err error) {
+		made = s.now().UTC()
+		if rest, err = s.db.Changes(s.state.At); err != nil {
+			return err
+		}
+		defer rest.Close()
+		if rest.Count() > shipRest {
+			return errMuch
+		}
+		return rest.Load()
+	})
+	switch {
+	case errors.Is(err, errMuch):
+		return nil // the next round is soon
+	case errors.Is(err, wal.ErrGap):
+		return s.lose("somebody else wrote the database's log back")
+	case err != nil:
+		return err
+	}
+	if err := s.send(ctx, rest, made); err != nil {
+		return errors.Join(err, s.lose("what was written back could not be sent"))
+	}
+	if s.state.At.Done = all; all {
+		s.written = s.state.At
+	}
+	return s.save()
+}
+
+// base copies the database to path, as a backup from which the log goes on.
+func (s *shipper) base(ctx context.Context, path, name string) (*backup.Log, error) {
+	s.hold(1)
+	defer s.hold(-1)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("app: backup: %w", err)
+	}
+	defer f.Close()
+	if err := s.db.CopyFile(ctx, f); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Log.ID != "" {
+		// What the segments up to here hold is in the copy, too.
+		if _, err := s.ship(ctx); err != nil && !errors.Is(err, wal.ErrGap) {
+			return nil, err
+		} else if err != nil {
+			s.state.Log = backup.Log{}
+		}
+	}
+	c, err := s.db.Changes(wal.Position{})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := overlay(f, c); err != nil {
+		return nil, err
+	}
+	if s.state.Log.ID == "" {
+		if err := s.begin(c.End); err != nil {
+			return nil, err
+		}
+	}
+	log := s.state.Log
+	s.state.Bases = append(s.state.Bases, shipBase{Name: name, Log: log.ID, Seq: log.Seq})
+	return &log, s.save()
+}
+
+func (s *shipper) hold(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding += n
+}
+
+// overlay brings a copy of the database to where its log is.
+func overlay(f *os.File, c *wal.Changes) error {
+	if c.Pages == 0 {
+		return nil
+	}
+	err := c.Each(func(page uint32, content []byte) error {
+		_, err := f.WriteAt(content, int64(page-1)*int64(c.PageSize))
+		return err
+	})
+	if err := errors.Join(err, f.Truncate(int64(c.Pages)*int64(c.PageSize))); err != nil {
+		return fmt.Errorf("app: backup: %w", err)
+	}
+	return nil
+}
+
+// begin begins a log where a copy ends.
+func (s *shipper) begin(at wal.Position) (err error) {
+	s.state.Log, s.state.To = backup.Log{ID: uuid.NewString()}, s.c.BackupRecipient
+	if s.state.To == "" {
+		if s.state.Log.Identity, s.state.To, err = backup.NewIdentity(); err != nil {
+			return err
+		}
+	}
+	at.Done = at.Offset > 0 && at.Salts == s.written.Salts && at.Offset == s.written.Offset
+	s.state.At, s.caught = at, true
+	return nil
+}
+
+// last sends what is left when nothing more can be written.
+func (s *shipper) last() {
+	ctx, cancel := context.WithTimeout(context.Background(), shipEnd)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Log.ID == "" {
+		return
+	}
+	if _, err := s.ship(ctx); err != nil {
+		slog.Warn("what was written last could not be shipped; it will be with the next start's backup", "error", err)
+		return
+	}
+	s.ended = true
+}
+
+// closed notes how the database was left, for the next server.
+func (s *shipper) closed() {
+	if s == nil || !s.ended {
+		return
+	}
+	s.state.Standing = db.Standing(s.c.Data)
+	if err := s.save(); err != nil {
+		slog.Warn("the next start makes a backup anew", "error", err)
+	}
+}
+
+// prune removes the segments from which no backup goes on that is kept.
+func (s *shipper) prune(ctx context.Context, shelf blob.Shelf, kept []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	needed, logs := map[string]int64{}, map[string]bool{}
+	var bases []shipBase
+	for _, b := range s.state.Bases {
+		logs[b.Log] = true
+		if !slices.Contains(kept, b.Name) {
+			continue
+		}
+		bases = append(bases, b)
+		if least, ok := needed[b.Log]; !ok || b.Seq < least {
+			needed[b.Log] = b.Seq
+		}
+	}
+	for log := range logs {
+		least, ok := needed[log]
+		if err := removeSegments(ctx, shelf, log, least, !ok); err != nil {
+			return err
+		}
+	}
+	s.state.Bases = bases
+	return s.save()
+}
+
+func removeSegments(ctx context.Context, shelf blob.Shelf, log string, upTo int64, all bool) error {
+	names, err := shelf.List(ctx, backup.SegmentPrefix(log))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if seq := backup.SegmentSeq(log, name); seq == 0 || seq > upTo && !all {
+			continue
+		}
+		if err := shelf.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// values are the numbers that an alarm is set on; a nil shipper has them too.
+func (s *shipper) values() []metrics.Value {
+	return []metrics.Value{{Name: "holdfast_backup_log_age_seconds",
+		Help: "How long ago all that was committed was at the place of the backups; -1 = backup_log is off.",
+		Read: func() float64 {
+			if s == nil {
+				return -1
+			}
+			return s.now().Sub(time.Unix(0, s.reached.Load())).Seconds()
+		}}}
+}
+
+// catchUp sends again from where an earlier server was killed while it sent: a
+// segment may be there that it did not know of.
+func (s *shipper) catchUp(ctx context.Context) error {
+	if s.caught {
+		return nil
+	}
+	shelf, err := blob.OpenShelf(s.c.BackupTo)
+	if err != nil {
+		return err
+	}
+	names, err := shelf.List(ctx, backup.SegmentPrefix(s.state.Log.ID))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		s.state.Log.Seq = max(s.state.Log.Seq, backup.SegmentSeq(s.state.Log.ID, name))
+	}
+	s.caught = true
+	return nil
+}
