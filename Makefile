@@ -73,7 +73,7 @@ guides:
 	bin/e2e -server bin/holdfast -settings test/supabase/guides/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=300000 test/supabase/guides/guides.test.mjs test/supabase/guides/api.test.mjs test/clients/clients.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network
-	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
+	@test -z "$$(gofmt -l cmd internal bench test 2>/dev/null)" || { gofmt -l cmd internal bench test 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory contract agree
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
@@ -100,12 +100,12 @@ kill: build ## each step of an import killed at 50 random moments, a server amid
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
 	$(GO) run ./bench -case killed -rows 100000
-	HOLDFAST_KILL_ROUNDS=100 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilledKeepsAcknowledged$$' ./cmd/holdfast
-	HOLDFAST_LINEAR_ROUNDS=30 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestStockIsLinearizable$$' ./cmd/holdfast
+	HOLDFAST_KILL_ROUNDS=100 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilledKeepsAcknowledged$$' ./test/faults
+	HOLDFAST_LINEAR_ROUNDS=30 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestStockIsLinearizable$$' ./test/faults
 
 rolling: ## two nodes restarted one after the other amid 10,000 requests
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
-	HOLDFAST_ROLLING_REQUESTS=10000 bin/pgtest -- $(GO) test -timeout 20m -v -run '^TestRollingUpgrade$$' ./cmd/holdfast
+	HOLDFAST_ROLLING_REQUESTS=10000 bin/pgtest -- $(GO) test -timeout 20m -v -run '^TestRollingUpgrade$$' ./test/faults
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -r -n1 dirname | sort -u); do \

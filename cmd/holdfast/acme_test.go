@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"holdfast/internal/testkit/program"
 )
 
 // authority is a certificate authority that speaks ACME (RFC 8555) with one kind
@@ -211,18 +213,18 @@ func (a *authority) client(at string) *http.Client {
 func TestCertificateByACME(t *testing.T) {
 	for _, kind := range []string{"tls-alpn-01", "http-01"} {
 		t.Run(kind, func(t *testing.T) {
-			s := embedded(t)
-			listen, plain := closedPort(t), closedPort(t)
+			s := program.Embedded(t)
+			listen, plain := program.ClosedPort(t), program.ClosedPort(t)
 			a := newAuthority(t, kind, map[string]string{"tls-alpn-01": listen, "http-01": plain}[kind])
 			args := []string{"serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL + "/directory",
 				"--acme-listen", plain, "--log-level", "warn"}
 			for range 2 {
-				cmd, log := s.command(nil, args...), &transcript{}
+				cmd, log := s.Command(nil, args...), &program.Transcript{}
 				cmd.Stdout, cmd.Stderr = log, log
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				ok := within(30*time.Second, func() bool {
+				ok := program.Within(30*time.Second, func() bool {
 					res, err := a.client(listen).Get("https://" + listen + "/readyz")
 					if err == nil {
 						res.Body.Close()
@@ -246,7 +248,7 @@ func TestCertificateByACME(t *testing.T) {
 			if a.asked != 1 {
 				t.Errorf("%d orders for one certificate and two starts", a.asked)
 			}
-			if st, err := os.Stat(filepath.Join(s.data, "acme")); err != nil || st.Mode().Perm() != 0o700 {
+			if st, err := os.Stat(filepath.Join(s.Data, "acme")); err != nil || st.Mode().Perm() != 0o700 {
 				t.Errorf("the certificates are kept in %v: %v", st, err)
 			}
 		})
@@ -256,18 +258,18 @@ func TestCertificateByACME(t *testing.T) {
 // A certificate that cannot be had is told in the log; the server stays up, and
 // other names are not asked for.
 func TestCertificateRefused(t *testing.T) {
-	s := embedded(t)
-	listen := closedPort(t)
+	s := program.Embedded(t)
+	listen := program.ClosedPort(t)
 	a := newAuthority(t, "tls-alpn-01", listen)
 	a.refuses = true
-	v := s.command(nil, "serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL+"/directory", "--log-level", "warn")
-	log := &transcript{}
+	v := s.Command(nil, "serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL+"/directory", "--log-level", "warn")
+	log := &program.Transcript{}
 	v.Stdout, v.Stderr = log, log
 	if err := v.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer v.Process.Kill()
-	s.eventually("the log says so", func() bool { return strings.Contains(log.String(), "no certificate could be had") })
+	s.Eventually("the log says so", func() bool { return strings.Contains(log.String(), "no certificate could be had") })
 	if _, err := tls.Dial("tcp", listen, &tls.Config{ServerName: "other.example.com", InsecureSkipVerify: true}); err == nil {
 		t.Error("a foreign name gets a certificate")
 	}
@@ -277,7 +279,7 @@ func TestCertificateRefused(t *testing.T) {
 		c.Close()
 	}
 	for _, bad := range []string{"127.0.0.1", "*.example.com", "https://wms.example.com"} {
-		s.refused("no public name", "serve", "--tls-domains", bad)
+		s.Refused("no public name", "serve", "--tls-domains", bad)
 	}
-	s.refused("two ways", "serve", "--tls-domains", "wms.example.com", "--tls-cert", "a", "--tls-key", "b")
+	s.Refused("two ways", "serve", "--tls-domains", "wms.example.com", "--tls-cert", "a", "--tls-key", "b")
 }

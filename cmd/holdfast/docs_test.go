@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/internal/testkit/program"
 )
 
 const operating = "../../docs/operating/"
@@ -33,15 +35,15 @@ func TestFirstNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(program, filepath.Join(bin, "holdfast")); err != nil {
+	if err := os.Symlink(program.Path(t), filepath.Join(bin, "holdfast")); err != nil {
 		t.Fatal(err)
 	}
-	port := func() string { _, p, _ := net.SplitHostPort(closedPort(t)); return p }
+	port := func() string { _, p, _ := net.SplitHostPort(program.ClosedPort(t)); return p }
 	text := strings.NewReplacer("8443", port(), "9090", port(), " /etc/", " "+root+"/etc/", "=/etc/", "="+root+"/etc/", "= /etc/", "= "+root+"/etc/",
 		" /srv/", " "+root+"/srv/", "/var/", root+"/var/").Replace(script.String())
 	cmd := exec.Command("bash", "-c", text)
 	cmd.Dir = root
-	cmd.Env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = append(program.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	out, err := cmd.CombinedOutput()
@@ -58,8 +60,11 @@ func TestFirstNode(t *testing.T) {
 // Every promise and every fault names tests that there are.
 func TestPromisesAreTested(t *testing.T) {
 	known := map[string]bool{}
-	for _, root := range []string{".", "../../internal", "../../packaging"} {
+	for _, root := range []string{".", "../../internal", "../../packaging", "../../test"} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.Name() == "node_modules" {
+				return fs.SkipDir
+			}
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err
 			}

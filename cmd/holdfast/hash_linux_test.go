@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"holdfast/internal/db"
+	"holdfast/internal/testkit/program"
 )
 
 // hashers returns the processes that hash passwords for a server.
-func (s *site) hashers(server int) (pids []string) {
+func hashers(s *program.Site, server int) (pids []string) {
 	s.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -34,13 +35,13 @@ func (s *site) hashers(server int) (pids []string) {
 // Passwords are hashed in a process of its own, which knows no secret of the
 // server's and ends with it.
 func TestServeHashesApart(t *testing.T) {
-	s := demoOn(t, db.SQLite)
-	v := s.serve("--dev")
-	if rest := s.hashers(v.cmd.Process.Pid); len(rest) > 0 {
+	s := program.DemoOn(t, db.SQLite)
+	v := s.Serve("--dev")
+	if rest := hashers(s, v.Cmd.Process.Pid); len(rest) > 0 {
 		t.Fatalf("processes %v before anybody signs in", rest)
 	}
-	v.token("owner@north.example", "holdfast-demo")
-	pids := s.hashers(v.cmd.Process.Pid)
+	v.Token("owner@north.example", "holdfast-demo")
+	pids := hashers(s, v.Cmd.Process.Pid)
 	if len(pids) == 0 { // two where the processors are always busy
 		t.Fatal("no process after a sign-in")
 	}
@@ -49,9 +50,9 @@ func TestServeHashesApart(t *testing.T) {
 			t.Errorf("its environment: %q, %v", env, err)
 		}
 	}
-	v.stop()
+	v.Stop()
 	for _, pid := range pids {
-		s.eventually("it has ended", func() bool {
+		s.Eventually("it has ended", func() bool {
 			_, err := os.Stat("/proc/" + pid)
 			return os.IsNotExist(err)
 		})

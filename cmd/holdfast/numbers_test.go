@@ -14,6 +14,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricpb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
+
+	"holdfast/internal/testkit/program"
 )
 
 // numbers keeps what a collector is told of numbers.
@@ -89,7 +91,7 @@ func samples(m *metricpb.Metric) (list []string) {
 // scraped are the lines of some families that /metrics shows.
 func scraped(t *testing.T, admin, families string) (list []string) {
 	t.Helper()
-	for line := range strings.Lines(metrics(t, admin)) {
+	for line := range strings.Lines(program.Metrics(t, admin)) {
 		if strings.HasPrefix(line, families) {
 			list = append(list, strings.TrimSpace(line))
 		}
@@ -101,16 +103,16 @@ func scraped(t *testing.T, admin, families string) (list []string) {
 // A collector is told the numbers that a scrape shows: counters, histograms and
 // gauges, and which process they are of. The last are sent at the end.
 func TestNumbersSent(t *testing.T) {
-	inTurn(t, func(s *site) {
+	program.InTurn(t, func(s *program.Site) {
 		c := collect(s.T)
 		s.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "100")
-		admin := closedPort(s.T)
-		v := s.serve("--dev", "--admin-listen", admin)
-		bearer := v.token("owner@north.example", "holdfast-demo")
+		admin := program.ClosedPort(s.T)
+		v := s.Serve("--dev", "--admin-listen", admin)
+		bearer := v.Token("owner@north.example", "holdfast-demo")
 		for range 3 {
-			v.call("GET", "/v1/zones?limit=1", bearer, nil)
+			v.Call("GET", "/v1/zones?limit=1", bearer, nil)
 		}
-		v.call("GET", "/v1/zones", "", nil)
+		v.Call("GET", "/v1/zones", "", nil)
 		const asked = `holdfast_http_requests_total{method="GET",route="/v1/{name}",status="200"} 3`
 		var sent, shown []string
 		var about map[string]string
@@ -120,7 +122,7 @@ func TestNumbersSent(t *testing.T) {
 				shown = scraped(s.T, admin, families)
 				return len(sent) > 0 && slices.Equal(sent, shown)
 			}
-			if !within(30*time.Second, agree) {
+			if !program.Within(30*time.Second, agree) {
 				s.Fatalf("%s: sent\n%s\nshown\n%s", families, strings.Join(sent, "\n"), strings.Join(shown, "\n"))
 			}
 			if families == "holdfast_http_request" && !slices.Contains(sent, asked) {
@@ -130,21 +132,21 @@ func TestNumbersSent(t *testing.T) {
 		if about["service.name"] != "holdfast" || about["service.version"] == "" || len(about["service.instance.id"]) != 36 {
 			s.Errorf("the numbers are of %v", about)
 		}
-		v.stop()
+		v.Stop()
 	})
 }
 
 // Where the interval is long, the end still tells what was.
 func TestNumbersSentAtTheEnd(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	c := collect(t)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=node-1")
-	v := s.serve()
-	v.call("GET", "/v1/zones", "", nil)
+	v := s.Serve()
+	v.Call("GET", "/v1/zones", "", nil)
 	if sent, _ := c.lines("holdfast_"); len(sent) > 0 {
 		t.Error("numbers came before the interval was over")
 	}
-	v.stop()
+	v.Stop()
 	sent, about := c.lines("holdfast_http_requests_total")
 	if len(sent) == 0 || about["service.instance.id"] != "node-1" {
 		t.Errorf("at the end %v of %v", sent, about)
@@ -158,25 +160,25 @@ func TestNumbersCollectorHangs(t *testing.T) {
 	t.Cleanup(func() { close(hung); sink.Close() })
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", sink.URL+"/v1/metrics")
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "10")
-	v := embedded(t).serve()
+	v := program.Embedded(t).Serve()
 	took := make([]time.Duration, 200)
 	for i := range took {
 		begin := time.Now()
-		v.call("GET", "/v1/zones", "", nil)
+		v.Call("GET", "/v1/zones", "", nil)
 		took[i] = time.Since(begin)
 	}
 	slices.Sort(took)
 	if p50 := took[len(took)/2]; p50 > 500*time.Millisecond {
 		t.Errorf("half of the requests took more than %s", p50)
 	}
-	if took := v.stop(); took > 15*time.Second {
+	if took := v.Stop(); took > 15*time.Second {
 		t.Errorf("the end took %s", took)
 	}
 }
 
 // What the variables ask for is done, or refused in words at the start.
 func TestNumbersRefuse(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	for pair, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=localhost:4318":      "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT must be an address",
 		"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=grpc":                "http/protobuf",
@@ -184,16 +186,16 @@ func TestNumbersRefuse(t *testing.T) {
 		"OTEL_METRIC_EXPORT_INTERVAL=1m":                          "milliseconds",
 		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta": "cumulative",
 	} {
-		cmd := s.command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", pair}, "serve", "--listen", "127.0.0.1:0")
-		if o := s.finish(cmd, ""); o.code != 1 || !strings.Contains(o.err, want) {
+		cmd := s.Command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", pair}, "serve", "--listen", "127.0.0.1:0")
+		if o := s.Finish(cmd, ""); o.Code != 1 || !strings.Contains(o.Err, want) {
 			t.Errorf("%s: %s", pair, o)
 		}
 	}
 	c := collect(t)
 	t.Setenv("OTEL_METRICS_EXPORTER", "none")
-	v := s.serve()
-	v.call("GET", "/v1/zones", "", nil)
-	v.stop()
+	v := s.Serve()
+	v.Call("GET", "/v1/zones", "", nil)
+	v.Stop()
 	if sent, _ := c.lines(""); len(sent) > 0 {
 		t.Error("numbers are sent that are switched off")
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"holdfast/internal/testkit/program"
 )
 
 const packaging = "../../packaging"
@@ -31,14 +33,14 @@ func TestSystemdUnit(t *testing.T) {
 
 // systemd is told when the server is ready, that it lives, and that it stops.
 func TestSystemdNotified(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	path := filepath.Join(t.TempDir(), "notify")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cmd := s.command([]string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=400000"}, "serve", "--listen", "127.0.0.1:0")
+	cmd := s.Command([]string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=400000"}, "serve", "--listen", "127.0.0.1:0")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func TestSystemdNotified(t *testing.T) {
 // each where the distribution looks for it.
 func TestDebianPackage(t *testing.T) {
 	out := t.TempDir()
-	build := exec.Command(packaging+"/deb/build", program, "0.1.0", "amd64", out)
+	build := exec.Command(packaging+"/deb/build", program.Path(t), "0.1.0", "amd64", out)
 	build.Env = append(os.Environ(), "DPKG_DEB_COMPRESSOR_TYPE=gzip", "DPKG_DEB_COMPRESSOR_LEVEL=1") // what is in it matters here, not its size
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -94,7 +96,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}
 	dump := exec.Command(filepath.Join(root, "usr/bin/holdfast"), "--config", filepath.Join(root, "etc/holdfast/holdfast.conf"), "config", "dump")
-	dump.Env = plain()
+	dump.Env = program.Environ()
 	if text, err := dump.CombinedOutput(); err != nil {
 		t.Errorf("the settings of the package: %v\n%s", err, text)
 	}
@@ -102,9 +104,9 @@ func TestDebianPackage(t *testing.T) {
 
 // Manual pages are legible, and completions those of a shell.
 func TestManualAndCompletion(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	dir := t.TempDir()
-	s.run("gen", "man", dir)
+	s.Exec("gen", "man", dir)
 	pages, _ := filepath.Glob(filepath.Join(dir, "*.1"))
 	if len(pages) < 20 {
 		t.Errorf("%d pages", len(pages))
@@ -116,7 +118,7 @@ func TestManualAndCompletion(t *testing.T) {
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out := s.run("completion", shell); !strings.Contains(out, "holdfast") {
+		if out := s.Exec("completion", shell); !strings.Contains(out, "holdfast") {
 			t.Errorf("%s: %.100s", shell, out)
 		}
 	}
@@ -209,7 +211,7 @@ func TestHelmChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dump := embedded(t).run("config", "dump")
+	dump := program.Embedded(t).Exec("config", "dump")
 	for _, m := range regexp.MustCompile(`HOLDFAST_([A-Z_]+)`).FindAllStringSubmatch(string(text), -1) {
 		if !strings.Contains(dump, "\n"+strings.ToLower(m[1])+" = ") {
 			t.Errorf("%s is no setting", m[0])
@@ -242,7 +244,7 @@ func TestContainerFiles(t *testing.T) {
 	if err := yaml.Unmarshal(b, &c); err != nil {
 		t.Fatal(err)
 	}
-	dump := embedded(t).run("config", "dump")
+	dump := program.Embedded(t).Exec("config", "dump")
 	own := c.Services["holdfast"]
 	for name := range own.Environment {
 		setting := strings.ToLower(strings.TrimPrefix(name, "HOLDFAST_"))
@@ -268,13 +270,13 @@ func TestContainerFiles(t *testing.T) {
 
 // Every series that the dashboard and the alerts ask for is served.
 func TestDashboardAndAlerts(t *testing.T) {
-	s := embedded(t)
-	admin := closedPort(t)
-	v := s.serve("--admin-listen", admin, "--rate-limits", "on", "--log-level", "info")
+	s := program.Embedded(t)
+	admin := program.ClosedPort(t)
+	v := s.Serve("--admin-listen", admin, "--rate-limits", "on", "--log-level", "info")
 	for range 220 { // some are refused
-		v.call("GET", "/v1/zones", "", nil)
+		v.Call("GET", "/v1/zones", "", nil)
 	}
-	served := metrics(t, admin)
+	served := program.Metrics(t, admin)
 	var board struct {
 		Panels []struct {
 			Title   string
@@ -326,7 +328,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 			}
 		}
 	}
-	v.stop()
+	v.Stop()
 }
 
 // What the unit loads with LoadCredential reaches the server as systemd hands a
@@ -341,15 +343,17 @@ func TestSystemdCredentials(t *testing.T) {
 	if loaded == nil {
 		t.Fatal("the unit loads no credentials")
 	}
-	eachDemo(t, func(s *site) {
-		dir, own := s.TempDir(), masterKeyOf(s)
+	program.EachDemo(t, func(s *program.Site) {
+		dir, own := s.TempDir(), s.MasterKeyFile()
 		key, err := os.ReadFile(own)
 		if err != nil {
 			s.Fatal(err)
 		}
-		secrets := map[string]string{"master_key": string(key), "backup_passphrase": backupPassphrase + "\n", "smtp_url": "smtp://u:canary-of-mail@127.0.0.1:1"}
-		if s.dsn != "" {
-			secrets["database_url"], s.dsn = s.dsn, ""
+		secrets := map[string]string{
+			"master_key": string(key), "backup_passphrase": program.BackupPassphrase + "\n", "smtp_url": "smtp://u:canary-of-mail@127.0.0.1:1",
+		}
+		if s.DSN != "" {
+			secrets["database_url"], s.DSN = s.DSN, ""
 		}
 		for name, text := range secrets {
 			if err := os.WriteFile(filepath.Join(dir, string(loaded[1])+"_"+name), []byte(text), 0o400); err != nil {
@@ -360,24 +364,24 @@ func TestSystemdCredentials(t *testing.T) {
 			s.Fatal(err)
 		}
 		in := []string{"CREDENTIALS_DIRECTORY=" + dir}
-		v := s.serveAs(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, in...) }, "--dev")
-		v.token("admin@north.example", "holdfast-demo") // its key was sealed with the master key
+		v := s.ServeAs(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, in...) }, "--dev")
+		v.Token("admin@north.example", "holdfast-demo") // its key was sealed with the master key
 		if _, err := os.Stat(own); err == nil {
 			s.Error("a master key of the server's own was made")
 		}
 		backup := filepath.Join(s.TempDir(), "x.backup")
-		if o := s.finish(s.command(in, "backup", backup), ""); o.code != 0 {
+		if o := s.Finish(s.Command(in, "backup", backup), ""); o.Code != 0 {
 			s.Errorf("a backup with the credential's passphrase: %s", o)
 		}
-		dump := s.finish(s.command(in, "config", "dump"), "")
+		dump := s.Finish(s.Command(in, "config", "dump"), "")
 		for name, text := range secrets {
 			secret := strings.TrimSpace(text)
-			if strings.Contains(dump.out+dump.err+v.out.String(), secret) || strings.Contains(dump.out, "canary-of-mail") {
+			if strings.Contains(dump.Out+dump.Err+v.Out.String(), secret) || strings.Contains(dump.Out, "canary-of-mail") {
 				s.Errorf("%s is shown", name)
 			}
 		}
-		v.stop()
-		if o := s.finish(s.command(nil, "keys", "rotate"), ""); o.code == 0 && secrets["database_url"] == "" {
+		v.Stop()
+		if o := s.Finish(s.Command(nil, "keys", "rotate"), ""); o.Code == 0 && secrets["database_url"] == "" {
 			s.Error("the services open without the credential")
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-const passphrase = "correct horse battery"
+	"holdfast/internal/testkit/program"
+)
 
 // claims are what a token says, unverified.
 func claims(t testing.TB, token string) map[string]any {
@@ -43,21 +43,21 @@ func fields(text, word string) []string {
 }
 
 func TestTenants(t *testing.T) {
-	each(t, func(s *site) {
-		id := strings.TrimSpace(s.run("tenant", "create", "Acme Cold Chain"))
-		other := strings.TrimSpace(s.run("tenant", "create", "Beta", "--slug", "b"))
+	program.Each(t, func(s *program.Site) {
+		id := strings.TrimSpace(s.Exec("tenant", "create", "Acme Cold Chain"))
+		other := strings.TrimSpace(s.Exec("tenant", "create", "Beta", "--slug", "b"))
 		if !regexp.MustCompile(`^[0-9a-f-]{36}$`).MatchString(id) {
 			s.Errorf("tenant create printed %q", id)
 		}
-		list := s.run("tenant", "list")
+		list := s.Exec("tenant", "list")
 		if f := fields(list, id); len(f) < 2 || f[1] != "acme-cold-chain" {
 			s.Errorf("tenant list: %s", list)
 		}
 		if f := fields(list, other); len(f) < 2 || f[1] != "b" {
 			s.Errorf("tenant list: %s", list)
 		}
-		s.refused(`there is a tenant with slug "b"`, "tenant", "create", "Again", "--slug", "b")
-		if n := strings.Count(s.run("tenant", "list"), "\n"); n != 3 {
+		s.Refused(`there is a tenant with slug "b"`, "tenant", "create", "Again", "--slug", "b")
+		if n := strings.Count(s.Exec("tenant", "list"), "\n"); n != 3 {
 			s.Errorf("tenant list has %d lines, want a header and two tenants", n)
 		}
 	})
@@ -65,31 +65,31 @@ func TestTenants(t *testing.T) {
 
 // An operator makes the first administrator, who signs in to the tenant.
 func TestAdminCreate(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve()
-		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
-		out := s.runWith(passphrase+"\n", "admin", "create", "Jo@Acme.example", "--tenant", "acme")
-		if !strings.Contains(out, "jo@acme.example") || strings.Contains(out, passphrase) {
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		id := strings.TrimSpace(s.Exec("tenant", "create", "Acme"))
+		out := s.ExecWith(program.Passphrase+"\n", "admin", "create", "Jo@Acme.example", "--tenant", "acme")
+		if !strings.Contains(out, "jo@acme.example") || strings.Contains(out, program.Passphrase) {
 			s.Errorf("admin create printed %q", out)
 		}
-		said := claims(s, v.token("jo@acme.example", passphrase))
+		said := claims(s, v.Token("jo@acme.example", program.Passphrase))
 		if said["tenant_id"] != id || said["tenant_role"] != "owner" || said["role"] != "authenticated" {
 			s.Errorf("claims: %v", said)
 		}
 		// A tenant that does not exist is made.
-		s.runWith(passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
-		list := s.run("admin", "list")
+		s.ExecWith(program.Passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
+		list := s.Exec("admin", "list")
 		for email, slug := range map[string]string{"jo@acme.example": "acme", "bea@beta.example": "beta"} {
 			if f := fields(list, email); len(f) != 3 || f[1] != "owner" || f[2] != slug {
 				s.Errorf("admin list: %s", list)
 			}
 		}
 		// Refusals, which leave nothing behind.
-		s.refused(`no password`, "admin", "create", "eve@acme.example", "--tenant", "acme")
-		s.refused(`(?i)password`, "admin", "create", "eve@acme.example", "--tenant", "acme", "--password", "short")
-		s.refused(`(?i)email`, "admin", "create", "no address", "--tenant", "acme", "--password", passphrase)
-		s.refused(`tenant`, "admin", "create", "eve@acme.example", "--password", passphrase)
-		if again := s.run("admin", "list"); again != list {
+		s.Refused(`no password`, "admin", "create", "eve@acme.example", "--tenant", "acme")
+		s.Refused(`(?i)password`, "admin", "create", "eve@acme.example", "--tenant", "acme", "--password", "short")
+		s.Refused(`(?i)email`, "admin", "create", "no address", "--tenant", "acme", "--password", program.Passphrase)
+		s.Refused(`tenant`, "admin", "create", "eve@acme.example", "--password", program.Passphrase)
+		if again := s.Exec("admin", "list"); again != list {
 			s.Errorf("after refusals: %s", again)
 		}
 	})
@@ -100,99 +100,99 @@ func TestAdminCreate(t *testing.T) {
 // server has read of a session is five seconds old (which TestAuthenticate_otherNode
 // of package identity holds by a clock).
 func TestResetPassword(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve()
-		s.runWith(passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
-		before, _ := v.signIn("jo@acme.example", passphrase)
-		user := func() int { return v.call("GET", "/auth/v1/user", before.AccessToken, nil).status }
-		read := func() int { return v.call("GET", "/v1/zones", before.AccessToken, nil).status }
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		s.ExecWith(program.Passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		before, _ := v.SignIn("jo@acme.example", program.Passphrase)
+		user := func() int { return v.Call("GET", "/auth/v1/user", before.AccessToken, nil).Status }
+		read := func() int { return v.Call("GET", "/v1/zones", before.AccessToken, nil).Status }
 		if user() != http.StatusOK || read() != http.StatusOK {
 			s.Fatalf("signed in: %d %d", user(), read())
 		}
-		s.runWith("a wholly new passphrase\n", "admin", "reset-password", "jo@acme.example")
+		s.ExecWith("a wholly new passphrase\n", "admin", "reset-password", "jo@acme.example")
 		refused := func() bool { return user()/100 == 4 && read() == http.StatusUnauthorized }
 		began := time.Now()
-		s.eventually("the old session is refused", refused)
+		s.Eventually("the old session is refused", refused)
 		s.Logf("the old session was refused after %v", time.Since(began).Round(10*time.Millisecond))
-		if r := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "",
-			map[string]string{"refresh_token": before.RefreshToken}); r.status != http.StatusBadRequest {
-			s.Errorf("the old refresh token: %d %s", r.status, r.body)
+		if r := v.Call("POST", "/auth/v1/token?grant_type=refresh_token", "",
+			map[string]string{"refresh_token": before.RefreshToken}); r.Status != http.StatusBadRequest {
+			s.Errorf("the old refresh token: %d %s", r.Status, r.Body)
 		}
-		if _, status := v.signIn("jo@acme.example", passphrase); status != http.StatusBadRequest {
+		if _, status := v.SignIn("jo@acme.example", program.Passphrase); status != http.StatusBadRequest {
 			s.Errorf("the old password: %d", status)
 		}
-		v.token("jo@acme.example", "a wholly new passphrase")
-		s.refused(`(?i)password`, "admin", "reset-password", "jo@acme.example", "--password", "short")
-		s.refused(`(?i)user|account|no such`, "admin", "reset-password", "stranger@acme.example", "--password", passphrase)
-		v.token("jo@acme.example", "a wholly new passphrase")
+		v.Token("jo@acme.example", "a wholly new passphrase")
+		s.Refused(`(?i)password`, "admin", "reset-password", "jo@acme.example", "--password", "short")
+		s.Refused(`(?i)user|account|no such`, "admin", "reset-password", "stranger@acme.example", "--password", program.Passphrase)
+		v.Token("jo@acme.example", "a wholly new passphrase")
 	})
 }
 
 // A setup link opens a session once, with which the user sets a password.
 func TestSetupLink(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve()
-		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
-		link := strings.TrimSpace(s.run("admin", "setup-link", "sue@acme.example", "--tenant", "acme", "--public-url", v.url))
-		path, ok := strings.CutPrefix(link, v.url)
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		id := strings.TrimSpace(s.Exec("tenant", "create", "Acme"))
+		link := strings.TrimSpace(s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme", "--public-url", v.URL))
+		path, ok := strings.CutPrefix(link, v.URL)
 		if !ok || !strings.HasPrefix(path, "/auth/v1/verify?") {
-			s.Fatalf("setup-link printed %q, server at %s", link, v.url)
+			s.Fatalf("setup-link printed %q, server at %s", link, v.URL)
 		}
-		r := v.call("GET", path, "", nil)
-		target, err := url.Parse(r.header.Get("Location"))
-		if r.status/100 != 3 || err != nil || !strings.HasPrefix(target.String(), v.url) {
-			s.Fatalf("the link answers %d %s and leads to %s", r.status, r.body, target)
+		r := v.Call("GET", path, "", nil)
+		target, err := url.Parse(r.Header.Get("Location"))
+		if r.Status/100 != 3 || err != nil || !strings.HasPrefix(target.String(), v.URL) {
+			s.Fatalf("the link answers %d %s and leads to %s", r.Status, r.Body, target)
 		}
-		var opened session
-		v.call("POST", "/auth/v1/verify", "", map[string]string{"type": target.Query().Get("type"), "token_hash": target.Query().Get("token_hash")}).into(v, &opened)
+		var opened program.Session
+		v.Call("POST", "/auth/v1/verify", "", map[string]string{"type": target.Query().Get("type"), "token_hash": target.Query().Get("token_hash")}).Into(v, &opened)
 		token := opened.AccessToken
 		if said := claims(s, token); said["tenant_id"] != id || said["tenant_role"] != "owner" {
 			s.Errorf("claims: %v", said)
 		}
-		if r := v.call("PUT", "/auth/v1/user", token, map[string]string{"password": passphrase}); r.status != http.StatusOK {
-			s.Fatalf("set the password: %d %s", r.status, r.body)
+		if r := v.Call("PUT", "/auth/v1/user", token, map[string]string{"password": program.Passphrase}); r.Status != http.StatusOK {
+			s.Fatalf("set the password: %d %s", r.Status, r.Body)
 		}
-		v.token("sue@acme.example", passphrase)
-		again := v.call("GET", path, "", nil)
-		if !strings.Contains(again.header.Get("Location")+string(again.body), "otp_expired") {
-			s.Errorf("the second time: %d %s %s", again.status, again.header.Get("Location"), again.body)
+		v.Token("sue@acme.example", program.Passphrase)
+		again := v.Call("GET", path, "", nil)
+		if !strings.Contains(again.Header.Get("Location")+string(again.Body), "otp_expired") {
+			s.Errorf("the second time: %d %s %s", again.Status, again.Header.Get("Location"), again.Body)
 		}
 	})
 }
 
 // Without --public-url a link leads to the server that runs on this directory.
 func TestSetupLinkFindsServer(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve()
-		s.run("tenant", "create", "Acme")
-		if link := s.run("admin", "setup-link", "sue@acme.example", "--tenant", "acme"); !strings.HasPrefix(link, v.url+"/auth/v1/verify?") {
-			s.Errorf("setup-link printed %q, server at %s", link, v.url)
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		s.Exec("tenant", "create", "Acme")
+		if link := s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme"); !strings.HasPrefix(link, v.URL+"/auth/v1/verify?") {
+			s.Errorf("setup-link printed %q, server at %s", link, v.URL)
 		}
 	})
 }
 
 func TestMemberAdd(t *testing.T) {
-	each(t, func(s *site) {
-		v := s.serve()
-		s.runWith(passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
-		s.runWith(passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
-		s.run("tenant", "member", "add", "acme", "bea@beta.example", "--role", "viewer")
-		acme := fields(s.run("tenant", "list"), "acme")[0]
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		s.ExecWith(program.Passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		s.ExecWith(program.Passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
+		s.Exec("tenant", "member", "add", "acme", "bea@beta.example", "--role", "viewer")
+		acme := fields(s.Exec("tenant", "list"), "acme")[0]
 
-		bea := v.token("bea@beta.example", passphrase)
-		if r := v.call("PUT", "/auth/v1/user", bea, map[string]any{"data": map[string]string{"tenant_id": acme}}); r.status != http.StatusOK {
-			s.Fatalf("switch: %d %s", r.status, r.body)
+		bea := v.Token("bea@beta.example", program.Passphrase)
+		if r := v.Call("PUT", "/auth/v1/user", bea, map[string]any{"data": map[string]string{"tenant_id": acme}}); r.Status != http.StatusOK {
+			s.Fatalf("switch: %d %s", r.Status, r.Body)
 		}
-		bea = v.token("bea@beta.example", passphrase)
+		bea = v.Token("bea@beta.example", program.Passphrase)
 		if said := claims(s, bea); said["tenant_id"] != acme || said["tenant_role"] != "viewer" {
 			s.Errorf("claims: %v", said)
 		}
-		if r := v.call("POST", "/v1/zones", bea, map[string]string{"code": "A", "name": "A"}); r.status != http.StatusForbidden {
-			s.Errorf("a viewer writes: %d %s", r.status, r.body)
+		if r := v.Call("POST", "/v1/zones", bea, map[string]string{"code": "A", "name": "A"}); r.Status != http.StatusForbidden {
+			s.Errorf("a viewer writes: %d %s", r.Status, r.Body)
 		}
-		s.refused(`none of`, "tenant", "member", "add", "acme", "bea@beta.example", "--role", "king")
-		s.refused(`(?i)tenant`, "tenant", "member", "add", "gamma", "bea@beta.example")
-		if f := fields(s.run("tenant", "list"), "acme"); f[len(f)-1] != "2" {
+		s.Refused(`none of`, "tenant", "member", "add", "acme", "bea@beta.example", "--role", "king")
+		s.Refused(`(?i)tenant`, "tenant", "member", "add", "gamma", "bea@beta.example")
+		if f := fields(s.Exec("tenant", "list"), "acme"); f[len(f)-1] != "2" {
 			s.Errorf("acme has %s members", f[len(f)-1])
 		}
 	})
@@ -201,14 +201,14 @@ func TestMemberAdd(t *testing.T) {
 // A plan given on the command line holds on the running server; what is no
 // plan, or no limit, changes nothing.
 func TestSetPlan(t *testing.T) {
-	each(t, func(s *site) {
-		s.run("tenant", "create", "Acme")
-		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
-		v := s.serve("--rate-limits", "on")
-		token := v.token("jo@acme.example", "correct horse battery")
+	program.Each(t, func(s *program.Site) {
+		s.Exec("tenant", "create", "Acme")
+		s.ExecWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		v := s.Serve("--rate-limits", "on")
+		token := v.Token("jo@acme.example", "correct horse battery")
 		limits := func() (api, reads int) {
 			var w map[string]struct{ Limit int }
-			v.call("GET", "/v1/rate-limit/status", token, nil).into(s, &w)
+			v.Call("GET", "/v1/rate-limit/status", token, nil).Into(s, &w)
 			return w["api"].Limit, w["database"].Limit
 		}
 		for _, c := range []struct {
@@ -220,11 +220,11 @@ func TestSetPlan(t *testing.T) {
 			{[]string{"custom", "--limit", "api=2500/2500"}, 2500, 5000},
 			{[]string{"standard"}, 1000, 5000},
 		} {
-			out := s.run(append([]string{"tenant", "set-plan", "acme"}, c.args...)...)
+			out := s.Exec(append([]string{"tenant", "set-plan", "acme"}, c.args...)...)
 			if !regexp.MustCompile(fmt.Sprintf(`(?m)^api +%d `, c.api)).MatchString(out) {
 				s.Errorf("%v printed %s", c.args, out)
 			}
-			if !within(30*time.Second, func() bool { api, reads := limits(); return api == c.api && reads == c.reads }) {
+			if !program.Within(30*time.Second, func() bool { api, reads := limits(); return api == c.api && reads == c.reads }) {
 				api, reads := limits()
 				s.Errorf("%v: the server allows %d and %d", c.args, api, reads)
 			}
@@ -241,7 +241,7 @@ func TestSetPlan(t *testing.T) {
 			`each category once`:    {"acme", "custom", "--limit", "api=5", "--limit", "api=6"},
 			`no tenant "nobody"`:    {"nobody", "standard"},
 		} {
-			s.refused(pattern, append([]string{"tenant", "set-plan"}, args...)...)
+			s.Refused(pattern, append([]string{"tenant", "set-plan"}, args...)...)
 		}
 		if api, reads := limits(); api != 1000 || reads != 5000 {
 			s.Errorf("after refusals: %d and %d", api, reads)
@@ -252,18 +252,18 @@ func TestSetPlan(t *testing.T) {
 // A quota given on the command line holds for the next upload, shows in the
 // tenant's row and ends with "default".
 func TestSetQuota(t *testing.T) {
-	each(t, func(s *site) {
-		s.run("tenant", "create", "Acme")
-		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
-		v := s.serve()
-		token := v.token("jo@acme.example", "correct horse battery")
+	program.Each(t, func(s *program.Site) {
+		s.Exec("tenant", "create", "Acme")
+		s.ExecWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		v := s.Serve()
+		token := v.Token("jo@acme.example", "correct horse battery")
 		upload := func() int {
 			var job struct{ ID string }
-			v.call("POST", "/v1/import-jobs", token, map[string]string{"target": "zones"}).into(s, &job)
-			return v.call("PUT", "/v1/import-jobs/"+job.ID+"/file?name=zones.csv", token, []byte("code,name\nA,A\n")).status
+			v.Call("POST", "/v1/import-jobs", token, map[string]string{"target": "zones"}).Into(s, &job)
+			return v.Call("PUT", "/v1/import-jobs/"+job.ID+"/file?name=zones.csv", token, []byte("code,name\nA,A\n")).Status
 		}
 		shown := func() string {
-			return string(v.call("GET", "/v1/tenants?select=import_quota,photo_quota", token, nil).body)
+			return string(v.Call("GET", "/v1/tenants?select=import_quota,photo_quota", token, nil).Body)
 		}
 		for _, c := range []struct {
 			args   []string
@@ -274,7 +274,7 @@ func TestSetQuota(t *testing.T) {
 			{[]string{"--imports", "1"}, 200, `[{"import_quota":1,"photo_quota":7}]`},
 			{[]string{"--imports", "default", "--photos", "default"}, 200, `[{"import_quota":null,"photo_quota":null}]`},
 		} {
-			s.run(append([]string{"tenant", "set-quota", "acme"}, c.args...)...)
+			s.Exec(append([]string{"tenant", "set-quota", "acme"}, c.args...)...)
 			if got := upload(); got != c.status || shown() != c.shown {
 				s.Errorf("%v: upload %d, shown %s", c.args, got, shown())
 			}
@@ -286,10 +286,10 @@ func TestSetQuota(t *testing.T) {
 			`import_quota`:       {"acme", "--imports", "1000000001"},
 			`no tenant "nobody"`: {"nobody", "--imports", "1"},
 		} {
-			s.refused(pattern, append([]string{"tenant", "set-quota"}, args...)...)
+			s.Refused(pattern, append([]string{"tenant", "set-quota"}, args...)...)
 		}
-		if r := v.call("PATCH", "/v1/tenants?name=eq.Acme", token, map[string]any{"import_quota": 5}); r.status != 403 {
-			s.Errorf("an administrator raises his own quota: %d", r.status)
+		if r := v.Call("PATCH", "/v1/tenants?name=eq.Acme", token, map[string]any{"import_quota": 5}); r.Status != 403 {
+			s.Errorf("an administrator raises his own quota: %d", r.Status)
 		}
 	})
 }
@@ -297,17 +297,17 @@ func TestSetQuota(t *testing.T) {
 // A renewed key is refused by the running server and its successor taken; a
 // rotated signing key signs, and the old one's tokens still count.
 func TestKeys(t *testing.T) {
-	eachDemo(t, func(s *site) {
-		v := s.serve("--dev")
-		old, session := s.keys(), v.token("owner@north.example", "holdfast-demo")
-		zones := func(key string) int { return v.call("GET", "/rest/v1/zones?limit=1", key, nil).status }
+	program.EachDemo(t, func(s *program.Site) {
+		v := s.Serve("--dev")
+		old, session := s.Keys(), v.Token("owner@north.example", "holdfast-demo")
+		zones := func(key string) int { return v.Call("GET", "/rest/v1/zones?limit=1", key, nil).Status }
 		if got := zones(old["SECRET_KEY"]); got != http.StatusOK {
 			s.Fatalf("with the secret key: %d", got)
 		}
-		s.run("keys", "renew", "secret")
-		renewed := s.keys()
+		s.Exec("keys", "renew", "secret")
+		renewed := s.Keys()
 		for _, name := range []string{"SECRET_KEY", "SERVICE_ROLE_KEY"} {
-			if !within(30*time.Second, func() bool { return zones(old[name]) == http.StatusUnauthorized }) {
+			if !program.Within(30*time.Second, func() bool { return zones(old[name]) == http.StatusUnauthorized }) {
 				s.Errorf("the old %s still opens", name)
 			}
 			if got := zones(renewed[name]); got != http.StatusOK {
@@ -317,19 +317,19 @@ func TestKeys(t *testing.T) {
 		if renewed["PUBLISHABLE_KEY"] != old["PUBLISHABLE_KEY"] {
 			s.Error("the publishable key has changed too")
 		}
-		s.refused(`no kind of key`, "keys", "renew", "anon")
-		s.run("keys", "renew", "publishable", "--overlap", "1h")
-		if out := s.run("keys", "list"); !strings.Contains(out, "retired") || strings.Contains(out, "sb_") {
+		s.Refused(`no kind of key`, "keys", "renew", "anon")
+		s.Exec("keys", "renew", "publishable", "--overlap", "1h")
+		if out := s.Exec("keys", "list"); !strings.Contains(out, "retired") || strings.Contains(out, "sb_") {
 			s.Errorf("keys list: %s", out)
 		}
-		s.run("keys", "rotate")
+		s.Exec("keys", "rotate")
 		kids := func() int {
-			return strings.Count(string(v.call("GET", "/auth/v1/.well-known/jwks.json", "", nil).body), `"kid"`)
+			return strings.Count(string(v.Call("GET", "/auth/v1/.well-known/jwks.json", "", nil).Body), `"kid"`)
 		}
-		if !within(30*time.Second, func() bool { return kids() == 2 }) {
+		if !program.Within(30*time.Second, func() bool { return kids() == 2 }) {
 			s.Errorf("the server shows %d signing keys, want the old and the new one", kids())
 		}
-		for what, token := range map[string]string{"old": session, "new": v.token("owner@north.example", "holdfast-demo")} {
+		for what, token := range map[string]string{"old": session, "new": v.Token("owner@north.example", "holdfast-demo")} {
 			if got := zones(token); got != http.StatusOK {
 				s.Errorf("a token of the %s key: %d", what, got)
 			}

@@ -15,6 +15,8 @@ import (
 	metricpb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"holdfast/internal/testkit/program"
 )
 
 // collector is a receiver of OTLP over HTTP.
@@ -121,12 +123,12 @@ const (
 // function or a step of an import; it belongs to the caller's trace where the
 // caller is believed; and it holds nobody's data.
 func TestTrace(t *testing.T) {
-	inTurn(t, func(s *site) {
+	program.InTurn(t, func(s *program.Site) {
 		c := collect(s.T)
-		v := s.serve("--dev", "--trusted-proxies", "127.0.0.1")
-		bearer := v.token("owner@north.example", "holdfast-demo")
+		v := s.Serve("--dev", "--trusted-proxies", "127.0.0.1")
+		bearer := v.Token("owner@north.example", "holdfast-demo")
 		const canary = "CANARY-0451"
-		req, err := http.NewRequest("POST", v.url+"/v1/rpc/scan", strings.NewReader(`{"code":"`+canary+`"}`))
+		req, err := http.NewRequest("POST", v.URL+"/v1/rpc/scan", strings.NewReader(`{"code":"`+canary+`"}`))
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -139,12 +141,12 @@ func TestTrace(t *testing.T) {
 			s.Fatal(err)
 		}
 		res.Body.Close()
-		v.call("GET", "/functions/v1/safety-kpis?days=31", bearer, nil)
-		v.call("POST", "/v1/zones", bearer, map[string]any{"code": canary, "name": canary})
-		job := uploaded(v, bearer, 50)
+		v.Call("GET", "/functions/v1/safety-kpis?days=31", bearer, nil)
+		v.Call("POST", "/v1/zones", bearer, map[string]any{"code": canary, "name": canary})
+		job := v.Uploaded(bearer, 50)
 		for _, step := range []string{"process", "apply", "rollback"} {
-			if r := v.call("POST", "/functions/v1/"+step+"-import-job", bearer, map[string]string{"job_id": job}); r.status != http.StatusOK {
-				s.Fatalf("%s: %d %s", step, r.status, r.body)
+			if r := v.Call("POST", "/functions/v1/"+step+"-import-job", bearer, map[string]string{"job_id": job}); r.Status != http.StatusOK {
+				s.Fatalf("%s: %d %s", step, r.Status, r.Body)
 			}
 		}
 		for _, names := range [][]string{
@@ -156,7 +158,7 @@ func TestTrace(t *testing.T) {
 			{"POST /functions/v1/rollback-import-job", "function rollback-import-job", "import rollback", "transaction", "*"},
 		} {
 			var way []*tracepb.Span
-			if !within(30*time.Second, func() bool { way = c.path(names...); return way != nil }) {
+			if !program.Within(30*time.Second, func() bool { way = c.path(names...); return way != nil }) {
 				s.Fatalf("no way %s among %v", strings.Join(names, " > "), c.names())
 			}
 			if last := way[len(way)-1]; attribute(last, "db.system.name") == "" {
@@ -167,7 +169,7 @@ func TestTrace(t *testing.T) {
 		if got := hex.EncodeToString(verb.TraceId); got != callersTrace || attribute(verb, "holdfast.request_id") != "request-of-the-test" {
 			s.Errorf("the verb is of trace %s, request %q", got, attribute(verb, "holdfast.request_id"))
 		}
-		v.stop()
+		v.Stop()
 		for _, secret := range []string{canary, bearer, "owner@north.example", "holdfast-demo"} {
 			if bytes.Contains(c.raw.Bytes(), []byte(secret)) {
 				s.Errorf("%s is in a trace", secret)
@@ -178,10 +180,10 @@ func TestTrace(t *testing.T) {
 
 // A stranger's trace is not gone on with.
 func TestTraceOfStranger(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	c := collect(t)
-	v := s.serve()
-	req, err := http.NewRequest("GET", v.url+"/v1/zones", nil)
+	v := s.Serve()
+	req, err := http.NewRequest("GET", v.URL+"/v1/zones", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +194,13 @@ func TestTraceOfStranger(t *testing.T) {
 	}
 	res.Body.Close()
 	var way []*tracepb.Span
-	if !within(30*time.Second, func() bool { way = c.path("GET /v1/{name}"); return way != nil }) {
+	if !program.Within(30*time.Second, func() bool { way = c.path("GET /v1/{name}"); return way != nil }) {
 		t.Fatalf("no trace of the request: %v", c.names())
 	}
 	if got := hex.EncodeToString(way[0].TraceId); got == callersTrace {
 		t.Error("it is of the trace that a stranger named")
 	}
-	v.stop()
+	v.Stop()
 }
 
 // A collector that hangs delays no request and no end; what it did not take is
@@ -210,47 +212,47 @@ func TestTraceCollectorHangs(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", sink.URL+"/v1/traces")
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
-	s := embedded(t)
-	admin := closedPort(t)
-	v := s.serve("--admin-listen", admin)
+	s := program.Embedded(t)
+	admin := program.ClosedPort(t)
+	v := s.Serve("--admin-listen", admin)
 	took := make([]time.Duration, 200)
 	for i := range took {
 		begin := time.Now()
-		v.call("GET", "/v1/zones", "", nil)
+		v.Call("GET", "/v1/zones", "", nil)
 		took[i] = time.Since(begin)
 	}
 	slices.Sort(took)
 	if p50 := took[len(took)/2]; p50 > 500*time.Millisecond {
 		t.Errorf("half of the requests took more than %s", p50)
 	}
-	text := metrics(t, admin)
+	text := program.Metrics(t, admin)
 	if !strings.Contains(text, "\nholdfast_trace_spans_sent_total 0\n") || strings.Contains(text, "\nholdfast_trace_spans_total 0\n") {
 		t.Error("the metrics do not say that spans wait or are lost")
 	}
-	if took := v.stop(); took > 15*time.Second {
+	if took := v.Stop(); took > 15*time.Second {
 		t.Errorf("the end took %s", took)
 	}
 }
 
 // What the variables ask for is done, or refused in words at the start.
 func TestTraceRefuses(t *testing.T) {
-	s := embedded(t)
+	s := program.Embedded(t)
 	for pair, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=127.0.0.1:4318": "OTEL_EXPORTER_OTLP_ENDPOINT must be an address",
 		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":           "http/protobuf",
 		"OTEL_TRACES_EXPORTER=zipkin":                "otlp or none",
 	} {
-		cmd := s.command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", pair}, "serve", "--listen", "127.0.0.1:0")
-		if o := s.finish(cmd, ""); o.code != 1 || !strings.Contains(o.err, want) {
+		cmd := s.Command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", pair}, "serve", "--listen", "127.0.0.1:0")
+		if o := s.Finish(cmd, ""); o.Code != 1 || !strings.Contains(o.Err, want) {
 			t.Errorf("%s: %s", pair, o)
 		}
 	}
 	c := collect(t)
 	for _, pair := range [][2]string{{"OTEL_SDK_DISABLED", "true"}, {"OTEL_TRACES_EXPORTER", "none"}} {
 		t.Setenv(pair[0], pair[1])
-		v := s.serve()
-		v.call("GET", "/v1/zones", "", nil)
-		v.stop()
+		v := s.Serve()
+		v.Call("GET", "/v1/zones", "", nil)
+		v.Stop()
 		t.Setenv(pair[0], "")
 	}
 	if c.raw.Len() > 0 {

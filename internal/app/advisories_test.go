@@ -12,16 +12,18 @@ import (
 // The pages that lead from a rule to its test name tests that exist.
 func TestPagesNameTests(t *testing.T) {
 	var source strings.Builder
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
+	for _, root := range []string{"..", "../../test", "../../cmd"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			source.Write(b)
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		b, err := os.ReadFile(path)
-		source.Write(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, name := range []string{"security.md", "formulas.md"} {
 		page, err := os.ReadFile("../../docs/" + name)

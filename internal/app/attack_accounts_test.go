@@ -46,7 +46,7 @@ func accessToken(t *testing.T, r testkit.Response) string {
 // and signing out ends it at once.
 func TestAttackCacheAfterSignOut(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		token := accessToken(t, enter(k, who(actor.Manager), demo.Password))
+		token := accessToken(t, enter(k, testkit.As(actor.Manager), demo.Password))
 		ask := func() testkit.Response {
 			return k.Call(testkit.Request{Method: "GET", Path: snapshot, Bearer: token})
 		}
@@ -68,12 +68,12 @@ func TestAttackCacheAfterSignOut(t *testing.T) {
 func TestAttackOracle(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var victim struct{ ID string }
-		k.Get(who(actor.Viewer), "/auth/v1/user").JSON(t, &victim)
+		k.Get(testkit.As(actor.Viewer), "/auth/v1/user").JSON(t, &victim)
 		if r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/admin/users/" + victim.ID, Bearer: k.Service(),
 			Body: map[string]any{"ban_duration": "24h"}}); r.Status != 200 {
 			t.Fatalf("ban: %d %s", r.Status, r.Body)
 		}
-		addresses := []string{who(actor.Manager), who(actor.Viewer), "nobody@nowhere.example"} // known, banned, unknown
+		addresses := []string{testkit.As(actor.Manager), testkit.As(actor.Viewer), "nobody@nowhere.example"} // known, banned, unknown
 		for _, c := range []struct {
 			path string
 			body map[string]any
@@ -98,7 +98,7 @@ func TestAttackOracle(t *testing.T) {
 				}
 			}
 		}
-		if r := enter(k, who(actor.Viewer), demo.Password); r.Status < 400 || !strings.Contains(string(r.Body), "banned") {
+		if r := enter(k, testkit.As(actor.Viewer), demo.Password); r.Status < 400 || !strings.Contains(string(r.Body), "banned") {
 			t.Errorf("the banned one with the right password: %d %s", r.Status, r.Body)
 		}
 	})
@@ -121,7 +121,7 @@ func TestAttackMailedHost(t *testing.T) {
 				r.Header.Set("Referer", "https://evil.example/")
 			},
 		} {
-			to := []string{who(actor.Owner), who(actor.Admin), who(actor.Manager), who(actor.Safety)}[i]
+			to := []string{testkit.As(actor.Owner), testkit.As(actor.Admin), testkit.As(actor.Manager), testkit.As(actor.Safety)}[i]
 			req, err := http.NewRequest("POST", k.URL+"/auth/v1/recover?redirect_to=https://evil.example/", strings.NewReader(`{"email":"`+to+`"}`))
 			if err != nil {
 				t.Fatal(err)
@@ -152,7 +152,7 @@ func TestAttackMailedHost(t *testing.T) {
 func TestAttackReset(t *testing.T) {
 	const fresh = "an entirely new one"
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		victim := who(actor.Operator)
+		victim := testkit.As(actor.Operator)
 		if r := k.Post("", "/auth/v1/recover", map[string]any{"email": victim}); r.Status != 200 {
 			t.Fatalf("recover: %d %s", r.Status, r.Body)
 		}
@@ -211,7 +211,7 @@ func TestAttackReset(t *testing.T) {
 // A new account at the address of a deleted one has nothing of it.
 func TestAttackAddressAgain(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		victim := who(actor.Manager)
+		victim := testkit.As(actor.Manager)
 		r := enter(k, victim, demo.Password)
 		var old struct {
 			AccessToken  string `json:"access_token"`
@@ -250,7 +250,7 @@ func TestAttackAddressAgain(t *testing.T) {
 // nobody gets a server error, and another caller is served meanwhile.
 func TestAttackHashFlood(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		token := k.Token(who(actor.Admin))
+		token := k.Token(testkit.As(actor.Admin))
 		var mu sync.Mutex
 		got := map[int]int{}
 		var flood sync.WaitGroup
@@ -281,7 +281,7 @@ func TestAttackHashFlood(t *testing.T) {
 // if it were alone, by its own windows.
 func TestAttackFloodNextDoor(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		north, south := k.Token(who(actor.Manager)), k.Token("admin@south.example")
+		north, south := k.Token(testkit.As(actor.Manager)), k.Token("admin@south.example")
 		stop := make(chan struct{})
 		var flood sync.WaitGroup
 		var mu sync.Mutex

@@ -47,7 +47,7 @@ func TestAttackClientGone(t *testing.T) {
 }
 
 func clientGone(t *testing.T, k *testkit.Kit) {
-	token := k.Token(who(actor.Manager))
+	token := k.Token(testkit.As(actor.Manager))
 	watch := connect(t, k)
 	waiting := func() (n int) {
 		if err := watch.QueryRow(context.Background(),
@@ -99,7 +99,7 @@ func connect(t *testing.T, k *testkit.Kit) *pgx.Conn {
 func TestAttackBackendsEndDuringApply(t *testing.T) {
 	const rows = 2000
 	k := testkit.New(t, db.PostgreSQL)
-	as := who(actor.Owner)
+	as := testkit.As(actor.Owner)
 	k.Token(as)
 	var b strings.Builder
 	b.WriteString("sku,name\n")

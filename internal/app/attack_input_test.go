@@ -33,7 +33,7 @@ func TestAttackFileNames(t *testing.T) {
 			if err := form.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: b.Bytes(),
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: b.Bytes(),
 				Header: map[string]string{"Content-Type": form.FormDataContentType()}})
 			if r.Status >= 500 {
 				t.Errorf("%.20q of %d bytes: %d %s", name, len(name), r.Status, r.Body)
@@ -54,7 +54,7 @@ func TestAttackParameters(t *testing.T) {
 			{"/auth/v1/sso/connections", 100}, {"/auth/v1/scim/v2/Users", 100},
 		} {
 			many := func(n int) string {
-				r := k.Call(testkit.Request{Method: "GET", Path: c.path + "?" + strings.TrimSuffix(strings.Repeat("a=b&", n), "&"), As: who(actor.Admin)})
+				r := k.Call(testkit.Request{Method: "GET", Path: c.path + "?" + strings.TrimSuffix(strings.Repeat("a=b&", n), "&"), As: testkit.As(actor.Admin)})
 				if r.Status >= 500 {
 					t.Errorf("%s with %d parameters: %d", c.path, n, r.Status)
 				}
@@ -72,12 +72,12 @@ func TestAttackParameters(t *testing.T) {
 func TestAttackMessagesNameNoCode(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, q := range []testkit.Request{
-			{Method: "POST", Path: "/functions/v1/process-import-job", As: who(actor.Manager), Body: "[]"},
+			{Method: "POST", Path: "/functions/v1/process-import-job", As: testkit.As(actor.Manager), Body: "[]"},
 			{Method: "POST", Path: "/auth/v1/token?grant_type=password", Body: "[]"},
 			{Method: "POST", Path: "/auth/v1/signup", Body: "[]"},
-			{Method: "PUT", Path: "/auth/v1/user", As: who(actor.Viewer), Body: "[]"},
-			{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: `{"target":"items","options":[]}`},
-			{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: `{"target":"items","options":{"nope":1}}`},
+			{Method: "PUT", Path: "/auth/v1/user", As: testkit.As(actor.Viewer), Body: "[]"},
+			{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: `{"target":"items","options":[]}`},
+			{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: `{"target":"items","options":{"nope":1}}`},
 		} {
 			r := k.Call(q)
 			if r.Status != 400 {
@@ -142,7 +142,7 @@ func TestAttackDevMailFromAnotherSite(t *testing.T) {
 func TestAttackUnknownRPC(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, m := range []string{"GET", "POST"} {
-			r := k.Call(testkit.Request{Method: m, Path: "/rest/v1/rpc/nope", As: who(actor.Manager), Body: "{}"})
+			r := k.Call(testkit.Request{Method: m, Path: "/rest/v1/rpc/nope", As: testkit.As(actor.Manager), Body: "{}"})
 			if r.Status != 404 || !strings.Contains(string(r.Body), "PGRST202") {
 				t.Errorf("%s rpc/nope: %d %s, want 404 PGRST202", m, r.Status, r.Body)
 			}

@@ -16,7 +16,7 @@ import (
 // Nobody, by no record, learns who reported anonymously.
 func TestAttackAnonymousReport(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		reporter := who(actor.Operator)
+		reporter := testkit.As(actor.Operator)
 		var me struct{ ID string }
 		k.Get(reporter, "/auth/v1/user").JSON(t, &me)
 		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter, Header: map[string]string{"Prefer": "return=representation"},
@@ -26,7 +26,7 @@ func TestAttackAnonymousReport(t *testing.T) {
 		if r.Status != 201 || len(made) != 1 {
 			t.Fatalf("report: %d %s", r.Status, r.Body)
 		}
-		audit := k.Get(who(actor.Owner), "/v1/audit?entity_id=eq."+made[0].ID)
+		audit := k.Get(testkit.As(actor.Owner), "/v1/audit?entity_id=eq."+made[0].ID)
 		if audit.Status != 200 || strings.Contains(string(audit.Body), me.ID) {
 			t.Errorf("the audit names the reporter %s: %d %s", me.ID, audit.Status, audit.Body)
 		}

@@ -30,7 +30,7 @@ func TestAttackSignInAttempts(t *testing.T) {
 			if n := guess(t, k, func(int) string { return "198.51.100.7" }); n > 10*started(begin) {
 				t.Errorf("%d of 28 guesses were heard", n)
 			}
-			if s := signIn(k, who("manager"), demo.Password, "203.0.113.9"); s != http.StatusOK {
+			if s := signIn(k, testkit.As("manager"), demo.Password, "203.0.113.9"); s != http.StatusOK {
 				t.Errorf("the owner from another address: %d", s)
 			}
 			begin = time.Now()
@@ -50,7 +50,7 @@ func rotated(i int) string { return fmt.Sprintf("198.51.100.%d", 10+i) }
 // returns how many were not refused for their number.
 func guess(t *testing.T, k *testkit.Kit, from func(i int) string) (heard int) {
 	t.Helper()
-	spellings := []string{who("manager"), "  " + who("manager") + " ", "Manager@NORTH.example", "\uff4d\uff41nager@north.example"}
+	spellings := []string{testkit.As("manager"), "  " + testkit.As("manager") + " ", "Manager@NORTH.example", "\uff4d\uff41nager@north.example"}
 	for i := range 28 {
 		switch s := signIn(k, spellings[i%len(spellings)], "not the password", from(i)); s {
 		case http.StatusTooManyRequests:

@@ -18,10 +18,10 @@ import (
 func TestAttackTotalsOverflow(t *testing.T) {
 	for _, capacity := range []int{0, 100} {
 		testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-			m := who(actor.Manager)
-			zone := insertID(t, k, m, "zones", map[string]any{"code": "OVER", "name": "Over"})
+			m := testkit.As(actor.Manager)
+			zone := k.Insert(t, m, "zones", map[string]any{"code": "OVER", "name": "Over"})
 			for i := range 25 {
-				item := insertID(t, k, m, "items", map[string]any{"sku": fmt.Sprintf("OVER-%d", i), "name": "Over", "unit_cost": 100, "capacity_units": capacity})
+				item := k.Insert(t, m, "items", map[string]any{"sku": fmt.Sprintf("OVER-%d", i), "name": "Over", "unit_cost": 100, "capacity_units": capacity})
 				r := k.Post(m, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": 999999999999})
 				if r.Status != 201 && r.Status != 400 {
 					t.Fatalf("receipt %d: %d %s", i, r.Status, r.Body)
@@ -37,7 +37,7 @@ func TestAttackTotalsOverflow(t *testing.T) {
 			if len(loads) != 1 || loads[0].Load < 0 {
 				t.Errorf("load of the zone: %v", loads)
 			}
-			verified(t, k)
+			k.Verified(t)
 		})
 	}
 }
@@ -46,7 +46,7 @@ func TestAttackTotalsOverflow(t *testing.T) {
 // turned away.
 func TestAttackUpsertsInOppositeOrders(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		m := who(actor.Manager)
+		m := testkit.As(actor.Manager)
 		k.Token(m)
 		status := make([]int, 60)
 		gate := make(chan struct{}, 24)
@@ -78,7 +78,7 @@ func TestAttackUpsertsInOppositeOrders(t *testing.T) {
 			t.Errorf("%s: %v of %d upserts were refused", k.Engine, bad, len(status))
 		}
 		if k.Engine == db.PostgreSQL {
-			verified(t, k)
+			k.Verified(t)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func TestReadyWithoutWrites(t *testing.T) {
 		}
 		zones := func() {
 			t.Helper()
-			if r := k.Get(who(actor.Viewer), "/v1/zones?limit=1"); r.Status != 200 {
+			if r := k.Get(testkit.As(actor.Viewer), "/v1/zones?limit=1"); r.Status != 200 {
 				t.Errorf("a read: %d %s", r.Status, r.Body)
 			}
 		}

@@ -20,7 +20,7 @@ func TestAttackStrangersKeepNobodyOut(t *testing.T) {
 	behindProxy := func(c *config.Config) { c.TrustedProxies = []string{"127.0.0.0/8"} }
 	attack := func(t *testing.T, one, two *testkit.Kit) {
 		const home = "203.0.113.9"
-		owner := who("manager")
+		owner := testkit.As("manager")
 		if s := signIn(two, owner, demo.Password, home); s != http.StatusOK {
 			t.Fatalf("the owner: %d", s)
 		}

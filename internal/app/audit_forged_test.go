@@ -18,7 +18,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		svc := k.App.Identity
 		exec := func(sql string, args ...any) {
 			t.Helper()
-			must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 				_, err := tx.Exec(sql, args...)
 				return err
 			}))
@@ -26,7 +26,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		broken := func() string {
 			t.Helper()
 			reports, err := svc.Admin.VerifyAudit(t.Context(), "")
-			must(t, err)
+			testkit.Must(t, err)
 			var why []string
 			for _, r := range reports {
 				for _, b := range r.Breaks {
@@ -35,7 +35,7 @@ func TestAuditPastTheServer(t *testing.T) {
 			}
 			return strings.Join(why, "\n")
 		}
-		k.Token(who(actor.Admin))
+		k.Token(testkit.As(actor.Admin))
 		made := testkit.Request{Method: "POST", Path: "/v1/tenants", Bearer: k.Service(), Body: map[string]any{"name": "East", "slug": "east"}}
 		if r := k.Call(made); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)
@@ -44,7 +44,7 @@ func TestAuditPastTheServer(t *testing.T) {
 			if why := broken(); why != "" {
 				t.Fatalf("before anything was done, while a new tenant %s: %s", when, why)
 			}
-			must(t, svc.Admin.SealAudit(t.Context()))
+			testkit.Must(t, svc.Admin.SealAudit(t.Context()))
 		}
 
 		exec("INSERT INTO audit (tenant_id, id, at, actor_user_id, action, entity_type, outcome, hash) "+
@@ -56,7 +56,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		if err := svc.Admin.SealAudit(t.Context()); err == nil {
 			t.Error("a forged row is sealed")
 		}
-		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0", As: who(actor.Admin)})
+		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0", As: testkit.As(actor.Admin)})
 		if string(r.Body) != `[{"action":"orders.delete","seal_no":0}]` {
 			t.Errorf("the log in the API: %d %s", r.Status, r.Body)
 		}

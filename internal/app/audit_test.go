@@ -74,15 +74,16 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			json.Unmarshal(r.Body, &s)
 			return s
 		}
-		admin, both := k.Token(who(actor.Admin)), k.Token("both@both.example")
-		manager := k.Token(who(actor.Manager))
+		admin, both := k.Token(testkit.As(actor.Admin)), k.Token("both@both.example")
+		manager := k.Token(testkit.As(actor.Manager))
 		var jobID string
 		job := func(path string) func() {
 			return func() {
 				t.Helper()
 				if path == "" {
 					body, kind := form(t, "items", "items.csv", "sku,name,base_uom\nAUD-1,Audited,EA\n")
-					r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Admin), Body: body, Header: map[string]string{"Content-Type": kind}})
+					r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Admin), Body: body,
+						Header: map[string]string{"Content-Type": kind}})
 					var made struct{ ID string }
 					r.JSON(t, &made)
 					if jobID = made.ID; r.Status != 201 {
@@ -93,24 +94,24 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/functions/v1/"+path, admin, map[string]any{"job_id": jobID}, 200)
 			}
 		}
-		viewer := signIn(who(actor.Viewer), demo.Password, 200)
+		viewer := signIn(testkit.As(actor.Viewer), demo.Password, 200)
 		var linked struct{ ID string }
 		pass := "a-good-long-password"
 		for _, e := range []struct {
 			event, tenant, action, outcome string
 			cause                          func()
 		}{
-			{"a sign-in", demo.North, "session.started", "ok", func() { signIn(who(actor.Safety), demo.Password, 200) }},
-			{"a failed sign-in of a member", demo.North, "session.refused", "refused", func() { signIn(who(actor.Safety), "wrong", 400) }},
+			{"a sign-in", demo.North, "session.started", "ok", func() { signIn(testkit.As(actor.Safety), demo.Password, 200) }},
+			{"a failed sign-in of a member", demo.North, "session.refused", "refused", func() { signIn(testkit.As(actor.Safety), "wrong", 400) }},
 			{"a failed sign-in of nobody", db.NoTenant, "session.refused", "refused", func() { signIn("who@else.example", "wrong", 400) }},
 			{"a wrong code", "", "session.refused", "refused", func() {
-				call("POST", "/auth/v1/verify", "", map[string]any{"type": "email", "email": who(actor.Safety), "token": "000000"}, 403)
+				call("POST", "/auth/v1/verify", "", map[string]any{"type": "email", "email": testkit.As(actor.Safety), "token": "000000"}, 403)
 			}},
 			{"a sign-out", demo.North, "session.ended", "ok", func() {
-				call("POST", "/auth/v1/logout?scope=local", signIn(who(actor.Safety), demo.Password, 200).AccessToken, nil, 204)
+				call("POST", "/auth/v1/logout?scope=local", signIn(testkit.As(actor.Safety), demo.Password, 200).AccessToken, nil, 204)
 			}},
 			{"a refresh token played again", demo.North, "session.refresh_replayed", "refused", func() {
-				s := signIn(who(actor.Safety), demo.Password, 200)
+				s := signIn(testkit.As(actor.Safety), demo.Password, 200)
 				for token, n := s.RefreshToken, 0; n < 2; n++ {
 					var next session
 					call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]any{"refresh_token": token}, 200).JSON(t, &next)
@@ -119,7 +120,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]any{"refresh_token": s.RefreshToken}, 400)
 			}},
 			{"a recovery", "", "user.recovery_requested", "ok", func() {
-				call("POST", "/auth/v1/recover", "", map[string]any{"email": who(actor.Viewer)}, 200)
+				call("POST", "/auth/v1/recover", "", map[string]any{"email": testkit.As(actor.Viewer)}, 200)
 			}},
 			{"a password changed", demo.North, "user.password_changed", "ok", func() {
 				call("PUT", "/auth/v1/user", viewer.AccessToken, map[string]any{"password": pass}, 200)
@@ -174,8 +175,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			{"a switch denied", demo.North, "tenant.switch_denied", "refused", func() {
 				call("POST", "/auth/v1/tenant", manager, map[string]any{"tenant_id": demo.South}, 403)
 			}},
-			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { must(t, k.App.Identity.Keyring.RotateKeys(t.Context())) }},
-			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { must(t, k.App.Identity.Keyring.RenewAPIKey(t.Context(), "publishable", 0)) }},
+			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { testkit.Must(t, k.App.Identity.Keyring.RotateKeys(t.Context())) }},
+			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { testkit.Must(t, k.App.Identity.Keyring.RenewAPIKey(t.Context(), "publishable", 0)) }},
 			{"a tie to a provider", demo.North, "sso.connection_created", "ok", func() {
 				call("POST", "/auth/v1/sso/connections", admin,
 					map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s"}, 201)
@@ -225,13 +226,13 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				t.Errorf("%s: no row %s of tenant %q", e.event, e.action, e.tenant)
 				continue
 			}
-			must(t, k.App.Identity.Admin.SealAudit(t.Context()))
+			testkit.Must(t, k.App.Identity.Admin.SealAudit(t.Context()))
 			if rows, sealed := audited(t, k, e.tenant, e.action, e.outcome, ""); sealed != rows {
 				t.Errorf("%s: %d rows %s, %d sealed", e.event, rows, e.action, sealed)
 			}
 		}
 		reports, err := k.App.Identity.Admin.VerifyAudit(t.Context(), "")
-		must(t, err)
+		testkit.Must(t, err)
 		for _, r := range reports {
 			if !r.Whole() {
 				t.Errorf("%+v", r)
@@ -254,7 +255,7 @@ type provider struct {
 func newProvider(t *testing.T) *provider {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	testkit.Must(t, err)
 	p := &provider{key: key}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
@@ -272,11 +273,11 @@ func newProvider(t *testing.T) *provider {
 func (p *provider) token(t *testing.T, subject string) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k1"}}, nil)
-	must(t, err)
+	testkit.Must(t, err)
 	raw, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.URL, Subject: subject, Audience: jwt.Audience{"client"},
 		IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}).
 		Claims(map[string]any{"email": subject + "@elsewhere.example", "email_verified": true}).Serialize()
-	must(t, err)
+	testkit.Must(t, err)
 	return raw
 }
 
@@ -290,7 +291,7 @@ func refusalsSay(t *testing.T, k *testkit.Kit) {
 		Request string `json:"request_id"`
 		Details struct{ Method, Path, Code string }
 	}
-	k.Get(who(actor.Admin), "/v1/audit?action=eq.access.denied&order=id&limit=1").JSON(t, &rows)
+	k.Get(testkit.As(actor.Admin), "/v1/audit?action=eq.access.denied&order=id&limit=1").JSON(t, &rows)
 	if len(rows) != 1 || rows[0].Actor == "" || rows[0].Address == "" || rows[0].Request == "" || rows[0].Details.Method != "POST" ||
 		rows[0].Details.Path != "/auth/v1/tenant" || rows[0].Details.Code != "tenant_forbidden" {
 		t.Errorf("%+v", rows)
@@ -303,12 +304,5 @@ func refusalsSay(t *testing.T, k *testkit.Kit) {
 		if o.Tenant != demo.South {
 			t.Errorf("south reads the log of %s", o.Tenant)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -105,7 +105,7 @@ func (k *clocked) passed(n, limit int) (passed int, wait time.Duration) {
 // The limits of an API, request by request: what is refused is let in when the
 // refusal said, and not before. A window counts to a second.
 func TestLimitsByTheClock(t *testing.T) {
-	onClock(t, who(actor.Viewer), func(k *clocked) {
+	onClock(t, testkit.As(actor.Viewer), func(k *clocked) {
 		want := func(what string, n, limit, most int, seconds time.Duration) time.Duration {
 			k.Helper()
 			got, wait := k.passed(n, limit)
@@ -144,7 +144,7 @@ func TestLimitsByTheClock(t *testing.T) {
 // Each answer that is kept is there a second before its time is over, and made
 // anew a second after.
 func TestKeptByTheClock(t *testing.T) {
-	onClock(t, who(actor.Admin), func(k *clocked) {
+	onClock(t, testkit.As(actor.Admin), func(k *clocked) {
 		for _, fn := range k.app.Functions() {
 			if fn.TTL == 0 {
 				continue

@@ -18,7 +18,7 @@ import (
 func TestCountersStayTrue(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		rng := rand.New(rand.NewPCG(4, 2))
-		safety := who(actor.Safety)
+		safety := testkit.As(actor.Safety)
 		pick := func(list ...string) string { return list[rng.IntN(len(list))] }
 		back := func(days int) string {
 			return time.Now().UTC().Add(-time.Duration(rng.Int64N(int64(days) * int64(24*time.Hour)))).Format(time.RFC3339Nano)
@@ -31,7 +31,7 @@ func TestCountersStayTrue(t *testing.T) {
 		}
 		var ids []string
 		for range 25 {
-			ids = append(ids, insertID(t, k, safety, "incidents", map[string]any{"kind": pick("injury", "near_miss", "fire"),
+			ids = append(ids, k.Insert(t, safety, "incidents", map[string]any{"kind": pick("injury", "near_miss", "fire"),
 				"severity": pick("low", "critical"), "title": "x",
 				"occurred_at": back(500), "reported_at": back(400)}))
 			send("POST", "/v1/checklist_runs", map[string]any{"title": "x", "due_at": back(90)})
@@ -45,24 +45,24 @@ func TestCountersStayTrue(t *testing.T) {
 			send("PATCH", "/v1/actions?title=eq.x&due_at=gt."+back(800), map[string]any{"due_at": back(800)})
 		}
 		send("DELETE", "/v1/actions?title=eq.x&due_at=lt."+back(800), nil)
-		verified(t, k)
+		k.Verified(t)
 
 		job := imported(t, k, "incidents", "external_ref,kind,severity,title,occurred_at,reported_at\nC-1,injury,high,A,2026-01-05T10:00:00Z,2026-01-06T10:00:00Z\n"+
 			"C-2,fire,low,B,2026-01-05T11:00:00Z,2026-01-06T10:30:00Z\n")
-		verified(t, k)
+		k.Verified(t)
 		if k.Engine == db.PostgreSQL {
 			if err := k.App.Store.FoldCounters(t.Context(), demo.North); err != nil {
 				t.Fatal(err)
 			}
-			verified(t, k)
+			k.Verified(t)
 		}
 		for _, days := range []int{1, 7, 30, 45, 200, 365} {
 			sameAsCounted(t, k, days)
 		}
-		if r := k.Post(who(actor.Admin), "/functions/v1/rollback-import-job", map[string]any{"job_id": job}); r.Status != 200 {
+		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/rollback-import-job", map[string]any{"job_id": job}); r.Status != 200 {
 			t.Fatalf("rollback: %d %s", r.Status, r.Body)
 		}
-		verified(t, k)
+		k.Verified(t)
 	})
 }
 
@@ -70,13 +70,13 @@ func TestCountersStayTrue(t *testing.T) {
 func imported(t *testing.T, k *testkit.Kit, target, file string) string {
 	t.Helper()
 	body, kind := form(t, target, target+".csv", file)
-	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Admin), Body: body, Header: map[string]string{"Content-Type": kind}})
+	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Admin), Body: body, Header: map[string]string{"Content-Type": kind}})
 	var job struct{ ID string }
 	if r.JSON(t, &job); r.Status != 201 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	for _, verb := range []string{"process", "apply"} {
-		if r := k.Post(who(actor.Admin), "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 {
+		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 {
 			t.Fatalf("%s: %d %s", verb, r.Status, r.Body)
 		}
 	}
@@ -97,7 +97,7 @@ func sameAsCounted(t *testing.T, k *testkit.Kit, days int) {
 			Kinds map[string]int64 `json:"by_category"`
 		}
 	}
-	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days), As: who(actor.Safety),
+	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days), As: testkit.As(actor.Safety),
 		Header: map[string]string{"Cache-Control": "no-cache"}}).JSON(t, &got)
 	from := got.Timestamp.Add(-time.Duration(days) * 24 * time.Hour)
 	one := func(sql string, args ...any) (n int64) {
@@ -151,6 +151,6 @@ func TestCountersAreRepaired(t *testing.T) {
 		if err != nil || n < len(found) {
 			t.Errorf("%d of %d put right: %v", n, len(found), err)
 		}
-		verified(t, k)
+		k.Verified(t)
 	})
 }

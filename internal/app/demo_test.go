@@ -23,7 +23,7 @@ func TestDemoFile(t *testing.T) {
 			Imported            int `json:"imported_count"`
 		}
 		files := func() []job {
-			return list[job](t, k, who(actor.Manager), "import-jobs?file_name=eq."+demo.FileName)
+			return testkit.List[job](t, k, testkit.As(actor.Manager), "import-jobs?file_name=eq."+demo.FileName)
 		}
 		for range 2 { // and at the next start
 			if err := demo.Upload(context.Background(), k.App.Store, k.App.Imports); err != nil {
@@ -41,18 +41,18 @@ func TestDemoFile(t *testing.T) {
 				Column, Code string
 			}
 		}
-		k.Get(who(actor.Manager), at+"/errors").JSON(t, &wrong)
+		k.Get(testkit.As(actor.Manager), at+"/errors").JSON(t, &wrong)
 		if s := fmt.Sprint(wrong.Errors); s != "[{8 Cost number} {20 Article required} {29 Cost invalid}]" {
 			t.Errorf("errors: %s", s)
 		}
-		if r := k.Get(who(actor.Manager), at+"/corrected?status=invalid"); r.Status != http.StatusOK || strings.Count(string(r.Body), "\n") != 4 {
+		if r := k.Get(testkit.As(actor.Manager), at+"/corrected?status=invalid"); r.Status != http.StatusOK || strings.Count(string(r.Body), "\n") != 4 {
 			t.Errorf("the refused rows: %d %s", r.Status, r.Body)
 		}
 		cell := map[string]any{"cells": map[string]string{"Cost": "12.50"}}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: at + "/rows/7", As: who(actor.Manager), Body: cell}); r.Status != http.StatusOK {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: at + "/rows/7", As: testkit.As(actor.Manager), Body: cell}); r.Status != http.StatusOK {
 			t.Errorf("a correction: %d %s", r.Status, r.Body)
 		}
-		verb[any](t, k, who(actor.Manager), "POST", "apply-import-job?job_id="+got[0].ID)
+		verb[any](t, k, testkit.As(actor.Manager), "POST", "apply-import-job?job_id="+got[0].ID)
 		if got := files(); got[0].Status != "completed" || got[0].Imported != 38 {
 			t.Errorf("applied: %+v", got)
 		}

@@ -14,7 +14,7 @@ import (
 // of a warehouse at work, and half of its people can sign in.
 func TestWholeDemonstration(t *testing.T) {
 	testkit.RunWhole(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		within := func(what string, got, lo, hi float64) {
 			t.Helper()
 			if got < lo || got > hi {
@@ -49,18 +49,18 @@ func TestWholeDemonstration(t *testing.T) {
 			}
 			LTIFR struct{ Value float64 }
 		}
-		k.Get(who(actor.Safety), "/functions/v1/safety-rates").JSON(t, &rates)
+		k.Get(testkit.As(actor.Safety), "/functions/v1/safety-rates").JSON(t, &rates)
 		if rates.Hours > 40_000 { // a year that has just begun has too few hours for a rate
 			within("LTIFR", 1e6*rates.Cases.LostTime/rates.Hours, 20, 60)
 			within("restricted cases", rates.Cases.Restricted, 1, 20)
 			within("other cases", rates.Cases.Other, 1, 20)
 		}
-		mine := list[struct{ ID string }](t, k, who(actor.Operator),
+		mine := testkit.List[struct{ ID string }](t, k, testkit.As(actor.Operator),
 			"pick_lists?select=id,workers!inner(user_id)&status=eq.released&workers.user_id=eq."+demo.Users()[4].ID)
 		if len(mine) == 0 {
 			t.Error("no open pick list for operator@")
 		}
-		workers := list[struct {
+		workers := testkit.List[struct {
 			User *string `json:"user_id"`
 		}](t, k, manager, "workers?select=user_id&limit=100")
 		with := 0
@@ -71,14 +71,14 @@ func TestWholeDemonstration(t *testing.T) {
 		}
 		within("workers with an account, in 100", 100*float64(with)/float64(len(workers)), 50, 70)
 		soon := time.Now().UTC().AddDate(0, 0, 25).Format(time.DateOnly)
-		if got := list[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.false&expires_on=lt."+soon); len(got) > 0 {
+		if got := testkit.List[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.false&expires_on=lt."+soon); len(got) > 0 {
 			t.Errorf("%d lots that do not last are not short-dated", len(got))
 		}
-		if got := list[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.true"); len(got) == 0 {
+		if got := testkit.List[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.true"); len(got) == 0 {
 			t.Error("no lot is short-dated: the demonstration shows none")
 		}
 		yesterday := time.Now().AddDate(0, 0, -5).UTC().Format(time.RFC3339)
-		if got := list[struct{ ID string }](t, k, manager, "orders?select=id&type=eq.outbound&limit=1000&created_at=gt."+yesterday); len(got) < 3*40 {
+		if got := testkit.List[struct{ ID string }](t, k, manager, "orders?select=id&type=eq.outbound&limit=1000&created_at=gt."+yesterday); len(got) < 3*40 {
 			t.Errorf("%d orders in five days", len(got))
 		}
 		in := map[string]string{"email": "anke.petersen@north.example", "password": demo.Password}

@@ -16,7 +16,7 @@ import (
 // counted for each record by itself, and bounded by what the caller may read.
 func TestEmbedArray(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		type order struct {
 			ID      string `json:"id"`
 			OrderNo string `json:"order_no"`

@@ -130,14 +130,14 @@ func TestEventsArrive(t *testing.T) {
 // A webhook leads to the internet, in whatever spelling its address is given.
 func TestWebhooksLeadOutside(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := who(actor.Admin)
+		admin := testkit.As(actor.Admin)
 		r := k.Post(admin, "/v1/webhooks", map[string]any{"url": "https://93.184.215.14/in"})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		var made struct{ ID string }
 		r.JSON(t, &made)
-		hooks := counted(t, k, "webhooks")
+		hooks := k.Counted(t, "webhooks")
 		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/",
 			"https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
 			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/",
@@ -149,7 +149,7 @@ func TestWebhooksLeadOutside(t *testing.T) {
 				}
 			}
 		}
-		if n := counted(t, k, "webhooks WHERE url = 'https://93.184.215.14/in'"); n != 1 || counted(t, k, "webhooks") != hooks {
+		if n := k.Counted(t, "webhooks WHERE url = 'https://93.184.215.14/in'"); n != 1 || k.Counted(t, "webhooks") != hooks {
 			t.Errorf("%d webhooks as they were", n)
 		}
 	}, func(c *config.Config) { c.WebhookPrivate = false })
@@ -160,16 +160,16 @@ func TestDisabledWebhookIsMailed(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 		defer sink.Close()
-		r := k.Post(who(actor.Admin), "/v1/webhooks", map[string]any{"url": sink.URL + "/gone", "events": []string{"incident.*"}})
+		r := k.Post(testkit.As(actor.Admin), "/v1/webhooks", map[string]any{"url": sink.URL + "/gone", "events": []string{"incident.*"}})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		k.Post(who(actor.Operator), "/v1/incidents", map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+		k.Post(testkit.As(actor.Operator), "/v1/incidents", map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
 		mails := func(to string) string { return string(k.Get("", "/dev/mail?to="+to).Body) }
-		for _, to := range []string{who(actor.Owner), who(actor.Admin)} {
+		for _, to := range []string{testkit.As(actor.Owner), testkit.As(actor.Admin)} {
 			within(t, "the mail to "+to, func() bool { return strings.Contains(mails(to), sink.URL+"/gone") })
 		}
-		for _, to := range []string{who(actor.Manager), "admin@south.example"} {
+		for _, to := range []string{testkit.As(actor.Manager), "admin@south.example"} {
 			if strings.Contains(mails(to), sink.URL) {
 				t.Errorf("%s was mailed", to)
 			}
@@ -197,7 +197,7 @@ func TestProgrammeIsTold(t *testing.T) {
 			{"auto-assign-training", "training.assigned", false}, {"auto-assign-training", "training.assigned", true},
 		} {
 			before := count(t, k, c.event)
-			r := k.Post(who(actor.Owner), "/functions/v1/"+c.fn, json.RawMessage(`{}`))
+			r := k.Post(testkit.As(actor.Owner), "/functions/v1/"+c.fn, json.RawMessage(`{}`))
 			if r.Status != http.StatusOK {
 				t.Fatalf("%s: %d %s", c.fn, r.Status, r.Body)
 			}
@@ -233,7 +233,7 @@ func TestMembersAreTold(t *testing.T) {
 		// its policy is open
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
 		told("member.added", 2)
-		k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
+		k.Post(testkit.As(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one",
 			"data": map[string]any{"tenant_id": demo.North}})
 		told("member.added", 3)
@@ -281,7 +281,7 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 			}
 			return made
 		}
-		admin := k.Token(who(actor.Admin))
+		admin := k.Token(testkit.As(actor.Admin))
 		conn := call("POST", "/sso/connections", admin,
 			map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s",
 				"domains": []string{"corp.example"}, "role_map": map[string]string{"drivers": "driver"}}, 201).ID

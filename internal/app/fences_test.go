@@ -91,9 +91,22 @@ func TestFenceDependencies(t *testing.T) {
 	}
 }
 
-// mostLinked is how many modules packages of the program may import; a new one
-// takes the place of one that goes. Seven are OpenTelemetry's.
-const mostLinked = 35
+// mostLinked is how many modules packages of the program may import, and of how
+// many projects; a new one takes the place of one that goes. Decision 17.
+const (
+	mostLinked   = 35
+	mostProjects = 28
+)
+
+// project is whose a module is, where one team releases several together.
+func project(module string) string {
+	for _, of := range [...]string{"go.opentelemetry.io/", "github.com/spf13/"} {
+		if strings.HasPrefix(module, of) {
+			return of
+		}
+	}
+	return module
+}
 
 // Each module that the program's packages import is somebody to trust.
 func TestFenceDependenciesLinked(t *testing.T) {
@@ -110,9 +123,12 @@ func TestFenceDependenciesLinked(t *testing.T) {
 			imports[path] = true
 		}
 	}
-	modules := map[string]bool{}
+	modules, projects := map[string]bool{}, map[string]bool{}
 	for _, path := range list(append([]string{"-f", "{{.Module.Path}}"}, slices.Sorted(maps.Keys(imports))...)...) {
-		modules[path] = true
+		modules[path], projects[project(path)] = true, true
+	}
+	if n := len(projects); n > mostProjects {
+		t.Errorf("they are of %d projects, want at most %d", n, mostProjects)
 	}
 	if n := len(modules); n > mostLinked || n < mostLinked/2 {
 		t.Errorf("%d modules are imported, want at most %d:\n%s", n, mostLinked, strings.Join(slices.Sorted(maps.Keys(modules)), "\n"))
@@ -122,7 +138,7 @@ func TestFenceDependenciesLinked(t *testing.T) {
 // goFiles calls f for every Go file of the project.
 func goFiles(t *testing.T, f func(path string)) {
 	t.Helper()
-	for _, root := range []string{"../../cmd", "../../internal", "../../bench"} {
+	for _, root := range []string{"../../cmd", "../../internal", "../../bench", "../../test"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".go") {
 				f(path)

@@ -117,7 +117,7 @@ func keepForLong(k *testkit.Kit) {
 func TestCachesOfTwoNodes(t *testing.T) {
 	twoNodes(t, func(t *testing.T, one, two *testkit.Kit) {
 		keepForLong(two)
-		as := who(actor.Manager)
+		as := testkit.As(actor.Manager)
 		before := look(t, two, as)
 		if !look(t, two, as).Cached {
 			t.Fatal("the second node keeps nothing")
@@ -129,7 +129,7 @@ func TestCachesOfTwoNodes(t *testing.T) {
 		}
 
 		look(t, two, as)
-		if r := one.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Owner)}); r.Status != 204 {
+		if r := one.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: testkit.As(actor.Owner)}); r.Status != 204 {
 			t.Fatalf("clear: %d %s", r.Status, r.Body)
 		}
 		within(t, "the other node has cleared the tenant", func() bool { return !look(t, two, as).Cached })
@@ -140,15 +140,16 @@ func TestCachesOfTwoNodes(t *testing.T) {
 // kept answers too, within the promised five seconds.
 func TestRemovedOnEveryNode(t *testing.T) {
 	twoNodes(t, func(t *testing.T, one, two *testkit.Kit) {
-		victim := who(actor.Viewer)
+		victim := testkit.As(actor.Viewer)
 		look(t, one, victim)
 		look(t, two, victim)
 		var members []struct{ ID, Email string }
-		one.Get(who(actor.Owner), "/v1/members?email=eq."+victim).JSON(t, &members)
+		one.Get(testkit.As(actor.Owner), "/v1/members?email=eq."+victim).JSON(t, &members)
 		if len(members) != 1 {
 			t.Fatalf("members %+v", members)
 		}
-		r := one.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + members[0].ID, As: who(actor.Owner), Body: map[string]any{"status": "suspended"}})
+		r := one.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + members[0].ID, As: testkit.As(actor.Owner),
+			Body: map[string]any{"status": "suspended"}})
 		if r.Status >= 300 {
 			t.Fatalf("suspend: %d %s", r.Status, r.Body)
 		}
@@ -175,7 +176,7 @@ func TestTwoNodesAdmitOneLimit(t *testing.T) {
 	if r := setLimits(t, one, demo.North, `{"api": {"minute": 1000, "burst": 1000}}`); r.Status >= 300 {
 		t.Fatalf("limits: %d %s", r.Status, r.Body)
 	}
-	token := one.Token(who(actor.Viewer))
+	token := one.Token(testkit.As(actor.Viewer))
 	var mu sync.Mutex
 	count := map[int]int{}
 	var all sync.WaitGroup
@@ -204,7 +205,7 @@ func TestRedisAwayIsReadyAndLimited(t *testing.T) {
 	if r := setLimits(t, k, demo.North, `{"api": {"minute": 200, "burst": 200}}`); r.Status >= 300 {
 		t.Fatalf("limits: %d %s", r.Status, r.Body)
 	}
-	token := k.Token(who(actor.Viewer))
+	token := k.Token(testkit.As(actor.Viewer))
 	s.Stop()
 	passed := 0
 	for range 250 {
@@ -248,7 +249,7 @@ func TestRedisDiesUnderLoad(t *testing.T) {
 	for _, k := range []*testkit.Kit{one, two} {
 		within(t, "each node knows of the other", func() bool { return readiness(t, k).Nodes == "2" })
 	}
-	token, south := one.Token(who(actor.Viewer)), one.Token("admin@south.example")
+	token, south := one.Token(testkit.As(actor.Viewer)), one.Token("admin@south.example")
 	var mu sync.Mutex
 	count := map[int]int{}
 	var all, dead sync.WaitGroup
@@ -311,7 +312,7 @@ func left(t *testing.T, k *testkit.Kit, token string) (w windows) {
 // A refusal holds the six fields and nothing else; whoever has nothing left can ask.
 func TestStatusDoesNotCountItselfOut(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		token := k.Token(who(actor.Viewer))
+		token := k.Token(testkit.As(actor.Viewer))
 		for range 10 {
 			if w := left(t, k, token); w["api"].Remaining != 1000 || w["api"].Limit != 1000 || w["database"].Limit != 5000 || w["database_write"].Limit != 1000 {
 				t.Fatalf("%+v", w)
@@ -349,7 +350,7 @@ func TestDatabaseLimit(t *testing.T) {
 		if r := setLimits(t, k, demo.North, `{"read": {"minute": 40, "burst": 40}}`); r.Status >= 300 {
 			t.Fatalf("limits: %d %s", r.Status, r.Body)
 		}
-		token := k.Token(who(actor.Owner))
+		token := k.Token(testkit.As(actor.Owner))
 		refused := testkit.Response{}
 		for n := 0; refused.Status != 429; n++ {
 			if n > 60 {
@@ -364,7 +365,7 @@ func TestDatabaseLimit(t *testing.T) {
 			t.Errorf("status: %+v", w)
 		}
 		k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", Bearer: token})
-		if r := k.Post(who(actor.Owner), "/v1/zones", map[string]any{"code": "LIM-1", "name": "Limit"}); r.Status != 201 {
+		if r := k.Post(testkit.As(actor.Owner), "/v1/zones", map[string]any{"code": "LIM-1", "name": "Limit"}); r.Status != 201 {
 			t.Errorf("a write under the read limit: %d %s", r.Status, r.Body)
 		}
 		events := 0
@@ -394,12 +395,12 @@ func TestOwnLimits(t *testing.T) {
 				t.Errorf("%s: %d %s", bad, r.Status, r.Body)
 			}
 		}
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: who(actor.Owner),
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: testkit.As(actor.Owner),
 			Body: map[string]any{"limits": map[string]any{"api": map[string]any{"minute": 9e6}}}})
 		if r.Status < 400 {
 			t.Errorf("an owner gives himself limits: %d %s", r.Status, r.Body)
 		}
-		token := k.Token(who(actor.Owner))
+		token := k.Token(testkit.As(actor.Owner))
 		if w := left(t, k, token); w["api"].Limit != 1000 {
 			t.Errorf("before: %+v", w)
 		}
@@ -425,7 +426,7 @@ func TestHitsAndCrowdsCostNothing(t *testing.T) {
 		if r := setLimits(t, k, demo.North, `{"api": {"minute": 9000, "burst": 9000}, "read": {"minute": 9000, "burst": 9000}}`); r.Status >= 300 {
 			t.Fatalf("limits: %d %s", r.Status, r.Body)
 		}
-		token := k.Token(who(actor.Manager))
+		token := k.Token(testkit.As(actor.Manager))
 		get := func(path string) testkit.Response {
 			return k.Call(testkit.Request{Method: "GET", Path: path, Bearer: token})
 		}
@@ -481,7 +482,7 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 		var ended struct {
 			AccessToken string `json:"access_token"`
 		}
-		k.Post("", "/auth/v1/token?grant_type=password", map[string]string{"email": who(actor.Admin), "password": demo.Password}).JSON(t, &ended)
+		k.Post("", "/auth/v1/token?grant_type=password", map[string]string{"email": testkit.As(actor.Admin), "password": demo.Password}).JSON(t, &ended)
 		if r := k.Call(testkit.Request{Method: "GET", Path: snapshot, Bearer: ended.AccessToken}); r.Status != 200 {
 			t.Fatalf("before signing out: %d", r.Status)
 		}
@@ -495,8 +496,8 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 			path := "/functions/v1/" + fn.Name
 			odd := map[string]string{"X-Forwarded-Host": "evil.example", "X-Original-URL": "/evil", "Accept-Language": "tlh",
 				"Accept-Encoding": "br;q=1, gzip;q=0, *;q=0"}
-			for round, x := range []struct{ as, tenant string }{{who(actor.Admin), demo.North}, {"admin@south.example", demo.South},
-				{"admin@south.example", demo.South}, {who(actor.Admin), demo.North}} {
+			for round, x := range []struct{ as, tenant string }{{testkit.As(actor.Admin), demo.North}, {"admin@south.example", demo.South},
+				{"admin@south.example", demo.South}, {testkit.As(actor.Admin), demo.North}} {
 				q := testkit.Request{Method: "GET", Path: path, As: x.as}
 				if round < 2 {
 					q.Header = odd
@@ -531,7 +532,7 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 // An applied import, and its rollback, show in the dashboard at once.
 func TestImportsShowAtOnce(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as := who(actor.Owner)
+		as := testkit.As(actor.Owner)
 		verb := func(name, id string) {
 			t.Helper()
 			if r := k.Post(as, "/functions/v1/"+name, map[string]any{"job_id": id}); r.Status != 200 {

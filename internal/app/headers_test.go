@@ -37,7 +37,7 @@ func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 	slices.SortStableFunc(routes, func(a, b route) int { return strings.Compare(last[a.path], last[b.path]) })
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		n := 0
-		for _, shown := range []string{"", "garbage", k.Service(), k.Token(who(actor.Viewer)), k.Token(who(actor.Owner))} {
+		for _, shown := range []string{"", "garbage", k.Service(), k.Token(testkit.As(actor.Viewer)), k.Token(testkit.As(actor.Owner))} {
 			for _, r := range routes {
 				for _, body := range []any{map[string]string{}, "{"} {
 					n++
@@ -88,7 +88,7 @@ func TestServiceKeySignsManyIn(t *testing.T) {
 				t.Fatalf("refused after %d", n)
 			}
 		}
-		for name, c := range map[string][2]string{"one account with it": {k.Service(), who(actor.Viewer)}, "without it": {"", "nobody@x.example"}} {
+		for name, c := range map[string][2]string{"one account with it": {k.Service(), testkit.As(actor.Viewer)}, "without it": {"", "nobody@x.example"}} {
 			last := 0
 			for n := 0; n < 600 && last != http.StatusTooManyRequests; n++ {
 				last = otp(c[0], c[1])

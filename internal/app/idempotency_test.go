@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"mime/multipart"
@@ -32,24 +31,13 @@ func withKey(k *testkit.Kit, key string, q testkit.Request) (r testkit.Response,
 	return r, r.Header.Get("Idempotent-Replayed") == "true"
 }
 
-func counted(t *testing.T, k *testkit.Kit, from string) (n int) {
-	t.Helper()
-	err := k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.One("SELECT count(*) FROM "+from, nil, func(r *db.Row) error { n = int(r.Int(0)); return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 var whole = map[string]string{"Prefer": "return=representation"}
 
 // A write that is repeated with its key is answered as before, head and body,
 // and done once, whatever its method and form.
 func TestRepeatedWrites(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as, id := who(actor.Manager), "0190c0de-0000-7000-8000-000000000001"
+		as, id := testkit.As(actor.Manager), "0190c0de-0000-7000-8000-000000000001"
 		for _, c := range []struct {
 			name   string
 			q      testkit.Request
@@ -68,7 +56,7 @@ func TestRepeatedWrites(t *testing.T) {
 				Header: map[string]string{"Prefer": "resolution=merge-duplicates,return=representation"}}, 200},
 			{"POST-with-effects", testkit.Request{Method: "POST", Path: "/v1/incidents",
 				Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}}, 201},
-			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: who(actor.Admin), Header: whole}, 200},
+			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: testkit.As(actor.Admin), Header: whole}, 200},
 		} {
 			if c.q.As == "" {
 				c.q.As = as
@@ -78,7 +66,7 @@ func TestRepeatedWrites(t *testing.T) {
 				t.Errorf("%s: %d %v %s", c.name, first.Status, replayed, first.Body)
 				continue
 			}
-			audited := counted(t, k, "audit")
+			audited := k.Counted(t, "audit")
 			second, replayed := withKey(k, c.name, c.q)
 			if second.Status != first.Status || !bytes.Equal(second.Body, first.Body) || !replayed {
 				t.Errorf("%s again: %d, replayed %v\n%s\n%s", c.name, second.Status, replayed, first.Body, second.Body)
@@ -88,7 +76,7 @@ func TestRepeatedWrites(t *testing.T) {
 					t.Errorf("%s again: %s is %q, was %q", c.name, h, second.Header.Get(h), first.Header.Get(h))
 				}
 			}
-			if n := counted(t, k, "audit"); n != audited {
+			if n := k.Counted(t, "audit"); n != audited {
 				t.Errorf("%s again: %d more audit rows", c.name, n-audited)
 			}
 		}
@@ -105,11 +93,11 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 			{"answer", "UPDATE ON idempotency_keys", "NEW.status IS NOT NULL"},
 			{"claim", "INSERT ON idempotency_keys", "NEW.status IS NULL"},
 		} {
-			q := testkit.Request{Method: "POST", Path: "/v1/zones?select=id,code", As: who(actor.Manager),
+			q := testkit.Request{Method: "POST", Path: "/v1/zones?select=id,code", As: testkit.As(actor.Manager),
 				Body: map[string]any{"code": "BROKE-" + c.name, "name": "Broken"}, Header: whole}
-			zones, audited := counted(t, k, "zones"), counted(t, k, "audit WHERE action LIKE 'zones.%'")
+			zones, audited := k.Counted(t, "zones"), k.Counted(t, "audit WHERE action LIKE 'zones.%'")
 			done := func() int {
-				return counted(t, k, "zones") - zones + counted(t, k, "audit WHERE action LIKE 'zones.%'") - audited
+				return k.Counted(t, "zones") - zones + k.Counted(t, "audit WHERE action LIKE 'zones.%'") - audited
 			}
 			mend := broken(t, k, c.statement, c.when)
 			if r, replayed := withKey(k, c.name, q); r.Status < 500 || replayed || done() != 0 {
@@ -134,7 +122,7 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 func TestKeysOfRequests(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		zone := func(code string) testkit.Request {
-			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: who(actor.Manager), Body: map[string]any{"code": code, "name": code},
+			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: testkit.As(actor.Manager), Body: map[string]any{"code": code, "name": code},
 				Header: whole}
 		}
 		of := func(q testkit.Request, f func(*testkit.Request)) testkit.Request { f(&q); return q }
@@ -150,11 +138,11 @@ func TestKeysOfRequests(t *testing.T) {
 			{"another query", "k", of(zone("A"), func(q *testkit.Request) { q.Path = "/v1/zones?select=id" }), 422, false},
 			{"another form of answer", "k", of(zone("A"), func(q *testkit.Request) { q.Header = nil }), 422, false},
 			{"another method", "k", of(zone("A"), func(q *testkit.Request) { q.Method, q.Path = "PATCH", "/v1/zones?code=eq.none" }), 200, false},
-			{"another user", "k", of(zone("B"), func(q *testkit.Request) { q.As = who(actor.Admin) }), 201, false},
+			{"another user", "k", of(zone("B"), func(q *testkit.Request) { q.As = testkit.As(actor.Admin) }), 201, false},
 			{"a refused request", "refused", zone("A"), 409, false},
 			{"a refused request runs anew", "refused", zone("A"), 409, false},
 			{"and frees its key", "refused", zone("C"), 201, false},
-			{"no right", "viewer", of(zone("D"), func(q *testkit.Request) { q.As = who(actor.Viewer) }), 403, false},
+			{"no right", "viewer", of(zone("D"), func(q *testkit.Request) { q.As = testkit.As(actor.Viewer) }), 403, false},
 			{"the service key", "k",
 				testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(),
 					Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, false},
@@ -164,13 +152,13 @@ func TestKeysOfRequests(t *testing.T) {
 			{"a key of two words", "a b", zone("E"), 400, false},
 			{"an empty key", "", zone("E"), 400, false},
 			{"an endless key", fmt.Sprintf("%0256d", 1), zone("E"), 400, false},
-			{"a read", "k", testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", As: who(actor.Manager)}, 200, false},
+			{"a read", "k", testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", As: testkit.As(actor.Manager)}, 200, false},
 		} {
 			if r, replayed := withKey(k, c.key, c.q); r.Status != c.status || replayed != c.replayed {
 				t.Errorf("%s: %d, replayed %v: %s", c.name, r.Status, replayed, r.Body)
 			}
 		}
-		if n := counted(t, k, "zones WHERE code IN ('A', 'B', 'C', 'D', 'E')"); n != 3 {
+		if n := k.Counted(t, "zones WHERE code IN ('A', 'B', 'C', 'D', 'E')"); n != 3 {
 			t.Errorf("%d zones were made, want 3", n)
 		}
 	})
@@ -184,13 +172,13 @@ func TestRepeatsAtOnce(t *testing.T) {
 		if k.Engine == db.PostgreSQL {
 			nodes[1] = beside(t, k)
 		}
-		k.Token(who(actor.Manager))
+		k.Token(testkit.As(actor.Manager))
 		var wg sync.WaitGroup
 		answers := make([]testkit.Response, 12)
 		for i := range answers {
 			wg.Go(func() {
 				answers[i], _ = withKey(nodes[i%2], "at-once",
-					testkit.Request{Method: "POST", Path: "/v1/zones?select=id", As: who(actor.Manager),
+					testkit.Request{Method: "POST", Path: "/v1/zones?select=id", As: testkit.As(actor.Manager),
 						Body: map[string]any{"name": "At once", "code": "AT-ONCE"}, Header: whole})
 			})
 		}
@@ -205,7 +193,7 @@ func TestRepeatsAtOnce(t *testing.T) {
 				body = string(r.Body)
 			}
 		}
-		if n := counted(t, k, "zones WHERE code = 'AT-ONCE'"); n != 1 || body == "" {
+		if n := k.Counted(t, "zones WHERE code = 'AT-ONCE'"); n != 1 || body == "" {
 			t.Errorf("%d zones, answer %q", n, body)
 		}
 	})
@@ -224,7 +212,7 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 			}
 			return first
 		}
-		as := who(actor.Admin)
+		as := testkit.As(actor.Admin)
 		form := func(file string) testkit.Request { // with a boundary of its own
 			var b bytes.Buffer
 			w := multipart.NewWriter(&b)
@@ -239,7 +227,7 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 			w.Close()
 			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: b.Bytes(), Header: map[string]string{"Content-Type": w.FormDataContentType()}}
 		}
-		jobs := counted(t, k, "import_jobs")
+		jobs := k.Counted(t, "import_jobs")
 		var job struct{ ID string }
 		same("upload", func() testkit.Request { return form("code,name\nIMP-1,Imported\n") }).JSON(t, &job)
 		if r, _ := withKey(k, "upload", form("code,name\nIMP-2,Imported\n")); r.Status != 422 {
@@ -248,7 +236,7 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 		same("empty", func() testkit.Request {
 			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: map[string]string{"target": "zones"}}
 		})
-		if n := counted(t, k, "import_jobs"); n != jobs+2 {
+		if n := k.Counted(t, "import_jobs"); n != jobs+2 {
 			t.Errorf("%d jobs were made, want 2", n-jobs)
 		}
 		for _, step := range []string{"process", "apply", "rollback"} {
@@ -280,9 +268,10 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		hook := func(events ...string) testkit.Request {
-			return testkit.Request{Method: "POST", Path: "/v1/webhooks", As: who(actor.Admin), Body: map[string]any{"url": "http://127.0.0.1:9/once", "events": events}}
+			return testkit.Request{Method: "POST", Path: "/v1/webhooks", As: testkit.As(actor.Admin),
+				Body: map[string]any{"url": "http://127.0.0.1:9/once", "events": events}}
 		}
-		hooks := counted(t, k, "webhooks")
+		hooks := k.Counted(t, "webhooks")
 		first, _ := withKey(k, "hook", hook("order.*"))
 		again, replayed := withKey(k, "hook", hook("order.*"))
 		var shown, kept map[string]any
@@ -296,31 +285,31 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		if d := cmp.Diff(shown, kept); d != "" || secret == "" {
 			t.Errorf("secret %q; the repeat: %s", secret, d)
 		}
-		if n := counted(t, k, "idempotency_keys WHERE body LIKE '%"+secret+"%'"); n != 0 {
+		if n := k.Counted(t, "idempotency_keys WHERE body LIKE '%"+secret+"%'"); n != 0 {
 			t.Errorf("the secret is kept with %d keys", n)
 		}
 		if r, _ := withKey(k, "hook", hook("zone.*")); r.Status != 422 {
 			t.Errorf("another webhook under the same key: %d %s", r.Status, r.Body)
 		}
-		if n := counted(t, k, "webhooks"); n != hooks+1 {
+		if n := k.Counted(t, "webhooks"); n != hooks+1 {
 			t.Errorf("%d webhooks were made", n-hooks)
 		}
 		id, _ := shown["id"].(string)
 		path := "/v1/webhooks/" + id
 		verb := func(name, path string, status int, effect string) testkit.Response {
 			t.Helper()
-			before := counted(t, k, effect)
-			q := testkit.Request{Method: "POST", Path: path, As: who(actor.Admin)}
+			before := k.Counted(t, effect)
+			q := testkit.Request{Method: "POST", Path: path, As: testkit.As(actor.Admin)}
 			first, was := withKey(k, name, q)
 			again, replayed := withKey(k, name, q)
 			if first.Status != status || again.Status != status || was || !replayed {
 				t.Errorf("%s: %d %s\nagain: %d, replayed %v %s", name, first.Status, first.Body, again.Status, replayed, again.Body)
 			}
-			if n := counted(t, k, effect); n != before+1 {
+			if n := k.Counted(t, effect); n != before+1 {
 				t.Errorf("%s: done %d times", name, n-before)
 			}
 			secret := regexp.MustCompile(`,"secret":"([^"]+)"`)
-			if m := secret.FindSubmatch(first.Body); m != nil && counted(t, k, "idempotency_keys WHERE body LIKE '%"+string(m[1])+"%'") != 0 {
+			if m := secret.FindSubmatch(first.Body); m != nil && k.Counted(t, "idempotency_keys WHERE body LIKE '%"+string(m[1])+"%'") != 0 {
 				t.Errorf("%s: the secret is kept", name)
 			}
 			if d := cmp.Diff(secret.ReplaceAllString(string(first.Body), ""), string(again.Body)); d != "" {
@@ -334,16 +323,16 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		}
 		verb("test", path+"/test", 202, "webhook_deliveries WHERE type = 'webhook.test'")
 		var sent []struct{ ID string }
-		k.Get(who(actor.Admin), "/v1/webhook_deliveries?select=id&webhook_id=eq."+id).JSON(t, &sent)
+		k.Get(testkit.As(actor.Admin), "/v1/webhook_deliveries?select=id&webhook_id=eq."+id).JSON(t, &sent)
 		verb("replay", path+"/deliveries/"+sent[0].ID+"/replay", 202, "webhook_deliveries WHERE replay_of IS NOT NULL")
 		verb("range", path+"/replay?from=2026-01-01T00:00:00Z&status=all", 202, "audit WHERE action = 'webhooks.replay' AND entity_id = '"+id+"'")
-		op := who(actor.Operator)
-		incident := insertID(t, k, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		op := testkit.As(actor.Operator)
+		incident := k.Insert(t, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		photo := func(side int, caption string) testkit.Request {
 			body, kind := pictureForm(t, "file", "x.png", pngPicture(t, side, side), "caption", caption)
 			return testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: op, Body: body, Header: map[string]string{"Content-Type": kind}}
 		}
-		photos := counted(t, k, "incident_photos")
+		photos := k.Counted(t, "incident_photos")
 		first, _ = withKey(k, "photo", photo(9, "a"))
 		again, replayed = withKey(k, "photo", photo(9, "a"))
 		if first.Status != 201 || again.Status != 201 || !replayed || !bytes.Equal(first.Body, again.Body) ||
@@ -355,7 +344,7 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 				t.Errorf("another photo under the same key: %d %s", r.Status, r.Body)
 			}
 		}
-		if n := counted(t, k, "incident_photos"); n != photos+1 {
+		if n := k.Counted(t, "incident_photos"); n != photos+1 {
 			t.Errorf("%d photos were made", n-photos)
 		}
 	}, func(c *config.Config) { c.WebhookPrivate = true })

@@ -11,7 +11,7 @@ import (
 // refused, or leaves records, does not tell again that the import was applied.
 func TestImportEvents(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := who(actor.Admin)
+		admin := testkit.As(actor.Admin)
 		upload := func(target, file string) string {
 			t.Helper()
 			body, kind := form(t, target, "i.csv", file)
@@ -22,7 +22,7 @@ func TestImportEvents(t *testing.T) {
 		kinds := []string{"import.completed", "import.failed", "import.rolled_back"}
 		want := map[string]int{}
 		for _, kind := range kinds {
-			want[kind] = told(t, k, kind)
+			want[kind] = k.Told(t, kind)
 		}
 		step := func(verb, job string, partial bool, status int, tells string) {
 			t.Helper()
@@ -37,14 +37,14 @@ func TestImportEvents(t *testing.T) {
 				want[tells]++
 			}
 			for _, kind := range kinds {
-				if n := told(t, k, kind); n != want[kind] {
+				if n := k.Told(t, kind); n != want[kind] {
 					t.Errorf("%s, %d: %s was told %d times, want %d", verb, status, kind, n, want[kind])
 				}
 			}
 		}
 		job := upload("items", "sku,name\nEVT-1,One\nEVT-2,Two\n")
 		step("process", job, false, 200, "")
-		outbox, was := counted(t, k, "outbox"), counted(t, k, "items")
+		outbox, was := k.Counted(t, "outbox"), k.Counted(t, "items")
 		for _, c := range []struct{ statement, when string }{ // an apply that breaks tells nothing
 			{"INSERT ON items", "NEW.sku = 'EVT-2'"},
 			{"INSERT ON outbox", "NEW.type = 'import.completed'"},
@@ -53,7 +53,7 @@ func TestImportEvents(t *testing.T) {
 			mend := broken(t, k, c.statement, c.when)
 			step("apply", job, false, 500, "")
 			mend()
-			if o, n := counted(t, k, "outbox"), counted(t, k, "items"); o != outbox || n != was {
+			if o, n := k.Counted(t, "outbox"), k.Counted(t, "items"); o != outbox || n != was {
 				t.Errorf("an apply that broke at %s left %d events and %d items", c.statement, o-outbox, n-was)
 			}
 		}
@@ -61,8 +61,8 @@ func TestImportEvents(t *testing.T) {
 		step("apply", job, false, 200, "") // answered with its first result
 		var items []struct{ ID string }
 		k.Get(admin, "/v1/items?sku=eq.EVT-1&select=id").JSON(t, &items)
-		order := insertID(t, k, admin, "orders", map[string]any{"order_no": "EVT-1"})
-		line := insertID(t, k, admin, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": items[0].ID, "qty_ordered": 1})
+		order := k.Insert(t, admin, "orders", map[string]any{"order_no": "EVT-1"})
+		line := k.Insert(t, admin, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": items[0].ID, "qty_ordered": 1})
 		step("rollback", job, false, 409, "")
 		step("rollback", job, true, 200, "")
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/order_lines?id=eq." + line, As: admin}); r.Status >= 300 {

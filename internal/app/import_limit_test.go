@@ -24,7 +24,7 @@ func TestImportStepsCountOnce(t *testing.T) {
 		if r := setLimits(t, k, demo.North, `{"write": {"minute": 60, "burst": 60}}`); r.Status >= 300 {
 			t.Fatalf("limits: %d %s", r.Status, r.Body)
 		}
-		admin := who(actor.Admin)
+		admin := testkit.As(actor.Admin)
 		body, kind := form(t, "zones", "zones.csv", file)
 		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: admin, Body: body, Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
@@ -37,7 +37,7 @@ func TestImportStepsCountOnce(t *testing.T) {
 				t.Fatalf("%s: %d %s", step, r.Status, r.Body)
 			}
 		}
-		if r := k.Post(who(actor.Operator), "/v1/incidents",
+		if r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
 			map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": time.Now().Add(-time.Hour)}); r.Status != 201 {
 			t.Errorf("a picker's write: %d %s", r.Status, r.Body)
 		}

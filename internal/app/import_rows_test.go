@@ -40,7 +40,7 @@ func form(t *testing.T, target, name, file string) (body []byte, contentType str
 // looks at what would happen and takes the rest home as a file.
 func TestImportRowsOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nIMP-1,One\nIMP 2,Two\nIMP 3,=Three\n")
 		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
@@ -63,12 +63,12 @@ func TestImportRowsOverHTTP(t *testing.T) {
 			{"GET", "/rows?status=invalid&pageSize=1", manager, nil, 200, `"total":2,"hasMore":true`},
 			{"GET", "/rows?status=odd", manager, nil, 400, `status`},
 			{"GET", "/rows?page=0", manager, nil, 400, `page`},
-			{"GET", "/rows", who(actor.Viewer), nil, 403, ``},
+			{"GET", "/rows", testkit.As(actor.Viewer), nil, 403, ``},
 			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"code": "IMP-2"}}, 200, `"status":"valid","edited":true`},
 			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"nope": "x"}}, 400, `no column`},
 			{"PATCH", "/rows/9", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 404, ``},
 			{"PATCH", "/rows/x", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 400, ``},
-			{"PATCH", "/rows/2", who(actor.Viewer), map[string]any{"cells": map[string]any{"code": "x"}}, 403, ``},
+			{"PATCH", "/rows/2", testkit.As(actor.Viewer), map[string]any{"cells": map[string]any{"code": "x"}}, 403, ``},
 			{"GET", "/preview", manager, nil, 200, `"action":"insert"`},
 			{"GET", "/errors", manager, nil, 200, `"total":1`},
 			{"GET", "/corrected", manager, nil, 200, "IMP 3,'=Three"},
@@ -94,7 +94,7 @@ func TestImportRowsOverHTTP(t *testing.T) {
 // rows are gone, and nothing can be done with it any more.
 func TestImportCancelOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		uploaded := func(code string) string {
 			body, kind := form(t, "zones", "zones.csv", "code,name\n"+code+",One\n")
 			var job struct{ ID string }
@@ -113,8 +113,8 @@ func TestImportCancelOverHTTP(t *testing.T) {
 			status       int
 			has          string
 		}{
-			{"by a viewer", who(actor.Viewer), fresh, 403, ``},
-			{"by an operator", who(actor.Operator), fresh, 403, ``},
+			{"by a viewer", testkit.As(actor.Viewer), fresh, 403, ``},
+			{"by an operator", testkit.As(actor.Operator), fresh, 403, ``},
 			{"of nobody's", manager, "00000000-0000-7000-8000-000000000001", 404, ``},
 			{"no id", manager, "x", 400, `job_id`},
 			{"uploaded", manager, fresh, 200, `"status":"cancelled"`},
@@ -134,7 +134,7 @@ func TestImportCancelOverHTTP(t *testing.T) {
 				t.Errorf("its rows: %d %s", r.Status, r.Body)
 			}
 		}
-		if r := k.Get(who(actor.Admin), "/v1/audit?action=eq.import_jobs.cancel&entity_id=eq."+ready); !strings.Contains(string(r.Body), ready) {
+		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?action=eq.import_jobs.cancel&entity_id=eq."+ready); !strings.Contains(string(r.Body), ready) {
 			t.Errorf("the audit: %s", r.Body)
 		}
 	})
@@ -143,7 +143,7 @@ func TestImportCancelOverHTTP(t *testing.T) {
 // How far a job is can be asked for, and followed.
 func TestImportProgressOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nPRG-1,One\nPRG-2,Two\n")
 		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
@@ -154,13 +154,13 @@ func TestImportProgressOverHTTP(t *testing.T) {
 		if r := k.Get(manager, at); r.Status != 200 || !strings.Contains(string(r.Body), `"status":"uploaded","done":0,"total":0,"percent":0`) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Get(who(actor.Viewer), at); r.Status != 403 {
+		if r := k.Get(testkit.As(actor.Viewer), at); r.Status != 403 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 		for _, c := range []struct {
 			verb, as string
 			body     map[string]any
-		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", who(actor.Admin),
+		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", testkit.As(actor.Admin),
 			map[string]any{"job_id": job.ID, "partial": true}}} {
 			if r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", c.body); r.Status != 200 {
 				t.Fatalf("%s: %d %s", c.verb, r.Status, r.Body)
@@ -180,7 +180,7 @@ func TestImportProgressOverHTTP(t *testing.T) {
 func TestImportFromABucketOverHTTP(t *testing.T) {
 	bucket := s3test.Start(t)
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nBKT-1,One\n")
 		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}
 		bucket.Answer("PUT", away)
@@ -216,7 +216,7 @@ func away(w http.ResponseWriter, r *http.Request) {
 // exported file imported again changes nothing.
 func TestImportOfAnExport(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		imported := func(file string) string {
 			t.Helper()
 			body, kind := form(t, "zones", "zones.csv", file)
@@ -247,10 +247,10 @@ func TestImportOfAnExport(t *testing.T) {
 func TestRowsThatAreNotThere(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		over := first(t, k, "/v1/import_jobs?select=id&status=eq.completed&limit=1&tenant_id=eq."+demo.North, "id")
-		begun := insertID(t, k, who(actor.Manager), "import_jobs", map[string]any{"target": "zones"})
+		begun := k.Insert(t, testkit.As(actor.Manager), "import_jobs", map[string]any{"target": "zones"})
 		for id, want := range map[string]string{over: "no longer kept", begun: "must be processed first"} {
 			for _, what := range []string{"rows?page=1&pageSize=5", "corrected"} {
-				r := k.Get(who(actor.Admin), "/v1/import-jobs/"+id+"/"+what)
+				r := k.Get(testkit.As(actor.Admin), "/v1/import-jobs/"+id+"/"+what)
 				if r.Status != http.StatusConflict || !strings.Contains(string(r.Body), want) {
 					t.Errorf("%s: %d %s, want %q", what, r.Status, r.Body, want)
 				}
@@ -275,16 +275,16 @@ func TestImportJobsAsRecords(t *testing.T) {
 			{actor.Manager, "items", 201}, {actor.Manager, "regulations", 403}, {actor.Operator, "items", 403}, {actor.Admin, "regulations", 201},
 			{actor.Manager, "tenants", 400},
 		} {
-			if r := ask(who(c.role), "POST", "/v1/import_jobs", `{"target":"`+c.target+`"}`); r.Status != c.want {
+			if r := ask(testkit.As(c.role), "POST", "/v1/import_jobs", `{"target":"`+c.target+`"}`); r.Status != c.want {
 				t.Errorf("%s makes a job for %s: %d %s", c.role, c.target, r.Status, r.Body)
 			}
 		}
 		var made []struct{ ID string }
-		ask(who(actor.Manager), "POST", "/v1/import_jobs", `{"target":"zones"}`).JSON(t, &made)
-		if r := ask(who(actor.Safety), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 403 {
+		ask(testkit.As(actor.Manager), "POST", "/v1/import_jobs", `{"target":"zones"}`).JSON(t, &made)
+		if r := ask(testkit.As(actor.Safety), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 403 {
 			t.Errorf("a safety officer changes a job for zones: %d %s", r.Status, r.Body)
 		}
-		if r := ask(who(actor.Admin), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 200 {
+		if r := ask(testkit.As(actor.Admin), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 200 {
 			t.Errorf("an administrator: %d %s", r.Status, r.Body)
 		}
 	})

@@ -57,9 +57,9 @@ func noTemporary(t *testing.T) { t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "
 func TestImportFormParts(t *testing.T) {
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		const size = 3 << 19 // more than stays in memory
-		jobs, kept := counted(t, k, "import_jobs"), files(t, k)
+		jobs, kept := k.Counted(t, "import_jobs"), files(t, k)
 		for n, c := range []struct {
 			parts  []string
 			status int
@@ -92,7 +92,7 @@ func TestImportFormParts(t *testing.T) {
 			if r.Status == 201 {
 				jobs, kept = jobs+1, kept+1
 			}
-			if j, f := counted(t, k, "import_jobs"), files(t, k); j != jobs || f != kept {
+			if j, f := k.Counted(t, "import_jobs"), files(t, k); j != jobs || f != kept {
 				t.Fatalf("%.60q: %d jobs and %d files, want %d and %d", c.parts, j, f, jobs, kept)
 			}
 		}
@@ -109,7 +109,7 @@ func TestImportFormParts(t *testing.T) {
 // Who may not upload is told so before the file is read.
 func TestImportRefusedUnread(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		var job struct{ ID string }
 		k.Post(manager, "/v1/import-jobs", map[string]string{"target": "zones"}).JSON(t, &job)
 		// begin sends the first part of a large form, and the rest never.
@@ -143,8 +143,8 @@ func TestImportRefusedUnread(t *testing.T) {
 				t.Errorf("%s: %d %s, %d files", what, got, text, files(t, k))
 			}
 		}
-		refused("a viewer", "POST", "/v1/import-jobs", who(actor.Viewer), 403, "42501", "file", "target=zones")
-		refused("a viewer's file for a job", "PUT", put, who(actor.Viewer), 403, "42501", "file")
+		refused("a viewer", "POST", "/v1/import-jobs", testkit.As(actor.Viewer), 403, "42501", "file", "target=zones")
+		refused("a viewer's file for a job", "PUT", put, testkit.As(actor.Viewer), 403, "42501", "file")
 		refused("a target of others", "POST", "/v1/import-jobs", manager, 403, "42501", "target=regulations", "file")
 		body, kind := formOf(t, 1<<20, "target=zones", "file=QTA-1")
 		full := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
@@ -170,11 +170,11 @@ func TestImportRefusedUnread(t *testing.T) {
 func TestImportTooLargeOrCutOff(t *testing.T) {
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		var job struct{ ID string }
 		k.Post(manager, "/v1/import-jobs", map[string]string{"target": "zones"}).JSON(t, &job)
 		put := "/v1/import-jobs/" + job.ID + "/file"
-		jobs := counted(t, k, "import_jobs")
+		jobs := k.Counted(t, "import_jobs")
 		fileFirst, kind := formOf(t, 3<<20, "file=CUT-1", "target=zones")
 		fileLast, lastKind := formOf(t, 3<<20, "target=zones", "file=CUT-1")
 		raw := map[string]string{"Content-Type": "text/csv"}
@@ -213,7 +213,7 @@ func TestImportTooLargeOrCutOff(t *testing.T) {
 				}
 			}
 		}
-		if j, f := counted(t, k, "import_jobs"), files(t, k); j != jobs || f != 0 {
+		if j, f := k.Counted(t, "import_jobs"), files(t, k); j != jobs || f != 0 {
 			t.Errorf("%d jobs and %d files are left, want %d and none", j, f, jobs)
 		}
 	})
@@ -229,7 +229,7 @@ func TestImportNoRoom(t *testing.T) {
 			w.WriteHeader(http.StatusInsufficientStorage)
 		})
 		defer bucket.Heal()
-		if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: body,
+		if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: body,
 			Header: map[string]string{"Content-Type": kind}}); r.Status != 507 || !strings.Contains(string(r.Body), "no_space") {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
@@ -253,7 +253,7 @@ func cutOff(t *testing.T, k *testkit.Kit, method, path string, header map[string
 	for name, v := range header {
 		req.Header.Set(name, v)
 	}
-	req.Header.Set("Authorization", "Bearer "+k.Token(who(actor.Manager)))
+	req.Header.Set("Authorization", "Bearer "+k.Token(testkit.As(actor.Manager)))
 	_ = req.Write(conn) // it says that the body is short
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)

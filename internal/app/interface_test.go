@@ -56,13 +56,13 @@ var fieldForms = map[string]string{
 func TestInterfaceFields(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		// Something new, so that rules have verdicts to give and training is due.
-		officer := who(actor.Safety)
-		insertID(t, k, officer, "regulations",
+		officer := testkit.As(actor.Safety)
+		k.Insert(t, officer, "regulations",
 			map[string]any{"code": "NEW-1", "title": "New",
 				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
-		insertID(t, k, who(actor.Admin), "courses", map[string]any{"code": "NEW-1", "title": "New", "risk_threshold": 0})
+		k.Insert(t, testkit.As(actor.Admin), "courses", map[string]any{"code": "NEW-1", "title": "New", "risk_threshold": 0})
 		for _, c := range interfaceFields {
-			req := testkit.Request{Method: c.method, Path: "/functions/v1/" + c.path, As: who(actor.Admin)}
+			req := testkit.Request{Method: c.method, Path: "/functions/v1/" + c.path, As: testkit.As(actor.Admin)}
 			if c.body != "" {
 				req.Body = json.RawMessage(c.body)
 			}
@@ -93,7 +93,7 @@ func TestInterfaceFields(t *testing.T) {
 		if k.Get(officer, "/functions/v1/safety-kpis?days=365").JSON(t, &out); len(out.Recent) != 10 {
 			t.Errorf("%d recent incidents, the interface shows the last 10", len(out.Recent))
 		}
-		for _, c := range list[struct {
+		for _, c := range testkit.List[struct {
 			Min float64 `json:"min_score"`
 			Max float64 `json:"max_score"`
 		}](t, k, officer, "risk_clusters?select=min_score,max_score") {
@@ -141,20 +141,20 @@ func TestProgrammeByRole(t *testing.T) {
 				if c.open || runs[role] {
 					want = 200
 				}
-				if r := k.Call(testkit.Request{Method: c.method, Path: "/functions/v1/" + c.name, As: who(role)}); r.Status != want {
+				if r := k.Call(testkit.Request{Method: c.method, Path: "/functions/v1/" + c.name, As: testkit.As(role)}); r.Status != want {
 					t.Errorf("%s %s as %s: %d, want %d", c.method, c.name, role, r.Status, want)
 				}
 			}
 			var board map[string]json.RawMessage
-			k.Get(who(role), "/functions/v1/safety-engagement").JSON(t, &board)
+			k.Get(testkit.As(role), "/functions/v1/safety-engagement").JSON(t, &board)
 			_, teams := board["team_scores"]
 			_, zones := board["zone_scores"]
 			if admin := role == actor.Owner || role == actor.Admin; teams != admin || zones != admin {
 				t.Errorf("%s sees teams: %v, zones: %v", role, teams, zones)
 			}
 		}
-		first := k.Get(who(actor.Operator), "/functions/v1/safety-engagement")
-		again := k.Get(who(actor.Operator), "/functions/v1/safety-engagement")
+		first := k.Get(testkit.As(actor.Operator), "/functions/v1/safety-engagement")
+		again := k.Get(testkit.As(actor.Operator), "/functions/v1/safety-engagement")
 		if again.Header.Get("X-Cache") != "HIT" || string(first.Body) != string(again.Body) {
 			t.Errorf("the second look is a %s", again.Header.Get("X-Cache"))
 		}

@@ -40,8 +40,8 @@ func TestServiceKeyUses(t *testing.T) {
 		get("/auth/v1/admin/custom-providers", keys.SecretKey)
 		get("/rest/v1/tenants", keys.SecretKey)
 		get("/auth/v1/settings", keys.PublishableKey)
-		get("/rest/v1/items", keys.SecretKey, "Authorization", "Bearer "+k.Token(who("manager"))) // it raises nothing there
-		get("/auth/v1/settings", keys.SecretKey)                                                  // nor here, where no key is looked at
+		get("/rest/v1/items", keys.SecretKey, "Authorization", "Bearer "+k.Token(testkit.As("manager"))) // it raises nothing there
+		get("/auth/v1/settings", keys.SecretKey)                                                         // nor here, where no key is looked at
 		refused := func(method, path, key, origin string, body any) {
 			t.Helper()
 			if r := k.Call(testkit.Request{Method: method, Path: path, Header: map[string]string{"Apikey": key, "Origin": origin},
@@ -141,7 +141,7 @@ func TestServiceAddresses(t *testing.T) {
 					t.Errorf("%s: %d %s, want %d", path, r.Status, r.Body, want)
 				}
 			}
-			if r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/items?limit=1", As: who("manager"), Header: header}); r.Status != 200 {
+			if r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/items?limit=1", As: testkit.As("manager"), Header: header}); r.Status != 200 {
 				t.Errorf("a member: %d %s", r.Status, r.Body)
 			}
 		})

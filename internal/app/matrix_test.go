@@ -24,7 +24,7 @@ import (
 func said(t *testing.T, chapter string, each func(name string, at map[string]string)) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/permissions.md")
-	must(t, err)
+	testkit.Must(t, err)
 	_, page, found := strings.Cut(string(text), "\n## "+chapter+"\n")
 	page, _, _ = strings.Cut(page, "\n## ")
 	var head []string
@@ -151,7 +151,7 @@ func TestPermissionMatrix(t *testing.T) {
 			method, _, _ := strings.Cut(at["methods"], " ")
 			for _, role := range actor.Members {
 				// Parameters are read after the caller is admitted.
-				r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name + "?page=x&days=x", As: who(role), Body: "["})
+				r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name + "?page=x&days=x", As: testkit.As(role), Body: "["})
 				if admitted := r.Status != http.StatusForbidden; admitted != admits(at["roles"], role) {
 					t.Errorf("%s as %s: %d %s, the page says %s", name, role, r.Status, r.Body, at["roles"])
 				}
@@ -172,7 +172,7 @@ func meets(t *testing.T, k *testkit.Kit, name string, role actor.Role, cell stri
 	for _, c := range []struct{ letter, method, path, body string }{
 		{"R", "GET", "?select=id&order=id&limit=1000", ""}, {"C", "POST", "", "{}"}, {"U", "PATCH", nowhere, "{}"}, {"D", "DELETE", nowhere, ""},
 	} {
-		q := testkit.Request{Method: c.method, Path: path + c.path, As: who(role)}
+		q := testkit.Request{Method: c.method, Path: path + c.path, As: testkit.As(role)}
 		if c.body != "" {
 			q.Body = c.body
 		}
@@ -207,7 +207,7 @@ func rowsIn(t *testing.T, k *testkit.Kit, table string, role actor.Role, where s
 	err := k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 		var user, worker string
 		for _, u := range demo.Users() {
-			if u.Email == who(role) {
+			if u.Email == testkit.As(role) {
 				user = u.ID
 			}
 		}
@@ -245,7 +245,7 @@ func TestHiddenFields(t *testing.T) {
 				continue // the head
 			}
 			for _, role := range words[1:] {
-				as := who(actor.Role(role))
+				as := testkit.As(actor.Role(role))
 				r := k.Get(as, "/v1/"+table+"?limit=1000")
 				var rows []map[string]any
 				if r.Status == http.StatusOK {
@@ -292,7 +292,8 @@ func TestMoves(t *testing.T) {
 			table, states, _ := strings.Cut(name, ":")
 			from, to, _ := strings.Cut(states, ">")
 			id := begin(t, k, table, from)
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + table + "?id=eq." + id, As: who(role), Body: map[string]string{"status": to}, Header: whole})
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + table + "?id=eq." + id, As: testkit.As(role),
+				Body: map[string]string{"status": to}, Header: whole})
 			// An own row is not found, and so not changed, by others.
 			if admitted := r.Status != http.StatusForbidden && string(r.Body) != "[]"; admitted != (cell == "x") || r.Status >= 500 {
 				t.Errorf("%s as %s: %d %s, the table says %s", name, role, r.Status, r.Body, cell)
@@ -324,17 +325,17 @@ func TestZoneScope(t *testing.T) {
 		var levels []struct {
 			Zone string `json:"zone_id"`
 		}
-		k.Get(who(actor.Admin), "/v1/stock_levels?select=zone_id&limit=1").JSON(t, &levels)
+		k.Get(testkit.As(actor.Admin), "/v1/stock_levels?select=zone_id&limit=1").JSON(t, &levels)
 		mine := levels[0].Zone
 		for _, role := range []actor.Role{actor.Operator, actor.Driver, actor.Manager} {
 			bounded := role != actor.Manager
 			var user string
 			for _, u := range demo.Users() {
-				if u.Email == who(role) {
+				if u.Email == testkit.As(role) {
 					user = u.ID
 				}
 			}
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + user, As: who(actor.Admin),
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + user, As: testkit.As(actor.Admin),
 				Body: map[string]any{"zone_ids": []string{mine}}, Header: whole})
 			if r.Status != http.StatusOK {
 				t.Fatalf("%d %s", r.Status, r.Body)
@@ -342,14 +343,14 @@ func TestZoneScope(t *testing.T) {
 			for path, column := range map[string]string{"zones?select=zone:id": "id", "stock_levels?select=zone:zone_id": "zone_id"} {
 				within(t, path+" as "+string(role), func() bool {
 					var rows []struct{ Zone string }
-					k.Get(who(role), "/v1/"+path).JSON(t, &rows)
+					k.Get(testkit.As(role), "/v1/"+path).JSON(t, &rows)
 					inside := len(rows) > 0
 					for _, row := range rows {
 						inside = inside && row.Zone == mine
 					}
 					return inside == bounded
 				})
-				other := k.Get(who(role), "/v1/"+path+"&"+column+"=neq."+mine)
+				other := k.Get(testkit.As(role), "/v1/"+path+"&"+column+"=neq."+mine)
 				if (string(other.Body) == "[]") != bounded {
 					t.Errorf("%s asks for other %s: %.100s", role, path, other.Body)
 				}

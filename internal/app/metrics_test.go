@@ -47,7 +47,7 @@ func TestMetrics(t *testing.T) {
 		if r := setLimits(t, k, demo.North, few); r.Status >= 300 {
 			t.Fatalf("limits: %d %s", r.Status, r.Body)
 		}
-		token := k.Token(who(actor.Viewer))
+		token := k.Token(testkit.As(actor.Viewer))
 		before := scrape(t, k)
 		for range 3 {
 			k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: token})

@@ -23,7 +23,7 @@ var derived = map[string]bool{"checklist_runs.score": true}
 // collection that takes one.
 func TestNumbersAreKept(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as, tried, kept := who(actor.Owner), 0, 0
+		as, tried, kept := testkit.As(actor.Owner), 0, 0
 		for _, r := range catalog.Default().All() {
 			var rows []struct{ ID string }
 			if got := k.Get(as, "/v1/"+r.Name+"?select=id&order=id.desc&limit=1"); got.Status == 200 {
@@ -49,7 +49,8 @@ func TestNumbersAreKept(t *testing.T) {
 // keptNumber sets a field and counts what was taken: 1, or 0 where it was refused.
 func keptNumber(t *testing.T, k *testkit.Kit, row, field, n string) int {
 	t.Helper()
-	r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + row + "&select=" + field, As: who(actor.Owner), Body: []byte(fmt.Sprintf(`{%q: %s}`, field, n)),
+	r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + row + "&select=" + field, As: testkit.As(actor.Owner),
+		Body:   []byte(fmt.Sprintf(`{%q: %s}`, field, n)),
 		Header: map[string]string{"Prefer": "return=representation"}})
 	if r.Status >= 400 && r.Status < 500 {
 		return 0

@@ -21,24 +21,24 @@ var operationPaths = []string{"/v1/jobs", "/v1/audit-chain", "/v1/rate-limit/ref
 func TestOperation_administrators(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, path := range operationPaths {
-			for as, status := range map[string]int{"": 401, who(actor.Manager): 403, who(actor.Admin): 200, "nobody@none.example": 403} {
+			for as, status := range map[string]int{"": 401, testkit.As(actor.Manager): 403, testkit.As(actor.Admin): 200, "nobody@none.example": 403} {
 				if r := k.Get(as, path); r.Status != status {
 					t.Errorf("%s by %q: %d %s", path, as, r.Status, r.Body)
 				}
 			}
 		}
 		retry := map[string]string{"kind": "safety-mail"}
-		for as, status := range map[string]int{"": 401, who(actor.Manager): 403} {
+		for as, status := range map[string]int{"": 401, testkit.As(actor.Manager): 403} {
 			if r := k.Post(as, "/v1/jobs/retry", retry); r.Status != status {
 				t.Errorf("retry by %q: %d %s", as, r.Status, r.Body)
 			}
 		}
 		for path, field := range map[string]string{"/v1/jobs?status=lost": "status"} {
-			if r := k.Get(who(actor.Admin), path); r.Status != 400 || !strings.Contains(string(r.Body), field) {
+			if r := k.Get(testkit.As(actor.Admin), path); r.Status != 400 || !strings.Contains(string(r.Body), field) {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
-		if r := k.Post(who(actor.Admin), "/v1/jobs/retry", map[string]string{}); r.Status != 400 || !strings.Contains(string(r.Body), "kind") {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{}); r.Status != 400 || !strings.Contains(string(r.Body), "kind") {
 			t.Errorf("retry of nothing: %d %s", r.Status, r.Body)
 		}
 	})
@@ -49,7 +49,7 @@ func TestOperation_administrators(t *testing.T) {
 func TestOperation_jobs(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		now := time.Now().UTC().Truncate(time.Second)
-		must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			var list []job.Job
 			for _, tenant := range []string{demo.North, demo.South} {
 				list = append(list, job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-1", Made: now}, job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-2", Made: now})
@@ -75,24 +75,24 @@ func TestOperation_jobs(t *testing.T) {
 			}
 			return own, server
 		}
-		own, _ := read(who(actor.Admin), "failed")
+		own, _ := read(testkit.As(actor.Admin), "failed")
 		if len(own) != 2 || own["mail-1"].Tries != 5 {
 			t.Errorf("given up: %+v", own)
 		}
 		var due api.DueJobs
-		k.Post(who(actor.Admin), "/v1/jobs/retry", map[string]string{"kind": "stuck", "key": "mail-1"}).JSON(t, &due)
+		k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{"kind": "stuck", "key": "mail-1"}).JSON(t, &due)
 		if due.Due != 1 {
 			t.Errorf("%d were made due", due.Due)
 		}
-		for as, want := range map[string]int{who(actor.Admin): 1, "admin@south.example": 2} {
+		for as, want := range map[string]int{testkit.As(actor.Admin): 1, "admin@south.example": 2} {
 			if own, _ := read(as, "failed"); len(own) != want {
 				t.Errorf("%s: %d given up, not %d", as, len(own), want)
 			}
 		}
-		if own, _ := read(who(actor.Admin), "pending"); own["mail-1"].Tries != 0 || len(own) != 1 {
+		if own, _ := read(testkit.As(actor.Admin), "pending"); own["mail-1"].Tries != 0 || len(own) != 1 {
 			t.Errorf("waiting: %+v", own)
 		}
-		if r := k.Post(who(actor.Admin), "/v1/jobs/retry", map[string]string{"kind": "stuck", "key": "mail-9"}); r.Status != http.StatusNotFound {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{"kind": "stuck", "key": "mail-9"}); r.Status != http.StatusNotFound {
 			t.Errorf("no such job: %d %s", r.Status, r.Body)
 		}
 	})
@@ -101,7 +101,7 @@ func TestOperation_jobs(t *testing.T) {
 // The verdict of a tenant's audit log is of its rows alone.
 func TestOperation_chain(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		must(t, k.App.Identity.Admin.SealAudit(t.Context()))
+		testkit.Must(t, k.App.Identity.Admin.SealAudit(t.Context()))
 		verdict := func(as string) (v api.ChainVerdict) {
 			t.Helper()
 			k.Get(as, "/v1/audit-chain").JSON(t, &v)
@@ -111,7 +111,7 @@ func TestOperation_chain(t *testing.T) {
 			t.Errorf("as it was written: %+v", v)
 		}
 		change(t, k, "UPDATE audit SET action = 'nothing.happened' WHERE tenant_id = $1 AND seal_no = 2", demo.North)
-		if v := verdict(who(actor.Admin)); v.Whole || len(v.Breaks) == 0 || v.Breaks[0].No != 2 {
+		if v := verdict(testkit.As(actor.Admin)); v.Whole || len(v.Breaks) == 0 || v.Breaks[0].No != 2 {
 			t.Errorf("a row was changed: %+v", v)
 		}
 		if v := verdict("admin@south.example"); !v.Whole {
@@ -135,16 +135,16 @@ func TestOperation_refusals(t *testing.T) {
 			}
 			return out.Refusals
 		}
-		token := k.Token(who(actor.Owner))
+		token := k.Token(testkit.As(actor.Owner))
 		for n := 0; k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", Bearer: token}).Status != 429; n++ {
 			if n > 60 {
 				t.Fatal("no limit was reached")
 			}
 		}
-		list := read(who(actor.Admin))
+		list := read(testkit.As(actor.Admin))
 		for tries := 0; len(list) == 0 && tries < 200; tries++ { // it is noted beside the answer
 			time.Sleep(50 * time.Millisecond)
-			list = read(who(actor.Admin))
+			list = read(testkit.As(actor.Admin))
 		}
 		if len(list) != 1 || list[0].Category != "read" || list[0].Limit != 40 || list[0].RetryAfter < 1 || list[0].At.IsZero() {
 			t.Errorf("after: %+v", list)

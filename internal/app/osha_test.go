@@ -30,17 +30,17 @@ func first(t *testing.T, k *testkit.Kit, path, field string) string {
 func TestCases(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
-		incident := insertID(t, k, who(actor.Operator), "incidents",
+		incident := k.Insert(t, testkit.As(actor.Operator), "incidents",
 			map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z", "site_id": site})
-		safety := who(actor.Safety)
+		safety := testkit.As(actor.Safety)
 		for _, role := range []actor.Role{actor.Owner, actor.Manager, actor.Operator, actor.Viewer} {
-			if r := k.Post(who(role), "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 403 {
+			if r := k.Post(testkit.As(role), "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 403 {
 				t.Errorf("%s makes a case: %d %s", role, r.Status, r.Body)
 			}
 		}
-		id := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		id := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": incident})
 		path := "/v1/osha_cases?id=eq." + id
-		r := k.Get(who(actor.Admin), path+"&select=year,recordable,illness_type,case_no,entered_at")
+		r := k.Get(testkit.As(actor.Admin), path+"&select=year,recordable,illness_type,case_no,entered_at")
 		// 23:30 UTC is the next day in Berlin, of the same year.
 		if got := string(r.Body); got != `[{"year":2026,"recordable":"undecided","illness_type":"injury","case_no":null,"entered_at":null}]` {
 			t.Errorf("new case: %s", got)
@@ -64,7 +64,7 @@ func TestCases(t *testing.T) {
 		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06", "away_until": "2026-01-12",
 			"employee_name": "Ada",
 			"job_title":     "Picker", "where_occurred": "Dock 3", "description": "Cut, left hand, knife"}
-		if r := patch(who(actor.Admin), full); r.Status != 403 {
+		if r := patch(testkit.As(actor.Admin), full); r.Status != 403 {
 			t.Errorf("an administrator writes: %d", r.Status)
 		}
 		if r := patch(safety, full); r.Status >= 300 {
@@ -82,7 +82,7 @@ func TestCases(t *testing.T) {
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, Bearer: k.Service()}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33(a)") {
 			t.Errorf("delete within five years: %d %s", r.Status, r.Body)
 		}
-		if r := k.Get(who(actor.Admin), "/v1/audit?select=after&entity_id=eq."+id); strings.Contains(string(r.Body), "Ada") {
+		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=after&entity_id=eq."+id); strings.Contains(string(r.Body), "Ada") {
 			t.Errorf("the audit log holds the name: %s", r.Body)
 		}
 		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 409 {
@@ -99,12 +99,12 @@ func TestCases(t *testing.T) {
 // incident was.
 func TestCaseEstablishment(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety := who(actor.Safety)
-		site := insertID(t, k, who(actor.Owner), "sites", map[string]any{"code": "EST", "name": "Establishment"})
-		zone := insertID(t, k, who(actor.Manager), "zones", map[string]any{"code": "EST-1", "name": "There", "site_id": site})
-		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "severity": "low", "title": "Cut", "zone_id": zone,
+		safety := testkit.As(actor.Safety)
+		site := k.Insert(t, testkit.As(actor.Owner), "sites", map[string]any{"code": "EST", "name": "Establishment"})
+		zone := k.Insert(t, testkit.As(actor.Manager), "zones", map[string]any{"code": "EST-1", "name": "There", "site_id": site})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "severity": "low", "title": "Cut", "zone_id": zone,
 			"occurred_at": "2026-02-02T10:00:00Z"})
-		id := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		id := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": incident})
 		if got := first(t, k, "/v1/osha_cases?select=site_id&id=eq."+id, "site_id"); got != site {
 			t.Errorf("establishment %s, want %s", got, site)
 		}
@@ -115,13 +115,13 @@ func TestCaseEstablishment(t *testing.T) {
 // repetition when cases are decided at once.
 func TestCaseNumbers(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		site := insertID(t, k, who(actor.Admin), "sites", map[string]any{"code": "NEW", "name": "New"})
+		site := k.Insert(t, testkit.As(actor.Admin), "sites", map[string]any{"code": "NEW", "name": "New"})
 		const n = 6
 		errs := make(chan error, n)
 		for i := range n {
-			incident := insertID(t, k, who(actor.Operator), "incidents",
+			incident := k.Insert(t, testkit.As(actor.Operator), "incidents",
 				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2026-02-03T10:00:00Z", "site_id": site})
-			token := k.Token(who(actor.Safety))
+			token := k.Token(testkit.As(actor.Safety))
 			go func() {
 				r := k.Call(testkit.Request{Method: "POST", Path: "/v1/osha_cases", Bearer: token,
 					Body: map[string]any{"incident_id": incident, "recordable": "yes", "basis": "medical_treatment",
@@ -141,7 +141,7 @@ func TestCaseNumbers(t *testing.T) {
 		var rows []struct {
 			No int `json:"case_no"`
 		}
-		k.Get(who(actor.Safety), "/v1/osha_cases?select=case_no&order=case_no&site_id=eq."+site).JSON(t, &rows)
+		k.Get(testkit.As(actor.Safety), "/v1/osha_cases?select=case_no&order=case_no&site_id=eq."+site).JSON(t, &rows)
 		got, _ := json.Marshal(rows)
 		if string(got) != `[{"case_no":1},{"case_no":2},{"case_no":3},{"case_no":4},{"case_no":5},{"case_no":6}]` {
 			t.Errorf("numbers %s", got)
@@ -154,12 +154,12 @@ func TestCaseNumbers(t *testing.T) {
 // it.
 func TestSummaries(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety, admin := who(actor.Safety), who(actor.Admin)
-		site := insertID(t, k, admin, "sites",
+		safety, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
+		site := k.Insert(t, admin, "sites",
 			map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX",
 				"zip": "78701", "naics": "493110", "establishment_type": 1})
-		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut", "occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
-		sum := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut", "occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
+		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
 		path := "/v1/osha_summaries?id=eq." + sum
 		patch := func(as string, body map[string]any) testkit.Response {
 			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: as, Body: body})
@@ -174,7 +174,7 @@ func TestSummaries(t *testing.T) {
 		want("closed without a decision",
 			k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety,
 				Body: map[string]any{"status": "closed"}}), 409, "1904.29(b)(3)")
-		dock := insertID(t, k, admin, "zones", map[string]any{"code": "TX-DOCK", "name": "Dock", "site_id": site})
+		dock := k.Insert(t, admin, "zones", map[string]any{"code": "TX-DOCK", "name": "Dock", "site_id": site})
 		for where, at := range map[string]struct {
 			who, zone string
 			status    int
@@ -183,17 +183,17 @@ func TestSummaries(t *testing.T) {
 			if at.zone != "" {
 				row["zone_id"] = at.zone
 			}
-			id := insertID(t, k, at.who, "incidents", row)
+			id := k.Insert(t, at.who, "incidents", row)
 			want(where, k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: at.who, Body: map[string]any{"status": "closed"}}), at.status, "")
 		}
-		c := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		c := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": incident})
 		want("undecided case", patch(admin, sign), 409, "1904.32(a)(1)")
 		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety,
 			Body: map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 4,
 				"employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
 		want("decide", r, 204, "")
 		var rows []map[string]any
-		k.Get(who(actor.Manager), path).JSON(t, &rows)
+		k.Get(testkit.As(actor.Manager), path).JSON(t, &rows)
 		if rows[0]["total_dafw_cases"] != 1.0 || rows[0]["total_dafw_days"] != 4.0 || rows[0]["total_injuries"] != 1.0 || rows[0]["hours_worked"] != 24000.0 {
 			t.Errorf("totals do not follow the log: %v", rows[0])
 		}
@@ -203,7 +203,7 @@ func TestSummaries(t *testing.T) {
 		want("too few hours", patch(admin, sign), 400, "hours_worked")
 		want("hours", patch(safety, map[string]any{"additional_hours": 24000}), 204, "")
 		want("posted before it is certified", patch(safety, map[string]any{"posted_from": "2026-02-01"}), 400, "1904.32(b)(5)")
-		want("manager certifies", patch(who(actor.Manager), sign), 403, "")
+		want("manager certifies", patch(testkit.As(actor.Manager), sign), 403, "")
 		want("certify", patch(admin, sign), 204, "")
 		want("changed after", patch(safety, map[string]any{"additional_hours": 1}), 400, "1904.32(b)(3)")
 		want("posted too short", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-29"}), 400, "1904.32(b)(6)")
@@ -211,7 +211,7 @@ func TestSummaries(t *testing.T) {
 		want("submit", patch(safety, map[string]any{"status": "submitted"}), 204, "")
 		want("opened without a reason", patch(safety, map[string]any{"status": "open"}), 409, "change_reason")
 		want("opened", patch(safety, map[string]any{"status": "open", "change_reason": "late case"}), 204, "")
-		year := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2099, "avg_employees": 12})
+		year := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2099, "avg_employees": 12})
 		want("year not over", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: admin, Body: sign}), 409, "1904.32(a)")
 	})
 }
@@ -220,7 +220,7 @@ func TestSummaries(t *testing.T) {
 func lastYear(t *testing.T) int {
 	t.Helper()
 	chicago, err := time.LoadLocation("America/Chicago")
-	must(t, err)
+	testkit.Must(t, err)
 	return time.Now().In(chicago).Year() - 1
 }
 
@@ -242,11 +242,11 @@ func TestForms(t *testing.T) {
 			t.Errorf("an operator takes the summary: %d", r.Status)
 		}
 		for _, path := range []string{"300.pdf", "301.pdf", "ita-cases.csv"} {
-			if r := k.Get(who(actor.Manager), "/v1/osha/"+path+query); r.Status != 403 {
+			if r := k.Get(testkit.As(actor.Manager), "/v1/osha/"+path+query); r.Status != 403 {
 				t.Errorf("a manager takes %s: %d", path, r.Status)
 			}
 		}
-		if r := k.Get(who(actor.Manager), "/v1/osha/300a.pdf"+query); r.Status != 400 || !strings.Contains(string(r.Body), "site_id") {
+		if r := k.Get(testkit.As(actor.Manager), "/v1/osha/300a.pdf"+query); r.Status != 400 || !strings.Contains(string(r.Body), "site_id") {
 			t.Errorf("one of several establishments without a name: %d %s", r.Status, r.Body)
 		}
 		for _, bad := range []string{"?year=19", "?year=x", "?site_id=x", "?redact=x", "?year=2025&year=2025"} {
@@ -255,7 +255,7 @@ func TestForms(t *testing.T) {
 			}
 		}
 		foreign := first(t, k, "/v1/sites?select=id&limit=1&tenant_id=eq."+demo.South, "id")
-		if r := k.Get(who(actor.Safety), "/v1/osha/300.pdf?site_id="+foreign); r.Status != 404 {
+		if r := k.Get(testkit.As(actor.Safety), "/v1/osha/300.pdf?site_id="+foreign); r.Status != 404 {
 			t.Errorf("another tenant's log: %d", r.Status)
 		}
 		checkGolden(t, k, boss, "/v1/osha/ita-300a.csv"+query, "ita-300a.csv", year)
@@ -278,7 +278,7 @@ func TestForms(t *testing.T) {
 			}
 			set(was[0][field])
 		}
-		if r := k.Get(who(actor.Admin), "/v1/audit?select=id&action=like.export.osha*"); string(r.Body) != "[]" {
+		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=id&action=like.export.osha*"); string(r.Body) != "[]" {
 			t.Errorf("exports of another tenant in the audit log: %s", r.Body)
 		}
 		var notes []map[string]any
@@ -337,23 +337,23 @@ func TestRates(t *testing.T) {
 // The European lists hold accidents from the fourth day of absence on.
 func TestEuropeanLists(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety := who(actor.Safety)
+		safety := testkit.As(actor.Safety)
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?id=eq." + site, As: who(actor.Admin),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?id=eq." + site, As: testkit.As(actor.Admin),
 			Body: map[string]any{"nace": "5210", "nuts": "DE600"}}); r.Status != 204 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		// The only one who was there that day: the demonstration's people came later.
-		worker := insertID(t, k, who(actor.Admin), "workers",
+		worker := k.Insert(t, testkit.As(actor.Admin), "workers",
 			map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04", "left_on": "2019-12-31"})
 		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker},
 			{"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
-			incident := insertID(t, k, safety, "incidents",
+			incident := k.Insert(t, safety, "incidents",
 				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site, "category_tags": []string{"slip_trip"}})
 			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away",
 				"employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
 			maps.Copy(row, c)
-			insertID(t, k, safety, "osha_cases", row)
+			k.Insert(t, safety, "osha_cases", row)
 		}
 		list := string(k.Get(safety, "/v1/eu/accidents.csv?year=2019").Body)
 		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") || !strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") ||
@@ -366,7 +366,7 @@ func TestEuropeanLists(t *testing.T) {
 			!strings.Contains(esaw, ",DE,5210,,99,9,0,000,1,DE600,20190304,10,000,00,998,") {
 			t.Errorf("ESAW: %s", esaw)
 		}
-		if r := k.Get(who(actor.Viewer), "/v1/eu/esaw.csv"); r.Status != 403 {
+		if r := k.Get(testkit.As(actor.Viewer), "/v1/eu/esaw.csv"); r.Status != 403 {
 			t.Errorf("a viewer: %d", r.Status)
 		}
 	})

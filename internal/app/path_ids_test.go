@@ -53,7 +53,7 @@ func TestPathIDs(t *testing.T) {
 					out[i] = id
 					return strings.Join(out, "/")
 				}
-				q := testkit.Request{Method: p.method, As: who(actor.Owner), Body: map[string]any{}}
+				q := testkit.Request{Method: p.method, As: testkit.As(actor.Owner), Body: map[string]any{}}
 				if p.service {
 					q.As, q.Bearer = "", k.Service()
 				}

@@ -17,10 +17,10 @@ func TestWhoReadsScores(t *testing.T) {
 			actor.Manager: "equipment zone",
 			actor.Viewer:  "equipment zone", actor.Operator: "worker", actor.Driver: "driver worker"} {
 			types := map[string]bool{}
-			for _, x := range list[struct {
+			for _, x := range testkit.List[struct {
 				Type string `json:"entity_type"`
 				User string `json:"user_id"`
-			}](t, k, who(role), "predictive_scores?select=entity_type,user_id&limit=1000") {
+			}](t, k, testkit.As(role), "predictive_scores?select=entity_type,user_id&limit=1000") {
 				types[x.Type] = true
 			}
 			var got []string
@@ -40,12 +40,12 @@ func TestWhoReadsScores(t *testing.T) {
 // and so does a cluster of people only.
 func TestWhoCountsClusters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		verb[any](t, k, who(actor.Safety), "POST", "assign-risk-clusters")
+		verb[any](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
 		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Admin: true, actor.Manager: false, actor.Viewer: false} {
-			rows := list[struct {
+			rows := testkit.List[struct {
 				Name  string `json:"cluster_name"`
 				Count *int   `json:"entity_count"`
-			}](t, k, who(role), "risk_clusters?select=cluster_name,entity_count")
+			}](t, k, testkit.As(role), "risk_clusters?select=cluster_name,entity_count")
 			for _, x := range rows {
 				if (x.Count != nil) != want {
 					t.Errorf("%s reads the count of %s: %v", role, x.Name, x.Count)
@@ -54,13 +54,14 @@ func TestWhoCountsClusters(t *testing.T) {
 			if len(rows) == 0 {
 				t.Errorf("%s reads no clusters", role)
 			}
-			if r := k.Get(who(role), "/v1/risk_clusters?about=eq.both"); (r.Status == 200) != want {
+			if r := k.Get(testkit.As(role), "/v1/risk_clusters?about=eq.both"); (r.Status == 200) != want {
 				t.Errorf("%s asks what clusters are about: %d %s", role, r.Status, r.Body)
 			}
 		}
-		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/assign-risk-clusters", As: who(actor.Safety), Body: map[string]string{"entity_type": "worker"}})
+		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/assign-risk-clusters", As: testkit.As(actor.Safety),
+			Body: map[string]string{"entity_type": "worker"}})
 		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Manager: false, actor.Viewer: false} {
-			if rows := list[any](t, k, who(role), "risk_clusters"); (len(rows) > 0) != want {
+			if rows := testkit.List[any](t, k, testkit.As(role), "risk_clusters"); (len(rows) > 0) != want {
 				t.Errorf("%s reads %d clusters of people only", role, len(rows))
 			}
 		}
@@ -71,12 +72,12 @@ func TestWhoCountsClusters(t *testing.T) {
 // viewer hears where it is about a place.
 func TestClusterChangesAreEvents(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		officer := who(actor.Safety)
+		officer := testkit.As(actor.Safety)
 		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
 		verb[any](t, k, officer, "POST", "assign-risk-clusters")
-		insertID(t, k, who(actor.Admin), "settings", map[string]any{"section": "scoring", "key": "cut_high", "value": 57})
+		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "scoring", "key": "cut_high", "value": 57})
 		verb[any](t, k, officer, "POST", "assign-risk-clusters")
-		if n := told(t, k, "score.cluster_changed"); n == 0 {
+		if n := k.Told(t, "score.cluster_changed"); n == 0 {
 			t.Error("nothing was told")
 		}
 		var doc struct {
@@ -93,11 +94,11 @@ func TestClusterChangesAreEvents(t *testing.T) {
 // there is one, by GET: 4xx with the place, and nothing is written.
 func TestProgrammeRefuses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		officer := who(actor.Safety)
-		south := foreign(t, k, "zones")
+		officer := testkit.As(actor.Safety)
+		south := k.Foreign(t, "zones")
 		counted := func() (n int) {
 			for _, c := range []string{"score_runs", "risk_clusters", "compliance_events", "training_assignments", "regulations"} {
-				r := k.Call(testkit.Request{Method: "HEAD", Path: "/v1/" + c, As: who(actor.Admin), Header: map[string]string{"Prefer": "count=exact"}})
+				r := k.Call(testkit.Request{Method: "HEAD", Path: "/v1/" + c, As: testkit.As(actor.Admin), Header: map[string]string{"Prefer": "count=exact"}})
 				_, total, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
 				for _, d := range total {
 					n = n*10 + int(d-'0')

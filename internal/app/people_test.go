@@ -16,16 +16,16 @@ import (
 func TestInvitation(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		invite := map[string]any{"email": "New.Hand@Else.example", "role": "operator"}
-		if r := k.Post(who(actor.Manager), "/v1/invitations", invite); r.Status != 403 {
+		if r := k.Post(testkit.As(actor.Manager), "/v1/invitations", invite); r.Status != 403 {
 			t.Errorf("a manager invites: %d", r.Status)
 		}
-		if r := k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "x@y.example", "role": "owner"}); r.Status != 403 {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/invitations", map[string]any{"email": "x@y.example", "role": "owner"}); r.Status != 403 {
 			t.Errorf("an admin offers ownership: %d %s", r.Status, r.Body)
 		}
-		if r := k.Post(who(actor.Admin), "/v1/invitations", invite); r.Status != 201 {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/invitations", invite); r.Status != 201 {
 			t.Fatalf("invite: %d %s", r.Status, r.Body)
 		}
-		must(t, run(k.App, tenants.MailJob))
+		testkit.Must(t, run(k.App, tenants.MailJob))
 		awaitMail(t, k, "new.hand@else.example")
 		var s struct {
 			AccessToken string `json:"access_token"`
@@ -55,24 +55,24 @@ func awaitMail(t *testing.T, k *testkit.Kit, to string) {
 // and with a warm cache.
 func TestMembershipEnds(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as := who(actor.Viewer)
+		as := testkit.As(actor.Viewer)
 		if r := k.Get(as, "/functions/v1/safety-kpis"); r.Status != 200 {
 			t.Fatalf("before: %d", r.Status)
 		}
 		var m []struct{ ID string }
-		k.Get(who(actor.Owner), "/v1/members?select=id&email=eq."+as).JSON(t, &m)
+		k.Get(testkit.As(actor.Owner), "/v1/members?select=id&email=eq."+as).JSON(t, &m)
 		if len(m) != 1 {
 			t.Fatalf("members %v", m)
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID, As: who(actor.Owner)}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID, As: testkit.As(actor.Owner)}); r.Status != 204 {
 			t.Fatalf("remove: %d %s", r.Status, r.Body)
 		}
 		if r := k.Get(as, "/functions/v1/safety-kpis"); r.Status != 403 && r.Status != 401 {
 			t.Errorf("after: %d %s", r.Status, r.Body)
 		}
 		var owners []struct{ ID string }
-		k.Get(who(actor.Owner), "/v1/members?select=id&role=eq.owner").JSON(t, &owners)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID, As: who(actor.Owner),
+		k.Get(testkit.As(actor.Owner), "/v1/members?select=id&role=eq.owner").JSON(t, &owners)
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID, As: testkit.As(actor.Owner),
 			Body: map[string]any{"role": "viewer"}}); r.Status < 400 {
 			t.Errorf("the last owner stepped down: %d", r.Status)
 		}

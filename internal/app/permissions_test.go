@@ -46,7 +46,7 @@ func TestPermissions(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, role := range actor.Members {
 			var p permissions
-			k.Get(who(role), "/v1/permissions").JSON(t, &p)
+			k.Get(testkit.As(role), "/v1/permissions").JSON(t, &p)
 			if p.Role != string(role) || p.ReadOnly || len(p.Collections) != len(catalog.Default().All()) {
 				t.Errorf("%s: %+v", role, p)
 			}
@@ -55,7 +55,7 @@ func TestPermissions(t *testing.T) {
 			}
 			for _, f := range k.App.Functions() {
 				// A body that cannot be read is refused after the caller is admitted.
-				res := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name + "?page=x&days=x", As: who(role), Body: "["})
+				res := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name + "?page=x&days=x", As: testkit.As(role), Body: "["})
 				if admitted := res.Status != http.StatusForbidden; admitted != p.Functions[f.Name] {
 					t.Errorf("%s as %s: the view says %v, the answer is %d %s", f.Name, role, p.Functions[f.Name], res.Status, res.Body)
 				}
@@ -66,7 +66,7 @@ func TestPermissions(t *testing.T) {
 
 func agree(t *testing.T, k *testkit.Kit, p permissions, name string) {
 	t.Helper()
-	as := who(actor.Role(p.Role))
+	as := testkit.As(actor.Role(p.Role))
 	nowhere := "?id=eq." + uuid.NewString()
 	for _, c := range []struct{ verb, method, path, body string }{
 		{"read", "GET", "?limit=1", ""}, {"create", "POST", "", "{}"}, {"update", "PATCH", nowhere, "{}"}, {"delete", "DELETE", nowhere, ""},
@@ -100,7 +100,7 @@ func agree(t *testing.T, k *testkit.Kit, p permissions, name string) {
 func TestThresholds(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Safety, actor.Manager} {
-			as, may := who(role), role != actor.Manager
+			as, may := testkit.As(role), role != actor.Manager
 			code := "T-" + string(role)
 			send := func(method, path, body string, want int) {
 				t.Helper()
@@ -143,32 +143,33 @@ func TestThresholds(t *testing.T) {
 func TestPermissions_ofOthers(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var driver, operator, none permissions
-		k.Get(who(actor.Driver), "/v1/permissions").JSON(t, &driver)
-		k.Get(who(actor.Operator), "/v1/permissions").JSON(t, &operator)
+		k.Get(testkit.As(actor.Driver), "/v1/permissions").JSON(t, &driver)
+		k.Get(testkit.As(actor.Operator), "/v1/permissions").JSON(t, &operator)
 		var seen permissions
-		k.Get(who(actor.Admin), "/v1/permissions?user_id="+driver.UserID).JSON(t, &seen)
+		k.Get(testkit.As(actor.Admin), "/v1/permissions?user_id="+driver.UserID).JSON(t, &seen)
 		if fmt.Sprint(seen) != fmt.Sprint(driver) {
 			t.Errorf("an administrator sees another view:\n%v\n%v", seen, driver)
 		}
 		if r := driver.right(t, "shipments", "read"); r == nil || r.Rows != "own" {
 			t.Errorf("%+v", r)
 		}
-		for as, want := range map[string]int{who(actor.Manager): 403, who(actor.Viewer): 403, "admin@south.example": 404, "": 401, "nobody@none.example": 403} {
+		for as, want := range map[string]int{testkit.As(actor.Manager): 403, testkit.As(actor.Viewer): 403,
+			"admin@south.example": 404, "": 401, "nobody@none.example": 403} {
 			if r := k.Get(as, "/v1/permissions?user_id="+driver.UserID); r.Status != want {
 				t.Errorf("%s: %d %s", as, r.Status, r.Body)
 			}
 		}
-		if r := k.Get(who(actor.Admin), "/v1/permissions?user_id=x"); r.Status != 400 {
+		if r := k.Get(testkit.As(actor.Admin), "/v1/permissions?user_id=x"); r.Status != 400 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 		var zones []struct{ ID string }
-		k.Get(who(actor.Admin), "/v1/zones?limit=1").JSON(t, &zones)
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: who(actor.Admin),
+		k.Get(testkit.As(actor.Admin), "/v1/zones?limit=1").JSON(t, &zones)
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: testkit.As(actor.Admin),
 			Body: map[string]any{"zone_ids": []string{zones[0].ID}}})
 		if r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		k.Get(who(actor.Operator), "/v1/permissions").JSON(t, &operator)
+		k.Get(testkit.As(actor.Operator), "/v1/permissions").JSON(t, &operator)
 		if !slices.Equal(operator.ZoneIDs, []string{zones[0].ID}) || !strings.Contains(operator.right(t, "stock_levels", "read").Rows, "zones") {
 			t.Errorf("%v %+v", operator.ZoneIDs, operator.right(t, "stock_levels", "read"))
 		}
@@ -176,7 +177,7 @@ func TestPermissions_ofOthers(t *testing.T) {
 		if r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		k.Get(who(actor.Admin), "/v1/permissions").JSON(t, &none)
+		k.Get(testkit.As(actor.Admin), "/v1/permissions").JSON(t, &none)
 		if w := none.right(t, "zones", "create"); !none.ReadOnly || w != nil || none.right(t, "zones", "read") == nil || none.Functions["process-import-job"] {
 			t.Errorf("suspended: %+v", w)
 		}

@@ -21,7 +21,7 @@ import (
 // inspection makes one that asks for a photo, for a tenant's officer.
 func inspection(t *testing.T, k *testkit.Kit, as, code string) string {
 	t.Helper()
-	made := func(path string, body map[string]any) string { return insertID(t, k, as, path, body) }
+	made := func(path string, body map[string]any) string { return k.Insert(t, as, path, body) }
 	tpl := made("checklist_templates",
 		map[string]any{"code": code, "title": "Wall",
 			"sections": json.RawMessage(`[{"title":"All","items":[{"key":"wall","prompt":"Wall","type":"photo","required":true},` +
@@ -38,9 +38,9 @@ func inspection(t *testing.T, k *testkit.Kit, as, code string) string {
 // they are the answer or stand beside it.
 func TestInspectionPhotos(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety, south := who(actor.Safety), "admin@south.example"
+		safety, south := testkit.As(actor.Safety), "admin@south.example"
 		run, other, foreign := inspection(t, k, safety, "WALL"), inspection(t, k, safety, "WALL2"), inspection(t, k, south, "WALL")
-		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "hazard", "title": "Crack", "occurred_at": "2026-01-05T10:00:00Z"})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Crack", "occurred_at": "2026-01-05T10:00:00Z"})
 		form, kind := pictureForm(t, "file", "wall.png", pngPicture(t, 40, 30), "caption", "North wall")
 		up := func(as, path string) testkit.Response {
 			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: form, Header: map[string]string{"Content-Type": kind}})
@@ -56,7 +56,7 @@ func TestInspectionPhotos(t *testing.T) {
 			return p.ID
 		}
 		of := func(id string) string { return "/v1/checklist-runs/" + id + "/photos" }
-		mine := photo(who(actor.Operator), of(run))
+		mine := photo(testkit.As(actor.Operator), of(run))
 		for what, id := range map[string]string{"another inspection's": photo(safety, of(other)), "an incident's": photo(safety, "/v1/incidents/"+incident+"/photos"),
 			"another tenant's": photo(south, of(foreign)), "nobody's": "0190a000-0000-7000-8000-00000000dead"} {
 			for field, body := range map[string]map[string]any{"value": {"run_id": run, "item_key": "wall", "value": []string{mine, id}},
@@ -66,13 +66,13 @@ func TestInspectionPhotos(t *testing.T) {
 				}
 			}
 		}
-		answer := insertID(t, k, who(actor.Operator), "checklist_answers",
+		answer := k.Insert(t, testkit.As(actor.Operator), "checklist_answers",
 			map[string]any{"run_id": run, "item_key": "wall", "value": []string{strings.ToUpper(mine)}, "photos": []string{mine}})
-		if v := k.Get(who(actor.Viewer), of(run)+"/"+mine); v.Status != 200 || v.Header.Get("Content-Type") != "image/jpeg" {
+		if v := k.Get(testkit.As(actor.Viewer), of(run)+"/"+mine); v.Status != 200 || v.Header.Get("Content-Type") != "image/jpeg" {
 			t.Errorf("the picture: %d", v.Status)
 		}
 		for what, r := range map[string]testkit.Response{"another tenant": k.Get(south, of(run)+"/"+mine),
-			"a driver who has no part in it": k.Get(who(actor.Driver), of(run)), "of another inspection": k.Get(safety, of(other)+"/"+mine)} {
+			"a driver who has no part in it": k.Get(testkit.As(actor.Driver), of(run)), "of another inspection": k.Get(safety, of(other)+"/"+mine)} {
 			if r.Status != 404 {
 				t.Errorf("%s: %d %s", what, r.Status, r.Body)
 			}
@@ -121,8 +121,8 @@ func noise(t *testing.T, side int) []byte {
 // makes room.
 func TestPhotoQuota(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety := who(actor.Safety)
-		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		safety := testkit.As(actor.Safety)
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		big := noise(t, 950) // 0.7 MB as it is kept
 		form, kind := pictureForm(t, "file", "x.png", big)
 		up := func(as, path string) testkit.Response {
@@ -146,7 +146,7 @@ func TestPhotoQuota(t *testing.T) {
 			t.Errorf("a report past the bound: %d, photos %s", said.Status, got)
 		}
 		filesBecome(t, k, kept)
-		theirs := insertID(t, k, "admin@south.example", "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		theirs := k.Insert(t, "admin@south.example", "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		if r := up("admin@south.example", "/v1/incidents/"+theirs+"/photos"); r.Status != 201 {
 			t.Errorf("another tenant: %d %s", r.Status, r.Body)
 		}
@@ -165,7 +165,7 @@ func TestPhotoQuota(t *testing.T) {
 func TestPublicReportPagesNobody(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		waiting := func() (n int64) {
-			must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			testkit.Must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 				return tx.One("SELECT COUNT(*) FROM jobs WHERE kind = 'safety-mail' AND tenant_id = $1", []any{demo.North}, func(r *db.Row) error {
 					n = r.Int(0)
 					return nil
@@ -183,7 +183,7 @@ func TestPublicReportPagesNobody(t *testing.T) {
 		if n := waiting() - before; n != 0 {
 			t.Errorf("%d mails about reports of strangers", n)
 		}
-		insertID(t, k, who(actor.Operator), "incidents",
+		k.Insert(t, testkit.As(actor.Operator), "incidents",
 			map[string]any{"kind": "hazard", "severity": "critical", "title": "Rack leans", "occurred_at": "2026-01-05T10:00:00Z"})
 		if n := waiting() - before; n == 0 {
 			t.Error("a member's critical report pages nobody")

@@ -75,9 +75,9 @@ func heavy(t *testing.T) []byte { return append(pngPicture(t, 40, 30), make([]by
 func TestPhotosNeedNoTemporaryFolder(t *testing.T) {
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
-		incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		incident := k.Insert(t, testkit.As(actor.Operator), "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		body, kind := pictureForm(t, "file", "x.png", heavy(t))
-		up := testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: who(actor.Operator), Body: body,
+		up := testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: testkit.As(actor.Operator), Body: body,
 			Header: map[string]string{"Content-Type": kind}}
 		if r := k.Call(up); r.Status != 201 {
 			t.Errorf("a member's: %d %s", r.Status, r.Body)
@@ -97,8 +97,8 @@ func TestPhotosNeedNoTemporaryFolder(t *testing.T) {
 // refused when it is none, deleted with it.
 func TestPhotos(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		op, safety := who(actor.Operator), who(actor.Safety)
-		incident := insertID(t, k, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		op, safety := testkit.As(actor.Operator), testkit.As(actor.Safety)
+		incident := k.Insert(t, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		path := "/v1/incidents/" + incident + "/photos"
 		before := files(t, k)
 		body, kind := pictureForm(t, "file", "invoice.pdf", pngPicture(t, 3000, 600), "caption", "Under the leveller")
@@ -125,7 +125,7 @@ func TestPhotos(t *testing.T) {
 			}
 		}
 		large, largeKind := pictureForm(t, "file", "x", make([]byte, 16<<20))
-		v := k.Get(who(actor.Viewer), p.URL)
+		v := k.Get(testkit.As(actor.Viewer), p.URL)
 		if cfg, err := jpeg.DecodeConfig(bytes.NewReader(v.Body)); err != nil || cfg.Width != 2048 || v.Header.Get("Content-Type") != "image/jpeg" ||
 			!strings.Contains(v.Header.Get("Cache-Control"), "private") ||
 			!strings.Contains(v.Header.Get("Content-Security-Policy"), "default-src 'none'") {
@@ -152,8 +152,8 @@ func TestPhotos(t *testing.T) {
 			{"a zip called photo.jpg", up(op, zipped, zipKind), 415}, {"a body without a form", up(op, pngPicture(t, 5, 5), "image/png"), 415}, {"JSON",
 				up(op, []byte("{}"), "application/json"), 415},
 			{"another part", up(op, wrong, wrongKind), 400}, {"a broken form", up(op, body[:40], kind), 400}, {"no boundary", up(op, body, "multipart/form-data"), 400},
-			{"16 MB", up(op, large, largeKind), 413}, {"a viewer", up(who(actor.Viewer), body, kind), 403}, {"nobody", up("", body, kind), 401},
-			{"another's incident", k.Get(who(actor.Driver), path), 404}, {"another's photo", k.Get(who(actor.Driver), p.URL), 404}, {"another tenant",
+			{"16 MB", up(op, large, largeKind), 413}, {"a viewer", up(testkit.As(actor.Viewer), body, kind), 403}, {"nobody", up("", body, kind), 401},
+			{"another's incident", k.Get(testkit.As(actor.Driver), path), 404}, {"another's photo", k.Get(testkit.As(actor.Driver), p.URL), 404}, {"another tenant",
 				k.Get("admin@south.example", p.URL), 404},
 			{"no id", k.Get(safety, "/v1/incidents/x/photos"), 404}, {"no photo", k.Get(safety, path+"/0190a000-0000-7000-8000-000000000000"), 404},
 			{"by the collection", k.Post(safety, "/v1/incident_photos", map[string]any{"incident_id": incident}), 403},

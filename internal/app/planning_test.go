@@ -12,12 +12,12 @@ import (
 // the KPIs have something to say.
 func TestPlanningOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		manager := who(actor.Manager)
+		manager := testkit.As(actor.Manager)
 		type pickList struct {
 			ID     string
 			RouteM float64 `json:"route_m"`
 		}
-		open := list[pickList](t, k, manager, "pick_lists?select=id,route_m&status=in.(draft,released,in_progress)&limit=5")
+		open := testkit.List[pickList](t, k, manager, "pick_lists?select=id,route_m&status=in.(draft,released,in_progress)&limit=5")
 		if len(open) == 0 {
 			t.Fatal("no open pick list")
 		}
@@ -31,8 +31,8 @@ func TestPlanningOverHTTP(t *testing.T) {
 			if r.JSON(t, &walk); r.Status != 200 || walk.Metres > walk.Before {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
-			now := list[pickList](t, k, manager, "pick_lists?select=route_m&id=eq."+l.ID)[0]
-			lines := list[struct{ ID string }](t, k, manager, "pick_lines?select=id&status=eq.pending&order=seq&pick_list_id=eq."+l.ID)
+			now := testkit.List[pickList](t, k, manager, "pick_lists?select=route_m&id=eq."+l.ID)[0]
+			lines := testkit.List[struct{ ID string }](t, k, manager, "pick_lines?select=id&status=eq.pending&order=seq&pick_list_id=eq."+l.ID)
 			if d := now.RouteM - walk.Metres; d > 0.06 || d < -0.06 || len(lines) != len(walk.Lines) {
 				t.Fatalf("route_m %v of %v, %d lines of %d", now.RouteM, walk.Metres, len(lines), len(walk.Lines))
 			}
@@ -75,12 +75,12 @@ func TestPlanningOverHTTP(t *testing.T) {
 				Rate     *float64 `json:"lines_per_hour"`
 			} `json:"kpis"`
 		}
-		k.Get(who(actor.Viewer), "/functions/v1/warehouse-kpis?days=90").JSON(t, &figures)
+		k.Get(testkit.As(actor.Viewer), "/functions/v1/warehouse-kpis?days=90").JSON(t, &figures)
 		if f := figures.KPIs; f.Accuracy == nil || *f.Accuracy <= 50 || *f.Accuracy >= 100 || f.Rate == nil || *f.Rate <= 0 {
 			t.Errorf("KPIs %+v", f)
 		}
 		for _, fn := range []string{"plan-pick-path", "plan-routes"} {
-			if r := k.Post(who(actor.Operator), "/functions/v1/"+fn, map[string]any{}); r.Status != 403 {
+			if r := k.Post(testkit.As(actor.Operator), "/functions/v1/"+fn, map[string]any{}); r.Status != 403 {
 				t.Errorf("%s as an operator: %d", fn, r.Status)
 			}
 		}

@@ -50,7 +50,7 @@ func TestProgrammeInAFleet(t *testing.T) {
 		return n
 	}
 	// The night of the demonstration is over: another is made due.
-	must(t, one.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+	testkit.Must(t, one.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 		_, err := tx.Exec("DELETE FROM nights")
 		return err
 	}))
@@ -75,13 +75,13 @@ func TestProgrammeInAFleet(t *testing.T) {
 func TestCriticalIncidentIsMailed(t *testing.T) {
 	box, address := newLetterbox(t)
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
-		r := k.Post(who(actor.Operator), "/v1/incidents",
+		r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
 			map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp", "occurred_at": "2026-01-02T03:04:05Z",
 				"description": "Ada Lovelace broke her arm"})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Post(who(actor.Operator), "/v1/incidents",
+		if r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
 			map[string]any{"kind": "injury", "severity": "high", "title": "Not so bad", "occurred_at": "2026-01-02T03:04:05Z"}); r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
@@ -99,7 +99,7 @@ func TestCriticalIncidentIsMailed(t *testing.T) {
 			}
 		}
 		got := box.next(t)
-		if got.To != who(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") || !strings.Contains(got.Text, "Fall from the ramp") ||
+		if got.To != testkit.As(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") || !strings.Contains(got.Text, "Fall from the ramp") ||
 			strings.Contains(got.Text+got.HTML, "Lovelace") {
 			t.Errorf("%+v", got)
 		}
@@ -125,10 +125,10 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			}
 			return rows[0].ID
 		}
-		truck := id(who(actor.Safety), "/v1/equipment?kind=eq.forklift")
+		truck := id(testkit.As(actor.Safety), "/v1/equipment?kind=eq.forklift")
 		foreign := id("admin@south.example", "/v1/zones?order=id")
 		post := func(role actor.Role, path string, body any) (made struct{ ID string }, r testkit.Response) {
-			r = k.Call(testkit.Request{Method: "POST", Path: path, As: who(role), Body: body, Header: map[string]string{"Prefer": "return=representation"}})
+			r = k.Call(testkit.Request{Method: "POST", Path: path, As: testkit.As(role), Body: body, Header: map[string]string{"Prefer": "return=representation"}})
 			var rows []struct{ ID string }
 			if r.Status == http.StatusCreated {
 				r.JSON(t, &rows)
@@ -144,7 +144,7 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		patch := func(role actor.Role, path string, body any) testkit.Response {
-			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: who(role), Body: body})
+			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(role), Body: body})
 		}
 		one := "/v1/checklist_templates?id=eq." + tpl.ID
 		for role, want := range map[actor.Role]int{actor.Manager: 403, actor.Operator: 403, actor.Viewer: 403} {
@@ -231,7 +231,7 @@ func TestInspectionsOnTheWire(t *testing.T) {
 				}
 			}
 		}
-		if r := k.Get(who(actor.Safety), "/v1/checklist_schedules?template_id=eq."+tpl.ID); string(r.Body) != "[]" {
+		if r := k.Get(testkit.As(actor.Safety), "/v1/checklist_schedules?template_id=eq."+tpl.ID); string(r.Body) != "[]" {
 			t.Errorf("something was written: %s", r.Body)
 		}
 
@@ -243,7 +243,7 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			t.Errorf("an operator moves the due time: %d %s", r.Status, r.Body)
 		}
 		answer := func(role actor.Role, value string) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key", As: who(role),
+			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key", As: testkit.As(role),
 				Body:   map[string]any{"run_id": run.ID, "item_key": "brakes", "value": value},
 				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
 		}
@@ -257,10 +257,10 @@ func TestInspectionsOnTheWire(t *testing.T) {
 				t.Errorf("answer %s: %d %s", value, r.Status, r.Body)
 			}
 		}
-		if r := k.Get(who(actor.Operator), "/v1/equipment?select=status&id=eq."+truck); string(r.Body) != `[{"status":"out_of_service"}]` {
+		if r := k.Get(testkit.As(actor.Operator), "/v1/equipment?select=status&id=eq."+truck); string(r.Body) != `[{"status":"out_of_service"}]` {
 			t.Errorf("the truck: %s", r.Body)
 		}
-		if r := k.Get(who(actor.Safety),
+		if r := k.Get(testkit.As(actor.Safety),
 			"/v1/actions?select=priority,status,source&source=eq.checklist_answer&status=eq.open&order=id.desc&limit=1"); string(
 			r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
 			t.Errorf("the action: %s", r.Body)
@@ -270,7 +270,7 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		}
 		want := fmt.Sprintf(`[{"score":0,"failed_critical":1,"checklist_templates":{"code":"WIRE"},`+
 			`"checklist_answers":[{"result":"fail","value":"no"}],"tenant_id":%q}]`, demo.North)
-		if r := k.Get(who(actor.Safety),
+		if r := k.Get(testkit.As(actor.Safety),
 			"/v1/checklist_runs?select=score,failed_critical,checklist_templates(code),checklist_answers(result,value),tenant_id&id=eq."+
 				run.ID); string(r.Body) != want {
 			t.Errorf("the run: %s\nwant %s", r.Body, want)
@@ -288,20 +288,20 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 // come near, once.
 func TestDeadlinesAreEvents(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		plate := insertID(t, k, who(actor.Admin), "vehicles", map[string]any{"plate": "NEAR-1", "inspection_due_on": "2020-02-01"})
+		plate := k.Insert(t, testkit.As(actor.Admin), "vehicles", map[string]any{"plate": "NEAR-1", "inspection_due_on": "2020-02-01"})
 		night := func() {
 			t.Helper()
-			must(t, k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			testkit.Must(t, k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 				_, err := tx.Exec("DELETE FROM nights")
 				return err
 			}))
-			must(t, run(k.App, "safety-programme"))
+			testkit.Must(t, run(k.App, "safety-programme"))
 		}
 		for range 2 {
 			night()
 		}
 		var told []string
-		must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+		testkit.Must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 			return tx.Query("SELECT tenant_id, data FROM outbox WHERE type = 'vehicle.inspection_due' AND data LIKE '%' || $1 || '%'", []any{plate},
 				func(r *db.Row) error {
 					told = append(told, r.Text(0)+" "+r.Text(1))

@@ -12,7 +12,7 @@ import (
 // record's change did not make a new version; If-Match asks for the version.
 func TestRecordTags(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		m := who(actor.Manager)
+		m := testkit.As(actor.Manager)
 		const item, order = "0190c0de-0000-7000-8000-0000000000a1", "0190c0de-0000-7000-8000-0000000000a2"
 		const zone, line = "0190c0de-0000-7000-8000-0000000000a3", "0190c0de-0000-7000-8000-0000000000a4"
 		add := func(path string, body map[string]any) {

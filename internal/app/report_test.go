@@ -26,7 +26,7 @@ type reportPage struct {
 
 func newReportPage(t *testing.T, k *testkit.Kit, place map[string]any) (reportPage, string) {
 	t.Helper()
-	id := insertID(t, k, who(actor.Admin), "report_links", place)
+	id := k.Insert(t, testkit.As(actor.Admin), "report_links", place)
 	return reportPage{t, k, "/r/" + first(t, k, "/v1/report_links?select=token&id=eq."+id+"&tenant_id=eq."+demo.North, "token")}, id
 }
 
@@ -57,7 +57,7 @@ func TestReportPage(t *testing.T) {
 	now := time.Now().In(berlin(t))
 	at := time.Date(now.Year(), now.Month(), now.Day()-200, 23, 30, 0, 0, now.Location())
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		safety := who(actor.Safety)
+		safety := testkit.As(actor.Safety)
 		zone := first(t, k, "/v1/zones?select=id&code=eq.DOCK-3&tenant_id=eq."+demo.North, "id")
 		p, link := newReportPage(t, k, map[string]any{"name": "Dock <3>", "zone_id": zone})
 		page := k.Call(testkit.Request{Method: "GET", Path: p.path, Header: map[string]string{"Accept-Language": "de-AT,de;q=0.8,en;q=0.1"}})
@@ -103,7 +103,7 @@ func TestReportPage(t *testing.T) {
 		if _, err := jpeg.DecodeConfig(bytes.NewReader(k.Get(safety, "/v1/incidents/"+in.ID+"/photos/"+in.Photos[0].ID).Body)); err != nil {
 			t.Errorf("photo: %v", err)
 		}
-		if got := string(k.Get(who(actor.Viewer), "/v1/incidents?select=reporter_name&incident_no=eq."+no).Body); got != `[{"reporter_name":null}]` {
+		if got := string(k.Get(testkit.As(actor.Viewer), "/v1/incidents?select=reporter_name&incident_no=eq."+no).Body); got != `[{"reporter_name":null}]` {
 			t.Errorf("a viewer sees the name: %s", got)
 		}
 		if got := first(t, k, "/v1/audit?select=key_id&action=eq.incidents.insert&entity_id=eq."+in.ID+"&tenant_id=eq."+demo.North,
@@ -111,7 +111,7 @@ func TestReportPage(t *testing.T) {
 			t.Errorf("audit names %s", got)
 		}
 		told := 0
-		must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'", []any{in.ID}, func(r *db.Row) error {
 				told = int(r.Int(0))
 				return nil
@@ -141,7 +141,7 @@ func TestReportPageRefuses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		p, link := newReportPage(t, k, map[string]any{"name": "Gate"})
 		count := func() string {
-			return k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?select=id&limit=1", As: who(actor.Safety),
+			return k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?select=id&limit=1", As: testkit.As(actor.Safety),
 				Header: map[string]string{"Prefer": "count=exact"}}).Header.Get("Content-Range")
 		}
 		before, kept := count(), files(t, k)
@@ -181,14 +181,14 @@ func TestReportPageRefuses(t *testing.T) {
 		}
 		patch := func(path string, body any) {
 			t.Helper()
-			if r := k.Call(testkit.Request{Method: "PATCH", Path: path, As: who(actor.Admin), Body: body}); r.Status != 204 {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(actor.Admin), Body: body}); r.Status != 204 {
 				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": false})
 		gone("switched off")
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": true})
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports", As: who(actor.Admin),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports", As: testkit.As(actor.Admin),
 			Body: map[string]any{"value": "yes"}}); r.Status != 422 {
 			t.Errorf("a switch that is neither: %d %s", r.Status, r.Body)
 		}
@@ -199,7 +199,7 @@ func TestReportPageRefuses(t *testing.T) {
 		for _, c := range []struct {
 			as     string
 			status int
-		}{{who(actor.Operator), 403}, {who(actor.Manager), 403}, {"admin@south.example", 404}, {who(actor.Safety), 200}} {
+		}{{testkit.As(actor.Operator), 403}, {testkit.As(actor.Manager), 403}, {"admin@south.example", 404}, {testkit.As(actor.Safety), 200}} {
 			if r := k.Post(c.as, "/v1/report-links/"+link+"/rotate", nil); r.Status != c.status {
 				t.Errorf("%s rotates: %d %s, want %d", c.as, r.Status, r.Body, c.status)
 			}
@@ -213,16 +213,16 @@ func TestReportCodes(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		_, link := newReportPage(t, k, map[string]any{"name": "Gate 7"})
 		for ext, kind := range map[string]string{"svg": "image/svg+xml", "png": "image/png"} {
-			r := k.Get(who(actor.Manager), "/v1/report-links/"+link+"/qr."+ext)
+			r := k.Get(testkit.As(actor.Manager), "/v1/report-links/"+link+"/qr."+ext)
 			if r.Status != 200 || r.Header.Get("Content-Type") != kind || !strings.Contains(r.Header.Get("Content-Disposition"), "report-gate-7."+ext) ||
 				len(r.Body) < 300 {
 				t.Errorf("%s: %d %v", ext, r.Status, r.Header)
 			}
-			if r := k.Get(who(actor.Operator), "/v1/report-links/"+link+"/qr."+ext); r.Status != 403 {
+			if r := k.Get(testkit.As(actor.Operator), "/v1/report-links/"+link+"/qr."+ext); r.Status != 403 {
 				t.Errorf("an operator's %s: %d", ext, r.Status)
 			}
 		}
-		if r := k.Post(who(actor.Admin), "/v1/report_links", map[string]any{"name": "x", "token": "mine"}); r.Status != 400 {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/report_links", map[string]any{"name": "x", "token": "mine"}); r.Status != 400 {
 			t.Errorf("a token of one's own: %d %s", r.Status, r.Body)
 		}
 	})

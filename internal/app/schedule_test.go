@@ -25,14 +25,13 @@ import (
 // outweigh it to be left out of the next backup.
 const large = 6 << 20
 
-const quietHerons = "five quiet herons fish"
-
 // days is an installation whose clock a test turns.
 type days struct {
 	*testing.T
 	*schedule
-	files blob.Store
-	at    time.Time
+	files  blob.Store
+	at     time.Time
+	opener backup.Opener // a key: what a passphrase costs is paid elsewhere
 }
 
 func newDays(t *testing.T, o db.Options, to string) *days {
@@ -46,9 +45,17 @@ func newDays(t *testing.T, o db.Options, to string) *days {
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	x := &days{T: t, at: time.Now().Add(-100 * 24 * time.Hour)}
+	identity, recipient, err := backup.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opener := backup.Opener{IdentityFile: filepath.Join(t.TempDir(), "identity")}
+	if err := os.WriteFile(opener.IdentityFile, []byte(identity+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := &days{T: t, opener: opener, at: time.Now().Add(-100 * 24 * time.Hour)}
 	x.schedule = newSchedule(d, &config.Config{Data: o.Dir, DatabaseURL: o.URL, MasterKey: base64.StdEncoding.EncodeToString(key),
-		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupPassphrase: quietHerons}, func() time.Time { return x.at })
+		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupRecipient: recipient}, func() time.Time { return x.at })
 	if x.files, err = blob.OpenDir(filepath.Join(o.Dir, "files")); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +199,7 @@ func (x *days) restored(name string, want map[string][]byte) {
 	if place, query, ok := strings.Cut(x.c.BackupTo, "?"); ok {
 		address, c.BlobURL = fmt.Sprintf("%s/%s?%s", place, name, query), s3test.Start(x.T).Address("live")
 	}
-	if _, err := Restore(x.Context(), c, Restoring{From: address, Opener: backup.Opener{Passphrase: quietHerons}}); err != nil {
+	if _, err := Restore(x.Context(), c, Restoring{From: address, Opener: x.opener}); err != nil {
 		x.Errorf("restore %s: %v", name, err)
 		return
 	}

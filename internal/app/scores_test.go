@@ -150,7 +150,7 @@ func scored(t *testing.T, k *testkit.Kit, as string, body map[string]any) *score
 // made it.
 func TestScoresAreRecomputed(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		first := scored(t, k, who(actor.Safety), nil)
+		first := scored(t, k, testkit.As(actor.Safety), nil)
 		if n := first.recompute(t); first.Computed == 0 || len(first.Scores) != first.Computed || len(n) == 0 {
 			t.Fatalf("%d scores of %d", len(first.Scores), first.Computed)
 		}
@@ -162,7 +162,7 @@ func TestScoresAreRecomputed(t *testing.T) {
 		for _, kind := range []string{"eb", "poisson", "weighted"} {
 			activate(t, k, by, kind)
 			for _, days := range []int{30, 7, 365} {
-				n := scored(t, k, who(actor.Safety), map[string]any{"period_days": days}).recompute(t)
+				n := scored(t, k, testkit.As(actor.Safety), map[string]any{"period_days": days}).recompute(t)
 				if n[kind] == 0 {
 					t.Errorf("nothing was scored by %s: %v", kind, n)
 				}

@@ -18,7 +18,7 @@ func TestCredentialsNeedTLS(t *testing.T) {
 		c.Listen, c.TrustedProxies = "0.0.0.0:8080", []string{"10.1.0.0/16"}
 	})
 	h, err := k.App.Handler(nil)
-	must(t, err)
+	testkit.Must(t, err)
 	for _, c := range []struct {
 		says, peer string
 		proto      []string

@@ -44,7 +44,7 @@ func raised(t *testing.T, k *testkit.Kit, email string) string {
 	var question struct{ ID string }
 	call("/auth/v1/factors/"+factor.ID+"/challenge", s.AccessToken, map[string]string{}, &question)
 	code, err := factor.TOTP.Secret.At(time.Now())
-	must(t, err)
+	testkit.Must(t, err)
 	call("/auth/v1/factors/"+factor.ID+"/verify", s.AccessToken, map[string]string{"challenge_id": question.ID, "code": code}, &s)
 	return s.AccessToken
 }
@@ -91,16 +91,16 @@ func with(k *testkit.Kit, key, method, path string, body any) testkit.Response {
 func TestServiceAccounts_management(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		good := map[string]any{"name": "ERP", "role": "manager", "scopes": []string{"orders:read"}}
-		for as, code := range map[string]string{"": "no_authorization", who(actor.Manager): "not_admin", who(actor.Admin): "insufficient_aal"} {
+		for as, code := range map[string]string{"": "no_authorization", testkit.As(actor.Manager): "not_admin", testkit.As(actor.Admin): "insufficient_aal"} {
 			r := k.Call(testkit.Request{Method: "POST", Path: accountsPath, As: as, Body: good})
 			if r.Status != 401 && r.Status != 403 || r.Header.Get("X-Sb-Error-Code") != code {
 				t.Errorf("%q: %d %s", as, r.Status, r.Body)
 			}
 		}
-		if r := k.Get(who(actor.Manager), accountsPath); r.Status != 403 {
+		if r := k.Get(testkit.As(actor.Manager), accountsPath); r.Status != 403 {
 			t.Errorf("a manager looks: %d", r.Status)
 		}
-		admin := raised(t, k, who(actor.Admin))
+		admin := raised(t, k, testkit.As(actor.Admin))
 		for field, wrong := range map[string]any{"name": "  ", "role": "owner", "scopes": []string{"members:read"}, "addresses": []string{"home"},
 			"expires_at": "2020-01-01T00:00:00Z"} {
 			body := map[string]any{field: wrong}
@@ -151,7 +151,7 @@ func TestServiceAccounts_management(t *testing.T) {
 
 func rowsOf(t *testing.T, k *testkit.Kit, sql string, args ...any) (n int64) {
 	t.Helper()
-	must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+	testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.One(sql, args, func(r *db.Row) error { n = r.Int(0); return nil })
 	}))
 	return n
@@ -161,7 +161,7 @@ func rowsOf(t *testing.T, k *testkit.Kit, sql string, args ...any) (n int64) {
 // its tenant alone; its uses are in the tenant's log.
 func TestServiceAccounts_use(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := raised(t, k, who(actor.Admin))
+		admin := raised(t, k, testkit.As(actor.Admin))
 		m := newMachine(t, k, admin, actor.Manager, "orders:read", "items:write", "import_jobs:write", "rpc:hold_order", "functions:safety-kpis",
 			"functions:process-import-job", "functions:apply-import-job")
 		for _, h := range []map[string]string{{"Apikey": m.Key}, {"Authorization": "Bearer " + m.Key}} {
@@ -216,7 +216,7 @@ func TestServiceAccounts_use(t *testing.T) {
 			t.Errorf("somebody else's job into what the key is not for: %d %s", r.Status, r.Body)
 		}
 
-		must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
+		testkit.Must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
 		if rows, _ := audited(t, k, demo.North, "api_key.used", "ok", m.ID); rows < 5 {
 			t.Errorf("%d rows of uses", rows)
 		}
@@ -234,7 +234,7 @@ func TestServiceAccounts_use(t *testing.T) {
 // the log says why. A key before the newest is taken for the overlap.
 func TestServiceAccounts_refused(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := raised(t, k, who(actor.Admin))
+		admin := raised(t, k, testkit.As(actor.Admin))
 		m := newMachine(t, k, admin, actor.Viewer, "items:read")
 		get := func(key string, h ...string) testkit.Response {
 			q := testkit.Request{Method: "GET", Path: "/v1/items?limit=1", Bearer: key, Header: map[string]string{}}
@@ -290,9 +290,9 @@ func TestServiceAccounts_refused(t *testing.T) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 		want("of a removed account", get(third), 401)
-		must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
+		testkit.Must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
 		reasons := map[string]bool{}
-		must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			const sql = "SELECT details FROM audit WHERE tenant_id = $1 AND action = 'api_key.used' AND outcome = 'refused'"
 			return tx.Query(sql, []any{demo.North}, func(r *db.Row) error {
 				var d struct{ Reason string }
@@ -313,7 +313,7 @@ func TestServiceAccounts_refused(t *testing.T) {
 // Basic or in the form, with the scopes asked for; it falls with the key.
 func TestServiceAccounts_clientCredentials(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := raised(t, k, who(actor.Admin))
+		admin := raised(t, k, testkit.As(actor.Admin))
 		m := newMachine(t, k, admin, actor.Viewer, "items:read", "orders:read")
 		ask := func(basic bool, v url.Values) (testkit.Response, identity.AccountToken) {
 			t.Helper()
@@ -389,7 +389,7 @@ func TestServiceAccounts_clientCredentials(t *testing.T) {
 // of has none.
 func TestServiceAccounts_everyScope(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		admin := raised(t, k, who(actor.Admin))
+		admin := raised(t, k, testkit.As(actor.Admin))
 		m := newMachine(t, k, admin, actor.Admin)
 		var offered struct {
 			Scopes []string `json:"available_scopes"`
@@ -409,7 +409,7 @@ func TestServiceAccounts_everyScope(t *testing.T) {
 		grant := func(words ...string) {
 			t.Helper()
 			text, err := json.Marshal(words)
-			must(t, err)
+			testkit.Must(t, err)
 			change(t, k, "UPDATE service_accounts SET scopes = $2 WHERE id = $1", m.ID, string(text))
 			k.App.Identity.ForgetHere(m.ID, "")
 		}

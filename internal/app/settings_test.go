@@ -30,7 +30,7 @@ func TestSettingsAreRead(t *testing.T) {
 		code.Write(text)
 		return err
 	})
-	must(t, err)
+	testkit.Must(t, err)
 	for _, s := range catalog.TenantSettings() {
 		if !bytes.Contains(code.Bytes(), []byte(`"`+s.Key+`"`)) {
 			t.Errorf("nothing reads setting %s", s.Key)
@@ -92,7 +92,7 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 			known[s.Key] = s.Section
 		}
 		var kept []struct{ Section, Key string }
-		k.Get(who(actor.Admin), "/v1/settings?select=section,key").JSON(t, &kept)
+		k.Get(testkit.As(actor.Admin), "/v1/settings?select=section,key").JSON(t, &kept)
 		for _, s := range kept {
 			if known[s.Key] != s.Section {
 				t.Errorf("the demonstration sets %s %s, which nothing reads", s.Section, s.Key)
@@ -112,15 +112,15 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 			{"scoring", "standard_units_per_hour", map[string]any{"zone": 0}, "above 0"},
 			{"scoring", "min_group", 2.5, "whole number"},
 		} {
-			r := k.Post(who(actor.Admin), "/v1/settings", map[string]any{"section": c.section, "key": c.key, "value": c.value})
+			r := k.Post(testkit.As(actor.Admin), "/v1/settings", map[string]any{"section": c.section, "key": c.key, "value": c.value})
 			if r.Status != 422 && !(c.value == nil && r.Status == 400) || !strings.Contains(string(r.Body), c.says) {
 				t.Errorf("%s %s %v: %d %s", c.section, c.key, c.value, r.Status, r.Body)
 			}
 		}
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.weight_incident", As: who(actor.Admin), Body: map[string]any{"value": "lots"}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.weight_incident", As: testkit.As(actor.Admin), Body: map[string]any{"value": "lots"}})
 		if r.Status != 422 {
 			t.Errorf("weight_incident lots: %d %s", r.Status, r.Body)
 		}
-		insertID(t, k, who(actor.Admin), "settings", map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
+		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
 	})
 }

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -13,27 +12,16 @@ import (
 
 // The demonstration data are what the effects would have made of them.
 func TestDemoAgreesWithItsLedger(t *testing.T) {
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) { verified(t, k) })
-}
-
-func verified(t *testing.T, k *testkit.Kit) {
-	t.Helper()
-	found, err := k.App.Verify(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range found {
-		t.Error(d)
-	}
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) { k.Verified(t) })
 }
 
 // A movement moves stock, totals and the dashboard in one transaction; stock
 // that is not there cannot be taken.
 func TestMovement(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		op := who(actor.Manager)
-		item := insertID(t, k, op, "items", map[string]any{"sku": "T-1", "name": "Test", "unit_cost": 2.5, "reorder_point": 5})
-		bin := insertID(t, k, op, "zones", map[string]any{"code": "T-BIN", "name": "Bin", "max_capacity": 20})
+		op := testkit.As(actor.Manager)
+		item := k.Insert(t, op, "items", map[string]any{"sku": "T-1", "name": "Test", "unit_cost": 2.5, "reorder_point": 5})
+		bin := k.Insert(t, op, "zones", map[string]any{"code": "T-BIN", "name": "Bin", "max_capacity": 20})
 		value := func() (float64, int) {
 			var out struct {
 				Inventory struct {
@@ -71,57 +59,26 @@ func TestMovement(t *testing.T) {
 				t.Errorf("ship: %d %s", r.Status, r.Body)
 			}
 		}
-		if n := told(t, k, "stock.low"); n != 1 {
+		if n := k.Told(t, "stock.low"); n != 1 {
 			t.Errorf("stock.low was told %d times, want once", n)
 		}
 		if r := k.Post(op, "/v1/stock_movements",
-			map[string]any{"type": "receipt", "item_id": item, "to_zone_id": foreign(t, k, "zones"), "quantity": 1}); r.Status != 409 ||
+			map[string]any{"type": "receipt", "item_id": item, "to_zone_id": k.Foreign(t, "zones"), "quantity": 1}); r.Status != 409 ||
 			!strings.Contains(string(r.Body), "23503") {
 			t.Errorf("into another tenant's zone: %d %s", r.Status, r.Body)
 		}
-		verified(t, k)
+		k.Verified(t)
 	})
-}
-
-// told counts the events of a type in tenant north.
-func told(t *testing.T, k *testkit.Kit, kind string) (n int) {
-	t.Helper()
-	if err := k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT COUNT(*) FROM outbox WHERE tenant_id = $1 AND type = $2", []any{demo.North, kind}, func(r *db.Row) error {
-			n = int(r.Int(0))
-			return nil
-		})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func insertID(t *testing.T, k *testkit.Kit, as, collection string, row map[string]any) string {
-	t.Helper()
-	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/" + collection, As: as, Body: row, Header: map[string]string{"Prefer": "return=representation"}})
-	var out []struct{ ID string }
-	if r.Status != 201 || json.Unmarshal(r.Body, &out) != nil || len(out) != 1 {
-		t.Fatalf("insert into %s: %d %s", collection, r.Status, r.Body)
-	}
-	return out[0].ID
-}
-
-func foreign(t *testing.T, k *testkit.Kit, collection string) string {
-	t.Helper()
-	var out []struct{ ID string }
-	k.Call(testkit.Request{Method: "GET", Path: "/v1/" + collection + "?select=id&limit=1&tenant_id=eq." + demo.South, Bearer: k.Service()}).JSON(t, &out)
-	return out[0].ID
 }
 
 // On PostgreSQL counters are folded; the sums stay what they were.
 func TestFoldCounters(t *testing.T) {
 	k := testkit.New(t, db.PostgreSQL)
 	for i := range 5 {
-		insertID(t, k, who(actor.Manager), "zones", map[string]any{"code": "F-" + string(rune('A'+i)), "name": "Fold"})
+		k.Insert(t, testkit.As(actor.Manager), "zones", map[string]any{"code": "F-" + string(rune('A'+i)), "name": "Fold"})
 	}
 	if err := k.App.Store.FoldCounters(t.Context(), demo.North); err != nil {
 		t.Fatal(err)
 	}
-	verified(t, k)
+	k.Verified(t)
 }

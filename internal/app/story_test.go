@@ -12,16 +12,6 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// list reads a collection, at most a thousand records.
-func list[T any](t *testing.T, k *testkit.Kit, as, path string) (out []T) {
-	t.Helper()
-	r := k.Get(as, "/v1/"+path)
-	if r.Status/100 != 2 || json.Unmarshal(r.Body, &out) != nil {
-		t.Fatalf("%s: %d %s", path, r.Status, r.Body)
-	}
-	return out
-}
-
 func verb[T any](t *testing.T, k *testkit.Kit, as, method, name string) (out T) {
 	t.Helper()
 	r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name, As: as})
@@ -40,7 +30,7 @@ func since(days int) string {
 func berlin(t *testing.T) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	testkit.Must(t, err)
 	return loc
 }
 
@@ -64,7 +54,7 @@ func sameDay(t *testing.T) {
 func TestDemoTellsOneStory(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		sameDay(t)
-		officer := who(actor.Safety)
+		officer := testkit.As(actor.Safety)
 		ids, bands := map[string]float64{}, map[string]int{}
 		var full struct {
 			Scores []struct {
@@ -108,7 +98,8 @@ func theScoreCountsTheRecords(t *testing.T, k *testkit.Kit, zone string, inciden
 		}
 	}
 	var gotIncidents, gotNear int
-	for _, in := range list[report](t, k, who(actor.Safety), "incidents?select=kind,zone_id,entities&status=neq.void&limit=1000&occurred_at=gt."+since(30)) {
+	for _, in := range testkit.List[report](t, k, testkit.As(actor.Safety),
+		"incidents?select=kind,zone_id,entities&status=neq.void&limit=1000&occurred_at=gt."+since(30)) {
 		about := in.Zone == zone
 		for _, e := range in.Entities {
 			about = about || e.Type == "zone" && e.ID == zone
@@ -122,7 +113,8 @@ func theScoreCountsTheRecords(t *testing.T, k *testkit.Kit, zone string, inciden
 		}
 	}
 	var worked float64
-	for _, s := range list[struct{ Hours float64 }](t, k, who(actor.Safety), "shifts?select=hours&limit=1000&zone_id=eq."+zone+"&ended_at=gt."+since(30)) {
+	for _, s := range testkit.List[struct{ Hours float64 }](t, k, testkit.As(actor.Safety),
+		"shifts?select=hours&limit=1000&zone_id=eq."+zone+"&ended_at=gt."+since(30)) {
 		worked += s.Hours
 	}
 	if incidents == 0 || gotIncidents != incidents || gotNear != near || math.Abs(worked-hours) > 1e-6 {
@@ -138,7 +130,7 @@ func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores
 			Name  string `json:"cluster_name"`
 			Count int    `json:"entity_count"`
 		}
-	}](t, k, who(actor.Safety), "POST", "assign-risk-clusters")
+	}](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
 	if out.Assigned != len(scores) || len(out.Clusters) != len(bands) {
 		t.Errorf("%d entities in %d clusters, there are %d scores in %d bands", out.Assigned, len(out.Clusters), len(scores), len(bands))
 	}
@@ -148,12 +140,12 @@ func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores
 		}
 	}
 	found := false
-	for _, c := range list[struct {
+	for _, c := range testkit.List[struct {
 		Members []struct {
 			ID    string `json:"entity_id"`
 			Score float64
 		}
-	}](t, k, who(actor.Safety), "risk_clusters?order=severity.desc&limit=1") {
+	}](t, k, testkit.As(actor.Safety), "risk_clusters?order=severity.desc&limit=1") {
 		for _, m := range c.Members {
 			found = found || m.ID == worst
 			if scores[m.ID] != m.Score {
@@ -168,8 +160,8 @@ func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores
 
 func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]float64) {
 	t.Helper()
-	officer := who(actor.Safety)
-	insertID(t, k, officer, "regulations", map[string]any{"code": "STORY-CERT", "title": "Certificates kept up", "jurisdiction": "Global",
+	officer := testkit.As(actor.Safety)
+	k.Insert(t, officer, "regulations", map[string]any{"code": "STORY-CERT", "title": "Certificates kept up", "jurisdiction": "Global",
 		"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
 	verb[any](t, k, officer, "POST", "check-compliance-rules")
 	type event struct {
@@ -180,7 +172,7 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 	}
 	failing := map[string]map[string]float64{}
 	// Events come oldest first: the last one of an entity is in force.
-	for _, e := range list[event](t, k, officer,
+	for _, e := range testkit.List[event](t, k, officer,
 		"compliance_events?select=entity_id,value,status,regulations(code)&order=id&limit=1000"+
 			"&regulations.code=in.(STORY-CERT,GLOBAL-ACTIONS,GLOBAL-SCORE)&regulations=not.is.null") {
 		if failing[e.Regulation.Code] == nil {
@@ -191,7 +183,7 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 			failing[e.Regulation.Code][e.ID] = e.Value
 		}
 	}
-	late := list[struct{ ID string }](t, k, officer, "actions?select=id&priority=eq.critical&status=in.(open,in_progress,done)&due_at=lt."+since(0))
+	late := testkit.List[struct{ ID string }](t, k, officer, "actions?select=id&priority=eq.critical&status=in.(open,in_progress,done)&due_at=lt."+since(0))
 	var counted float64
 	for _, n := range failing["GLOBAL-ACTIONS"] {
 		counted += n
@@ -224,15 +216,15 @@ func lapsedCertificates(t *testing.T, k *testkit.Kit) map[string]float64 {
 		Expires string `json:"expires_on"`
 	}
 	users := map[string]string{}
-	for _, w := range list[struct {
+	for _, w := range testkit.List[struct {
 		ID   string
 		User string `json:"user_id"`
-	}](t, k, who(actor.Safety), "workers?select=id,user_id&user_id=not.is.null&status=neq.left&archived_at=is.null") {
+	}](t, k, testkit.As(actor.Safety), "workers?select=id,user_id&user_id=not.is.null&status=neq.left&archived_at=is.null") {
 		users[w.User] = w.ID
 	}
 	today := time.Now().In(berlin(t)).Format(time.DateOnly)
 	lapsed, valid := map[[2]string]bool{}, map[[2]string]bool{}
-	for _, c := range list[certificate](t, k, who(actor.Safety),
+	for _, c := range testkit.List[certificate](t, k, testkit.As(actor.Safety),
 		"training_assignments?select=user_id,course_id,status,expires_on&status=in.(completed,expired)&limit=1000") {
 		key := [2]string{users[c.User], c.Course}
 		if c.Status == "completed" && (c.Expires == "" || c.Expires >= today) {
@@ -252,7 +244,7 @@ func lapsedCertificates(t *testing.T, k *testkit.Kit) map[string]float64 {
 
 func theTrainingReachesPeople(t *testing.T, k *testkit.Kit, zone string, score float64) {
 	t.Helper()
-	officer := who(actor.Safety)
+	officer := testkit.As(actor.Safety)
 	verb[any](t, k, officer, "POST", "auto-assign-training")
 	again := verb[struct {
 		Created int `json:"assignments_created"`
@@ -266,11 +258,12 @@ func theTrainingReachesPeople(t *testing.T, k *testkit.Kit, zone string, score f
 		User   string `json:"user_id"`
 	}
 	has := map[asked]bool{}
-	for _, a := range list[asked](t, k, officer, "training_assignments?select=course_id,user_id&status=in.(assigned,in_progress,failed,completed)&limit=1000") {
+	for _, a := range testkit.List[asked](t, k, officer,
+		"training_assignments?select=course_id,user_id&status=in.(assigned,in_progress,failed,completed)&limit=1000") {
 		has[a] = true
 	}
 	due := 0
-	for _, c := range list[struct {
+	for _, c := range testkit.List[struct {
 		ID        string
 		Threshold float64  `json:"risk_threshold"`
 		Types     []string `json:"entity_types"`
@@ -282,7 +275,7 @@ func theTrainingReachesPeople(t *testing.T, k *testkit.Kit, zone string, score f
 		if !forZones || score < c.Threshold {
 			continue
 		}
-		for _, s := range list[struct {
+		for _, s := range testkit.List[struct {
 			Worker struct {
 				User string `json:"user_id"`
 			} `json:"workers"`
@@ -311,7 +304,7 @@ func theBoardAgrees(t *testing.T, k *testkit.Kit, worst string) {
 				Risk float64 `json:"predictive_score"`
 			}
 		} `json:"zone_scores"`
-	}](t, k, who(actor.Admin), "GET", "safety-engagement")
+	}](t, k, testkit.As(actor.Admin), "GET", "safety-engagement")
 	if len(board.Zones) == 0 {
 		t.Fatal("the board is empty")
 	}
@@ -326,9 +319,10 @@ func theBoardAgrees(t *testing.T, k *testkit.Kit, worst string) {
 	}
 	var sum float64
 	start, err := time.ParseInLocation(time.DateOnly, top.Start, berlin(t))
-	must(t, err)
+	testkit.Must(t, err)
 	from := start.UTC().Format(time.RFC3339)
-	month := list[struct{ Score float64 }](t, k, who(actor.Safety), "predictive_scores?select=score&limit=1000&entity_id=eq."+worst+"&computed_at=gte."+from)
+	month := testkit.List[struct{ Score float64 }](t, k, testkit.As(actor.Safety),
+		"predictive_scores?select=score&limit=1000&entity_id=eq."+worst+"&computed_at=gte."+from)
 	for _, s := range month {
 		sum += s.Score
 	}
@@ -336,7 +330,8 @@ func theBoardAgrees(t *testing.T, k *testkit.Kit, worst string) {
 		t.Errorf("the mean score of the month is %v, the board says %v", mean, top.Parts.Risk)
 	}
 	points := 0
-	for _, p := range list[struct{ Points int }](t, k, who(actor.Admin), "point_events?select=points&limit=1000&reversed_at=is.null&user_id=eq."+board.User) {
+	for _, p := range testkit.List[struct{ Points int }](t, k, testkit.As(actor.Admin),
+		"point_events?select=points&limit=1000&reversed_at=is.null&user_id=eq."+board.User) {
 		points += p.Points
 	}
 	if points == 0 || points != board.Total {

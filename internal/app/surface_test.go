@@ -15,9 +15,6 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// who is a member of tenant north by role.
-func who(r actor.Role) string { return string(r) + "@north.example" }
-
 type functionFault struct {
 	Error   *string `json:"error"`
 	Details *string `json:"details"`
@@ -45,8 +42,8 @@ func TestFunctionsRefuse(t *testing.T) {
 					testkit.Request{Method: method, Path: path, Bearer: k.Service(), Header: map[string]string{"Origin": "https://evil.example"}}, 401},
 				{"service key in the address bar",
 					testkit.Request{Method: method, Path: path + "?tenant_id=" + demo.North + "&apikey=" + url.QueryEscape(k.Service())}, 401},
-				{"token in the address bar", testkit.Request{Method: method, Path: path + "?access_token=" + k.Token(who(actor.Owner))}, 401},
-				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz", As: who(actor.Owner)}, 400},
+				{"token in the address bar", testkit.Request{Method: method, Path: path + "?access_token=" + k.Token(testkit.As(actor.Owner))}, 401},
+				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz", As: testkit.As(actor.Owner)}, 400},
 			} {
 				r := k.Call(c.req)
 				var f functionFault
@@ -62,12 +59,12 @@ func TestFunctionsRefuse(t *testing.T) {
 				if len(fn.Roles) == 0 || slices.Contains(fn.Roles, role) {
 					continue
 				}
-				if r := k.Call(testkit.Request{Method: method, Path: path, As: who(role)}); r.Status != 403 {
+				if r := k.Call(testkit.Request{Method: method, Path: path, As: testkit.As(role)}); r.Status != 403 {
 					t.Errorf("%s as %s: %d, want 403", fn.Name, role, r.Status)
 				}
 			}
 		}
-		if r := k.Get(who(actor.Owner), "/functions/v1/nothing"); r.Status != 404 {
+		if r := k.Get(testkit.As(actor.Owner), "/functions/v1/nothing"); r.Status != 404 {
 			t.Errorf("unknown function: %d", r.Status)
 		}
 	})
@@ -85,7 +82,7 @@ func TestFunctionParameters(t *testing.T) {
 				if strings.Contains(v, "%s") {
 					value = fmt.Sprintf(v, c.name)
 				}
-				r := k.Get(who(actor.Owner), "/functions/v1/"+c.fn+"?"+c.name+"="+value)
+				r := k.Get(testkit.As(actor.Owner), "/functions/v1/"+c.fn+"?"+c.name+"="+value)
 				want := 400
 				if v == "201" && (c.name == "pageSize" || c.name == "page" || c.name == "days") || v == "2147483648" && (c.name == "pageSize" || c.name == "page") {
 					want = 200
@@ -98,7 +95,7 @@ func TestFunctionParameters(t *testing.T) {
 		var out struct {
 			Pagination struct{ Page, PageSize int }
 		}
-		k.Get(who(actor.Owner), "/functions/v1/get-dashboard-snapshot-v2?pageSize=201").JSON(t, &out)
+		k.Get(testkit.As(actor.Owner), "/functions/v1/get-dashboard-snapshot-v2?pageSize=201").JSON(t, &out)
 		if out.Pagination.PageSize != 200 {
 			t.Errorf("pageSize 201 is reported as %d, want 200", out.Pagination.PageSize)
 		}
@@ -121,30 +118,30 @@ func TestFunctionCache(t *testing.T) {
 			r.JSON(t, &out)
 			return r.Header.Get("X-Cache"), out.Cached, out.TenantID, out.Zones.Total
 		}
-		x, cached, tenant, before := look(who(actor.Manager))
+		x, cached, tenant, before := look(testkit.As(actor.Manager))
 		if x != "MISS" || cached || tenant != demo.North {
 			t.Errorf("first: %s %v %s", x, cached, tenant)
 		}
-		if x, cached, _, _ := look(who(actor.Manager)); x != "HIT" || !cached {
+		if x, cached, _, _ := look(testkit.As(actor.Manager)); x != "HIT" || !cached {
 			t.Errorf("second: %s %v", x, cached)
 		}
 		if x, _, tenant, _ := look("admin@south.example"); x != "MISS" || tenant != demo.South {
 			t.Errorf("another tenant: %s %s", x, tenant)
 		}
-		if r := k.Post(who(actor.Manager), "/v1/zones", map[string]any{"code": "NEW-1", "name": "New"}); r.Status != 201 {
+		if r := k.Post(testkit.As(actor.Manager), "/v1/zones", map[string]any{"code": "NEW-1", "name": "New"}); r.Status != 201 {
 			t.Fatalf("insert: %d %s", r.Status, r.Body)
 		}
-		if x, _, _, after := look(who(actor.Manager)); x != "MISS" || after != before+1 {
+		if x, _, _, after := look(testkit.As(actor.Manager)); x != "MISS" || after != before+1 {
 			t.Errorf("after a write: %s, %d zones, want MISS and %d", x, after, before+1)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: path, As: who(actor.Manager),
+		if r := k.Call(testkit.Request{Method: "GET", Path: path, As: testkit.As(actor.Manager),
 			Header: map[string]string{"Cache-Control": "no-cache"}}); r.Header.Get("X-Cache") != "MISS" {
 			t.Errorf("no-cache: %s", r.Header.Get("X-Cache"))
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Viewer)}); r.Status != 403 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: testkit.As(actor.Viewer)}); r.Status != 403 {
 			t.Errorf("clear as viewer: %d", r.Status)
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Admin)}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: testkit.As(actor.Admin)}); r.Status != 204 {
 			t.Errorf("clear as admin: %d", r.Status)
 		}
 	})
@@ -164,13 +161,13 @@ func TestCollectionsRefuse(t *testing.T) {
 				if r := k.Get("nobody@none.example", path); r.Status != 403 {
 					t.Errorf("%s without a tenant: %d %s", path, r.Status, r.Body)
 				}
-				if r := k.Call(testkit.Request{Method: "TRACE", Path: path, As: who(actor.Owner)}); r.Status != 405 {
+				if r := k.Call(testkit.Request{Method: "TRACE", Path: path, As: testkit.As(actor.Owner)}); r.Status != 405 {
 					t.Errorf("TRACE %s: %d", path, r.Status)
 				}
 			}
 			for _, role := range actor.Members {
 				_, may := catalog.Find(res.Access.Read, role)
-				r := k.Get(who(role), "/v1/"+res.Name+"?limit=1")
+				r := k.Get(testkit.As(role), "/v1/"+res.Name+"?limit=1")
 				if may != (r.Status == 200) || !may && r.Status != 403 {
 					t.Errorf("GET %s as %s: %d %.200s, grant %v", res.Name, role, r.Status, r.Body, may)
 				}
@@ -192,7 +189,7 @@ func checkForeign(t *testing.T, k *testkit.Kit, res *catalog.Resource, missing s
 	}{{"GET", nil}, {"PATCH", map[string]any{}}, {"DELETE", nil}} {
 		for _, form := range []string{"/v1/" + res.Name + "?id=eq.%s", "/v1/" + res.Name + "/%s"} {
 			ask := func(id string) testkit.Response {
-				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: who(actor.Owner), Body: c.body,
+				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: testkit.As(actor.Owner), Body: c.body,
 					Header: map[string]string{"Prefer": "return=representation"}})
 			}
 			a, b := ask(foreign), ask(missing)
@@ -222,12 +219,12 @@ func foreignID(t *testing.T, k *testkit.Kit, res *catalog.Resource) string {
 func TestMetadataOpensNothing(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		south := k.Get("admin@south.example", "/v1/zones?select=id&limit=1")
-		r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", As: who(actor.Operator),
+		r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", As: testkit.As(actor.Operator),
 			Body: map[string]any{"data": map[string]any{"tenant_id": demo.South}}})
 		if r.Status != 403 {
 			t.Errorf("switch to a foreign tenant: %d %s", r.Status, r.Body)
 		}
-		if r := k.Get(who(actor.Operator), "/v1/zones?select=id&tenant_id=eq."+demo.South); string(r.Body) != "[]" {
+		if r := k.Get(testkit.As(actor.Operator), "/v1/zones?select=id&tenant_id=eq."+demo.South); string(r.Body) != "[]" {
 			t.Errorf("foreign rows: %s (south has %s)", r.Body, south.Body)
 		}
 		r = k.Post("", "/auth/v1/signup",
@@ -245,7 +242,7 @@ func TestMetadataOpensNothing(t *testing.T) {
 // Limits refuse with the interface's body and headers, and say how long.
 func TestRateLimits(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		token := k.Token(who(actor.Viewer))
+		token := k.Token(testkit.As(actor.Viewer))
 		var last testkit.Response
 		n := 0
 		if r := setLimits(t, k, demo.North, few); r.Status >= 300 {
@@ -291,7 +288,7 @@ func TestOddPaths(t *testing.T) {
 			"/auth/v1": {404, "msg"}, "/auth/v1//user": {404, "msg"}, "/auth//v1/user": {404, "msg"},
 			"/nowhere": {404, "code"}, "/v1/zones/": {404, "code"}, "/functions/v1/safety-kpis/": {404, "details"},
 		} {
-			r := k.Get(who(actor.Owner), path)
+			r := k.Get(testkit.As(actor.Owner), path)
 			var body map[string]any
 			if err := json.Unmarshal(r.Body, &body); err != nil || r.Status != c.status || body[c.member] == nil || r.Header.Get("Location") != "" {
 				t.Errorf("%s: %d %s %.200s, want %d with %s", path, r.Status, r.Header.Get("Location"), r.Body, c.status, c.member)
@@ -304,7 +301,7 @@ func TestOddPaths(t *testing.T) {
 // library of tokens found at fault.
 func TestUnreadableToken(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		good := strings.Split(k.Token(who(actor.Owner)), ".")
+		good := strings.Split(k.Token(testkit.As(actor.Owner)), ".")
 		for _, token := range []string{"garbage", "a.b.c", good[0] + "." + good[1] + ".AAAA", "eyJhbGciOiJub25lIn0." + good[1] + "."} {
 			r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/zones", Bearer: token})
 			var f struct{ Code, Message string }

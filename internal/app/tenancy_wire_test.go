@@ -56,7 +56,7 @@ func TestTokensKeepTheirTenant(t *testing.T) {
 // with the token of before and with warm caches.
 func TestLoweredAtOnce(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as := who(actor.Admin)
+		as := testkit.As(actor.Admin)
 		const board = "/functions/v1/safety-engagement"
 		may := func() (string, int, int) {
 			r := k.Get(as, board)
@@ -69,8 +69,8 @@ func TestLoweredAtOnce(t *testing.T) {
 			t.Fatalf("before: a rollback %d, %s", undo, body)
 		}
 		var m []struct{ ID string }
-		k.Get(who(actor.Owner), "/v1/members?select=id&email=eq."+as).JSON(t, &m)
-		lower := testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: who(actor.Owner), Body: map[string]any{"role": "operator"}}
+		k.Get(testkit.As(actor.Owner), "/v1/members?select=id&email=eq."+as).JSON(t, &m)
+		lower := testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: testkit.As(actor.Owner), Body: map[string]any{"role": "operator"}}
 		if r := k.Call(lower); r.Status != http.StatusNoContent {
 			t.Fatalf("lower: %d %s", r.Status, r.Body)
 		}
@@ -95,7 +95,7 @@ func TestFiltersStayInTheTenant(t *testing.T) {
 				"select=tenant_id,id&tenant_id=gt." + demo.North,
 			} {
 				path := []string{"/v1/", "/rest/v1/"}[i%2] + res.Name + "?" + strings.ReplaceAll(query, " ", "%20")
-				r := k.Get(who(actor.Owner), path)
+				r := k.Get(testkit.As(actor.Owner), path)
 				if r.Status != http.StatusOK && r.Status != http.StatusBadRequest {
 					t.Errorf("%s: %d %.300s", path, r.Status, r.Body)
 				}
@@ -115,15 +115,15 @@ func TestServersFieldsAreItsOwn(t *testing.T) {
 		for name, v := range map[string]any{"tenant_id": demo.South, "created_by": id, "created_at": at, "updated_at": at, "version": 77, "role": "owner"} {
 			code := "OWN-" + strings.ToUpper(name)
 			plain := map[string]any{"code": code, "name": "x"}
-			if r := k.Post(who(actor.Owner), "/v1/zones", plain); r.Status != http.StatusCreated {
+			if r := k.Post(testkit.As(actor.Owner), "/v1/zones", plain); r.Status != http.StatusCreated {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
-			before := k.Get(who(actor.Owner), "/v1/zones?code=eq."+code)
+			before := k.Get(testkit.As(actor.Owner), "/v1/zones?code=eq."+code)
 			for _, q := range []testkit.Request{
 				{Method: "POST", Path: "/v1/zones", Body: map[string]any{"code": code + "-2", "name": "x", name: v}},
 				{Method: "PATCH", Path: "/v1/zones?code=eq." + code, Body: map[string]any{name: v}},
 			} {
-				q.As = who(actor.Owner)
+				q.As = testkit.As(actor.Owner)
 				named := name
 				if name == "tenant_id" {
 					named = "42501" // PostgREST's answer where a policy forbids the row
@@ -132,10 +132,10 @@ func TestServersFieldsAreItsOwn(t *testing.T) {
 					t.Errorf("%s with %s: %d %s", q.Method, name, r.Status, r.Body)
 				}
 			}
-			if after := k.Get(who(actor.Owner), "/v1/zones?code=eq."+code); string(after.Body) != string(before.Body) {
+			if after := k.Get(testkit.As(actor.Owner), "/v1/zones?code=eq."+code); string(after.Body) != string(before.Body) {
 				t.Errorf("%s changed the row:\n%s\n%s", name, before.Body, after.Body)
 			}
-			if r := k.Get(who(actor.Owner), fmt.Sprintf("/v1/zones?code=eq.%s-2", code)); string(r.Body) != "[]" {
+			if r := k.Get(testkit.As(actor.Owner), fmt.Sprintf("/v1/zones?code=eq.%s-2", code)); string(r.Body) != "[]" {
 				t.Errorf("%s: a row was made: %s", name, r.Body)
 			}
 		}

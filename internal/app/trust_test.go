@@ -15,7 +15,7 @@ import (
 func TestSecondFactorEverywhere(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var u struct{ ID string }
-		k.Get(who(actor.Manager), "/auth/v1/user").JSON(t, &u)
+		k.Get(testkit.As(actor.Manager), "/auth/v1/user").JSON(t, &u)
 		surfaces := []testkit.Request{
 			{Method: "GET", Path: "/v1/zones?limit=1"}, {Method: "GET", Path: "/rest/v1/zones?limit=1"}, {Method: "POST", Path: "/v1/zones", Body: "{}"},
 			{Method: "GET", Path: "/functions/v1/safety-kpis"}, {Method: "POST", Path: "/v1/rpc/hold_order", Body: "{}"}, {Method: "GET", Path: "/v1/permissions"},
@@ -25,12 +25,12 @@ func TestSecondFactorEverywhere(t *testing.T) {
 			SELECT id, id, 'totp', 'verified', created_at, created_at FROM users WHERE id = $1`, u.ID)
 		k.App.Identity.Forget(u.ID)
 		for _, q := range append(surfaces, testkit.Request{Method: "GET", Path: "/v1/events"}) {
-			q.As = who(actor.Manager)
+			q.As = testkit.As(actor.Manager)
 			if r := k.Call(q); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") && !strings.HasPrefix(q.Path, "/functions/") {
 				t.Errorf("%s %s: %d %.200s", q.Method, q.Path, r.Status, r.Body)
 			}
 		}
-		if r := k.Get(who(actor.Manager), "/auth/v1/user"); r.Status != 200 {
+		if r := k.Get(testkit.As(actor.Manager), "/auth/v1/user"); r.Status != 200 {
 			t.Errorf("the account itself: %d", r.Status)
 		}
 	})
@@ -40,7 +40,7 @@ func TestSecondFactorEverywhere(t *testing.T) {
 // he is, whichever surface the change comes by; a service key shows itself.
 func TestFreshProofOfAdministrators(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		owner := who(actor.Owner)
+		owner := testkit.As(actor.Owner)
 		var m []struct{ ID string }
 		k.Get(owner, "/v1/members?select=id&role=eq.admin").JSON(t, &m)
 		changes := map[string]testkit.Request{

@@ -31,7 +31,7 @@ const (
 func TestTwinTenant(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		ask := func(list []testkit.Request) map[string]string {
-			if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Admin)}); r.Status != 204 {
+			if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: testkit.As(actor.Admin)}); r.Status != 204 {
 				t.Fatalf("clear the cache: %d %s", r.Status, r.Body)
 			}
 			out := map[string]string{}
@@ -75,7 +75,7 @@ func questions(k *testkit.Kit) (reads, writes []testkit.Request) {
 			continue
 		}
 		for _, role := range []actor.Role{actor.Owner, actor.Operator} {
-			q := testkit.Request{Method: fn.Methods[0], Path: "/functions/v1/" + fn.Name, As: who(role)}
+			q := testkit.Request{Method: fn.Methods[0], Path: "/functions/v1/" + fn.Name, As: testkit.As(role)}
 			switch {
 			case len(fn.Roles) > 0 && !slices.Contains(fn.Roles, role):
 			case k.Call(q).Status == http.StatusBadRequest: // needs to be told what about
@@ -88,9 +88,9 @@ func questions(k *testkit.Kit) (reads, writes []testkit.Request) {
 	}
 	for _, r := range catalog.Default().All() {
 		if _, ok := catalog.Find(r.Access.Read, actor.Owner); ok && r.Name != "audit" && r.Name != "webhook_deliveries" {
-			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc", As: who(actor.Owner),
+			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc", As: testkit.As(actor.Owner),
 				Header: map[string]string{"Prefer": "count=exact"}},
-				testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=count", As: who(actor.Owner)})
+				testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=count", As: testkit.As(actor.Owner)})
 		}
 	}
 	return reads, writes
@@ -203,7 +203,7 @@ func census(t *testing.T, k *testkit.Kit) map[string]string {
 // records that both tenants have.
 func importBesideTwin(t *testing.T, k *testkit.Kit) {
 	t.Helper()
-	manager := who(actor.Manager)
+	manager := testkit.As(actor.Manager)
 	var items []struct{ SKU string }
 	k.Get(manager, "/v1/items?select=sku&order=sku&limit=3").JSON(t, &items)
 	file := "sku,name\nTWIN-NEW,New\n"
@@ -214,7 +214,7 @@ func importBesideTwin(t *testing.T, k *testkit.Kit) {
 	var job struct{ ID string }
 	k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 	for _, c := range []struct{ verb, as, has string }{
-		{"process", manager, `"valid_rows":4`}, {"apply", manager, `"imported_count":4`}, {"rollback", who(actor.Admin), `"rolled_back"`},
+		{"process", manager, `"valid_rows":4`}, {"apply", manager, `"imported_count":4`}, {"rollback", testkit.As(actor.Admin), `"rolled_back"`},
 	} {
 		r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", map[string]any{"job_id": job.ID})
 		if r.Status != http.StatusOK || !strings.Contains(string(r.Body), c.has) {

@@ -72,13 +72,14 @@ func TestVerbsRefuse(t *testing.T) {
 					q      testkit.Request
 					status int
 				}{
-					"unknown":      {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: who(actor.Admin), Body: "{}"}, http.StatusNotFound},
+					"unknown":      {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: testkit.As(actor.Admin), Body: "{}"}, http.StatusNotFound},
 					"read":         {testkit.Request{Method: "GET", Path: prefix + v.Name}, http.StatusMethodNotAllowed},
 					"stranger":     {testkit.Request{Method: "POST", Path: prefix + v.Name, Body: "["}, http.StatusUnauthorized},
 					"of no tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: "nobody@none.example", Body: "["}, http.StatusForbidden},
-					"no JSON":      {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: "["}, http.StatusBadRequest},
-					"no object":    {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: "[]"}, http.StatusBadRequest},
-					"a member's tenant_id": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: map[string]any{"tenant_id": demo.South}},
+					"no JSON":      {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "["}, http.StatusBadRequest},
+					"no object":    {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "[]"}, http.StatusBadRequest},
+					"a member's tenant_id": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin),
+						Body: map[string]any{"tenant_id": demo.South}},
 						http.StatusBadRequest},
 					"key without tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, Bearer: k.Service(), Body: "{}"}, http.StatusBadRequest},
 				} {
@@ -97,12 +98,12 @@ func TestVerbRoles(t *testing.T) {
 		stated, shown := map[string]bool{}, map[actor.Role]map[string]bool{}
 		for _, role := range actor.Members {
 			var p struct{ Verbs map[string]bool }
-			k.Get(who(role), "/v1/permissions").JSON(t, &p)
+			k.Get(testkit.As(role), "/v1/permissions").JSON(t, &p)
 			shown[role] = p.Verbs
 		}
 		cells(says, func(name string, role actor.Role, cell string) {
 			stated[name] = true
-			r := k.Post(who(role), "/v1/rpc/"+name, "[")
+			r := k.Post(testkit.As(role), "/v1/rpc/"+name, "[")
 			if admitted := r.Status != http.StatusForbidden; admitted != (cell == "x") || admitted != shown[role][name] {
 				t.Errorf("%s as %s: %d %s, the table says %s, /v1/permissions %v", name, role, r.Status, r.Body, cell, shown[role][name])
 			}
@@ -211,7 +212,7 @@ func TestVerbInputs(t *testing.T) {
 			of := reflect.TypeOf(v.In)
 			refused := func(why, path string, b any) {
 				t.Helper()
-				r := k.Post(who(actor.Admin), "/v1/rpc/"+v.Name, b)
+				r := k.Post(testkit.As(actor.Admin), "/v1/rpc/"+v.Name, b)
 				if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), `\"`+path+`\"`) {
 					t.Errorf("%s, %s of %s: %d %s", v.Name, why, path, r.Status, r.Body)
 				}
@@ -260,7 +261,7 @@ func TestVerbsOfOthers(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		furnish(t, k)
 		south := actor.Actor{Role: actor.Service, TenantID: demo.South}
-		must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.South}, func(tx *db.Tx) error {
+		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.South}, func(tx *db.Tx) error {
 			packages, _ := k.App.Store.Catalog().Get("packages")
 			_, err := k.App.Store.InsertTx(tx, south, packages, []store.Row{{}})
 			return err
@@ -276,14 +277,14 @@ func TestVerbsOfOthers(t *testing.T) {
 					return
 				}
 				var answers [2]testkit.Response
-				for i, id := range []string{uuid.NewString(), foreign(t, k, field.Tag.Get("names"))} {
+				for i, id := range []string{uuid.NewString(), k.Foreign(t, field.Tag.Get("names"))} {
 					b := body(of, "")
 					var value any = id
 					if field.Type.Kind() == reflect.Slice {
 						value = []any{id}
 					}
 					put(of, b, path, value)
-					answers[i] = k.Post(who(actor.Admin), "/v1/rpc/"+v.Name, b)
+					answers[i] = k.Post(testkit.As(actor.Admin), "/v1/rpc/"+v.Name, b)
 				}
 				if a, b := answers[0], answers[1]; a.Status != b.Status || string(a.Body) != string(b.Body) || a.Status/100 != 4 {
 					t.Errorf("%s: %s of nobody: %d %s; of another tenant: %d %s", v.Name, path, a.Status, a.Body, b.Status, b.Body)
@@ -298,26 +299,26 @@ func TestVerbsOfOthers(t *testing.T) {
 func furnish(t *testing.T, k *testkit.Kit) {
 	t.Helper()
 	const as = "admin@south.example"
-	dock := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH", "name": "Dock", "kind": "dock"})
-	item := insertID(t, k, as, "items", map[string]any{"sku": "FURNISH", "name": "Gold", "unit_cost": 100000})
-	insertID(t, k, as, "lots", map[string]any{"item_id": item, "lot_no": "F"})
-	insertID(t, k, as, "goods_owners", map[string]any{"code": "F", "name": "Client"})
-	say(t, k, as, "receive", map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
-	say(t, k, as, "start_count", map[string]any{"zone_id": dock}, 200, nil)
-	face := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH-F", "name": "Face"})
-	reserve := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH-R", "name": "Reserve"})
-	say(t, k, as, "move_stock", map[string]any{"item_id": item, "from_zone_id": dock, "to_zone_id": reserve, "quantity": 2}, 200, nil)
-	insertID(t, k, as, "replenish_rules", map[string]any{"item_id": item, "pick_zone_id": face, "min_qty": 1, "max_qty": 1})
-	say(t, k, as, "plan_replenishment", map[string]any{}, 200, nil)
-	order := insertID(t, k, as, "orders", map[string]any{"party_name": "Customer"})
-	insertID(t, k, as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": 1})
-	say(t, k, as, "confirm_order", map[string]any{"order_id": order}, 200, nil)
-	say(t, k, as, "plan_wave", map[string]any{"order_ids": []any{order}}, 200, nil)
+	dock := k.Insert(t, as, "zones", map[string]any{"code": "FURNISH", "name": "Dock", "kind": "dock"})
+	item := k.Insert(t, as, "items", map[string]any{"sku": "FURNISH", "name": "Gold", "unit_cost": 100000})
+	k.Insert(t, as, "lots", map[string]any{"item_id": item, "lot_no": "F"})
+	k.Insert(t, as, "goods_owners", map[string]any{"code": "F", "name": "Client"})
+	k.Say(t, as, "receive", map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
+	k.Say(t, as, "start_count", map[string]any{"zone_id": dock}, 200, nil)
+	face := k.Insert(t, as, "zones", map[string]any{"code": "FURNISH-F", "name": "Face"})
+	reserve := k.Insert(t, as, "zones", map[string]any{"code": "FURNISH-R", "name": "Reserve"})
+	k.Say(t, as, "move_stock", map[string]any{"item_id": item, "from_zone_id": dock, "to_zone_id": reserve, "quantity": 2}, 200, nil)
+	k.Insert(t, as, "replenish_rules", map[string]any{"item_id": item, "pick_zone_id": face, "min_qty": 1, "max_qty": 1})
+	k.Say(t, as, "plan_replenishment", map[string]any{}, 200, nil)
+	order := k.Insert(t, as, "orders", map[string]any{"party_name": "Customer"})
+	k.Insert(t, as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": 1})
+	k.Say(t, as, "confirm_order", map[string]any{"order_id": order}, 200, nil)
+	k.Say(t, as, "plan_wave", map[string]any{"order_ids": []any{order}}, 200, nil)
 	var made struct{ Shipment struct{ ID string } }
-	say(t, k, as, "create_shipment", map[string]any{"order_ids": []any{order}}, 200, &made)
-	say(t, k, as, "plan_route", map[string]any{"date": "2100-01-01", "driver_id": foreign(t, k, "drivers"), "vehicle_id": foreign(t, k, "vehicles"),
+	k.Say(t, as, "create_shipment", map[string]any{"order_ids": []any{order}}, 200, &made)
+	k.Say(t, as, "plan_route", map[string]any{"date": "2100-01-01", "driver_id": k.Foreign(t, "drivers"), "vehicle_id": k.Foreign(t, "vehicles"),
 		"shipment_ids": []any{made.Shipment.ID}}, 200, nil)
-	say(t, k, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"}, 200, nil)
+	k.Say(t, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"}, 200, nil)
 }
 
 // Every verb is documented and answers with what can be done next.
@@ -343,26 +344,12 @@ func TestVerbTable(t *testing.T) {
 	})
 }
 
-// say says a verb and reads its answer into out, nil = none; it fails the test
-// unless the status is want.
-func say(t *testing.T, k *testkit.Kit, as, name string, in map[string]any, want int, out any) testkit.Response {
-	t.Helper()
-	r := k.Post(as, "/v1/rpc/"+name, in)
-	if r.Status != want {
-		t.Fatalf("%s %v: %d %s, want %d", name, in, r.Status, r.Body, want)
-	}
-	if out != nil {
-		r.JSON(t, out)
-	}
-	return r
-}
-
 // A repeat with its key, in the header or the body, is answered as before and
 // done once; the same key with other content is refused; a dry run answers what
 // would happen and writes nothing; a verb is one write of the tenant's budget.
 func TestVerbOnce(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		as := who(actor.Manager)
+		as := testkit.As(actor.Manager)
 		order := begin(t, k, "orders", "confirmed")
 		in := map[string]any{"order_id": order, "reason": "wait", "dry_run": true}
 		var out struct {
@@ -373,12 +360,12 @@ func TestVerbOnce(t *testing.T) {
 				Version int
 			}
 		}
-		audited := counted(t, k, "audit WHERE action LIKE 'orders.%'")
-		say(t, k, as, "hold_order", in, 200, &out)
-		if !out.DryRun || out.Order.Status != "on_hold" || counted(t, k, "audit WHERE action LIKE 'orders.%'") != audited {
+		audited := k.Counted(t, "audit WHERE action LIKE 'orders.%'")
+		k.Say(t, as, "hold_order", in, 200, &out)
+		if !out.DryRun || out.Order.Status != "on_hold" || k.Counted(t, "audit WHERE action LIKE 'orders.%'") != audited {
 			t.Errorf("dry run: %+v", out)
 		}
-		if n := counted(t, k, "orders WHERE id = '"+order+"' AND status = 'confirmed'"); n != 1 {
+		if n := k.Counted(t, "orders WHERE id = '"+order+"' AND status = 'confirmed'"); n != 1 {
 			t.Error("a dry run changed the order")
 		}
 		delete(in, "dry_run")
@@ -391,18 +378,18 @@ func TestVerbOnce(t *testing.T) {
 			return s.Window.Remaining
 		}
 		had := left()
-		first := say(t, k, as, "hold_order", in, 200, nil)
+		first := k.Say(t, as, "hold_order", in, 200, nil)
 		if n := left(); had-n > 1 { // less, when earlier writes leave the window meanwhile
 			t.Errorf("a verb used %d of the database writes, want one", had-n)
 		}
-		second := say(t, k, as, "hold_order", in, 200, nil)
+		second := k.Say(t, as, "hold_order", in, 200, nil)
 		if string(first.Body) != string(second.Body) || second.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("repeat: %s\nfirst: %s", second.Body, first.Body)
 		}
-		if n := counted(t, k, "audit WHERE action LIKE 'orders.%'"); n != audited+1 {
+		if n := k.Counted(t, "audit WHERE action LIKE 'orders.%'"); n != audited+1 {
 			t.Errorf("%d audit rows of orders, want one more than %d", n, audited)
 		}
 		in["reason"] = "another"
-		say(t, k, as, "hold_order", in, 422, nil)
+		k.Say(t, as, "hold_order", in, 422, nil)
 	}, testkit.Limited)
 }

@@ -1,0 +1,186 @@
+package faults_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/testkit/program"
+)
+
+// balancer hands requests to nodes in turn that say they are ready, which it
+// asks every askedEvery. It sends nothing twice.
+type balancer struct {
+	*httptest.Server
+	turn  atomic.Int64
+	nodes []*balanced
+}
+
+// askedEvery is far longer than a server takes to close its door, and far
+// shorter than the delay with which it does.
+const (
+	askedEvery = 200 * time.Millisecond
+	stopDelay  = "2s"
+)
+
+type balanced struct {
+	address string
+	ready   atomic.Bool
+	proxy   *httputil.ReverseProxy
+}
+
+// balance keeps the connections to the first node and opens one for each request
+// to the others: both kinds of balancers are met.
+func balance(t *testing.T, addresses ...string) *balancer {
+	b := &balancer{}
+	over := make(chan struct{})
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		n := &balanced{address: address, proxy: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})}
+		n.proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 32, DisableKeepAlives: i > 0}
+		b.nodes = append(b.nodes, n)
+		asking.Go(func() { n.watch(over) })
+	}
+	b.Server = httptest.NewServer(b)
+	t.Cleanup(func() { close(over); asking.Wait(); b.Close() })
+	return b
+}
+
+func (n *balanced) watch(over chan struct{}) {
+	c := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		res, err := c.Get("http://" + n.address + "/readyz")
+		if err == nil {
+			res.Body.Close()
+		}
+		n.ready.Store(err == nil && res.StatusCode == http.StatusOK)
+		select {
+		case <-over:
+			return
+		case <-time.After(askedEvery):
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// One turn per request: requests that share the steps of the search could
+	// each be shown the same node twice and the ready one never.
+	first := int(b.turn.Add(1))
+	for i := range b.nodes {
+		if n := b.nodes[(first+i)%len(b.nodes)]; n.ready.Load() {
+			n.proxy.ServeHTTP(w, r)
+			return
+		}
+	}
+	http.Error(w, "no node is ready", http.StatusServiceUnavailable)
+}
+
+// rollingRequests is how many requests are sent; `make rolling` asks for 10,000.
+func rollingRequests(t *testing.T) int64 {
+	text := os.Getenv("HOLDFAST_ROLLING_REQUESTS")
+	if text == "" {
+		return 2000
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Two nodes of a fleet are stopped and started one after the other under load,
+// and no request fails: reads and writes, with a token of before. Both run this
+// program: no earlier one has been released.
+func TestRollingUpgrade(t *testing.T) {
+	want := rollingRequests(t)
+	s := program.DemoOn(t, db.PostgreSQL)
+	b := balance(t, program.ClosedPort(t), program.ClosedPort(t))
+	sites := []*program.Site{s, {T: t, Data: filepath.Join(t.TempDir(), "data"), DSN: s.DSN}}
+	var nodes []*program.Server
+	start := func(i int) *program.Server {
+		flags := []string{"--listen", b.nodes[i].address, "--public-url", b.URL, "--stop-delay", stopDelay, "--dev"}
+		if i > 0 {
+			flags = append(flags, "--master-key-file", s.MasterKeyFile())
+		}
+		v := sites[i].Serve(flags...)
+		s.Eventually("the balancer finds the node", b.nodes[i].ready.Load)
+		return v
+	}
+	nodes = append(nodes, start(0))
+	nodes = append(nodes, start(1))
+	bearer := nodes[0].Token("admin@north.example", "holdfast-demo")
+
+	var sent, failed, made atomic.Int64
+	var rolled atomic.Bool
+	var load sync.WaitGroup
+	for w := range 8 {
+		load.Go(func() {
+			c := &http.Client{Transport: &http.Transport{}}
+			for i := 0; !rolled.Load() || sent.Load() < want; i++ {
+				sent.Add(1)
+				var status int
+				var err error
+				if i%2 == 0 {
+					status, err = post(c, b.URL+"/v1/zones", bearer, fmt.Sprintf(`{"code":"ROLL-%d-%d","name":"x"}`, w, i))
+					if status == http.StatusCreated {
+						made.Add(1)
+					}
+				} else {
+					status, err = get(c, b.URL+"/functions/v1/safety-kpis?days=30", bearer)
+				}
+				if err != nil || status >= 300 {
+					failed.Add(1)
+					t.Errorf("request %d of client %d: %d %v", i, w, status, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range nodes {
+		from := sent.Load()
+		s.Eventually("the load goes on", func() bool { return sent.Load() >= from+want/5 })
+		nodes[i].Stop()
+		nodes[i] = start(i)
+	}
+	rolled.Store(true)
+	load.Wait()
+	t.Logf("%d requests over two restarts, %d failed", sent.Load(), failed.Load())
+	if n := s.Number("SELECT COUNT(*) FROM zones WHERE code LIKE 'ROLL-%'"); n != made.Load() {
+		t.Errorf("%d records are there, %d were acknowledged", n, made.Load())
+	}
+	for _, v := range nodes {
+		v.Signal(syscall.SIGTERM) // both wait out their delay at once
+	}
+	for _, v := range nodes {
+		v.Ended()
+		if strings.Contains(v.Out.String(), `"ERROR"`) {
+			t.Errorf("errors were logged:\n%s", v.Out)
+		}
+	}
+}
+
+func get(c *http.Client, url, bearer string) (int, error) {
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
+}

@@ -1,0 +1,9 @@
+package operating_test
+
+import (
+	"testing"
+
+	"holdfast/internal/testkit/program"
+)
+
+func TestMain(m *testing.M) { program.Main(m) }

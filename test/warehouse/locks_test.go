@@ -1,0 +1,109 @@
+package warehouse_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// Whoever works on an order's goods takes the locks in one order, so that two
+// wait for each other in turn and not in a circle: while a request waits for a row,
+// somebody else holds it, the rows that come after are free. Rows lock on
+// PostgreSQL alone; on SQLite the requests are only held to their answers.
+func TestLocksInOneOrder(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 60, "")
+		order, line := g.order(6)
+		list, lines := g.released(order)
+		g.say("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 2, "to_zone_id": g.lane}, 200, nil)
+		var sent struct{ Shipment struct{ ID string } }
+		of := []any{map[string]any{"order_line_id": line, "quantity": 2}}
+		patch := func(path string, set map[string]any) func() testkit.Response {
+			return func() testkit.Response {
+				return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: g.as, Body: set})
+			}
+		}
+		verb := func(name string, in map[string]any) func() testkit.Response {
+			return func() testkit.Response { return k.Post(g.as, "/v1/rpc/"+name, in) }
+		}
+		// A shipment of lines: the order before the lines.
+		made := g.during("orders", order, "order_lines", line, verb("create_shipment", map[string]any{"carrier": "PARCEL", "lines": of}))
+		made.JSON(t, &sent)
+		var box struct{ Package struct{ ID string } }
+		g.say("pack", map[string]any{"shipment_id": sent.Shipment.ID, "lines": of}, 200, &box)
+		// A package that is closed: the shipment before the package.
+		g.during("shipments", sent.Shipment.ID, "packages", box.Package.ID, verb("close_package", map[string]any{"package_id": box.Package.ID, "weight_kg": 1}))
+		// A shipment that leaves: the order before what is promised to it.
+		held := list1(t, k, g.as, "reservations?select=id&picked=is.true&state=eq.active&order_line_id=eq."+line)
+		g.during("orders", order, "reservations", held, verb("dispatch", map[string]any{"shipment_id": sent.Shipment.ID}))
+		// A pick by change of state: the order before the line, the list before the line.
+		g.during("orders", order, "pick_lines", lines[0], patch("pick_lines/"+lines[0], map[string]any{"qty_picked": 3}))
+		g.during("pick_lists", list, "pick_lines", lines[0], verb("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 1, "to_zone_id": g.lane}))
+		// A list that is called off: the order before the list. Two have left with the shipment.
+		second, _ := g.order(3)
+		again, _ := g.released(second)
+		g.during("orders", second, "pick_lists", again, patch("pick_lists/"+again, map[string]any{"status": "cancelled"}))
+		// Stock that is given back: the list before its lines.
+		third, _ := g.order(3)
+		thirds, of3 := g.released(third)
+		g.during("pick_lists", thirds, "pick_lines", of3[0], verb("deallocate_order", map[string]any{"order_id": third}))
+		k.Verified(t)
+	})
+}
+
+// list1 is the id of the one row of a path.
+func list1(t *testing.T, k *testkit.Kit, as, path string) string {
+	t.Helper()
+	rows := testkit.List[struct{ ID string }](t, k, as, path)
+	if len(rows) != 1 {
+		t.Fatalf("%s: %d rows", path, len(rows))
+	}
+	return rows[0].ID
+}
+
+// during says something while a row is locked, and holds it to waiting for that
+// row before it locks the other. It returns the answer, a 200.
+func (g *goods) during(resource, id, after, other string, say func() testkit.Response) testkit.Response {
+	g.t.Helper()
+	d := g.k.App.DB
+	answer := make(chan testkit.Response, 1)
+	if d.ForUpdate() == "" {
+		answer <- say()
+	} else {
+		err := d.Write(g.t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+			ids := func(text string, args ...any) (n int) {
+				err := tx.Query(text, args, func(*db.Row) error { n++; return nil })
+				if err != nil {
+					g.t.Error(err)
+				}
+				return n
+			}
+			ids("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND id = $2 FOR UPDATE", demo.North, id)
+			go func() { answer <- say() }()
+			for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+				if ids("SELECT l.pid FROM pg_locks l WHERE NOT l.granted AND pg_backend_pid() = ANY(pg_blocking_pids(l.pid))") > 0 {
+					break
+				}
+				if time.Now().After(end) {
+					g.t.Errorf("nobody waits for the row of %s", resource)
+					return nil
+				}
+			}
+			if ids("SELECT id FROM "+after+" WHERE tenant_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED", demo.North, other) == 0 {
+				g.t.Errorf("who waits for a row of %s holds one of %s", resource, after)
+			}
+			return nil
+		})
+		testkit.Must(g.t, err)
+	}
+	r := <-answer
+	if r.Status != http.StatusOK {
+		g.t.Fatalf("%s before %s: %d %s", resource, after, r.Status, r.Body)
+	}
+	return r
+}
