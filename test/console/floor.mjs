@@ -8,8 +8,11 @@ const phone = { viewport: narrow, hasTouch: true };
 
 const rpc = (who, verb, body) => api(who, `/v1/rpc/${verb}`, { method: 'POST', body });
 
-// wedge types a code as a scanner does that is a keyboard, wherever the focus is.
+// wedge types a code as a scanner does that is a keyboard, wherever the focus
+// is, once the page has the field that hears it: a page that is left may still
+// stand for a moment.
 async function wedge(page, code) {
+  await page.getByPlaceholder(/^Scan /).waitFor();
   await page.evaluate(() => document.activeElement?.blur?.());
   await page.keyboard.type(code, { delay: 4 });
   await page.keyboard.press('Enter');
@@ -79,7 +82,7 @@ test('goods are received against an order, put in a place, and the place is coun
     await page.getByRole('button', { name: 'Take 1 line in' }).click();
     await page.getByRole('heading', { name: 'The goods are in' }).waitFor();
     await page.getByRole('link', { name: /Put away/ }).click();
-    await settled(page);
+    await page.getByPlaceholder('Scan the place').waitFor();
     await wedge(page, bin.code);
     assert.deepEqual(await violations(page, 'put away'), []);
     await page.getByRole('button', { name: `It is in ${bin.code}` }).click();

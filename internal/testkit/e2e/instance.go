@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -107,7 +108,7 @@ func (s *instance) await() error {
 	for time.Since(begin) < time.Minute {
 		select {
 		case err := <-s.ended:
-			return fmt.Errorf("the server ended (%v):\n%s", err, s.log(60))
+			return fmt.Errorf("the server ended (%v):\n%s", err, s.log(60, every))
 		case <-time.After(10 * time.Millisecond):
 		}
 		resp, err := client.Get(s.url + "/readyz")
@@ -120,7 +121,7 @@ func (s *instance) await() error {
 			return nil
 		}
 	}
-	return errors.Join(errors.New("the server is not ready after a minute:\n"+s.log(60)), s.stop())
+	return errors.Join(errors.New("the server is not ready after a minute:\n"+s.log(60, every)), s.stop())
 }
 
 // status asks the program for the keys, as an operator does.
@@ -159,14 +160,22 @@ func (s *instance) stop() error {
 	}
 }
 
-// log is the last lines of what the server wrote.
-func (s *instance) log(lines int) string {
+// log is the last lines of what the server wrote that are wanted.
+func (s *instance) log(lines int, wanted func(line string) bool) string {
 	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err.Error()
 	}
-	all := strings.Split(string(text), "\n")
+	all := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return !wanted(line) })
 	return strings.Join(all[max(len(all)-lines, 0):], "\n")
+}
+
+func every(string) bool { return true }
+
+// wrong leaves out what the server does all day, which would stand between a
+// failed test and its reader.
+func wrong(line string) bool {
+	return strings.HasPrefix(line, "{") && (!strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, `"status":5`))
 }
 
 func freeAddress() (string, error) {

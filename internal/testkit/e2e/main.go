@@ -85,7 +85,7 @@ func run(p plan, command []string) (err error) {
 	begin := time.Now()
 	for _, file := range p.settings {
 		if err := s.serve(file, command, engine); err != nil {
-			return fmt.Errorf("e2e: on %s: %w\n--- the server's log\n%s", engine, err, s.log(60))
+			return fmt.Errorf("e2e: on %s: %w\n--- what went wrong at the server\n%s", engine, err, s.log(20, wrong))
 		}
 	}
 	fmt.Printf("e2e: %s passed in %v\n", engine, time.Since(begin).Round(time.Millisecond))
