@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "silence",
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "tenants", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "shipping", "silence",
 		"walk", "handheld", "allocation", "crowded"}
 )
 
@@ -114,6 +114,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 			return fmt.Errorf("scores: %w", err)
 		}
 	}
+	if m.wants("tenants") {
+		if err := m.manyTenants(ctx, engine); err != nil {
+			return fmt.Errorf("tenants: %w", err)
+		}
+	}
 	if m.wants("webhooks") {
 		if err := m.webhooks(ctx, engine); err != nil {
 			return fmt.Errorf("webhooks: %w", err)
@@ -162,6 +167,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("backup") {
 		if err := m.backups(ctx, engine); err != nil {
 			return fmt.Errorf("backup: %w", err)
+		}
+	}
+	if m.wants("shipping") && engine == "sqlite" { // PostgreSQL has its own
+		if err := m.shipping(ctx); err != nil {
+			return fmt.Errorf("shipping: %w", err)
 		}
 	}
 	if m.wants("silence") {

@@ -29,11 +29,13 @@ type options struct {
 	tenants int
 	rows    int
 	events  int
+	each    int
 	engine  string
 	server  string
 	dir     string
 	json    string
 	profile string
+	admin   bool // profiles are served without a folder for them
 }
 
 func main() {
@@ -54,6 +56,7 @@ func main() {
 	flag.IntVar(&o.tenants, "tenants", 20, "tenants in the database")
 	flag.IntVar(&o.rows, "rows", 100_000, "rows of the file that is imported")
 	flag.IntVar(&o.events, "events", 1_000_000, "incidents of the large tenant of case kpis; 10000000 needs 15 GB of disk")
+	flag.IntVar(&o.each, "each", 1000, "records of each of the 10,000 tenants (times -scale) of case tenants")
 	flag.StringVar(&o.engine, "engine", "both", "sqlite, postgresql or both")
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "where databases are made (and removed)")

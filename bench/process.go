@@ -124,7 +124,7 @@ func (o options) serve(ctx context.Context, dir, database string, flags ...strin
 	cmd := exec.Command(o.server, args...)
 	cmd.Env = append(os.Environ(), "HOLDFAST_RATE_LIMITS=off")
 	admin := ""
-	if o.profile != "" {
+	if o.profile != "" || o.admin {
 		if admin, err = freeAddress(); err != nil {
 			return nil, err
 		}

@@ -29,12 +29,13 @@ type Plan struct {
 	Request Request
 	Turns   []Request     // that each connection sends in turn after Request, so that noise hits all alike
 	Seeds   []string      // first value of {carry}, one for each connection
+	Choices []string      // what {choice} is one of
 	Every   time.Duration // from one request of a connection to the next, if the answer is there by then; 0 = at once
 }
 
 // Request is a template. {i} is a number that rises with every request,
-// {rand:a-b} a random one, {carry} what the connection's last answer had as
-// Carry.
+// {rand:a-b} a random one, {choice} one of the plan's choices at random, {carry}
+// what the connection's last answer had as Carry.
 type Request struct {
 	Method string
 	Path   string
@@ -149,7 +150,7 @@ func (w *worker) run(p Plan, parts [][][]part, end time.Time, seed uint64) error
 		if begin.After(end) {
 			return nil
 		}
-		out = write(out[:0], parts[k], filling{seed<<40 | n, rng, w.carry})
+		out = write(out[:0], parts[k], filling{seed<<40 | n, rng, w.carry, p.Choices})
 		if _, err := c.Write(out); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
@@ -203,13 +204,15 @@ type part struct {
 	lo, hi int64 // random when hi > lo
 	count  bool
 	carry  bool
+	choice bool
 }
 
 // filling is what placeholders become.
 type filling struct {
-	n     uint64
-	rng   *rand.Rand
-	carry []byte
+	n       uint64
+	rng     *rand.Rand
+	carry   []byte
+	choices []string
 }
 
 // compile prepares head and body apart: the length of the body is only known
@@ -248,6 +251,8 @@ func placeholder(name string) (part, bool) {
 		return part{count: true}, true
 	case "carry":
 		return part{carry: true}, true
+	case "choice":
+		return part{choice: true}, true
 	}
 	span, ok := strings.CutPrefix(name, "rand:")
 	if !ok {
@@ -275,6 +280,8 @@ func fill(b []byte, parts []part, f filling) []byte {
 			b = strconv.AppendUint(b, f.n, 10)
 		case p.carry:
 			b = append(b, f.carry...)
+		case p.choice:
+			b = append(b, f.choices[f.rng.IntN(len(f.choices))]...)
 		case p.hi > p.lo:
 			b = strconv.AppendInt(b, p.lo+f.rng.Int64N(p.hi-p.lo), 10)
 		default:

@@ -50,10 +50,10 @@ func TestOtherStatusIsAFailure(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for in, want := range map[string]string{
-		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "a{carry}": "akept",
+		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "a{carry}": "akept", "{choice}{choice}": "oneone",
 		"{": "{", "}{": "}{", "{rand:9-1}": "{rand:9-1}",
 	} {
-		if got := string(fill(nil, split(in), filling{42, rng, []byte("kept")})); got != want {
+		if got := string(fill(nil, split(in), filling{42, rng, []byte("kept"), []string{"one"}})); got != want {
 			t.Errorf("%s -> %s, want %s", in, got, want)
 		}
 	}
