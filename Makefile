@@ -15,7 +15,7 @@ export GOTOOLCHAIN ?= local
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run test unit supabase guides console console-test check race kill rolling fuzz bench setup clean
+.PHONY: build image run test unit supabase guides console console-test check chart race kill rolling fuzz bench setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -75,7 +75,7 @@ guides:
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench test 2>/dev/null)" || { gofmt -l cmd internal bench test 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
 	$(MAKE) --no-print-directory test
-	$(MAKE) --no-print-directory contract agree
+	$(MAKE) --no-print-directory contract agree chart
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 	$(MAKE) --no-print-directory race kill rolling fuzz
@@ -84,6 +84,13 @@ contract: build ## the OpenAPI document under the recommended rules of two linte
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- bin/e2e -server bin/holdfast -- test/lint/run
+
+chart: ## the chart linted and rendered by Helm itself, as it comes and with everything switched on
+	GOBIN=$(CURDIR)/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.22.0
+	bin/helm lint --strict packaging/helm/holdfast
+	bin/helm template holdfast packaging/helm/holdfast >/dev/null
+	bin/helm template holdfast packaging/helm/holdfast --set autoscaling.enabled=true,ingress.enabled=true >/dev/null
+	! bin/helm template holdfast packaging/helm/holdfast --set replicas=0 >/dev/null
 
 agree: export HOLDFAST_AGREE_ROUNDS = 20000
 agree: ## 20,000 random requests, as many over odd documents, as many writes, and 2,000 walks through lists, alike on both engines
