@@ -1,6 +1,9 @@
 package db
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Pool is how busy the connections are.
 type Pool struct {
@@ -19,5 +22,35 @@ func (p *postgres) stats() Pool {
 }
 
 func (l *lite) stats() Pool {
-	return Pool{Max: l.size, InUse: l.size - len(l.readers), Queued: len(l.writes)}
+	return Pool{Max: l.size, InUse: l.size - len(l.readers.free), Queued: len(l.writes)}
+}
+
+// A shelf holds the connections that nobody uses. The one that was put back last
+// is taken first: with few callers at a time few connections fill a page cache and
+// prepare statements, and those stay warm.
+type shelf struct {
+	free chan struct{} // receive one, then take
+
+	mu   sync.Mutex
+	idle []*liteConn
+}
+
+func newShelf(size int) *shelf { return &shelf{free: make(chan struct{}, size)} }
+
+func (s *shelf) put(c *liteConn) {
+	s.mu.Lock()
+	s.idle = append(s.idle, c)
+	s.mu.Unlock()
+	s.free <- struct{}{}
+}
+
+// take is what a receipt from free gives the right to.
+func (s *shelf) take() *liteConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.idle) - 1
+	c := s.idle[last]
+	s.idle[last] = nil
+	s.idle = s.idle[:last]
+	return c
 }

@@ -32,7 +32,7 @@ type lite struct {
 	path     string
 	inode    os.FileInfo
 	bytes    atomic.Int64 // what the file was seen to have: it becomes shorter by a VACUUM from outside alone
-	readers  chan *liteConn
+	readers  *shelf
 	size     int
 	writer   *liteConn
 	writes   chan *writeJob
@@ -168,13 +168,13 @@ func (l *lite) start(o Options) (string, error) {
 	if l.size == 0 {
 		l.size = 4
 	}
-	l.readers = make(chan *liteConn, l.size)
+	l.readers = newShelf(l.size)
 	for range l.size {
 		c, err := l.connect("-16000")
 		if err != nil {
 			return "", err
 		}
-		l.readers <- c
+		l.readers.put(c)
 	}
 	go l.writeLoop()
 	return version, nil
@@ -218,15 +218,15 @@ func (l *lite) written() string {
 // queue.
 func (l *lite) reader(ctx context.Context) (*liteConn, error) {
 	select {
-	case c := <-l.readers:
-		return c, nil
+	case <-l.readers.free:
+		return l.readers.take(), nil
 	default:
 	}
 	wait := time.NewTimer(l.patience)
 	defer wait.Stop()
 	select {
-	case c := <-l.readers:
-		return c, nil
+	case <-l.readers.free:
+		return l.readers.take(), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
@@ -239,7 +239,7 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { l.readers <- c }()
+	defer l.readers.put(c)
 	begun := false
 	tx := &Tx{ctx: ctx, scope: s, db: l.db, reads: true}
 	tx.run = func(q []stmt) error {
@@ -300,7 +300,8 @@ func (l *lite) close() error {
 		close(l.writes)
 		<-l.done
 		for range l.size {
-			(<-l.readers).close()
+			<-l.readers.free
+			l.readers.take().close()
 		}
 		if l.atEnd != nil {
 			l.atEnd()

@@ -49,8 +49,8 @@ func TestBusyReaders(t *testing.T) {
 	l := d.eng.(*lite)
 	l.patience = 50 * time.Millisecond
 	for range l.size {
-		c := <-l.readers
-		defer func() { l.readers <- c }()
+		<-l.readers.free
+		defer l.readers.put(l.readers.take())
 	}
 	f := fault.As(d.Read(t.Context(), Scope{}, func(*Tx) error { return nil }))
 	if f.Code != "53300" || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
@@ -107,5 +107,23 @@ func TestLongWrites(t *testing.T) {
 				t.Errorf("rows %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// One caller at a time has one connection, whose caches alone it fills.
+func TestReaderStaysWarm(t *testing.T) {
+	d := openTest(t)
+	l := d.eng.(*lite)
+	used := map[*liteConn]bool{}
+	for range 3 * l.size {
+		c, err := l.reader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		used[c] = true
+		l.readers.put(c)
+	}
+	if len(used) != 1 {
+		t.Errorf("one caller used %d connections", len(used))
 	}
 }
