@@ -447,7 +447,6 @@ func (m *measurement) grown(ctx context.Context, s *site, title string, conns in
 		a, b = append(a, ra), append(b, rb)
 		ratios = append(ratios, ra.PerCPU/rb.PerCPU)
 	}
-	slowest := func(r load.Report) float64 { return r.P99 }
 	memory := median(each(b, func(r load.Report) float64 { return float64(r.RSS) })) / (1 << 20)
 	r := of(title, s.engine, ratios, fmt.Sprintf("%.0f req/CPUs small, %.0f large; p99 %.1f, %.1f ms; server %.0f MB",
 		median(each(a, perCPU)), median(each(b, perCPU)), median(each(a, slowest)), median(each(b, slowest)), memory)).atMost(goal, "")

@@ -63,7 +63,7 @@ func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, e
 	if err := m.prepare(); err != nil {
 		return out, err
 	}
-	defer os.RemoveAll(m.scratch)
+	defer m.clear()
 	if err := shelf.Create(ctx, m.name, m.write); err != nil {
 		return out, err
 	}
@@ -162,7 +162,7 @@ func (m *making) prepare() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(m.scratch)
+			m.clear()
 		}
 	}()
 	if err := m.room(); err != nil {
@@ -214,6 +214,12 @@ func (m *making) openBase() (*base, error) {
 }
 
 func (m *making) database() string { return filepath.Join(m.scratch, backup.Database) }
+
+// clear removes the scratch directory with the copy of the database in it.
+func (m *making) clear() {
+	_ = blob.Drop(m.database()) // there may be none
+	os.RemoveAll(m.scratch)
+}
 
 const scratchPrefix = "tmp-backup-"
 

@@ -43,7 +43,12 @@ func writeKey(path string, key []byte) ([]byte, error) {
 // syncDir makes the entry of a file in its directory durable, without which a
 // rename or a new file may be forgotten.
 func syncDir(path string) error {
-	f, err := os.Open(filepath.Dir(path))
+	return syncFile(filepath.Dir(path))
+}
+
+// syncFile makes a file, or the names in a directory, durable.
+func syncFile(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}

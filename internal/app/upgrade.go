@@ -84,7 +84,11 @@ func copyWhole(ctx context.Context, data, path string) error {
 		return err
 	}
 	own := fmt.Sprintf("%s%s%d", path, partial, os.Getpid())
-	if _, err := db.Copy(ctx, db.Options{Dir: data}, own); err != nil {
+	_, err := db.Copy(ctx, db.Options{Dir: data}, own)
+	if err == nil {
+		err = syncFile(own)
+	}
+	if err != nil {
 		return errors.Join(err, dropPartial(own+"*", 0))
 	}
 	return errors.Join(os.Rename(own, path), syncDir(path))

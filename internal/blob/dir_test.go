@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -141,5 +142,22 @@ func TestOpenRefusesAFile(t *testing.T) {
 	}
 	if _, err := OpenDir(path); err == nil {
 		t.Error("opened a file as a directory")
+	}
+}
+
+// A large file is removed, and what is not there cannot be.
+func TestDrop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(path, make([]byte, 40<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Drop(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if err := Drop(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("again: %v", err)
 	}
 }

@@ -24,7 +24,8 @@ const snapshotTime = 6 * time.Hour
 // Copy writes the database as it is at one moment to path, which must not
 // exist: an SQLite database, or an archive of pg_dump. It works beside a running
 // server and whatever the version of the schema is. On an error path may hold a
-// part.
+// part. The copy is not made durable: whoever makes a small write durable
+// meanwhile would wait for all of it.
 func Copy(ctx context.Context, o Options, path string) (Snapshot, error) {
 	if o.URL != "" {
 		return dumpPostgres(ctx, o.URL, path)
@@ -49,7 +50,13 @@ func vacuumInto(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer c.close()
+	// A VACUUM makes its copy as durable as its connection is. That is asked for anew
+	// before the end: closing may write the log back.
+	if err := c.exec("PRAGMA synchronous = OFF"); err != nil {
+		return fmt.Errorf("db: copy the database: %w", classify(err))
+	}
 	err = c.runAll(ctx, snapshotTime, []stmt{{sql: "VACUUM INTO $1", args: []any{to}}})
+	err = errors.Join(err, c.exec("PRAGMA synchronous = FULL"))
 	if err != nil {
 		return fmt.Errorf("db: copy the database: %w", classify(err))
 	}
@@ -60,7 +67,7 @@ func vacuumInto(ctx context.Context, from, to string) error {
 // references agree, and it says what is in it. It neither migrates nor writes.
 func Examine(ctx context.Context, path string) (Snapshot, error) {
 	out := Snapshot{Engine: SQLite, Counts: map[string]int64{}}
-	c, err := (&lite{path: path}).connect("-8000")
+	c, err := (&lite{path: path, apart: true}).connect("-8000")
 	if err != nil {
 		return out, err
 	}

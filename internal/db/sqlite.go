@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type lite struct {
 	atEnd    func()      // before the log is written back for the last time; nil = nothing
 	shipped  bool        // the log is written back by Checkpoint alone
 	beside   bool        // this may not be the process that ships it
+	apart    bool        // nobody uses the file, and it is only read: not even its kind of journal changes
 	file     *os.File    // the database, to be read past SQLite; closed behind the last connection
 	done     chan struct{}
 	lock     *os.File
@@ -183,8 +185,12 @@ func (l *lite) start(o Options) (string, error) {
 // connect opens one connection. cache is its page cache in negative KiB.
 func (l *lite) connect(cache string) (*liteConn, error) {
 	q := url.Values{}
-	for _, p := range []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.written() + ")"} {
+	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
+		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.written() + ")"}
+	if l.apart {
+		pragmas = slices.DeleteFunc(pragmas, func(p string) bool { return p == "journal_mode(WAL)" })
+	}
+	for _, p := range pragmas {
 		q.Add("_pragma", p)
 	}
 	drv, err := liteDriver()
