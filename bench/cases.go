@@ -20,8 +20,8 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "tenants", "webhooks", "greedy", "fleet", "import", "killed", "neighbour", "backup", "shipping", "silence",
-		"walk", "handheld", "allocation", "crowded"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "tenants", "webhooks", "greedy",
+		"fleet", "import", "killed", "neighbour", "backup", "shipping", "silence", "walk", "handheld", "allocation", "crowded"}
 )
 
 func caseNames() []string {
