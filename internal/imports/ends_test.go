@@ -16,6 +16,7 @@ import (
 // A PostgreSQL server that goes down under an apply or a rollback, and comes
 // back, leaves whole parts; the process that lives goes on by itself.
 func TestServerEnds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	cluster, err := pgtest.Start(ctx)
 	if err != nil {

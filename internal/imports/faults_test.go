@@ -25,10 +25,10 @@ import (
 )
 
 // Hostile files and broken moments, each on both engines. Hostile workbooks are
-// TestHostileImports; uploads past the quota are TestQuota; ends of server and database are TestKilled, TestServerEnds and
-// TestBackendsEndedBetweenChunks.
+// TestHostileImports; uploads past the quota are TestQuota; ends of server and
+// database are TestKilled, TestServerEnds and TestBackendsEndedBetweenChunks.
 func TestFaults(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, _ db.Options) {
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
 		for _, c := range []struct {
 			name string
 			try  func(k *kit)
@@ -49,13 +49,7 @@ func TestFaults(t *testing.T) {
 			{"D12 apply in chunks", applyInChunks},
 			{"D12 rollback from the middle", rollbackFromTheMiddle},
 		} {
-			t.Run(c.name, func(t *testing.T) {
-				engine := db.SQLite
-				if strings.Contains(t.Name(), "postgresql") {
-					engine = db.PostgreSQL
-				}
-				c.try(open(t, dbtest.Options(t, engine)))
-			})
+			t.Run(c.name, func(t *testing.T) { c.try(open(t, dbtest.Options(t, e))) })
 		}
 	})
 }
@@ -421,6 +415,7 @@ func TestBeats(t *testing.T) {
 
 // A job whose worker's claim is gone goes on at once, before its lease is over.
 func TestClaimEnds(t *testing.T) {
+	t.Parallel()
 	k := open(t, dbtest.Options(t, db.PostgreSQL))
 	ctx := context.Background()
 	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}

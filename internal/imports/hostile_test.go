@@ -114,7 +114,8 @@ func TestHostileImports(t *testing.T) {
 		{"row 2^31 behind 3,000 good ones", "items", "o.xlsx", "workbook", "", numbered(t, "2147483648")},
 		{"row -1 behind 3,000 good ones", "items", "m.xlsx", "workbook", "", numbered(t, "-1")},
 	}
-	dbtest.Each(t, func(t *testing.T, o db.Options) {
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		o := dbtest.Options(t, e)
 		p := place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}
 		open(t, o).close()
 		k := reopen(t, p)

@@ -111,7 +111,9 @@ func TestKilled(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killRounds)); err == nil {
 		rounds = n
 	}
-	dbtest.Each(t, func(t *testing.T, o db.Options) {
+	t.Parallel()
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		o := dbtest.Options(t, e)
 		r := &killing{T: t, place: place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}}
 		r.prepare(o)
 		if o.URL != "" {

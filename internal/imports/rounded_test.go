@@ -68,6 +68,7 @@ func TestQuestionAnsweredInItsWords(t *testing.T) {
 
 // How far the checking of a file is can be told from its first rows on.
 func TestProgressOfProcessing(t *testing.T) {
+	t.Parallel()
 	each(t, func(k *kit) {
 		job := k.upload("zones", "", "", "z.csv", zonesFile(6000))
 		var seen []float64
