@@ -156,6 +156,17 @@ test('who asks too often is told how long to wait', async () => {
   });
 });
 
+test('a limit that was passed for a second costs the page that second, and no error', async () => {
+  await as(manager, async (page) => {
+    let refused = 0;
+    await page.route('**/rest/v1/orders?**', (route) => (refused++ ? route.continue() : route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 1 seconds, then try again', retry_after: 1 } })));
+    await open(page, '/console/c/orders');
+    await page.getByText(/^1–50/).waitFor();
+    assert.ok(refused > 1, 'the list was asked for once more');
+    assert.equal(await page.getByText('Too many requests').count(), 0);
+  });
+});
+
 // What the server says is English; what to do about it is not, where its code tells.
 test('beside a refusal stands in the language of the person what to do', async () => {
   const said = [

@@ -205,7 +205,7 @@ export async function operator(path, body) {
 // In minutes the tests do to one organisation what its people do in a day.
 {
   const key = required('SERVICE_ROLE_KEY');
-  const r = await fetch(`${url}/v1/tenants?slug=eq.north`, { method: 'PATCH', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' }, body: JSON.stringify({ plan: 'custom', limits: { write: { minute: 10_000, burst: 5_000 } } }) });
+  const r = await fetch(`${url}/v1/tenants?slug=eq.north`, { method: 'PATCH', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' }, body: JSON.stringify({ plan: 'custom', limits: { api: { minute: 20_000, burst: 10_000 }, write: { minute: 10_000, burst: 5_000 } } }) });
   assert.equal(r.status, 204, await r.text());
 }
 

@@ -1,8 +1,14 @@
 import { keepPreviousData, notifyManager, QueryClient, QueryObserver, type QueryKey, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useState } from 'preact/hooks';
-import { toFault } from './fault';
+import { toFault, type Fault } from './fault';
 
 // The few lines that join TanStack Query to Preact.
+
+// waits tells whether a limit was passed for so short that the page waits by
+// itself; for longer it says how long and leaves the choice to the person.
+function waits(f: Fault): boolean {
+  return f.status === 429 && f.retryAfter > 0 && f.retryAfter <= 3;
+}
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -12,9 +18,12 @@ export const queryClient = new QueryClient({
       refetchOnWindowFocus: true,
       retry: (count, error) => {
         const f = toFault(error);
-        return count < 3 && (f.away || f.status >= 502);
+        return count < 3 && (f.away || f.status >= 502 || waits(f));
       },
-      retryDelay: (n) => Math.min(1000 * 2 ** n, 8000),
+      retryDelay: (n, error) => {
+        const f = toFault(error);
+        return waits(f) ? 1000 * f.retryAfter : Math.min(1000 * 2 ** n, 8000);
+      },
     },
   },
 });
