@@ -75,11 +75,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		if err := demo.Upload(ctx, a.Store, a.Imports); err != nil {
 			return err
 		}
-		if err := a.DB.Shrink(ctx); err != nil {
-			return err
-		}
 	}
-	debug.FreeOSMemory() // what migrations and the generator used
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines lost because nobody read them or they could not be written.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
 	l = s.listen(l)

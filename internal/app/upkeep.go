@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/heap"
 	"holdfast/internal/store"
 )
 
@@ -18,6 +20,7 @@ const (
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
+	settleAfter  = 2 * time.Second
 	keyUseEvery  = time.Minute
 )
 
@@ -52,10 +55,27 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
+	wg.Go(func() { a.settle(ctx) })
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
+}
+
+// settle gives back, a little after the start, what only the start needed: what
+// migrations and the generator of the demonstration used, and the pages of the
+// program's file that ran once.
+func (a *App) settle(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settleAfter):
+	}
+	a.guarded(ctx, "give memory back", func(ctx context.Context) error {
+		err := a.DB.Shrink(ctx)
+		debug.FreeOSMemory()
+		return errors.Join(err, heap.ReleaseImage())
+	})
 }
 
 // Events publishes events and sends webhooks until ctx ends.
