@@ -63,11 +63,11 @@ var columns = []db.Column{
 }
 
 // Write queues an entry in a transaction.
-func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(newCoder(tx.DB().LogKey())), nil) }
+func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(NewCoder(tx.DB().LogKey())), nil) }
 
 // WriteAll queues many entries.
 func WriteAll(tx *db.Tx, entries []Entry) error {
-	c, rows := newCoder(tx.DB().LogKey()), make([][]any, len(entries))
+	c, rows := NewCoder(tx.DB().LogKey()), make([][]any, len(entries))
 	for i := range entries {
 		rows[i] = entries[i].values(c)
 	}
@@ -75,7 +75,7 @@ func WriteAll(tx *db.Tx, entries []Entry) error {
 }
 
 // values are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
-func (e *Entry) values(c *coder) []any {
+func (e *Entry) values(c *Coder) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
 		tenant = db.NoTenant
@@ -99,60 +99,72 @@ const Columns = "id, at, actor_user_id, key_id, session_id, action, entity_type,
 // width is how many columns the code is of, the tenant included.
 const width = 15
 
-// Genuine reports a row that the server wrote for the tenant and that nobody
-// changed since. r has Columns from index i on, the row is not sealed yet.
-func Genuine(key []byte, tenant string, r *db.Row, i int) bool {
-	row := make([]any, 1, width)
-	row[0] = tenant
-	for c := i; c < i+width-1; c++ {
-		if r.Null(c) {
-			row = append(row, nil)
-		} else {
-			row = append(row, r.Text(c))
-		}
-	}
-	return len(key) > 0 && hmac.Equal([]byte(newCoder(key).code(row)), []byte(r.Text(i+width-1)))
-}
-
-// coder makes the codes of rows under one key. One serves many rows, not at once.
-type coder struct {
+// Coder makes the codes of rows under one key. One serves many rows, not at once.
+type Coder struct {
 	mac  hash.Hash // nil = no key
 	text []byte
+	sum  []byte
 }
 
-func newCoder(key []byte) *coder {
+// NewCoder returns the coder of a key; without one there are no codes, and no
+// row is genuine.
+func NewCoder(key []byte) *Coder {
 	if len(key) == 0 {
-		return &coder{}
+		return &Coder{}
 	}
-	return &coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
+	return &Coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
+}
+
+// Genuine reports a row that the server wrote for the tenant and that nobody
+// changed since. r has Columns first, the row is not sealed yet.
+func (c *Coder) Genuine(tenant string, r *db.Row) bool {
+	if c.mac == nil {
+		return false
+	}
+	text := appendCoded(c.text[:0], tenant)
+	for i := range width - 1 {
+		if r.Null(i) {
+			text = append(text, '-')
+		} else {
+			text = appendCoded(text, r.Text(i))
+		}
+	}
+	return hmac.Equal([]byte(c.of(text)), []byte(r.Text(width-1)))
 }
 
 // code authenticates a row's values: each as its length and text, so that no
 // two rows give the same bytes.
-func (c *coder) code(row []any) string {
+func (c *Coder) code(row []any) string {
 	if c.mac == nil {
 		return ""
 	}
 	text := c.text[:0]
 	for _, v := range row {
-		var s string
 		switch v := v.(type) {
 		case nil:
 			text = append(text, '-')
-			continue
 		case time.Time:
-			s = v.UTC().Format(db.TimeLayout)
+			text = appendCoded(text, v.UTC().Format(db.TimeLayout))
 		case string:
-			s = v
+			text = appendCoded(text, v)
+		default:
+			text = appendCoded(text, "")
 		}
-		text = append(strconv.AppendInt(text, int64(len(s)), 10), ':')
-		text = append(text, s...)
 	}
+	return c.of(text)
+}
+
+func appendCoded(text []byte, s string) []byte {
+	return append(append(strconv.AppendInt(text, int64(len(s)), 10), ':'), s...)
+}
+
+// of is the code of a text, which it keeps the room of.
+func (c *Coder) of(text []byte) string {
 	c.text = text
 	c.mac.Reset()
 	c.mac.Write(text)
-	var sum [sha256.Size]byte
-	return hex.EncodeToString(c.mac.Sum(sum[:0]))
+	c.sum = c.mac.Sum(c.sum[:0])
+	return hex.EncodeToString(c.sum)
 }
 
 // details are "{}" for what JSON cannot hold: the row itself is never lost.

@@ -68,31 +68,58 @@ var everywhere = db.Scope{All: true}
 // origin stands before the first row.
 var origin = strings.Repeat("0", 64)
 
-const columns = "id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, session_id"
+// order is where a row's columns stand in the array, as they are read (see
+// audit.Columns): session_id came later, and a row without it has the hash it
+// always had.
+var order = [...]int{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, session}
 
-// width is how many columns there are in columns. The last one came later: a
-// row without it has the hash it always had.
-const width = 14
+// session is where session_id stands in audit.Columns, sealedAt what is read
+// after them.
+const (
+	session  = 4
+	sealedAt = 15
+)
 
-// hash links a row whose columns start at index 0.
-func hash(tenant string, no int64, prev string, r *db.Row) (string, error) {
-	parts := make([]any, 0, 3+width)
-	parts = append(parts, tenant, no, prev)
-	for i := range width {
-		if r.Null(i) {
-			if i < width-1 {
-				parts = append(parts, nil)
-			}
-			continue
+// hasher makes the hashes of one tenant's rows, one after the other.
+type hasher struct {
+	tenant string
+	text   []byte
+}
+
+// hash links a row whose first columns are audit.Columns.
+func (h *hasher) hash(no int64, prev string, r *db.Row) string {
+	b := appendJSON(append(h.text[:0], '['), h.tenant)
+	b = strconv.AppendInt(append(b, ','), no, 10)
+	b = appendJSON(append(b, ','), prev)
+	for _, i := range order {
+		switch {
+		case !r.Null(i):
+			b = appendJSON(append(b, ','), r.Text(i))
+		case i != session:
+			b = append(b, ",null"...)
 		}
-		parts = append(parts, r.Text(i))
 	}
-	b, err := json.Marshal(parts)
-	if err != nil {
-		return "", fmt.Errorf("chain: row: %w", err)
+	h.text = append(b, ']')
+	sum := sha256.Sum256(h.text)
+	return hex.EncodeToString(sum[:])
+}
+
+// appendJSON appends a text as encoding/json writes it, which the hashes are of.
+func appendJSON(b []byte, s string) []byte {
+	start := len(b)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&':
+			whole, _ := json.Marshal(s) // a string has no way to fail
+			return append(b[:start], whole...)
+		default:
+			b = append(b, c)
+		}
 	}
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:]), nil
+	return append(b, '"')
 }
 
 func (c *Chain) mac(tenant string, no int64, hash string) string {
@@ -197,9 +224,10 @@ func (c *Chain) creation(tx *db.Tx, tenant string) (genuine bool, err error) {
 	if tenant == db.NoTenant {
 		action, record, entity = audit.PlatformCreated, "", nil
 	}
+	codes := audit.NewCoder(c.Keys.Log)
 	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL AND action IN ($2, $3) AND entity_id IS NOT DISTINCT FROM $4",
 		[]any{tenant, action, record, entity}, func(r *db.Row) error {
-			genuine = genuine || audit.Genuine(c.Keys.Log, tenant, r, 0)
+			genuine = genuine || codes.Genuine(tenant, r)
 			return nil
 		})
 	return genuine, err
@@ -224,17 +252,18 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 	if !c.genuine(tenant, h) {
 		return out, errHead(tenant)
 	}
-	err = tx.Query("SELECT "+columns+", "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL ORDER BY id LIMIT $2",
+	sums, codes := hasher{tenant: tenant}, audit.NewCoder(c.Keys.Log)
+	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL ORDER BY id LIMIT $2",
 		[]any{tenant, batch}, func(r *db.Row) error {
-			if !audit.Genuine(c.Keys.Log, tenant, r, width) {
+			if !codes.Genuine(tenant, r) {
 				out.forged = append(out.forged, r.Text(0))
 				return nil
 			}
-			sum, err := hash(tenant, h.no+1, h.hash, r)
-			out.text = append(out.text, link(r.Text(0), h.hash, sum, h.no+1)...)
+			sum := sums.hash(h.no+1, h.hash, r)
+			out.text = appendLink(out.text, r, h.hash, sum, h.no+1)
 			h.no, h.hash = h.no+1, sum
 			out.rows++
-			return err
+			return nil
 		})
 	if err != nil {
 		return out, err
@@ -251,10 +280,12 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 	return out, tx.Flush()
 }
 
-// link is a row's place in the chain, in pieces of fixed width: 36 of its id, 64
-// of each hash, then the number.
-func link(id, prev, hash string, no int64) []byte {
-	return append(strconv.AppendInt([]byte(`,"`+id+prev+hash), no, 10), '"')
+// appendLink appends a row's place in the chain, in pieces of fixed width: 36 of
+// its id, 64 of each hash, then the number.
+func appendLink(b []byte, r *db.Row, prev, hash string, no int64) []byte {
+	b = r.AppendText(append(b, `,"`...), 0)
+	b = append(append(b, prev...), hash...)
+	return append(strconv.AppendInt(b, no, 10), '"')
 }
 
 // linkText writes the links of a batch by one statement: a statement for each
@@ -417,9 +448,10 @@ func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
 // verifyWaiting looks at the rows that are in no chain: they wait for the
 // sealer, or it refused them.
 func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
+	codes := audit.NewCoder(c.Keys.Log)
 	return tx.Query("SELECT "+audit.Columns+", seal_no FROM audit WHERE tenant_id = $1 AND (seal_no IS NULL OR seal_no < 1) ORDER BY id",
 		[]any{rep.TenantID}, func(r *db.Row) error {
-			if r.Null(width+1) && audit.Genuine(c.Keys.Log, rep.TenantID, r, 0) {
+			if r.Null(sealedAt) && codes.Genuine(rep.TenantID, r) {
 				rep.Waiting++
 				return nil
 			}
@@ -430,17 +462,15 @@ func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
 
 // walk follows the chain and returns its last row as found.
 func (r *Report) walk(tx *db.Tx) (head, error) {
-	last := head{hash: origin}
+	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
 	for {
 		n := 0
-		err := tx.Query("SELECT "+columns+", seal_no, prev_hash, hash FROM audit WHERE tenant_id = $1 AND seal_no > $2 ORDER BY seal_no LIMIT $3",
+		err := tx.Query("SELECT "+audit.Columns+", seal_no, prev_hash FROM audit WHERE tenant_id = $1 AND seal_no > $2 ORDER BY seal_no LIMIT $3",
 			[]any{r.TenantID, last.no, 1000}, func(row *db.Row) error {
 				n++
 				r.Rows++
-				no, prev, sum := row.Int(width), row.Text(width+1), row.Text(width+2)
-				switch want, err := hash(r.TenantID, no, prev, row); {
-				case err != nil:
-					return err
+				no, prev, sum := row.Int(sealedAt), row.Text(sealedAt+1), row.Text(sealedAt-1)
+				switch want := sums.hash(no, prev, row); {
 				case no != last.no+1:
 					r.fault(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
 				case prev != last.hash:
