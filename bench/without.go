@@ -27,13 +27,14 @@ var promises = map[string][]cut{
 	"numbers": {{"internal/store/number.go", "first, err := q.reserve(tx, len(rows))", "first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
 		{"internal/store/number.go", "func (n *numbering) give(", "var noted atomic.Int64\n\nfunc (n *numbering) give("},
 		{"internal/store/number.go", "import (", "import (\n\t\"sync/atomic\""}},
+	"keys":    {{"internal/db/sqlite.go", `"foreign_keys(ON)"`, `"foreign_keys(OFF)"`}}, // SQLite's; PostgreSQL's are dropped in case import
 	"notices": {{"internal/bus/bus.go", `return b.insert(ctx, id, string(body))`, `return nil`}},
 }
 
 // without builds a server that lacks promises: without FILE NAME...
 func without(args []string) error {
 	if len(args) < 2 {
-		return errors.New("without FILE PROMISE...: which of audit, seals, counters, policies, numbers, notices")
+		return errors.New("without FILE PROMISE...: which of audit, seals, counters, keys, policies, numbers, notices")
 	}
 	dir, err := os.MkdirTemp("", "without")
 	if err != nil {
