@@ -105,32 +105,33 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 }
 
 func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why bool) error {
-	var list []staged.Record
+	var packed []byte
 	err := c.m.db.Read(ctx, store.Scope(c.actor), func(tx *db.Tx) (err error) {
-		list, err = staged.ReadRecords(tx, c.actor.TenantID, c.job.ID, seq)
+		packed, err = staged.ReadPacked(tx, c.actor.TenantID, c.job.ID, seq)
 		return err
 	})
+	if err == nil {
+		err = staged.EachRecord(packed, func(r *staged.Record) error { return c.row(out, r, why) })
+	}
 	if err != nil {
 		return fmt.Errorf("imports: write the file: %w", err)
 	}
-	for i := range list {
-		r := &list[i]
-		if !c.filter.takes(r) {
-			continue
-		}
-		r = c.veil.Over(r)
-		cells := append([]string(nil), r.Cells...)
-		if why {
-			for len(cells) < len(c.veil.Header()) {
-				cells = append(cells, "")
-			}
-			cells = append(cells, told(r.Errors))
-		}
-		if err := out.Write(guardedCells(cells)); err != nil {
-			return fmt.Errorf("imports: write the file: %w", err)
-		}
-	}
 	return nil
+}
+
+func (c *Corrected) row(out *csv.Writer, r *staged.Record, why bool) error {
+	if !c.filter.takes(r) {
+		return nil
+	}
+	r = c.veil.Over(r)
+	cells := append([]string(nil), r.Cells...)
+	if why {
+		for len(cells) < len(c.veil.Header()) {
+			cells = append(cells, "")
+		}
+		cells = append(cells, told(r.Errors))
+	}
+	return out.Write(guardedCells(cells))
 }
 
 // told is a row's errors as one text.

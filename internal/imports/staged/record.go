@@ -131,6 +131,28 @@ func unpackRecords(b []byte) (list []Record, err error) {
 	return list, nil
 }
 
+// EachRecord gives what Packer.Records packed one record after the other. Whoever
+// writes them to a slow reader holds the chunk as it was packed, and no more.
+func EachRecord(packed []byte, each func(*Record) error) error {
+	in := json.NewDecoder(flate.NewReader(bytes.NewReader(packed)))
+	if _, err := in.Token(); err != nil {
+		return errors.Join(ErrRecords, err)
+	}
+	for in.More() {
+		var r Record
+		if err := in.Decode(&r); err != nil {
+			return errors.Join(ErrRecords, err)
+		}
+		if err := each(&r); err != nil {
+			return err
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return errors.Join(ErrRecords, err)
+	}
+	return nil
+}
+
 // maxUnpacked is more than a chunk of today unpacks to, with all its errors.
 const maxUnpacked = 128 << 20
 
@@ -144,10 +166,19 @@ func unpack(b []byte) ([]byte, error) {
 }
 
 // ReadRecords reads one chunk of a job's records.
-func ReadRecords(tx *db.Tx, tenant, job string, seq int) (list []Record, err error) {
+func ReadRecords(tx *db.Tx, tenant, job string, seq int) ([]Record, error) {
+	b, err := ReadPacked(tx, tenant, job, seq)
+	if err != nil {
+		return nil, err
+	}
+	return unpackRecords(b)
+}
+
+// ReadPacked reads one chunk of a job's records for EachRecord.
+func ReadPacked(tx *db.Tx, tenant, job string, seq int) (packed []byte, err error) {
 	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
-		list, err = unpackRecords(r.Bytes(0))
-		return err
+		packed = r.Bytes(0)
+		return nil
 	})
-	return list, err
+	return packed, err
 }
