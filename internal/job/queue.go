@@ -190,6 +190,14 @@ func (f Filter) where() (string, []any) {
 	return text, args
 }
 
+// scope is that of the tenant whose jobs are meant, where they are one's.
+func (f Filter) scope() db.Scope {
+	if f.Tenant == "" {
+		return everywhere()
+	}
+	return db.Scope{Tenant: f.Tenant}
+}
+
 // order puts those due first in front; of those that are done, the last.
 func (f Filter) order() string {
 	if f.Status == Done {
@@ -202,7 +210,7 @@ func (f Filter) order() string {
 // done the last.
 func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, err error) {
 	where, args := f.where()
-	err = d.Read(ctx, everywhere(), func(tx *db.Tx) error {
+	err = d.Read(ctx, f.scope(), func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
 			"WHERE %s ORDER BY %s LIMIT %d", where, f.order(), limit), args, func(r *db.Row) error {
@@ -230,7 +238,7 @@ func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, er
 func Hurry(ctx context.Context, d *db.DB, now time.Time, f Filter) (n int64, err error) {
 	where, args := f.where()
 	args = append(args, now.UTC())
-	err = d.Write(ctx, everywhere(), func(tx *db.Tx) (err error) {
+	err = d.Write(ctx, f.scope(), func(tx *db.Tx) (err error) {
 		n, err = tx.Exec(fmt.Sprintf("UPDATE jobs SET status = 'pending', due_at = $%d, made_at = CASE WHEN status = 'failed' THEN $%d ELSE made_at END, "+
 			"tries = CASE WHEN status = 'failed' THEN 0 ELSE tries END WHERE %s AND status IN ('pending', 'failed')", len(args), len(args), where), args...)
 		return err
