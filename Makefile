@@ -78,6 +78,8 @@ check: setup build ## test, and what takes longer or needs the network
 	$(MAKE) --no-print-directory contract agree chart
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
+	@dead=$$($(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0 -filter '^holdfast/(cmd|bench|internal/([a-su-z]|t[^e]))' ./cmd/... ./bench/...); \
+	  test -z "$$dead" || { echo "$$dead"; echo 'only tests reach the functions above'; exit 1; }
 	$(MAKE) --no-print-directory race kill rolling fuzz
 
 contract: build ## the OpenAPI document under the recommended rules of two linters

@@ -57,18 +57,9 @@ func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role,
 	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip) // a client that went away is no fault of ours
 }
 
-// For returns the document with the collections, functions and routes that a
-// role may use; the service role may use all. What a route asks of its caller
-// besides a credential its summary says.
-func (d *Document) For(role actor.Role) ([]byte, error) {
-	b, err := d.kept(role)
-	if err != nil {
-		return nil, err
-	}
-	return b.Plain(), nil
-}
-
-// kept is a role's document as it was written once.
+// kept is the document with the collections, functions and routes that a role
+// may use, as it was written once; the service role may use all. What a route
+// asks of its caller besides a credential its summary says.
 func (d *Document) kept(role actor.Role) (*cache.Body, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

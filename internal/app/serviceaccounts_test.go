@@ -16,7 +16,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
-	"holdfast/internal/identity"
+	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/totp"
 	"holdfast/internal/testkit"
 )
@@ -315,7 +315,7 @@ func TestServiceAccounts_clientCredentials(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		admin := raised(t, k, testkit.As(actor.Admin))
 		m := newMachine(t, k, admin, actor.Viewer, "items:read", "orders:read")
-		ask := func(basic bool, v url.Values) (testkit.Response, identity.AccountToken) {
+		ask := func(basic bool, v url.Values) (testkit.Response, sessions.AccountToken) {
 			t.Helper()
 			v.Set("grant_type", "client_credentials")
 			q := testkit.Request{Method: "POST", Path: "/auth/v1/token", Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
@@ -327,7 +327,7 @@ func TestServiceAccounts_clientCredentials(t *testing.T) {
 			}
 			q.Body = v.Encode()
 			r := k.Call(q)
-			var out identity.AccountToken
+			var out sessions.AccountToken
 			json.Unmarshal(r.Body, &out)
 			return r, out
 		}

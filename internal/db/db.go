@@ -245,9 +245,6 @@ func (t *Tx) Context() context.Context { return t.ctx }
 // DB returns the database, for its fragments.
 func (t *Tx) DB() *DB { return t.db }
 
-// Scope returns whose rows the transaction may touch.
-func (t *Tx) Scope() Scope { return t.scope }
-
 // After calls f once the transaction has committed.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 

@@ -102,7 +102,7 @@ const (
 	liteBusy, liteLocked, liteReadonly, liteIOErr    = 5, 6, 8, 10
 	liteCorrupt, liteFull, liteCantOpen, liteNotADB  = 11, 13, 14, 26
 	liteCheck, liteFK, liteNotNull, litePK, liteUniq = 275, 787, 1299, 1555, 2067
-	liteInterrupt, liteTooBig, liteMismatch          = 9, 18, 20
+	liteInterrupt, liteTooBig                        = 9, 18
 )
 
 func liteFault(err error, se *sqlite.Error) error {

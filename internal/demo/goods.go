@@ -45,7 +45,6 @@ type item struct {
 
 type lot struct {
 	id, no        string
-	item          *item
 	day           int // came on this day
 	made, expires string
 	status        string
@@ -223,7 +222,7 @@ func (w *stock) lotOf(it *item, day int) *lot {
 	if day < -w.opened {
 		age = w.cal.between(30, c.shelfLife/2)
 	}
-	l := &lot{item: it, day: day, made: w.cal.date(day - age), expires: w.cal.date(day - age + c.shelfLife), status: "released", supplier: c.supplier}
+	l := &lot{day: day, made: w.cal.date(day - age), expires: w.cal.date(day - age + c.shelfLife), status: "released", supplier: c.supplier}
 	l.no = fmt.Sprintf("%s%s%02d", c.prefix[:1], strings.ReplaceAll(l.made[2:], "-", ""), len(it.lots)+1)
 	l.id = w.cal.id(day, w.cal.at(day, 6))
 	it.lots = append(it.lots, l)

@@ -10,7 +10,6 @@ import (
 type delivery struct {
 	order  *order
 	arrive int
-	cat    *category
 }
 
 // never is the arrival day of what a late supplier owes.
@@ -88,7 +87,7 @@ func (w *stock) buy(c *category, day int, lines []*line, arrive int) {
 	for _, l := range lines {
 		l.item.onOrder += l.qty
 	}
-	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive, cat: c})
+	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive})
 	w.traffic.ship(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pick(w.cal, w.carriers[len(w.carriers)-2:])})
 }
 

@@ -32,7 +32,7 @@ type order struct {
 type stage uint8
 
 const (
-	waiting stage = iota // nothing set aside
+	_       stage = iota // waiting: nothing set aside
 	promise              // stock reserved
 	begun                // some lines in the staging lane
 	fetched              // all of them

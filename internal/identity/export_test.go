@@ -2,6 +2,15 @@ package identity
 
 import (
 	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/admin"
+	"holdfast/internal/identity/sessions"
+)
+
+// What only tests have to name.
+type (
+	Link        = admin.Link
+	OpenSession = sessions.OpenSession
+	Passkey     = accounts.Passkey
 )
 
 // Hashes is how many passwords were hashed or checked so far.

@@ -16,7 +16,6 @@ import (
 // What goes into the rooms and comes out of them, by one name for callers outside.
 type (
 	AccountChange = sessions.AccountChange
-	AccountToken  = sessions.AccountToken
 	AdminUser     = admin.AdminUser
 	Arrival       = providers.Arrival
 	AuthStart     = providers.AuthStart
@@ -28,12 +27,9 @@ type (
 	FactorChange  = mfa.FactorChange
 	Federated     = providers.Federated
 	IDToken       = providers.IDToken
-	Identity      = accounts.Identity
 	Invite        = tenants.Invite
 	KeyUse        = keyring.KeyUse
-	Keys          = keyring.Keys
 	Landing       = signin.Landing
-	Link          = admin.Link
 	LinkRequest   = admin.LinkRequest
 	MailRequest   = signin.MailRequest
 	MemberChange  = accounts.MemberChange
@@ -41,9 +37,7 @@ type (
 	OAuthStyle    = sessions.OAuthStyle
 	Offer         = mfa.Offer
 	Open          = signin.Open
-	OpenSession   = sessions.OpenSession
 	PKCE          = codes.PKCE
-	Passkey       = accounts.Passkey
 	PhoneRequest  = signin.PhoneRequest
 	PhoneSignUp   = signin.PhoneSignUp
 	Proof         = profile.Proof

@@ -10,10 +10,10 @@ import (
 	"holdfast/internal/db"
 )
 
-// States of a job.
+// States of a job. While a node does it, it is "running", and due says until when
+// the node need not be heard of.
 const (
 	Pending = "pending" // is done when it is due
-	Running = "running" // a node does it; due says until when it need not be heard of
 	Done    = "done"
 	Failed  = "failed" // given up
 )

@@ -66,7 +66,7 @@ func TestInterfaceTable(t *testing.T) {
 		{enterprise, Read, 50_000, 10_000},
 		{enterprise, Write, 50_000, 10_000},
 	} {
-		t.Run(row.plan.Name()+" "+row.category.String(), func(t *testing.T) {
+		t.Run(row.plan.name+" "+row.category.String(), func(t *testing.T) {
 			l, c := at(t)
 			total := 0
 			for total < row.minute { // the minute limit is five or six full bursts
@@ -358,7 +358,7 @@ func TestPlans(t *testing.T) {
 		t.Error("platinum")
 	}
 	p, err := Custom(map[Category]Rule{API: {Minute: 3000}})
-	if err != nil || p.Rule(API) != (Rule{3000, 600}) || p.Rule(Read) != Standard().Rule(Read) || p.Name() != "custom" {
+	if err != nil || p.Rule(API) != (Rule{3000, 600}) || p.Rule(Read) != Standard().Rule(Read) || p.name != "custom" {
 		t.Errorf("%+v %v", p, err)
 	}
 	for _, r := range []Rule{{}, {Minute: -1}, {Minute: 5, Burst: 6}, {Minute: 5, Burst: -1}} {
@@ -396,7 +396,7 @@ func FuzzParse(f *testing.F) {
 
 func TestParse(t *testing.T) {
 	p, err := Parse(`{"api": {"minute": 3000, "burst": 700}, "write": {"minute": 10}}`)
-	if err != nil || p.Name() != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) || p.Rule(Read) != Standard().Rule(Read) {
+	if err != nil || p.name != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) || p.Rule(Read) != Standard().Rule(Read) {
 		t.Errorf("%+v %v", p, err)
 	}
 	if p, err := Parse(`{"api": {"minute": 9}, "auth": {"minute": 600}}`); err != nil || p.Rule(API).Minute != 9 || p.Rule(Auth) != Standard().Rule(Auth) {

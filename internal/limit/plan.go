@@ -171,9 +171,6 @@ func Named(name string) (Plan, bool) {
 	return Plan{}, false
 }
 
-// Name is standard, enterprise or custom.
-func (p Plan) Name() string { return p.name }
-
 // Rule is the plan's rule for c; an unknown category has the zero rule.
 func (p Plan) Rule(c Category) Rule {
 	if c >= categories {

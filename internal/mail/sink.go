@@ -74,25 +74,6 @@ func (s *Sink) List(to string) []Kept {
 	return out
 }
 
-// Get returns one message, or fault.NotFound.
-func (s *Sink) Get(id string) (Kept, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range s.list {
-		if k.ID == id {
-			return k, nil
-		}
-	}
-	return Kept{}, fault.New(fault.NotFound, "mail_not_found", "no such message is kept")
-}
-
-// Clear forgets all messages.
-func (s *Sink) Clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = nil
-}
-
 // links finds addresses in texts. A full stop or bracket after an address
 // belongs to the sentence.
 func links(texts ...string) []string {

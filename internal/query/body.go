@@ -18,7 +18,6 @@ import (
 type Body struct {
 	Rows    []Row
 	Columns []string // in order of first appearance, or those of columns=
-	Single  bool     // one object rather than an array
 }
 
 func badBody(format string, args ...any) *fault.Error {
@@ -101,7 +100,7 @@ func (d *decoder) rows() (*Body, error) {
 	switch d.in[d.pos] {
 	case '{':
 		row, err := d.object()
-		return &Body{Rows: []Row{row}, Single: true}, err
+		return &Body{Rows: []Row{row}}, err
 	case '[':
 	default:
 		return nil, badBody("expected a JSON object or an array of objects")

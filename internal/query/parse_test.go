@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -272,7 +273,7 @@ func FuzzJSONBody(f *testing.F) {
 			return
 		}
 		var want []map[string]json.RawMessage
-		if body.Single {
+		if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
 			want = make([]map[string]json.RawMessage, 1)
 			err = json.Unmarshal(b, &want[0])
 		} else {

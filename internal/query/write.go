@@ -21,9 +21,8 @@ type Write struct {
 	Missing   bool     // absent keys take the default rather than null
 	Count     Counting
 	Singular  bool
-	MaxRows   int  // max-affected; -1 = any
-	Location  bool // answer with the Location of the row
-	Put       bool
+	MaxRows   int   // max-affected; -1 = any
+	Location  bool  // answer with the Location of the row
 	IfVersion int64 // If-Match; 0 = any version
 }
 
@@ -230,7 +229,7 @@ func BindPut(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Reques
 	if got, err := Value(f, w.Body.Rows[0]["id"]); err != nil || got != any(id) {
 		return nil, fault.New(fault.Invalid, "PGRST115", "the id in the body differs from the one in the URL")
 	}
-	w.Put, w.MaxRows, w.Conflict = true, -1, []string{"id"}
+	w.MaxRows, w.Conflict = -1, []string{"id"}
 	return w, bodyColumns(r, w.Body)
 }
 

@@ -17,11 +17,10 @@ type Sample struct {
 // Fit is a penalised Poisson regression: ln mean = Intercept + Coef.x + offset.
 // Deviance leaves the penalty out.
 type Fit struct {
-	Intercept  float64
-	Coef       []float64
-	Lambda     float64
-	Deviance   float64
-	Iterations int
+	Intercept float64
+	Coef      []float64
+	Lambda    float64
+	Deviance  float64
 }
 
 // Mean returns the mean count at features x and the given offset.
@@ -62,7 +61,7 @@ func FitPoisson(s Sample, lambda float64) (Fit, error) {
 func (s Sample) fit(start Fit) (Fit, error) {
 	w := newNormal(s.P)
 	objective := w.sum(s, start)
-	for it := 1; it <= 100; it++ {
+	for range 100 {
 		step, err := w.solve()
 		if err != nil {
 			return Fit{}, err
@@ -73,7 +72,6 @@ func (s Sample) fit(start Fit) (Fit, error) {
 		}
 		done := objective-better < 1e-11*(math.Abs(better)+0.1)
 		start, objective = next, better
-		start.Iterations = it
 		if done {
 			break
 		}

@@ -53,18 +53,6 @@ func NewPanel(entities, periods int, start time.Time, b Bounds) (*Panel, error) 
 // At returns the cell of entity e in period t for filling or reading.
 func (p *Panel) At(e, t int) *Cell { return &p.cells[e*p.stride+t] }
 
-// PeriodOf returns the period that holds a moment, -1 outside the panel.
-func (p *Panel) PeriodOf(at time.Time) int {
-	d := at.Sub(p.Start)
-	if d < 0 {
-		return -1
-	}
-	if t := int(d / (PanelDays * 24 * time.Hour)); t < p.Periods {
-		return t
-	}
-	return -1
-}
-
 // Before returns the panel as it was known before period t; it shares the
 // cells. 1 <= t <= Periods.
 func (p *Panel) Before(t int) *Panel {

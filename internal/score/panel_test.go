@@ -70,24 +70,6 @@ func (w world) panel(t testing.TB) *score.Panel {
 	return p
 }
 
-func TestPeriodOf(t *testing.T) {
-	p := newPanel(t, 1, 2)
-	for _, c := range []struct {
-		at   time.Time
-		want int
-	}{
-		{start().Add(-time.Second), -1},
-		{start(), 0},
-		{start().AddDate(0, 0, 28).Add(-time.Second), 0},
-		{start().AddDate(0, 0, 28), 1},
-		{start().AddDate(0, 0, 56), -1},
-	} {
-		if got := p.PeriodOf(c.at); got != c.want {
-			t.Errorf("PeriodOf(%s) = %d, want %d", c.at, got, c.want)
-		}
-	}
-}
-
 // v3 finds the law that made the data, and says which term carries it.
 func TestRegressionFindsTheLaw(t *testing.T) {
 	p := world{entities: 2000, periods: 26, rate: 20, shape: 4, nearMissSlope: 1}.panel(t)

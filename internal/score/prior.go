@@ -55,15 +55,6 @@ func (p Prior) check() error {
 	)
 }
 
-// WithPeers returns the prior of a group whose decayed history is g: its mean
-// becomes (alpha + Y)/(beta + E) at the same strength Beta. On the French
-// sectors this gained nothing, so it is off unless a tenant asks.
-func (p Prior) WithPeers(g Exposure) Prior {
-	p.Mean = (p.Alpha + g.Events) / (p.Beta + g.Units)
-	p.Alpha = p.Mean * p.Beta
-	return p
-}
-
 // FitPrior learns the prior from the histories of all peers by maximum
 // likelihood, starting from Marshall's moments. With fewer than 10 entities
 // that have exposure, or fewer than 5 events, it returns ShippedPrior, which

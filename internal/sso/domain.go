@@ -26,8 +26,6 @@ type Domain struct {
 	DNSValue   string     `json:"dns_value,omitempty"` // and what it has to say
 
 	id, codeHash string
-	codeExpires  time.Time
-	attempts     int64
 }
 
 const (
@@ -45,15 +43,14 @@ const (
 	tenantCodes  = 20
 )
 
-const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.code_expires_at, d.code_attempts, d.connection_id"
+const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.connection_id"
 
 func scanDomain(r *db.Row) (d Domain, owner string) {
-	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5),
-		codeExpires: r.Time(6), attempts: r.Int(7)}
+	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5)}
 	if d.VerifiedAt.IsZero() {
 		d.DNSName, d.DNSValue = dnsLabel+d.Domain, dnsWord+r.Text(4)
 	}
-	return d, r.Text(8)
+	return d, r.Text(6)
 }
 
 // canonicalDomain accepts a domain of at least two labels, in lower case.

@@ -31,10 +31,10 @@ type Start struct {
 
 // request is a sign-in on its way.
 type request struct {
-	id, tenant, connection, samlID, redirect, challenge, tester string
-	sealed                                                      []byte
-	used                                                        bool
-	expires                                                     time.Time
+	id, connection, samlID, redirect, challenge, tester string
+	sealed                                              []byte
+	used                                                bool
+	expires                                             time.Time
 }
 
 // Begin returns where to send the browser. A challenge is required: it is what
@@ -261,10 +261,10 @@ func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Co
 		return q, nil, noRelay()
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		err := tx.One("SELECT tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests "+
+		err := tx.One("SELECT connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests "+
 			"WHERE id = $1", []any{id}, func(r *db.Row) error {
-			q = request{id: id, tenant: r.Text(0), connection: r.Text(1), samlID: r.Text(2), redirect: r.Text(3), challenge: r.Text(4), sealed: r.Bytes(5),
-				tester: r.Text(6), used: !r.Null(7), expires: r.Time(8)}
+			q = request{id: id, connection: r.Text(0), samlID: r.Text(1), redirect: r.Text(2), challenge: r.Text(3), sealed: r.Bytes(4),
+				tester: r.Text(5), used: !r.Null(6), expires: r.Time(7)}
 			return nil
 		})
 		if fault.Is(err, fault.NotFound) {

@@ -117,9 +117,6 @@ func (l *List) JSON() json.RawMessage {
 	return append(l.buf, ']')
 }
 
-// Len is the number of records in the page.
-func (l *List) Len() int { return l.n }
-
 func (l *List) add(r *db.Row) error {
 	if l.n == l.size {
 		l.More = true

@@ -10,7 +10,6 @@ import (
 type article struct {
 	id, sku, tracking, status, class string
 	expires                          bool
-	shelfLife, minRemaining          int64 // days
 	cost, units                      decimal.Dec
 	weight                           decimal.Dec // kg, 0 = unknown
 }
@@ -18,11 +17,10 @@ type article struct {
 // queueArticles queues reading items by id.
 func queueArticles(tx *db.Tx, tenant string, ids []string) map[string]*article {
 	out := map[string]*article{}
-	tx.Queue("SELECT id, sku, tracking, status, storage_class, has_expiry, COALESCE(shelf_life_days, 0), "+
-		"COALESCE(min_remaining_days, 0), unit_cost, capacity_units, "+
+	tx.Queue("SELECT id, sku, tracking, status, storage_class, has_expiry, unit_cost, capacity_units, "+
 		"COALESCE(weight_kg, 0) FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)}, func(r *db.Row) error {
 		out[r.Text(0)] = &article{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), class: r.Text(4), expires: r.Bool(5),
-			shelfLife: r.Int(6), minRemaining: r.Int(7), cost: r.Dec(8), units: r.Dec(9), weight: r.Dec(10)}
+			cost: r.Dec(6), units: r.Dec(7), weight: r.Dec(8)}
 		return nil
 	})
 	return out

@@ -19,7 +19,6 @@ type coded struct {
 	expires    string // YYYY-MM-DD
 	lpn        string // SSCC of the logistic unit
 	count      decimal.Dec
-	label      *gs1.Label // nil when the code is no GS1 label
 }
 
 // readCodes finds what codes stand for: barcodes, GTIN and SKU as they are
@@ -81,7 +80,6 @@ func gtinOf(l gs1.Label) string {
 
 // take fills c from a GS1 label.
 func (c *coded) take(l gs1.Label, raw map[string]barcode, now time.Time) {
-	c.label = &l
 	if b, ok := raw[gtinOf(l)]; ok {
 		c.item, c.unit = b.item, b.unit
 	}

@@ -6,10 +6,6 @@ import (
 	"slices"
 )
 
-// Service95 is the z of a cycle service level of 95 %: the one-sided quantile
-// of the normal distribution.
-const Service95 = 1.645
-
 // LeastDemandDays is how long an item has to have been here before its demand
 // says anything: four weeks, so that each weekday is seen four times.
 const LeastDemandDays = 28

@@ -34,17 +34,18 @@ func TestDemand(t *testing.T) {
 // d x L + z x s x sqrt(L), rounded up (Silver, Pyke & Thomas 2017); z = 1.645
 // covers 95 % of lead times.
 func TestReorderPoint(t *testing.T) {
+	const service95 = 1.645
 	for _, c := range []struct {
 		mean, sd, lead, z, want float64
 	}{
-		{10, 0, 4, Service95, 40},
-		{10, 4, 4, Service95, 54},   // 40 + 13.16
-		{10, 4, 9, Service95, 110},  // 90 + 19.74
+		{10, 0, 4, service95, 40},
+		{10, 4, 4, service95, 54},   // 40 + 13.16
+		{10, 4, 9, service95, 110},  // 90 + 19.74
 		{10, 4, 4, 0, 40},           // no safety stock: every other lead time runs short
 		{10, 4, 4, 2.326, 59},       // 99 %: 40 + 18.608
-		{10, 4, 0, Service95, 0},    // there at once
-		{0, 0, 30, Service95, 0},    // nobody asks for it
-		{0.1, 0.3, 7, Service95, 3}, // 0.7 + 1.306
+		{10, 4, 0, service95, 0},    // there at once
+		{0, 0, 30, service95, 0},    // nobody asks for it
+		{0.1, 0.3, 7, service95, 3}, // 0.7 + 1.306
 		{0.1, 0, 30, 0, 3},          // 3.0000000000000004 is 3
 	} {
 		if got := (Demand{Mean: c.mean, SD: c.sd, Days: 90}).ReorderPoint(c.lead, c.z); got != c.want {

@@ -23,7 +23,7 @@ type ask struct {
 
 // room is a place that would take goods.
 type room struct {
-	id, code  string
+	id        string
 	unlimited bool
 	units     decimal.Dec // capacity units that are free
 	same      bool        // the item is there already
@@ -97,7 +97,7 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 	if q.lot != "" {
 		other = "l.lot_id IS NULL OR l.lot_id <> " + bind(q.lot)
 	}
-	tx.Queue("SELECT z.id, z.code, z.max_capacity, z.load_units, "+held(" AND l.item_id = $4")+", NOT "+held("")+" FROM zones z "+
+	tx.Queue("SELECT z.id, z.max_capacity, z.load_units, "+held(" AND l.item_id = $4")+", NOT "+held("")+" FROM zones z "+
 		"WHERE z.tenant_id = $1 AND z.status = 'active' AND z.kind IN ('bin', 'rack') AND z.storage_class = $2 "+elsewhere+
 		"AND (z.max_capacity = 0 OR z.max_capacity - z.load_units >= $3) "+
 		"AND NOT EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived') "+
@@ -105,10 +105,10 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 		" WHEN 'same_lot' THEN NOT "+held(" AND (l.item_id <> $4 OR "+other+")")+
 		" ELSE NOT "+held("")+" END "+
 		"AND CASE WHEN z.max_weight_kg IS NULL THEN TRUE ELSE "+kilos+" + $5 <= CAST(z.max_weight_kg AS double precision) * 10000 END "+
-		"ORDER BY 5 DESC, "+distance("x", "$6")+" + "+distance("y", "$7")+" + "+distance("z",
+		"ORDER BY 4 DESC, "+distance("x", "$6")+" + "+distance("y", "$7")+" + "+distance("z",
 		"$8")+", z.pick_sequence, z.code LIMIT "+decimal.FromInt(suggestions).String(),
 		args, func(r *db.Row) error {
-			q.found = append(q.found, &room{id: r.Text(0), code: r.Text(1), unlimited: r.Dec(2) == 0, units: r.Dec(2) - r.Dec(3), same: r.Bool(4), empty: r.Bool(5)})
+			q.found = append(q.found, &room{id: r.Text(0), unlimited: r.Dec(1) == 0, units: r.Dec(1) - r.Dec(2), same: r.Bool(3), empty: r.Bool(4)})
 			return nil
 		})
 	return nil

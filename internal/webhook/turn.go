@@ -206,13 +206,13 @@ func (t *turn) release(ctx context.Context) error {
 func (t *turn) health(tx *db.Tx, since, now time.Time) error {
 	switch {
 	case t.gone:
-		return t.s.disable(tx, t.ep, "the receiver answered 410 Gone", time.Time{})
+		return t.s.disable(tx, t.ep, "the receiver answered 410 Gone")
 	case t.succeeded && !since.IsZero():
 		since = time.Time{}
 	case t.failed && !t.succeeded && since.IsZero():
 		since = now
 	case t.failed && !t.succeeded && now.Sub(since) >= disableAfter:
-		return t.s.disable(tx, t.ep, "the receiver has failed for five days", since)
+		return t.s.disable(tx, t.ep, "the receiver has failed for five days")
 	default:
 		return nil
 	}
@@ -226,7 +226,7 @@ func (t *turn) health(tx *db.Tx, since, now time.Time) error {
 
 // disable switches a webhook off, ends what waits for it and tells the
 // tenant's administrators.
-func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string, since time.Time) error {
+func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string) error {
 	changes, err := s.store.UpdateTx(tx, server(ep.tenant), s.webhooks, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
 	if err != nil {
 		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
@@ -236,7 +236,7 @@ func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string, since time.Tim
 	}
 	tx.Queue("UPDATE webhook_lanes SET active = $2, next_at = NULL WHERE webhook_id = $1", []any{ep.id, false}, nil)
 	s.giveUp(tx, ep.id, "the webhook was disabled")
-	n := Notice{Tenant: ep.tenant, WebhookID: ep.id, URL: ep.url, Reason: reason, Since: since}
+	n := Notice{WebhookID: ep.id, URL: ep.url, Reason: reason}
 	if err := tx.Query("SELECT email FROM members WHERE tenant_id = $1 AND status = 'active' AND role IN ('owner', 'admin') AND email IS NOT NULL ORDER BY email",
 		[]any{ep.tenant}, func(r *db.Row) error { n.Emails = append(n.Emails, r.Text(0)); return nil }); err != nil {
 		return err
@@ -269,11 +269,11 @@ type endpoint struct {
 
 // delivery is one that is due.
 type delivery struct {
-	id, event, typ, payload string
-	attempt                 int64
-	queuedAt                time.Time
-	attempts                string
-	replay                  bool
+	id, event, payload string
+	attempt            int64
+	queuedAt           time.Time
+	attempts           string
+	replay             bool
 }
 
 // load reads the webhook and what is due for it. A webhook that is no longer
@@ -295,11 +295,11 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 				}
 				return nil
 			})
-		return tx.Query("SELECT id, event_id, type, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND "+
+		return tx.Query("SELECT id, event_id, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND "+
 			"next_at <= $2 ORDER BY next_at, id LIMIT $3",
 			[]any{l.id, now, limit}, func(r *db.Row) error {
-				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3), attempt: r.Int(4), queuedAt: r.Time(5),
-					attempts: r.Text(6), replay: !r.Null(7)})
+				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), payload: r.Text(2), attempt: r.Int(3), queuedAt: r.Time(4),
+					attempts: r.Text(5), replay: !r.Null(6)})
 				return nil
 			})
 	})

@@ -150,7 +150,7 @@ func TestChangedBeforeATurn(t *testing.T) {
 // disabling disables a webhook as the server does.
 func disabling(k *kit, id string) error {
 	return k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return k.s.disable(tx, &endpoint{tenant: north, id: id}, "a test", time.Time{})
+		return k.s.disable(tx, &endpoint{tenant: north, id: id}, "a test")
 	})
 }
 

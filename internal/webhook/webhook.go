@@ -47,9 +47,8 @@ type Options struct {
 
 // Notice says that a webhook was disabled, and whom to tell.
 type Notice struct {
-	Tenant, WebhookID, URL, Reason string
-	Since                          time.Time // first failure after the last success; zero when the receiver said 410
-	Emails                         []string  // the tenant's owners and admins
+	WebhookID, URL, Reason string
+	Emails                 []string // the tenant's owners and admins
 }
 
 // Service keeps webhooks and sends deliveries. It is safe for concurrent use.

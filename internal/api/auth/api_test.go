@@ -28,6 +28,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/keyring"
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
@@ -43,7 +44,7 @@ type server struct {
 	*httptest.Server
 	svc  *identity.Service
 	db   *db.DB
-	keys identity.Keys
+	keys keyring.Keys
 
 	mu     sync.Mutex
 	mails  []mail.Message

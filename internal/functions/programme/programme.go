@@ -121,7 +121,6 @@ type settings struct {
 	points   safety.Points
 	noDigest bool
 	place    string // time zone
-	country  string
 }
 
 // keepScoresDays is how long scores are kept unless the tenant says otherwise:
@@ -149,8 +148,8 @@ func defaults() *settings {
 // flush.
 func queueSettings(tx *db.Tx, tenant string) *settings {
 	s := defaults()
-	tx.Queue("SELECT timezone, country FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
-		s.place, s.country = r.Text(0), r.Text(1)
+	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
+		s.place = r.Text(0)
 		return nil
 	})
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section IN ('scoring', 'engagement', 'safety')", []any{tenant}, func(r *db.Row) error {

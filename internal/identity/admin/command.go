@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"strings"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -18,11 +17,9 @@ import (
 
 // Admin is an owner or administrator of a tenant.
 type Admin struct {
-	UserID     string
-	Email      string
-	Tenant     string // slug
-	Role       actor.Role
-	LastSignIn time.Time // zero = never
+	Email  string
+	Tenant string // slug
+	Role   actor.Role
 }
 
 // checkAccount is CheckPassword for an address that may have an account, and
@@ -192,10 +189,10 @@ func (s *Administration) WithPassword(ctx context.Context, ids []string, pw stri
 func (s *Administration) ListAdmins(ctx context.Context) (list []Admin, err error) {
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = nil
-		return tx.Query(`SELECT u.id, u.email, t.slug, m.role, u.last_sign_in_at FROM members m JOIN tenants t ON t.id = m.tenant_id JOIN users u ON u.id = m.user_id
+		return tx.Query(`SELECT u.email, t.slug, m.role FROM members m JOIN tenants t ON t.id = m.tenant_id JOIN users u ON u.id = m.user_id
 			WHERE m.role IN ('owner', 'admin') AND m.status = 'active' AND u.deleted_at IS NULL
 				ORDER BY t.slug NULLS LAST, u.email NULLS LAST`, nil, func(r *db.Row) error {
-			list = append(list, Admin{UserID: r.Text(0), Email: r.Text(1), Tenant: r.Text(2), Role: actor.Role(r.Text(3)), LastSignIn: r.Time(4)})
+			list = append(list, Admin{Email: r.Text(0), Tenant: r.Text(1), Role: actor.Role(r.Text(2))})
 			return nil
 		})
 	})

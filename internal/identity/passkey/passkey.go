@@ -18,9 +18,7 @@ import (
 
 // Relying is the relying party: one domain and the origins served under it.
 type Relying struct {
-	web     *webauthn.WebAuthn
-	id      string
-	origins []string
+	web *webauthn.WebAuthn
 }
 
 // New checks the domain and origins, such as "example.com" and
@@ -30,11 +28,8 @@ func New(id, name string, origins []string) (*Relying, error) {
 	if err != nil {
 		return nil, fmt.Errorf("passkey: relying party %s: %w", id, err)
 	}
-	return &Relying{web: w, id: id, origins: origins}, nil
+	return &Relying{web: w}, nil
 }
-
-// ID returns the relying party's domain.
-func (r *Relying) ID() string { return r.id }
 
 // Person is the account a ceremony is about.
 type Person struct {

@@ -58,12 +58,7 @@ var ErrUnreachable = errors.New("openid: the provider cannot be reached, or does
 // ErrAnswer says that an answer of the provider does not hold.
 var ErrAnswer = errors.New("openid: the provider's answer cannot be verified")
 
-// Discover reads the provider's configuration, unless it was within the hour.
-func (p *Provider) Discover(ctx context.Context) error {
-	_, err := p.discover(ctx)
-	return err
-}
-
+// discover reads the provider's configuration, unless it was within the hour.
 func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	m, err := p.meta.Get(ctx, p.cfg.Now, p.published)
 	if err != nil {

@@ -30,10 +30,18 @@ func TestDiscoverRefuses(t *testing.T) {
 	for _, body = range []string{"", "{}", `{"issuer":"https://other.example"}`, `{"issuer":1}`, "hang"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		p := openid.New(openid.Config{Issuer: srv.URL, ClientID: "c", Client: outbound.Client(true), Now: time.Now})
-		if err := p.Discover(ctx); !errors.Is(err, openid.ErrUnreachable) {
+		if err := location(p)(ctx); !errors.Is(err, openid.ErrUnreachable) {
 			t.Errorf("%q: %v", body, err)
 		}
 		cancel()
+	}
+}
+
+// location asks where to send a browser, which needs the provider's configuration.
+func location(p *openid.Provider) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := p.Location(ctx, "s", openid.Secrets{}, openid.Wish{})
+		return err
 	}
 }
 
@@ -51,7 +59,7 @@ func TestDiscoverTogether(t *testing.T) {
 	defer srv.Close()
 	clock := time.Now()
 	p := openid.New(openid.Config{Issuer: srv.URL, ClientID: "c", Client: outbound.Client(true), Now: func() time.Time { return clock }})
-	discover := p.Discover
+	discover := location(p)
 	patient := make(chan error, 1)
 	go func() { patient <- discover(t.Context()) }()
 	<-came

@@ -19,7 +19,6 @@ const (
 	Fortnight  = 90 * time.Hour    // of two consecutive weeks, art. 6(3)
 	Stint      = 270 * time.Minute // driving period, art. 7
 	Break      = 45 * time.Minute  // after a driving period, art. 7; of 15 and 30 minutes too
-	Rest       = 11 * time.Hour    // regular daily rest, art. 4(g), 8(2)
 	ShortRest  = 9 * time.Hour     // reduced daily rest, art. 4(g)
 	WeeklyRest = 24 * time.Hour    // reduced weekly rest, art. 4(h)
 
