@@ -65,7 +65,7 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 		return &dish{Kept: output.Kept{Head: output.Head{TenantID: tenant, Timestamp: "2026-11-21T10:00:00.000000Z"}}, Run: n, Text: strings.Repeat("x", 3000)}, nil
 	}
 	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
-	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, []functions.Function{fn})
+	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, nil, []functions.Function{fn})
 	mux := http.NewServeMux()
 	mux.Handle("/functions/v1/{name}", f.Handler())
 	k.Handler = mux
@@ -309,7 +309,7 @@ func TestPatientFunction(t *testing.T) {
 			}{true}, nil
 		}
 		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
-		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, []functions.Function{fn})
+		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, nil, []functions.Function{fn})
 		mux := http.NewServeMux()
 		mux.HandleFunc("/functions/v1/{name}", func(w http.ResponseWriter, r *http.Request) {
 			f.Handler().ServeHTTP(w, r.WithContext(db.Patient(r.Context(), time.Millisecond)))

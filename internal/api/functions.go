@@ -29,12 +29,9 @@ const functionBody = 1 << 20
 
 // Functions serves the interface's edge functions under /functions/v1.
 type Functions struct {
-	// Keys keep the answers of functions that change something; nil where there
-	// are none.
-	Keys *once.Keys
-
 	gate  *gate.Gate
 	cache *cache.Cache
+	keys  *once.Keys
 	list  []functions.Function
 	named map[string]*functions.Function
 	reads map[string][]string // collection -> functions whose answer it changes
@@ -42,9 +39,10 @@ type Functions struct {
 	inputs cache.Memo[string] // query -> input in canonical form
 }
 
-// NewFunctions serves list; answers of functions with a TTL are kept in c.
-func NewFunctions(g *gate.Gate, c *cache.Cache, list []functions.Function) *Functions {
-	f := &Functions{gate: g, cache: c, list: list, named: map[string]*functions.Function{}, reads: map[string][]string{}}
+// NewFunctions serves list; answers of functions with a TTL are kept in c,
+// those of functions that change something by keys; nil where there are none.
+func NewFunctions(g *gate.Gate, c *cache.Cache, keys *once.Keys, list []functions.Function) *Functions {
+	f := &Functions{gate: g, cache: c, keys: keys, list: list, named: map[string]*functions.Function{}, reads: map[string][]string{}}
 	for i := range list {
 		fn := &list[i]
 		f.named[fn.Name] = fn
@@ -228,7 +226,7 @@ func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Fu
 	if !fn.Writes {
 		return do(w, nil)
 	}
-	return keyed(f.Keys, w, request{r, a, functions.Canonical(in)}, do)
+	return keyed(f.keys, w, request{r, a, functions.Canonical(in)}, do)
 }
 
 // patient lets an answer come as late as until. The reading side waits along:

@@ -210,35 +210,22 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	a.jobs.Trace = a.tracer
 	a.Outbox = event.New(a.now)
 	a.announcer = announcer{a.catalog, a.Outbox}
+	if err := a.openFiles(ctx, mode); err != nil {
+		return err
+	}
 	if err := a.openIdentity(); err != nil {
 		return err
 	}
-	a.album = photo.New(func() photo.Files { return a.blobs }, int64(a.Config.PhotoQuota)<<20, a.Config.Data)
-	effects := a.effects()
-	a.Store = store.New(a.DB, a.catalog, effects, a.now)
-	a.album.Open(a.Store)
+	a.Store = store.New(a.DB, a.catalog, a.effects(), a.now)
+	a.album = photo.New(a.Store, a.blobs, int64(a.Config.PhotoQuota)<<20, a.Config.Data)
 	if err := a.openWebhooks(); err != nil {
-		return err
-	}
-	var err error
-	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
-		return err
-	}
-	switch {
-	case a.ship != nil:
-		a.blobs, err = a.ship.open(ctx, a.DB, a.blobs)
-	case mode == Server:
-		err = unshipping(a.Config)
-	}
-	if err != nil {
 		return err
 	}
 	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
-	a.backups = newSchedule(a.DB, a.Config, a.now)
-	a.backups.ship = a.ship
+	a.backups = newSchedule(a.DB, a.Config, a.ship, a.now)
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
@@ -260,13 +247,25 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	return a.openBus(ctx, mode)
 }
 
+// openFiles opens the files of imports and photos, of which the shipped log is told.
+func (a *App) openFiles(ctx context.Context, mode Mode) (err error) {
+	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
+		return err
+	}
+	switch {
+	case a.ship != nil:
+		a.blobs, err = a.ship.open(ctx, a.DB, a.blobs)
+	case mode == Server:
+		err = unshipping(a.Config)
+	}
+	return err
+}
+
 // faces makes what stands between the services and HTTP.
 func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
-	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
-	a.gate.Known = a.knownTenant
-	a.functions.Keys = a.keys
+	a.functions = api.NewFunctions(a.gate, a.cache, a.keys, a.table)
 	master, err := masterKey(a.Config)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/imports/targets"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
@@ -27,7 +28,8 @@ func (a *App) effects() store.Effects {
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	add(e.Before, map[string]store.Effect{"settings": checkSettings})
-	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}
+	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(),
+		photo.Effects(a.blobs)}
 	for _, domain := range domains {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)

@@ -54,7 +54,7 @@ func (a *App) openLimits(mode Mode) error {
 		return err
 	}
 	a.gate.Allow(limit.Rule{Minute: minute, Burst: burst})
-	a.gate.Custom, a.gate.Exceeded = a.readLimits, a.tellLimited
+	a.gate.Custom, a.gate.Exceeded, a.gate.Known = a.readLimits, a.tellLimited, a.knownTenant
 	return nil
 }
 

@@ -42,8 +42,8 @@ type schedule struct {
 	failed float64 // attempts since the start
 }
 
-func newSchedule(d *db.DB, c *config.Config, now func() time.Time) *schedule {
-	return &schedule{db: d, c: c, now: now}
+func newSchedule(d *db.DB, c *config.Config, ship *shipper, now func() time.Time) *schedule {
+	return &schedule{db: d, c: c, ship: ship, now: now}
 }
 
 // Pauses of the schedule.

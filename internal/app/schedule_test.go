@@ -55,7 +55,7 @@ func newDays(t *testing.T, o db.Options, to string) *days {
 	}
 	x := &days{T: t, opener: opener, at: time.Now().Add(-100 * 24 * time.Hour)}
 	x.schedule = newSchedule(d, &config.Config{Data: o.Dir, DatabaseURL: o.URL, MasterKey: base64.StdEncoding.EncodeToString(key),
-		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupRecipient: recipient}, func() time.Time { return x.at })
+		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupRecipient: recipient}, nil, func() time.Time { return x.at })
 	if x.files, err = blob.OpenDir(filepath.Join(o.Dir, "files")); err != nil {
 		t.Fatal(err)
 	}

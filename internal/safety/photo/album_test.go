@@ -39,7 +39,7 @@ func TestDiscard(t *testing.T) {
 		s := &shelf{}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the client has gone: what is to be dropped is dropped all the same
-		New(func() Files { return s }, 0, "").Discard(ctx, &Kept{ref: blob.Ref{Key: "k"}}, c.err)
+		New(nil, s, 0, "").Discard(ctx, &Kept{ref: blob.Ref{Key: "k"}}, c.err)
 		if slices.Contains(s.gone, "k") != c.gone {
 			t.Errorf("%s: deleted %v, want %v", what, s.gone, c.gone)
 		}

@@ -58,7 +58,7 @@ func TestReadForm(t *testing.T) {
 		} else if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		form, err := New(nil, 0, c.scratch).ReadForm(multipart.NewReader(body, w.Boundary()), "photo")
+		form, err := New(nil, nil, 0, c.scratch).ReadForm(multipart.NewReader(body, w.Boundary()), "photo")
 		if (err == nil) != c.ok || err != nil && fault.As(err).Kind != c.kind {
 			t.Errorf("%s: %v", c.what, err)
 		}

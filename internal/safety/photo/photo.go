@@ -68,7 +68,7 @@ type Files interface {
 // a collection of photos. Who may read a record may see its photos.
 type Album struct {
 	store *store.Store
-	files func() Files
+	files Files
 	room  *Darkroom
 	quota int64
 
@@ -76,22 +76,18 @@ type Album struct {
 }
 
 // New returns an album in which the photos of one tenant may take quota bytes:
-// whoever finds a report link must not fill the disk that all share. files is
-// asked at each use, since effects are made before files are opened. Uploads wait
+// whoever finds a report link must not fill the disk that all share. Uploads wait
 // in the directory scratch.
-func New(files func() Files, quota int64, scratch string) *Album {
-	return &Album{files: files, room: NewDarkroom(), quota: quota, scratch: scratch}
+func New(s *store.Store, files Files, quota int64, scratch string) *Album {
+	return &Album{store: s, files: files, room: NewDarkroom(), quota: quota, scratch: scratch}
 }
-
-// Open gives the album its store.
-func (al *Album) Open(s *store.Store) { al.store = s }
 
 // Effects deletes photos with the record they belong to, and pictures with
 // theirs.
-func (al *Album) Effects() store.Effects {
+func Effects(files Files) store.Effects {
 	e := store.Effects{Before: map[string]store.Effect{}, After: map[string]store.Effect{}}
 	for _, k := range kinds() {
-		e.Before[k.owners], e.After[k.photos] = k.leave, al.dropped
+		e.Before[k.owners], e.After[k.photos] = k.leave, dropped(files)
 	}
 	return e
 }
@@ -125,13 +121,15 @@ func (k kind) leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 }
 
 // dropped removes pictures once their records are gone for good.
-func (al *Album) dropped(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
-	for _, c := range changes {
-		if key, _ := c.Before["blob_key"].(string); c.Op == store.Delete && key != "" {
-			tx.After(func() { al.drop(context.Background(), key) })
+func dropped(files Files) store.Effect {
+	return func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+		for _, c := range changes {
+			if key, _ := c.Before["blob_key"].(string); c.Op == store.Delete && key != "" {
+				tx.After(func() { drop(context.Background(), files, key) })
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // dropTime is how long the file store may take to drop a picture.
@@ -139,10 +137,10 @@ const dropTime = 30 * time.Second
 
 // drop deletes a picture that no record names. What cannot be deleted now goes
 // with the sweep of files that nobody owns.
-func (al *Album) drop(ctx context.Context, key string) {
+func drop(ctx context.Context, files Files, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()
-	if err := al.files().Delete(ctx, key); err != nil {
+	if err := files.Delete(ctx, key); err != nil {
 		slog.Warn("a photo could not be deleted; it goes with the next sweep", "error", err)
 	}
 }
@@ -185,7 +183,7 @@ func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref, err := al.files().Put(ctx, bytes.NewReader(img.JPEG), int64(len(img.JPEG)))
+	ref, err := al.files.Put(ctx, bytes.NewReader(img.JPEG), int64(len(img.JPEG)))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +194,7 @@ func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 // nobody knows whether one did, it is left to the sweep of files without records.
 func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
 	if !fault.Is(err, fault.Unavailable) {
-		al.drop(ctx, p.ref.Key)
+		drop(ctx, al.files, p.ref.Key)
 	}
 }
 
@@ -297,7 +295,7 @@ func (al *Album) View(ctx context.Context, a actor.Actor, o Owner, id string) (s
 	}
 	for _, row := range rows {
 		if row["id"] == any(id) {
-			f, err := al.files().Open(ctx, row["blob_key"].(string))
+			f, err := al.files.Open(ctx, row["blob_key"].(string))
 			return row, f, err
 		}
 	}
