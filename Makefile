@@ -15,7 +15,7 @@ export GOTOOLCHAIN ?= local
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run test unit supabase guides console console-test check chart race kill rolling fuzz bench setup clean
+.PHONY: build image run test unit supabase guides console console-test check chart race kill rolling fuzz bench peers setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -127,6 +127,10 @@ fuzz: ## each fuzz target for FUZZTIME
 bench: build ## benchmarks of packages, then the load driver
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/...
 	@if [ -d bench ]; then $(GO) run ./bench $(ARGS); fi
+
+peers: build ## Holdfast beside other servers, which are had from their registries; docs/performance.md is written anew
+	$(GO) build -o bin/bench ./bench
+	bin/bench peers $(ARGS)
 
 clean:
 	rm -rf bin test/supabase/built test/supabase/node_modules test/console/node_modules console/node_modules

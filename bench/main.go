@@ -79,6 +79,7 @@ func main() {
 // parts are the roles this program plays in processes of its own.
 var parts = map[string]func(args []string) error{
 	"drive": drive, "limit": serveLimit, "read": readCSV, "book": readBook, "take": takeLimits, "without": without, "plot": plot,
+	"peers": comparePeers,
 }
 
 // drive is the load driver: a plan on standard input, a report on standard

@@ -113,10 +113,12 @@ func draw(title string, list []series) []byte {
 		for i, s := range list {
 			if at := s.find(r.Case, r.Engine); at != nil {
 				bars(&b, y, colours[i%len(colours)], at)
+				y += bar
 			}
-			y += bar
 		}
-		fmt.Fprintf(&b, `<path d="M%g %dV%d" stroke="#c0392b" stroke-width="2"/>`+"\n", place(goal(r)), from-3, y+3)
+		if g := goal(r); g > 0 {
+			fmt.Fprintf(&b, `<path d="M%g %dV%d" stroke="#c0392b" stroke-width="2"/>`+"\n", place(g), from-3, y+3)
+		}
 		name := html.EscapeString(strings.TrimSpace(r.Case) + ", " + r.Engine)
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", left-8, (from+y)/2+4, name)
 		y += between

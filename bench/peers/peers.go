@@ -1,0 +1,95 @@
+// Package peers is what stands beside Holdfast in the published comparison:
+// which programs, where they are had, what they are asked for, and the page that
+// tells what came of it. Begin at Rows.
+package peers
+
+// Peer is a program of others.
+type Peer struct {
+	Name    string
+	Version string   // pinned here and nowhere else
+	Module  string   // Go package that it is built from, or
+	NPM     []string // packages that bring it, its own first
+}
+
+// The peers. Nothing of theirs is linked into Holdfast or kept in its repository.
+var (
+	PocketBase = Peer{Name: "PocketBase", Version: "v0.39.11", Module: "github.com/pocketbase/pocketbase/examples/base"}
+	Deno       = Peer{Name: "Deno", Version: "2.9.6", NPM: []string{"deno", "postgres@3.4.7"}}
+	GoTrue     = Peer{Name: "GoTrue", Version: "v2.180.0", Module: "github.com/supabase/auth"}
+	Smoothdb   = Peer{Name: "smoothdb", Version: "v0.8.1", Module: "github.com/sted/smoothdb"}
+)
+
+// All are the peers in the order they are told.
+var All = []Peer{PocketBase, Deno, GoTrue, Smoothdb}
+
+// Row is a line of the comparison: what a peer does, and Holdfast on an engine.
+type Row struct {
+	Peer   string `json:"peer"`
+	Engine string `json:"engine,omitempty"` // of Holdfast and of the limit
+	Title  string `json:"title"`
+	Unit   string `json:"unit,omitempty"` // of what is less when it is better; empty = requests per CPU-second
+}
+
+// The titles of rows.
+const (
+	List      = "list of 50 orders, 10 columns"
+	Open      = "the same, where no rule keeps its tenants apart"
+	Deep      = "the same, a later page"
+	Read      = "one order by its id"
+	Insert1   = "insert of one order, 1 client"
+	Insert32  = "insert of one order, 32 clients"
+	Many      = "1,000 orders in a request"
+	SignIn    = "sign-in with a password"
+	User      = "GET /user"
+	Refresh   = "refresh, rotated"
+	Hit       = "cached snapshot, an object that is kept"
+	HitText   = "cached snapshot, its text that is kept"
+	Miss      = "snapshot made anew"
+	Size      = "size of the program"
+	Start     = "start on an empty directory"
+	AtRest    = "memory at rest"
+	sqlite    = "sqlite"
+	postgres  = "postgresql"
+	seconds   = "s"
+	megabytes = "MB"
+)
+
+// Rows are the lines, told in this order, each of them in every run: what was not
+// measured says why.
+var Rows = []Row{
+	{Peer: PocketBase.Name, Engine: sqlite, Title: List},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Open},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Deep},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Read},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Insert1},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Insert32},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Many},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: SignIn},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Size, Unit: megabytes},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: Start, Unit: seconds},
+	{Peer: PocketBase.Name, Engine: sqlite, Title: AtRest, Unit: megabytes},
+
+	{Peer: Deno.Name, Engine: postgres, Title: Hit},
+	{Peer: Deno.Name, Engine: postgres, Title: HitText},
+	{Peer: Deno.Name, Engine: postgres, Title: Miss},
+
+	{Peer: GoTrue.Name, Engine: postgres, Title: SignIn},
+	{Peer: GoTrue.Name, Engine: postgres, Title: User},
+	{Peer: GoTrue.Name, Engine: postgres, Title: Refresh},
+
+	{Peer: Smoothdb.Name, Engine: postgres, Title: List},
+	{Peer: Smoothdb.Name, Engine: postgres, Title: Deep},
+	{Peer: Smoothdb.Name, Engine: postgres, Title: Read},
+	{Peer: Smoothdb.Name, Engine: postgres, Title: Insert32},
+	{Peer: Smoothdb.Name, Engine: postgres, Title: Many},
+}
+
+// Of are the rows of a peer.
+func (p Peer) Of() (list []Row) {
+	for _, r := range Rows {
+		if r.Peer == p.Name {
+			list = append(list, r)
+		}
+	}
+	return list
+}
