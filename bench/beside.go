@@ -99,7 +99,7 @@ func (b *besides) all(ctx context.Context) (err error) {
 	of := data.Standard(1, b.scale)
 	b.run.At, b.run.Processors, b.run.Rounds, b.run.Seconds = time.Now(), runtime.NumCPU(), b.rounds, b.seconds
 	b.run.Tenants, b.run.Records, b.run.Orders, b.run.Load[0] = b.tenants, of.Rows(), of.Orders, machineLoad()
-	for _, part := range []func(context.Context) error{b.pocketRest, b.pocketWork} {
+	for _, part := range []func(context.Context) error{b.pocketRest, b.pocketWork, b.postgresWork} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -208,12 +208,12 @@ type work struct {
 
 // measureRow lets Holdfast, the peer and the limit work in turns. A peer that fails
 // is left out; that Holdfast fails is an error.
-func (b *besides) measureRow(ctx context.Context, s *site, other *process, row peers.Row, w work) error {
+func (b *besides) measureRow(ctx context.Context, s *stage, other *process, row peers.Row, w work) error {
 	f := peers.Figure{Row: row}
 	var ours, theirs []load.Report
 	for i := range b.rounds {
 		turn := func(p *process, r load.Request, seeds []string) (load.Report, error) {
-			plan := b.plan(s, p, w.conns, r, i)
+			plan := b.plan(s.site, p, w.conns, r, i)
 			if seeds != nil {
 				plan.Seeds = seeds
 			}
@@ -225,7 +225,8 @@ func (b *besides) measureRow(ctx context.Context, s *site, other *process, row p
 		}
 		c, err := turn(other, w.theirs, w.others)
 		if err != nil {
-			b.run.Add(peers.Figure{Row: row, Why: err.Error()})
+			fmt.Fprintf(os.Stderr, "%s, %s: %v\n%s\n", row.Peer, row.Title, err, other.said())
+			b.run.Add(peers.Figure{Row: row, Why: "it failed: " + peers.Reason(err.Error())})
 			return ctx.Err()
 		}
 		ours, theirs = append(ours, a), append(theirs, c)
@@ -244,7 +245,7 @@ func (b *besides) measureRow(ctx context.Context, s *site, other *process, row p
 }
 
 // works measures the rows of a peer that are work.
-func (b *besides) works(ctx context.Context, s *site, p peers.Peer, other *process, list []work) error {
+func (b *besides) works(ctx context.Context, s *stage, p peers.Peer, other *process, list []work) error {
 	for _, row := range p.Of() {
 		i := slices.IndexFunc(list, func(w work) bool { return w.title == row.Title })
 		if row.Unit != "" || i < 0 {
@@ -257,37 +258,49 @@ func (b *besides) works(ctx context.Context, s *site, p peers.Peer, other *proce
 	return nil
 }
 
-// siteOf fills a database for the comparison, with an owner for each tenant, and
-// starts Holdfast and the limit on it. The token is of the first tenant's owner.
-func (b *besides) siteOf(ctx context.Context, engine string) (s *site, token string, err error) {
-	if s, err = newSite(ctx, b.options, engine); err != nil {
-		return nil, "", err
+// stage is a filled site that Holdfast and the limit serve.
+type stage struct {
+	*site
+	token string // of the first tenant's owner
+	size  int    // the page of the cached snapshot
+}
+
+// stage fills a database for the comparison, with an owner for each tenant.
+func (b *besides) stage(ctx context.Context, engine string) (s *stage, err error) {
+	empty, err := newSite(ctx, b.options, engine)
+	if err != nil {
+		return nil, err
 	}
+	s = &stage{site: empty}
+	if err := b.prepare(ctx, s); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (b *besides) prepare(ctx context.Context, s *stage) error {
 	var tenants []data.Tenant
 	for n := range b.tenants {
 		tenants = append(tenants, data.Standard(n+1, b.scale))
 	}
-	err = s.fill(ctx, tenants...)
+	if err := s.fill(ctx, tenants...); err != nil {
+		return err
+	}
 	for _, t := range tenants {
-		if err == nil {
-			err = s.owner(ctx, t.ID)
+		if err := s.owner(ctx, t.ID); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = s.start(ctx)
+	err := s.start(ctx)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		token, err = s.token(ctx, tenants[0].ID)
+	if s.token, err = s.site.token(ctx, tenants[0].ID); err != nil {
+		return err
 	}
 	var body []byte
-	if err == nil {
-		_, body, err = b.page(ctx, s, token)
+	if s.size, body, err = b.page(ctx, s.site, s.token); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.startLimit(ctx, tenants[0].ID, body)
-	}
-	if err != nil {
-		return nil, "", errors.Join(err, s.close())
-	}
-	return s, token, nil
+	return s.startLimit(ctx, tenants[0].ID, body)
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // orders are those of every tenant, the oldest first, as PocketBase takes them.
-func (b *besides) orders(ctx context.Context, s *site) (all []peers.Order, err error) {
+func (b *besides) orders(ctx context.Context, s *stage) (all []peers.Order, err error) {
 	for n := range b.tenants {
 		tenant := data.Number(n + 1)
-		token, err := s.token(ctx, tenant)
+		token, err := s.site.token(ctx, tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (b *besides) pocketWork(ctx context.Context) (err error) {
 	if program == "" {
 		return nil
 	}
-	s, token, err := b.siteOf(ctx, "sqlite")
+	s, err := b.stage(ctx, "sqlite")
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (b *besides) pocketWork(ctx context.Context) (err error) {
 		b.leave(peers.PocketBase, "it was built, but could not be filled: "+err.Error())
 		return ctx.Err()
 	}
-	ours, err := s.sample(ctx, token, 8)
+	ours, err := s.sample(ctx, s.token, 8)
 	if err != nil {
 		return err
 	}
@@ -155,14 +155,14 @@ func (b *besides) pocketWork(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.works(ctx, s, peers.PocketBase, other, pocketWorks(token, p.Token, data.Number(1), b.deep(), ours, theirs))
+	return b.works(ctx, s, peers.PocketBase, other, pocketWorks(s.token, p.Token, data.Number(1), b.deep(), ours, theirs))
 }
 
 // deep is the offset of a later page: one order in ten is in the state that is listed.
 func (b *besides) deep() int { return min(1500, b.run.Orders/10*3/4/50*50) }
 
 // startPocket starts PocketBase with the orders of the site.
-func (b *besides) startPocket(ctx context.Context, s *site, program string) (*process, *peers.Pocket, error) {
+func (b *besides) startPocket(ctx context.Context, s *stage, program string) (*process, *peers.Pocket, error) {
 	dir := filepath.Join(s.dir, "pocketbase")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, nil, err

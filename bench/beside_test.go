@@ -47,6 +47,7 @@ func TestPeersPublished(t *testing.T) {
 func TestPeersRows(t *testing.T) {
 	for name, list := range map[string][]work{
 		peers.PocketBase.Name: pocketWorks("token", "member", data.Number(1), 300, []string{"a"}, []string{"b"}),
+		peers.Deno.Name:       denoWorks("token", "theirs", 50),
 	} {
 		var rows, works []string
 		for _, r := range peers.Rows {

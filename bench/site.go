@@ -191,13 +191,16 @@ func (s *site) start(ctx context.Context) (err error) {
 	return err
 }
 
+// answerFile is where the answer of the cached function lies for others to give.
+const answerFile = "answer.json"
+
 // startLimit starts the hand-written server for a tenant.
 func (s *site) startLimit(ctx context.Context, tenant string, body []byte) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(s.dir, "answer.json")
+	file := filepath.Join(s.dir, answerFile)
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		return err
 	}

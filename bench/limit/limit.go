@@ -314,6 +314,14 @@ func columnsOf(r *catalog.Resource, only ...string) (sql string, cols []column) 
 	return strings.Join(names, ", "), cols
 }
 
+// Snapshot is the text of the statements, the counters' first.
+func Snapshot() (list []string) {
+	for _, s := range snapshotStatements() {
+		list = append(list, s.sql)
+	}
+	return list
+}
+
 func snapshotStatements() []statement {
 	c := catalog.Default()
 	list := []statement{{sql: "SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name"}}

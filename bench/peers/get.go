@@ -70,7 +70,7 @@ func (p Peer) fetch(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("not had within %s", longest)
 	case err != nil:
-		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "), reason(string(out)))
+		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "), Reason(string(out)))
 	}
 	return nil
 }
@@ -78,8 +78,8 @@ func (p Peer) fetch(ctx context.Context, dir string) error {
 // address is where a registry is: it differs from machine to machine.
 var address = regexp.MustCompile(`https?://\S+?(:?\s|$)`)
 
-// reason is the end of what a tool said, on one line.
-func reason(out string) string {
+// Reason is the end of what a tool said, on one line.
+func Reason(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])

@@ -73,7 +73,7 @@ func TestRatio(t *testing.T) {
 
 // A reason names no registry's address, which is the reader's own affair.
 func TestReason(t *testing.T) {
-	got := reason("go: a\ngo: x@v1: reading https://registry.example/x/@v/v1.info: 403 Forbidden\n\tserver response: no\n")
+	got := Reason("go: a\ngo: x@v1: reading https://registry.example/x/@v/v1.info: 403 Forbidden\n\tserver response: no\n")
 	if got != "go: a go: x@v1: reading the registry: 403 Forbidden server response: no" {
 		t.Errorf("%q", got)
 	}

@@ -42,7 +42,7 @@ func PreparePocket(ctx context.Context, program, dir string) error {
 	cmd := exec.CommandContext(ctx, program, "superuser", "upsert", admin, password, "--dir="+dir)
 	cmd.Env, cmd.Dir = append(os.Environ(), "HOME="+dir), dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, reason(string(out)))
+		return fmt.Errorf("%w: %s", err, Reason(string(out)))
 	}
 	return nil
 }
