@@ -47,8 +47,9 @@ var beside = map[string]string{
 	"functions/programme compliance_events": "verdicts by the hundred thousand, in columns",
 	"functions/programme ?":                 "the two boards of scores, as verdicts",
 
-	"imports ?": "a job's own tables, which are no records",
-	"safety ?":  "which entities an incident is about: an index",
+	"imports/staged ?": "a job's own tables, which are no records",
+	"imports/undo ?":   "as staged",
+	"safety ?":         "which entities an incident is about: an index",
 
 	"identity/keyring ?": "identity's own tables, which are no records",
 	"identity/admin ?":   "as keyring",

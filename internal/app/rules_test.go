@@ -56,35 +56,50 @@ var only = map[string][]string{
 		"testkit", "metrics"},
 }
 
-// identityRooms are the rooms of identity, ground first: a room imports only rooms
-// before it. What a room is for stands in its doc.go.
-var identityRooms = []string{"accounts", "codes", "keyring", "tenants", "sessions", "signin", "mfa", "providers", "profile", "admin"}
+// rooms are the rooms inside a package, ground first. A room imports only rooms of
+// lower lines; those of one line do not know each other. What a room is for stands in
+// its doc.go.
+var rooms = map[string][]string{
+	"identity": {"accounts", "codes", "keyring", "tenants", "sessions", "signin", "mfa", "providers", "profile", "admin"},
+	"imports":  {"cell jobs sheet", "targets staged", "plan match", "draft bulk", "check apply undo"},
+}
 
-func TestImportsGoDown_identity(t *testing.T) {
-	const under = "holdfast/internal/identity/"
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, under+"...").Output()
+// lineOf is the line of rooms that a package stands on, of all packages the path's
+// first element; -1 when it is no room.
+func lineOf(pkg string) int {
+	of, room, _ := strings.Cut(pkg, "/")
+	return slices.IndexFunc(rooms[of], func(line string) bool { return slices.Contains(strings.Fields(line), room) })
+}
+
+func TestImportsGoDown_identity(t *testing.T) { roomsGoDown(t, "identity") }
+
+func TestImportsGoDown_imports(t *testing.T) { roomsGoDown(t, "imports") }
+
+func roomsGoDown(t *testing.T, of string) {
+	t.Helper()
+	const under = "holdfast/internal/"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, under+of+"/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	seen, want := 0, len(strings.Fields(strings.Join(rooms[of], " ")))
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
-		at := slices.Index(identityRooms, strings.TrimPrefix(fields[0], under))
+		at := lineOf(strings.TrimPrefix(fields[0], under))
 		switch {
 		case at >= 0:
 			seen++
-		case fields[0]+"/" == under: // it stands on all of them
-			at = len(identityRooms)
+		case fields[0] == under+of: // it stands on all of them
+			at = len(rooms[of])
 		}
 		for _, imp := range fields[1:] {
-			to := slices.Index(identityRooms, strings.TrimPrefix(imp, under))
-			if to >= 0 && strings.HasPrefix(imp, under) && to >= at {
+			if to := lineOf(strings.TrimPrefix(imp, under)); strings.HasPrefix(imp, under+of+"/") && to >= 0 && to >= at {
 				t.Errorf("%s imports %s, which does not stand below it", fields[0], imp)
 			}
 		}
 	}
-	if seen != len(identityRooms) {
-		t.Errorf("%d of %d rooms found", seen, len(identityRooms))
+	if seen != want {
+		t.Errorf("%d of %d rooms found", seen, want)
 	}
 }
 

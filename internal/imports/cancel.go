@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -30,10 +31,10 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 		if err := old.Untouched(); err != nil {
 			return err
 		}
-		if err := forgetRead(tx, a.TenantID, job.ID); err != nil {
+		if err := staged.Forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
-		m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
+		m.jobs.Audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
 		done, err = m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Cancelled, "blob_key": nil})
 		if err == nil {
 			done.BlobKey = old.BlobKey
@@ -45,21 +46,4 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 	}
 	m.shelf.drop(ctx, done.BlobKey)
 	return done, nil
-}
-
-// forgetRead drops what a job has staged and what people corrected in it.
-func forgetRead(tx *db.Tx, tenant, jobID string) error {
-	tx.Queue("DELETE FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
-	return clearStaged(tx, tenant, jobID)
-}
-
-// clearStaged drops what a job has staged.
-func clearStaged(tx *db.Tx, tenant, jobID string) error {
-	for _, table := range []string{"import_chunks", "import_records", "import_outcomes", "import_plans"} {
-		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
-	}
-	if err := tx.Flush(); err != nil {
-		return fmt.Errorf("imports: clear staged rows: %w", err)
-	}
-	return nil
 }

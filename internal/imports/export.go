@@ -29,7 +29,7 @@ type Corrected struct {
 	job    *jobs.Job
 	filter RowFilter
 	veil   plan.Veil
-	chunks []chunkInfo
+	chunks []staged.Chunk
 }
 
 // Corrected returns a job's rows as a file: all of them, or those that are
@@ -57,7 +57,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 		if !planned {
 			return jobs.Unplanned(job)
 		}
-		c.chunks, err = chunksOf(tx, job)
+		c.chunks, err = staged.Chunks(tx, job)
 		return err
 	})
 	if err != nil {
@@ -65,11 +65,6 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 	}
 	return c, nil
 }
-
-// countedChunks is how many of the chunks that one request reads count against
-// its tenant's limits: a wish counts as much as one transaction may, not as long
-// as its file is.
-const countedChunks = 10
 
 // Write writes the file: CSV with commas, UTF-8 with a byte order mark, as
 // spreadsheet programs want it.
@@ -90,10 +85,10 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 		if c.filter.count(k) == 0 {
 			continue
 		}
-		if read++; read > countedChunks {
+		if read++; read > staged.CountedChunks {
 			ctx = db.Counted(ctx)
 		}
-		if err := c.chunk(ctx, out, k.seq, why); err != nil {
+		if err := c.chunk(ctx, out, k.Seq, why); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,9 @@
-// Package imports takes a file of rows into the records and back out again:
-// upload, check and stage, apply (in one transaction, or in chunks that resume),
-// roll back by version. It
-// speaks no HTTP. A job is a row of import_jobs and walks through its states
-// only by compare-and-set under a row lock.
+// Package imports takes a file of rows into the records and back out again: upload,
+// check and stage, apply (in one transaction, or in chunks that resume), roll back by
+// version. It speaks no HTTP. A job is a row of import_jobs and walks through its
+// states only by compare-and-set under a row lock. Each step has a room of its own,
+// which the Importer builds; it takes uploads itself, shows and exports the rows of
+// jobs, and removes files whose time is over.
 //
 // Floor: between domains. Begin at [Importer].
 package imports
@@ -16,12 +17,16 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/blob"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/imports/apply"
+	"holdfast/internal/imports/bulk"
+	"holdfast/internal/imports/check"
 	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
+	"holdfast/internal/imports/undo"
 	"holdfast/internal/store"
 )
 
@@ -49,36 +54,52 @@ type Options struct {
 	OnChange func(tenant string, resources []string)
 }
 
+// wholeRows is how many rows are applied in one transaction. A larger job is
+// applied chunk by chunk, so that other writers come in between; each chunk has
+// its row in the journal, and a job that broke off goes on behind the last one.
+const wholeRows = 20_000
+
+// together is how many chunks, or batches of a rollback, go into one
+// transaction. A commit costs as much as writing some hundred rows; but on the
+// embedded database all other writers wait for its end.
+func together(d *db.DB) int {
+	if d.Engine() == db.SQLite {
+		return 1
+	}
+	return 5
+}
+
 // Importer runs import jobs. It is safe for concurrent use, also by several
 // processes on one PostgreSQL database.
 type Importer struct {
 	store   *store.Store
-	quiet   *store.Store // the same without audit rows
 	db      *db.DB
-	cat     *catalog.Catalog
 	jobs    *jobs.Table
+	targets targets.All
 	shelf   *shelf
-	whole   int64
-	some    int // chunks, or batches of a rollback, in one transaction
-	changed func(tenant string, resources []string)
-	targets map[string]*targets.Target
+	checker *check.Checker
+	applier *apply.Applier
+	undoer  *undo.Undoer
 }
 
 // New returns an importer.
 func New(o Options) *Importer {
-	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), changed: o.OnChange}
-	if m.whole = o.Whole; m.whole == 0 {
-		m.whole = wholeRows
+	m := &Importer{store: o.Store, db: o.Store.DB(), targets: targets.Of(o.Store.Catalog())}
+	if o.Whole == 0 {
+		o.Whole = wholeRows
 	}
-	if m.some = o.Together; m.some == 0 {
-		m.some = together(m.db)
+	if o.Together == 0 {
+		o.Together = together(m.db)
 	}
-	if m.changed == nil {
-		m.changed = func(string, []string) {}
+	if o.OnChange == nil {
+		o.OnChange = func(string, []string) {}
 	}
-	m.targets = targets.Of(m.cat)
+	records := bulk.New(o.Store, o.OnChange)
 	m.jobs = jobs.NewTable(o.Store, o.Lease, func(a actor.Actor, target string) error { return targets.MayImport(m.targets, a, target) })
-	m.shelf = &shelf{db: m.db, cat: m.cat, now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.filled()}
+	m.shelf = &shelf{db: m.db, cat: o.Store.Catalog(), now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.filled()}
+	m.checker = check.New(check.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Files: o.Files})
+	m.applier = apply.New(apply.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})
+	m.undoer = undo.New(undo.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})
 	return m
 }
 
@@ -108,27 +129,35 @@ type ErrorPage struct {
 	HasMore  bool              `json:"hasMore"`
 }
 
-// Applied is the answer of Apply.
-type Applied struct {
-	Success       bool   `json:"success"`
-	ImportedCount int64  `json:"imported_count"`
-	Message       string `json:"message"`
+// Process reads a job's file, checks every row and stages the valid ones:
+// [check.Checker.Process].
+func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*plan.Processed, error) {
+	return m.checker.Process(ctx, a, jobID)
 }
 
-// RolledBackResult is the answer of Rollback.
-type RolledBackResult struct {
-	Success    bool   `json:"success"`
-	RolledBack int64  `json:"rolled_back"`
-	Message    string `json:"message"`
-
-	Kept      int        `json:"kept,omitempty"` // records in conflict that a partial rollback left
-	Conflicts []Conflict `json:"conflicts,omitempty"`
+// EditRow corrects a row of a ready job: [check.Checker.EditRow].
+func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
+	rec, parsed, err := m.checker.EditRow(ctx, a, jobID, row, e)
+	if err != nil {
+		return nil, err
+	}
+	out := stagedRow(rec, row)
+	out.Parsed = parsed
+	return &out, nil
 }
 
-// Conflict is a record that keeps a rollback from happening.
-type Conflict struct {
-	EntityType string `json:"entity_type"`
-	EntityID   string `json:"entity_id"`
-	Label      string `json:"label"`
-	Reason     string `json:"reason"`
+// Apply writes a ready job's valid rows: [apply.Applier.Apply].
+func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*Applied, error) {
+	return m.applier.Apply(ctx, a, jobID)
+}
+
+// Rollback puts back what an import changed: [undo.Undoer.Rollback].
+func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
+	return m.undoer.Rollback(ctx, a, jobID)
+}
+
+// RollbackRest is Rollback that leaves the records in conflict as they are:
+// [undo.Undoer.RollbackRest].
+func (m *Importer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
+	return m.undoer.RollbackRest(ctx, a, jobID)
 }

@@ -140,7 +140,7 @@ func days(value string) (int, bool) {
 type Swept struct{ Expired, Orphans int }
 
 // Sweep removes files that are no longer wanted, with the rows that were read
-// From them. A job that nothing was done with ends as cancelled; of an applied
+// from them. A job that nothing was done with ends as cancelled; of an applied
 // one what rolling back needs stays. Call it now and then.
 func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
 	if s.Expired, err = m.shelf.sweepExpired(ctx); err != nil {
@@ -213,7 +213,7 @@ func (s *shelf) expire(ctx context.Context, a actor.Actor, id string) (done bool
 		if job.Acted() {
 			err = unquote(tx, job)
 		} else {
-			err = forgetRead(tx, a.TenantID, id)
+			err = staged.Forget(tx, a.TenantID, id)
 			set["status"], set["message"] = jobs.Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
 		}
 		if err != nil {

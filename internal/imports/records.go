@@ -14,23 +14,6 @@ import (
 	"holdfast/internal/store"
 )
 
-// chunkInfo is what is known of a chunk without opening it.
-type chunkInfo struct{ seq, rows, invalid, errors int }
-
-// chunksOf lists the chunks of a job's rows. That they were removed with its
-// file when its time was over is a fault.Conflict.
-func chunksOf(tx *db.Tx, job *jobs.Job) (list []chunkInfo, err error) {
-	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq",
-		[]any{job.TenantID, job.ID}, func(r *db.Row) error {
-			list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
-			return nil
-		})
-	if err == nil && list == nil && job.TotalRows > 0 && job.BlobKey == "" && job.Status != jobs.Cancelled && job.Acted() {
-		return nil, jobs.WrongState(job, "its rows are no longer kept: its file was removed when its time was over")
-	}
-	return list, err
-}
-
 // StagedRow is a row of a job's file. Row counts the records from 1; Line is
 // where it stands in the file. Cells are in the order of the page's Columns. Of a
 // valid row Parsed holds what would be written, by field, and once it is applied
@@ -91,11 +74,11 @@ func (f RowFilter) check() error {
 type fate struct{ good, bad string }
 
 // fatesOf tells the fate of a job's chunks one after the other.
-func fatesOf(j *jobs.Job) func(c chunkInfo) fate {
+func fatesOf(j *jobs.Job) func(c staged.Chunk) fate {
 	whole := j.Status == jobs.Completed
 	var valid int64
-	return func(c chunkInfo) fate {
-		valid += int64(c.rows - c.invalid)
+	return func(c staged.Chunk) fate {
+		valid += int64(c.Rows - c.Invalid)
 		switch {
 		case !whole && (j.ImportedCount == 0 || valid > j.ImportedCount):
 			return fate{"valid", "invalid"}
@@ -143,22 +126,22 @@ func (f RowFilter) takes(r *staged.Record) bool {
 
 // count is how many of a chunk's rows the filter takes, or -1 when it has to
 // be opened.
-func (f RowFilter) count(c chunkInfo) int {
+func (f RowFilter) count(c staged.Chunk) int {
 	switch {
-	case f.erroneous() && c.invalid == 0:
+	case f.erroneous() && c.Invalid == 0:
 		return 0
 	case f.erroneous():
 		return -1
 	case f.Status == "invalid":
-		return c.invalid
+		return c.Invalid
 	case f.Status == "valid":
-		return c.rows - c.invalid
+		return c.Rows - c.Invalid
 	}
-	return c.rows
+	return c.Rows
 }
 
 // Rows returns one page of a processed job's rows in file order; pageSize is
-// At most 200.
+// at most 200.
 func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowFilter) (*RowPage, error) {
 	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
@@ -194,7 +177,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 }
 
 func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
-	chunks, err := chunksOf(tx, job)
+	chunks, err := staged.Chunks(tx, job)
 	if err != nil {
 		return err
 	}
@@ -203,7 +186,7 @@ func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
 	next := 1 // the number of the next chunk's first row
 	for _, c := range chunks {
 		first, became := next, fates(c)
-		next += c.rows
+		next += c.Rows
 		f, ok := f.within(became)
 		if !ok {
 			continue
@@ -223,7 +206,7 @@ func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
 // portion is a chunk that is opened: what became of its rows, and the number of
 // the first.
 type portion struct {
-	chunkInfo
+	staged.Chunk
 	became fate
 	first  int
 }
@@ -231,7 +214,7 @@ type portion struct {
 // take counts the rows of a chunk that the filter lets through, and adds those
 // of the page.
 func (p *RowPage) take(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
-	list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.seq)
+	list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.Seq)
 	if err != nil {
 		return err
 	}
@@ -275,7 +258,7 @@ func stagedRow(r *staged.Record, no int) StagedRow {
 }
 
 // RowErrors returns one page of a job's row errors in file order. page counts
-// From 1; pageSize is at most 200.
+// from 1; pageSize is at most 200.
 func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*ErrorPage, error) {
 	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
@@ -291,16 +274,16 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 		if err != nil {
 			return err
 		}
-		chunks, err := chunksOf(tx, job)
+		chunks, err := staged.Chunks(tx, job)
 		if err != nil {
 			return err
 		}
 		for _, c := range chunks {
-			if n := int64(c.errors); p.Total+n <= from || p.Total >= to {
+			if n := int64(c.Errors); p.Total+n <= from || p.Total >= to {
 				p.Total += n
 				continue
 			}
-			list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.seq)
+			list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.Seq)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -18,10 +17,10 @@ import (
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
 	"holdfast/internal/once"
 	"holdfast/internal/store"
-	"holdfast/internal/suggest"
 )
 
 // Create makes a job without file.
@@ -66,7 +65,7 @@ func (m *Importer) admissible(a actor.Actor, r Request) (*targets.Target, error)
 	if err := m.jobs.Allowed(a, ""); err != nil {
 		return nil, err
 	}
-	t, err := m.target(r.Target)
+	t, err := m.targets.Named(r.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -87,26 +86,6 @@ func (m *Importer) admissible(a actor.Actor, r Request) (*targets.Target, error)
 	return t, err
 }
 
-func (m *Importer) target(name string) (*targets.Target, error) {
-	spelt := strings.ReplaceAll(name, "-", "_")
-	if full := targets.ShortNames[spelt]; full != "" {
-		spelt = full
-	}
-	if t := m.targets[spelt]; t != nil {
-		return t, nil
-	}
-	var names []string
-	for n := range m.targets {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	f := fault.New(fault.Invalid, "target", "%q is no import target: use one of %s", name, strings.Join(names, ", "))
-	if near := suggest.Nearest(name, names); near != "" {
-		f.Hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
-}
-
 // A File is an upload that is kept and that no job has yet. Who asked for it
 // ends with Discard.
 type File struct {
@@ -118,7 +97,7 @@ type File struct {
 }
 
 // Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
-// Job becomes uploaded; a file it had before is replaced while nothing was
+// job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*jobs.Job, error) {
 	if err := m.MayAttach(ctx, a, jobID); err != nil {
@@ -201,7 +180,7 @@ func (m *Importer) Discard(ctx context.Context, f *File) {
 }
 
 // sender remembers why a body could not be read, to tell the client's fault
-// From the disk's.
+// from the disk's.
 type sender struct {
 	r   io.Reader
 	err error
@@ -253,11 +232,14 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	if err := m.shelf.room(tx, a, jobID, set["size"].(int64)); err != nil {
 		return nil, err
 	}
-	if err := forgetRead(tx, a.TenantID, jobID); err != nil {
+	if err := staged.Forget(tx, a.TenantID, jobID); err != nil {
 		return nil, err
 	}
-	m.audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
-	set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
+	m.jobs.Audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
+	set["message"] = nil
+	if w := m.jobs.Repeated(tx, a, job.Target, set["sha256"].(string), jobID); w != "" {
+		set["message"] = w
+	}
 	return m.jobs.Set(tx, a, jobID, set)
 }
 

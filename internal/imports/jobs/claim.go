@@ -20,7 +20,7 @@ type claims struct {
 
 // of returns the key to work under, nil where there is none. It takes its own
 // bounded time: a caller who hangs up would close the connection, and with it
-// End the claim on all jobs that this process works on.
+// end the claim on all jobs that this process works on.
 func (c *claims) of(ctx context.Context, d *db.DB) any {
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -31,6 +33,9 @@ type Table struct {
 	life     context.Context // of the steps, until Close
 	stop     context.CancelFunc
 }
+
+// WholeJob is how long a statement may take that looks at all rows of a job.
+const WholeJob = 30 * time.Minute
 
 // NewTable returns the jobs that s holds. A lease of 0 is a minute; may refuses
 // a caller who may not import into a target.
@@ -138,6 +143,11 @@ func (t *Table) Set(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job
 	return FromRow(changes[0].After), nil
 }
 
+// Audit writes the one row that tells of a whole import.
+func (t *Table) Audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) {
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: t.store.Now(), By: a, Action: action, EntityType: "import_jobs", EntityID: job.ID, Details: details})
+}
+
 // Begin moves a job into a working state and takes the lease. admit may refuse
 // the state it is in. Whoever began ends with leave.
 func (t *Table) Begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (begun *Step, err error) {
@@ -217,7 +227,7 @@ func Busy(job *Job) error {
 
 // Orphaned reports that nobody works on a job in a working state. The caller
 // has seen to it that this process does not; another one does as long as its
-// Claim is held, whatever the clocks say, or, where it could take none, its lease
+// claim is held, whatever the clocks say, or, where it could take none, its lease
 // lasts.
 func (t *Table) Orphaned(tx *db.Tx, job *Job) (bool, error) {
 	switch {
@@ -230,7 +240,7 @@ func (t *Table) Orphaned(tx *db.Tx, job *Job) (bool, error) {
 }
 
 // Hold locks the job inside a transaction of the step and makes sure that the
-// Lease is still this step's: the fence against a worker that was given up.
+// lease is still this step's: the fence against a worker that was given up.
 func (t *Table) Hold(tx *db.Tx, s *Step) error {
 	_, err := t.Held(tx, s)
 	return err
@@ -257,6 +267,19 @@ func Guarded(work func() error) (err error) {
 		}
 	}()
 	return work()
+}
+
+// ErrAnswered ends a transaction that found the answer already there.
+var ErrAnswered = errors.New("imports: answered before")
+
+// FailedState is where a step that broke leaves its job: failed when the job
+// is at fault, back where it was when the server is, or who asked.
+func FailedState(err error, rest string) string {
+	switch fault.As(err).Kind {
+	case fault.Internal, fault.Unavailable, fault.NoSpace, fault.Forbidden:
+		return rest
+	}
+	return Failed
 }
 
 // End leaves the job of a step that failed in state, with a message, unless

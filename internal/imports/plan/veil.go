@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
+	"holdfast/internal/store"
 )
 
 // Some fields of a record are not for everybody who may import into it. Whoever
@@ -122,4 +123,15 @@ func (v Veil) Over(r *staged.Record) *staged.Record {
 	out := *r
 	out.Cells, out.Errors = v.cut(r.Cells), v.Mute(r.Errors)
 	return &out
+}
+
+// Seen is a staged row without what the reader may not see.
+func (p *Plan) Seen(t *targets.Target, role actor.Role, row store.Row) map[string]any {
+	out := make(map[string]any, len(row))
+	for name, v := range row {
+		if slices.Contains(p.Fields, name) && !t.Hides(name, role) {
+			out[name] = v
+		}
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/suggest"
 )
 
 // Modes of an import: what happens to a row whose key exists already, or does
@@ -56,9 +57,12 @@ const People = "people"
 // ShortNames are other spellings of targets.
 var ShortNames = map[string]string{"training": "training_assignments"}
 
+// All are the targets, by name.
+type All map[string]*Target
+
 // Of are the catalog's resources that have an Import section.
-func Of(c *catalog.Catalog) map[string]*Target {
-	out := map[string]*Target{}
+func Of(c *catalog.Catalog) All {
+	out := All{}
 	for _, r := range c.All() {
 		if r.Import == nil {
 			continue
@@ -88,6 +92,27 @@ func Of(c *catalog.Catalog) map[string]*Target {
 		out[r.Name] = t
 	}
 	return out
+}
+
+// Named is the target that a request names, with a hyphen or by a short name too.
+func (l All) Named(name string) (*Target, error) {
+	spelt := strings.ReplaceAll(name, "-", "_")
+	if full := ShortNames[spelt]; full != "" {
+		spelt = full
+	}
+	if t := l[spelt]; t != nil {
+		return t, nil
+	}
+	var names []string
+	for n := range l {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	f := fault.New(fault.Invalid, "target", "%q is no import target: use one of %s", name, strings.Join(names, ", "))
+	if near := suggest.Nearest(name, names); near != "" {
+		f.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
 }
 
 // add makes columns of the fields that files may set.
@@ -176,7 +201,7 @@ func (t *Target) Permit(r actor.Role, mode string) error {
 
 // MayImport refuses a caller who may not import into the target called name, and
 // names those it may. A name that is no target is not refused here.
-func MayImport(list map[string]*Target, a actor.Actor, name string) error {
+func MayImport(list All, a actor.Actor, name string) error {
 	t := list[name]
 	if t == nil {
 		return nil

@@ -1,0 +1,274 @@
+package draft
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Reader reads the rows of a file by what its first reading found out.
+type Reader struct{ *plan.Survey }
+
+// Draft is a row on its way from cells to a checked record.
+type Draft struct {
+	Line int
+	Row  store.Row // by field; only what the file or a default gives
+	refs []reference
+	Errs []staged.RowError
+	also map[string]string // reference column -> tracking of the item, status of the zone
+}
+
+// reference is a cell that names another record.
+type reference struct {
+	col  *plan.Mapped
+	text string
+}
+
+func (d *Draft) state(field, is string) {
+	if d.also == nil {
+		d.also = map[string]string{}
+	}
+	d.also[field] = is
+}
+
+// Fail notes an error of the row, in a column of the file or, "", in none.
+func (d *Draft) Fail(column, code, format string, args ...any) {
+	d.Errs = append(d.Errs, staged.RowError{Line: d.Line, Column: column, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// Draft reads one record's cells.
+func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
+	d := &Draft{Line: rec.Line, Row: make(store.Row, len(v.Layout.Cols)+len(defaults)+2)}
+	if rec.Bad != nil {
+		header := ""
+		if i := rec.Bad.Cell; i >= 0 && i < len(v.Layout.Headers) {
+			header = v.Layout.Headers[i]
+		}
+		d.Fail(header, rec.Bad.Code, "%s", rec.Bad.Msg)
+		return d
+	}
+	if n := plan.Width(rec.Cells, v.Layout.Width); n != v.Layout.Width {
+		d.Fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.Layout.Width)
+		return d
+	}
+	for i := range v.Layout.Cols {
+		c := &v.Layout.Cols[i]
+		v.takeCell(d, c, rec)
+	}
+	for name, text := range defaults {
+		if _, given := d.Row[name]; !given && !d.pending(name) {
+			c := v.Target.Column(name)
+			v.take(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()}, text)
+		}
+	}
+	return d
+}
+
+// pending reports a value that is still to be looked up, or was refused.
+func (d *Draft) pending(name string) bool {
+	for _, r := range d.refs {
+		if r.col.Name == name {
+			return true
+		}
+	}
+	for _, e := range d.Errs {
+		if e.Column == name {
+			return true
+		}
+	}
+	return false
+}
+
+// takeCell reads a cell of the file. A number that a program wrote has a point,
+// whatever the column's other numbers have.
+func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
+	text := rec.Cells[c.Index]
+	switch rec.Kind(c.Index) {
+	case sheet.Broken:
+		d.Fail(c.Header, "formula", "the cell %s", text)
+		return
+	case sheet.Rounded:
+		if !plan.Number(c.Field) {
+			d.Fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", fault.Clip(text, 80), enterAsText)
+			return
+		}
+		fallthrough
+	case sheet.Exact:
+		if c.Mark != '.' {
+			exact := *c
+			exact.Mark = '.'
+			c = &exact
+		}
+	}
+	v.take(d, c, text)
+}
+
+// take reads one cell into the draft. A blank cell gives nothing.
+func (v *Reader) take(d *Draft, c *plan.Mapped, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	f := c.Field
+	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
+		d.Fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", fault.Clip(strings.TrimSpace(text), 80), enterAsText)
+		return
+	}
+	if f.Ref != "" {
+		d.refs = append(d.refs, reference{c, plan.NameIn(text)})
+		return
+	}
+	value, code, why := v.value(c, text)
+	if why != "" {
+		d.Fail(c.Header, code, "%q %s", fault.Clip(strings.TrimSpace(text), 80), why)
+		return
+	}
+	d.Row[f.Name] = value
+}
+
+// exponent is how spreadsheet programs show a number that is too long for them:
+// 3.76104E+17.
+var exponent = regexp.MustCompile(`^-?[0-9]([.,][0-9]+[eE]\+?|[eE]\+)[0-9]{2,}$`)
+
+const enterAsText = "format the column as text and enter it again"
+
+// names reports a field whose texts are names of something, in whose place a
+// rounded number would be another name.
+func names(f *catalog.Field) bool {
+	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain && len(f.OneOf) == 0
+}
+
+// value turns a cell into what the store reads, or says why not.
+func (v *Reader) value(c *plan.Mapped, text string) (value any, code, why string) {
+	f := c.Field
+	switch f.Type {
+	case catalog.Int, catalog.Decimal, catalog.Float:
+		s, err := cell.Number(text, c.Mark)
+		if err != nil {
+			return nil, "number", err.Error()
+		}
+		return s, "", ""
+	case catalog.Date:
+		m, err := cell.Date(text, c.Orders...)
+		if err != nil {
+			return nil, "date", err.Error()
+		}
+		return m.Date.Format(time.DateOnly), "", ""
+	case catalog.Time:
+		m, err := cell.Date(text, c.Orders...)
+		if err != nil {
+			return nil, "date", err.Error()
+		}
+		return query.FormatTime(m.In(v.Zone)), "", ""
+	case catalog.Bool:
+		b, ok := cell.Bool(text)
+		if !ok {
+			return nil, "choice", "is neither yes nor no"
+		}
+		return b, "", ""
+	case catalog.Array:
+		return choices(f, list(text))
+	case catalog.JSON:
+		return json.RawMessage(text), "", ""
+	case catalog.UUID:
+		return strings.TrimSpace(text), "", ""
+	}
+	return v.text(f, text)
+}
+
+func (v *Reader) text(f *catalog.Field, text string) (value any, code, why string) {
+	if len(f.OneOf) > 0 {
+		choose := cell.Choice
+		if f.Name == "severity" || f.Name == "potential_severity" {
+			choose = cell.Severity
+		}
+		s, ok := choose(text, f.OneOf)
+		if !ok {
+			return nil, "choice", "is not one of " + strings.Join(f.OneOf, ", ")
+		}
+		return s, "", ""
+	}
+	text = query.Unguard(text)
+	if f.Format != catalog.Plain {
+		text = cell.Line(text)
+	}
+	return text, "", ""
+}
+
+// choices brings the words of a closed set into its spelling.
+func choices(f *catalog.Field, words json.RawMessage) (value any, code, why string) {
+	var given []string
+	if len(f.OneOf) == 0 || json.Unmarshal(words, &given) != nil {
+		return words, "", "" // the store says what is wrong with it
+	}
+	b := []byte{'['}
+	for i, w := range given {
+		s, ok := cell.Choice(w, f.OneOf)
+		if !ok {
+			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = db.AppendString(b, s)
+	}
+	return json.RawMessage(append(b, ']')), "", ""
+}
+
+// list reads a cell of several words: JSON, or separated by semicolon, bar or
+// comma, the first of these that occurs.
+func list(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	parts := []string{text}
+	for _, sep := range []string{";", "|", ","} {
+		if strings.Contains(text, sep) {
+			parts = strings.Split(text, sep)
+			break
+		}
+	}
+	b := []byte{'['}
+	for _, p := range parts {
+		if p = cell.Line(p); p == "" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = db.AppendString(b, p)
+	}
+	return append(b, ']')
+}
+
+// Refused reports that a field's cell has an error already.
+func (d *Draft) Refused(v *Reader, field string) bool {
+	h := v.Header(field)
+	for _, e := range d.Errs {
+		if e.Column == h {
+			return true
+		}
+	}
+	return false
+}
+
+// Header is the column a field comes from, or the field's own name.
+func (v *Reader) Header(field string) string {
+	if c := v.Layout.Column(field); c != nil {
+		return c.Header
+	}
+	return field
+}

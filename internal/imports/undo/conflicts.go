@@ -1,0 +1,361 @@
+package undo
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/bulk"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/match"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// listedConflicts is how many conflicts a refusal names; the count is exact.
+const listedConflicts = 100
+
+// inspection is what a rollback looks at and finds against itself.
+type inspection struct {
+	*bulk.Writer // of the records at hand, in the transaction at hand
+	m            *Undoer
+	step         *jobs.Step
+	job          *jobs.Job // after the newest transaction
+	target       *targets.Target
+	partial      bool
+	writers      map[string]*bulk.Writer // of this transaction
+	made         map[string]staged.IDSet // by resource, what the job made
+	kept         map[string]bool         // records left as they are, of stock the items
+	conflicts    []Conflict
+	count        int
+}
+
+// use turns to the records of a resource.
+func (u *inspection) use(tx *db.Tx, resource string) error {
+	if w := u.writers[resource]; w != nil {
+		u.Writer = w
+		return nil
+	}
+	r, ok := u.m.cat.Get(resource)
+	if !ok {
+		return fmt.Errorf("%w: no resource %s", staged.ErrSnapshot, resource)
+	}
+	u.Writer = u.m.records.Writer(tx, u.step.Actor, r)
+	u.writers[resource] = u.Writer
+	return nil
+}
+
+// conflict notes a record that stands against the rollback.
+func (u *inspection) conflict(id, label, format string, args ...any) {
+	if u.kept[id] {
+		return // told before
+	}
+	u.count++
+	u.kept[id] = true
+	if len(u.conflicts) < listedConflicts {
+		u.conflicts = append(u.conflicts, Conflict{EntityType: u.Resource.Name, EntityID: id, Label: label, Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+// refusal is the fault of the conflicts found, or nil.
+func (u *inspection) refusal() error {
+	if u.count == 0 || u.partial {
+		return nil
+	}
+	lines := make([]string, len(u.conflicts))
+	for i, c := range u.conflicts {
+		lines[i] = c.Label + ": " + c.Reason
+	}
+	f := fault.New(fault.Conflict, "import_conflict", "%d records stand against rolling the import back; nothing was changed", u.count)
+	if n := u.sofar(); n > 0 {
+		f.Msg = fmt.Sprintf("%d records stand against rolling the rest of the import back; %d were rolled back before", u.count, n)
+	}
+	f.Details = strings.Join(lines, "; ")
+	f.Data = u.conflicts
+	return f
+}
+
+// sofar is how many records are back, of all runs.
+func (u *inspection) sofar() int64 { return u.job.RolledBackCount }
+
+// checkInserted looks for records made by the import that were changed since
+// or that others refer to. Those deleted since are gone already.
+func (u *inspection) checkInserted(data []byte) error {
+	ids, err := staged.UnpackIDs(data)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	made := groupOf(ids)
+	if err := u.changed(made); err != nil {
+		return err
+	}
+	for _, rel := range u.Resource.Relations() {
+		from, _ := u.m.cat.Get(rel.From)
+		if rel.To != u.Resource.Name || from.Follows == rel.Column {
+			continue
+		}
+		if err := u.checkMention(mention{by: rel.From, in: rel.From, column: rel.Column, id: "id"}, made); err != nil {
+			return err
+		}
+	}
+	return u.checkMentions(made)
+}
+
+// checkMentions looks for records that name those the import made where no
+// foreign key keeps them.
+func (u *inspection) checkMentions(g *group) error {
+	for _, m := range u.mentions() {
+		if err := u.checkMention(m, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mention is a place where records of a resource name others.
+type mention struct {
+	by         string // the resource
+	in         string // what follows FROM
+	column, id string // that names, and of the record that names
+	also       string // further conditions
+	fresh      bool   // only what was written since the job, whose time is $4, can name its records
+}
+
+// mentions are the fields that name the resource's records by id though no
+// foreign key holds them.
+func (u *inspection) mentions() []mention {
+	var out []mention
+	for _, r := range u.m.cat.All() {
+		for i := range r.Fields {
+			f := &r.Fields[i]
+			switch {
+			case f.Names != u.Resource.Name || catalog.NamedBy(f.Names) != "id":
+			case f.Type == catalog.Array:
+				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.Tx.DB().Elements("n."+f.Name, "e"), column: "e.value", id: "n.id",
+					also: " AND n." + f.Name + " <> '[]'", fresh: !r.Bare})
+			default:
+				out = append(out, mention{by: r.Name, in: r.Name, column: f.Name, id: "id"})
+			}
+		}
+	}
+	if kind := safety.EntityTypeOf(u.Resource.Name); kind != "" {
+		out = append(out, mention{by: "incidents", in: safety.EntityTable, column: "entity_id", id: "incident_id", also: " AND entity_type = '" + kind + "'"})
+	}
+	return out
+}
+
+// group is the records of a batch. Their ids, made one after the other, lie
+// close together, so that one scan of an index from first to last finds what
+// stands against them; what else lies there is no member.
+type group struct {
+	ids         []string
+	first, last string
+	member      map[string]bool // of ids, once somebody asks
+}
+
+func groupOf(ids []string) *group {
+	return &group{ids: ids, first: slices.Min(ids), last: slices.Max(ids)}
+}
+
+func (g *group) has(id string) bool {
+	if g.member == nil {
+		g.member = make(map[string]bool, len(g.ids))
+		for _, id := range g.ids {
+			g.member[id] = true
+		}
+	}
+	return g.member[id]
+}
+
+// within is the condition that a column lies in the group, whose bounds are $2
+// and $3.
+func within(col string) string { return "tenant_id = $1 AND " + col + " >= $2 AND " + col + " <= $3" }
+
+func (u *inspection) bounds(g *group) []any { return []any{u.Actor.TenantID, g.first, g.last} }
+
+// changed finds the records that somebody changed since the import made them.
+func (u *inspection) changed(g *group) error {
+	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id",
+		u.bounds(g), func(r *db.Row) error {
+			if id := r.Text(0); g.has(id) {
+				u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
+			}
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("imports: look at %s: %w", u.Resource.Name, err)
+	}
+	return nil
+}
+
+// held is a record as it stands: its version and what people call it.
+type held struct {
+	version int64
+	label   string
+}
+
+// held reads how records stand.
+func (u *inspection) held(ids []string) (map[string]held, error) {
+	out := make(map[string]held, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	err := u.Tx.Query("SELECT id, version, "+match.LabelSQL(u.Resource)+" FROM "+u.Resource.Name+" WHERE tenant_id = $1 AND "+u.Tx.DB().InUUID("id", 2),
+		[]any{u.Actor.TenantID, query.List(ids)}, func(r *db.Row) error {
+			out[r.Text(0)] = held{r.Int(1), cmp.Or(r.Text(2), r.Text(0))}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("imports: look at %s: %w", u.Resource.Name, err)
+	}
+	return out, nil
+}
+
+// checkMention looks for records that name those the import made. Those that it
+// made too go with them, unless they stay.
+func (u *inspection) checkMention(m mention, g *group) error {
+	made, err := u.madeOf(m.by)
+	if err != nil {
+		return err
+	}
+	count, last := "COUNT(*)", " GROUP BY "+m.column
+	if len(made) > 0 {
+		count, last = m.id, ""
+	}
+	args, also := u.bounds(g), m.also
+	if m.fresh {
+		args, also = append(args, u.since()), also+" AND n.updated_at >= $4"
+	}
+	uses := map[string]int64{}
+	var order []string
+	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
+		to, n := r.Text(0), int64(1)
+		switch {
+		case !g.has(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)]:
+			return nil
+		case len(made) == 0:
+			n = r.Int(1)
+		}
+		if uses[to] == 0 {
+			order = append(order, to)
+		}
+		uses[to] += n
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: look for references in %s: %w", m.by, err)
+	}
+	names, err := u.held(order)
+	if err != nil {
+		return err
+	}
+	for _, id := range order {
+		many := "a record"
+		if uses[id] > 1 {
+			many = strconv.FormatInt(uses[id], 10) + " records"
+		}
+		u.conflict(id, names[id].label, "is used by %s of %s", many, strings.ReplaceAll(m.by, "_", " "))
+	}
+	return nil
+}
+
+// since is a moment before the job made anything, whatever a node's clock says.
+func (u *inspection) since() string {
+	at, _ := time.Parse(time.RFC3339Nano, u.step.Job.CreatedAt) // the zero time looks at everything
+	return query.FormatTime(at.Add(-time.Hour))
+}
+
+// madeOf are the records of a resource that the job made and that are not back.
+func (u *inspection) madeOf(resource string) (staged.IDSet, error) {
+	if u.made == nil {
+		u.made = map[string]staged.IDSet{}
+	}
+	if m, ok := u.made[resource]; ok {
+		return m, nil
+	}
+	m, err := staged.MadeBy(u.Tx, u.Actor.TenantID, u.step.Job.ID, resource)
+	u.made[resource] = m
+	return m, err
+}
+
+// keepLines keeps the lines of records that stay: half an order is none.
+func (u *inspection) keepLines() error {
+	if u.target.Lines == nil || len(u.kept) == 0 {
+		return nil
+	}
+	made, err := u.madeOf(u.target.Lines.Name)
+	if err != nil {
+		return err
+	}
+	if err := u.use(u.Tx, u.target.Lines.Name); err != nil {
+		return err
+	}
+	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.Tx.DB().InUUID(u.target.Parent, 2) + " ORDER BY id"
+	return u.Tx.Query(sql, []any{u.Actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
+		if id := r.Text(0); made.Has(id) {
+			u.conflict(id, id, "belongs to a record that stays")
+		}
+		return nil
+	})
+}
+
+// checkUpdated looks for records changed again after the import changed them.
+func (u *inspection) checkUpdated(data []byte) error {
+	images, err := staged.UnpackImages(data)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(images))
+	for i, im := range images {
+		ids[i] = im.ID
+	}
+	now, err := u.held(ids)
+	if err != nil {
+		return err
+	}
+	for _, im := range images {
+		h, there := now[im.ID]
+		u.stands(im, h, there)
+	}
+	return nil
+}
+
+// stands reports a record that is as the import left it; another is a conflict.
+func (u *inspection) stands(im staged.Image, h held, there bool) bool {
+	switch {
+	case !there:
+		u.conflict(im.ID, im.ID, "was deleted after the import")
+	case h.version != im.Version:
+		u.conflict(im.ID, h.label, "was changed after the import (version %d, the import left %d)", h.version, im.Version)
+	default:
+		return !u.kept[im.ID]
+	}
+	return false
+}
+
+// current reads and locks the records of images.
+func (u *inspection) current(images []staged.Image) (map[string]store.Row, error) {
+	ids := make([]string, len(images))
+	for i, im := range images {
+		ids[i] = im.ID
+	}
+	rows, err := u.Lock(ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]store.Row, len(rows))
+	for _, row := range rows {
+		out[row["id"].(string)] = row
+	}
+	return out, nil
+}

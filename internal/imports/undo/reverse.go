@@ -1,0 +1,143 @@
+package undo
+
+import (
+	"fmt"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/imports/bulk"
+	"holdfast/internal/store"
+)
+
+// reversalReason is the reason code of movements that undo an import.
+const reversalReason = "import_rollback"
+
+// movements undoes an import of stock by movements the other way. Effects
+// refuse what is not there any more; which stock that is, is found first, so
+// that all of it can be named.
+func (u *rollback) movements() error {
+	if err := u.checkStock(); err != nil {
+		return err
+	}
+	if err := u.refusal(); err != nil {
+		return err
+	}
+	for before := ""; ; {
+		var more bool
+		var err error
+		if before, more, err = u.reverse(before, bulk.Movements); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// reverse undoes up to n of the job's movements, those before one: the newest
+// first, so that what is there at each step was there once. It returns the one
+// to go on before.
+func (u *rollback) reverse(before string, n int) (next string, more bool, err error) {
+	rows, err := u.booked(before, n)
+	if err != nil || len(rows) == 0 {
+		return before, false, err
+	}
+	reversals := make([]store.Row, 0, len(rows))
+	for _, row := range rows {
+		if id, _ := row["item_id"].(string); !u.kept[id] {
+			reversals = append(reversals, reversal(row))
+		}
+	}
+	if _, err := u.Insert(reversals, nil); err != nil {
+		return before, false, err
+	}
+	u.undone += int64(len(reversals))
+	return rows[len(rows)-1]["id"].(string), len(rows) == n, nil
+}
+
+// unreversed are the movements of a job that nobody has reversed.
+const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (SELECT 1 FROM stock_movements r WHERE r.tenant_id = $1 AND " +
+	"r.reversal_of = stock_movements.id)"
+
+// booked reads the next batch of the job's movements that are not undone.
+func (u *rollback) booked(before string, n int) ([]store.Row, error) {
+	where := unreversed
+	args := []any{u.step.Job.ID}
+	if before != "" {
+		where += " AND id < $3"
+		args = append(args, before)
+	}
+	rows, err := u.m.store.RowsTx(u.Tx, u.Actor, u.Resource, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", where, n), args)
+	if err != nil {
+		return nil, fmt.Errorf("imports: read movements: %w", err)
+	}
+	return rows, nil
+}
+
+// reversal is the movement that undoes one.
+func reversal(row store.Row) store.Row {
+	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"], "item_id": row["item_id"],
+		"from_status": row["to_status"], "to_status": row["from_status"]}
+	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity"} {
+		if row[f] != nil {
+			out[f] = row[f]
+		}
+	}
+	from, to := row["from_zone_id"], row["to_zone_id"]
+	switch {
+	case from == nil:
+		out["type"], out["from_zone_id"] = "adjust_loss", to
+	case to == nil:
+		out["type"], out["to_zone_id"] = "adjust_gain", from
+	default:
+		out["type"], out["from_zone_id"], out["to_zone_id"] = "transfer", to, from
+		if from == to {
+			out["type"] = "status_change"
+		}
+	}
+	return out
+}
+
+// net is what a job's movements that nobody has reversed did to each place.
+const net = `WITH net(zone_id, item_id, lot_id, serial, owner_id, lpn, status, quantity) AS (
+  SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, quantity FROM stock_movements
+    WHERE tenant_id = $1 AND ` + unreversed + ` AND to_zone_id IS NOT NULL
+  UNION ALL
+  SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, -quantity FROM stock_movements
+    WHERE tenant_id = $1 AND ` + unreversed + ` AND from_zone_id IS NOT NULL)`
+
+// checkStock compares what undoing takes out of each place with what is free
+// there, and looks for serial numbers that it would bring back while they are in
+// stock again.
+func (u *inspection) checkStock() error {
+	const moved = net + `,
+due AS (
+  SELECT zone_id, item_id, lot_id, serial, owner_id, lpn, status, CAST(SUM(quantity) AS bigint) AS quantity FROM net
+    GROUP BY zone_id, item_id, lot_id, serial, owner_id, lpn, status HAVING SUM(quantity) > 0)
+SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0) FROM due d
+  JOIN items i ON i.tenant_id = $1 AND i.id = d.item_id
+  JOIN zones z ON z.tenant_id = $1 AND z.id = d.zone_id
+  LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = d.item_id AND l.zone_id = d.zone_id AND l.lot_id IS NOT DISTINCT FROM d.lot_id
+    AND l.serial IS NOT DISTINCT FROM d.serial AND l.owner_id IS NOT DISTINCT FROM d.owner_id AND l.lpn IS NOT DISTINCT FROM d.lpn AND l.stock_status = d.status
+  WHERE COALESCE(l.quantity - l.reserved, 0) < d.quantity
+  ORDER BY i.sku, z.code`
+	err := u.Tx.Query(moved, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
+		u.conflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: compare stock: %w", err)
+	}
+	const again = net + `,
+gone AS (SELECT item_id, serial FROM net WHERE serial IS NOT NULL GROUP BY item_id, serial HAVING SUM(quantity) < 0)
+SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
+  JOIN items i ON i.tenant_id = $1 AND i.id = g.item_id
+  JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = g.item_id AND l.serial = g.serial AND l.quantity > 0
+  JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
+  ORDER BY i.sku, g.serial, z.code`
+	err = u.Tx.Query(again, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
+		u.conflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: compare serial numbers: %w", err)
+	}
+	return nil
+}

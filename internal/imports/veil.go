@@ -1,0 +1,30 @@
+package imports
+
+import (
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/targets"
+)
+
+// veilOf is the veil over a job's file for whoever reads it; planned says that
+// the file was processed.
+func (m *Importer) veilOf(tx *db.Tx, a actor.Actor, job *jobs.Job) (v plan.Veil, planned bool, err error) {
+	t, err := m.targets.Named(job.Target)
+	if err != nil {
+		return plan.Veil{All: true}, false, nil // no file was ever read as what is no target
+	}
+	p, err := plan.Read(tx, job)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		hidden := func(c targets.Column) bool { return !c.Field.Visible(a.Role) }
+		return plan.Veil{All: slices.ContainsFunc(t.Columns, hidden)}, false, nil
+	case err != nil:
+		return plan.Veil{}, false, err
+	}
+	return p.Veil(t, a.Role), true, nil
+}
