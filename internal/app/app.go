@@ -282,9 +282,7 @@ func (a *App) faces() (err error) {
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
 		return err
 	}
-	if a.reference, err = reference.Handler(); err != nil {
-		return err
-	}
+	a.reference = reference.Handler()
 	if a.console, err = console.New(built.Dist(), consoleSettings(a.Config)); err != nil {
 		return err
 	}

@@ -1,14 +1,33 @@
 package db
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
-// Shrink gives back what the embedded engine's writer keeps in memory, after
-// work that wrote far more than is usual.
+// Shrink gives back what the embedded engine's connections keep in memory, after
+// work that read or wrote far more than is usual.
 func (d *DB) Shrink(ctx context.Context) error {
-	if d.kind != SQLite {
+	l, ok := d.eng.(*lite)
+	if !ok {
 		return nil
 	}
-	return d.Write(ctx, Scope{}, func(tx *Tx) error {
+	err := d.Write(ctx, Scope{}, func(tx *Tx) error {
 		return tx.Query("PRAGMA shrink_memory", nil, func(*Row) error { return nil })
 	})
+	return errors.Join(err, l.shrinkReaders(ctx))
+}
+
+// shrinkReaders takes one reader after the other off the shelf, which would hand
+// out the same again.
+func (l *lite) shrinkReaders(ctx context.Context) (err error) {
+	for range l.size {
+		c, busy := l.reader(ctx)
+		if busy != nil {
+			return errors.Join(err, busy)
+		}
+		defer l.readers.put(c)
+		err = errors.Join(err, c.exec("PRAGMA shrink_memory"))
+	}
+	return err
 }

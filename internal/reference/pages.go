@@ -18,7 +18,7 @@ func page(name string) string {
 }
 
 // pages renders every page of package docs once, by address.
-func pages() (map[string]file, error) {
+func pages() (map[string]*file, error) {
 	texts, served := map[string]string{}, map[string]bool{}
 	err := fs.WalkDir(docs.Pages, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -31,12 +31,12 @@ func pages() (map[string]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	out := map[string]file{}
+	out := map[string]*file{}
 	for name, text := range texts {
 		m := markdown{link: links(name, served)}
 		head, body, _ := strings.Cut(m.render(text), "</h1>\n")
 		text := fmt.Appendf(nil, frame, headline(text), menu(page(name)), head, m.contents(), body)
-		out[page(name)] = file{kind: "text/html; charset=utf-8", plain: plainly(text)}
+		out[page(name)] = &file{kind: "text/html; charset=utf-8", plain: plainly(text)}
 	}
 	return out, nil
 }

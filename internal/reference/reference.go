@@ -29,33 +29,33 @@ var dist embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// Handler serves /docs and the files below it.
-func Handler() (http.Handler, error) {
-	files, err := load()
-	if err != nil {
-		return nil, err
-	}
-	texts := sync.OnceValues(pages)
+// Handler serves /docs and the files below it, which are read when the first is asked for.
+func Handler() http.Handler {
+	files, texts := sync.OnceValues(load), sync.OnceValues(pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/docs"), "/")
 		if name == "" {
 			name = "index.html"
 		}
-		if f, ok := files[name]; ok {
-			f.serve(w, r)
-			return
+		f, err := find(files, name)
+		if f == nil && err == nil {
+			f, err = find(texts, strings.TrimSuffix(name, "/"))
 		}
-		written, err := texts()
-		if err != nil {
+		switch {
+		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		if f, ok := written[strings.TrimSuffix(name, "/")]; ok {
+		case f == nil:
+			http.NotFound(w, r)
+		default:
 			f.serve(w, r)
-			return
 		}
-		http.NotFound(w, r)
-	}), nil
+	})
+}
+
+// find is the file of a name, nil if there is none.
+func find(files func() (map[string]*file, error), name string) (*file, error) {
+	list, err := files()
+	return list[name], err
 }
 
 // file is one answer, compressed where that is kept.
@@ -69,19 +69,19 @@ func plainly(text []byte) func() ([]byte, error) {
 	return func() ([]byte, error) { return text, nil }
 }
 
-func load() (map[string]file, error) {
+func load() (map[string]*file, error) {
 	entries, err := dist.ReadDir("dist")
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	out := map[string]file{}
+	out := map[string]*file{}
 	for _, e := range entries {
 		raw, err := dist.ReadFile("dist/" + e.Name())
 		if err != nil {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
 		name, packed := strings.CutSuffix(e.Name(), ".gz")
-		f := file{kind: mime.TypeByExtension(path.Ext(name)), plain: plainly(raw)}
+		f := &file{kind: mime.TypeByExtension(path.Ext(name)), plain: plainly(raw)}
 		if packed {
 			f.plain = sync.OnceValues(func() ([]byte, error) { return unpack(raw) })
 			f.gzip = raw

@@ -12,10 +12,7 @@ import (
 // The page, and a guide, ask for files of this server alone, each of which is there, plain
 // and compressed, and runs no script of its text.
 func TestReference(t *testing.T) {
-	h, err := reference.Handler()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := reference.Handler()
 	get := func(path, encoding string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", path, nil)
 		r.Header.Set("Accept-Encoding", encoding)
