@@ -56,8 +56,8 @@ func comparePeers(args []string) error {
 		fmt.Fprint(f.Output(), peersUsage)
 		f.PrintDefaults()
 	}
-	f.IntVar(&b.rounds, "rounds", 3, "rounds of each row; the median counts")
-	f.Float64Var(&b.seconds, "seconds", 1.2, "length of a turn")
+	f.IntVar(&b.rounds, "rounds", 5, "rounds of each row; the median counts")
+	f.Float64Var(&b.seconds, "seconds", 0.8, "length of a turn")
 	f.Float64Var(&b.scale, "scale", 0.2, "size of a tenant; 1 = 134,000 records")
 	f.IntVar(&b.tenants, "tenants", 3, "tenants in each database")
 	f.StringVar(&b.server, "server", "bin/holdfast", "the server's binary")
@@ -99,9 +99,12 @@ func (b *besides) all(ctx context.Context) (err error) {
 	of := data.Standard(1, b.scale)
 	b.run.At, b.run.Processors, b.run.Rounds, b.run.Seconds = time.Now(), runtime.NumCPU(), b.rounds, b.seconds
 	b.run.Tenants, b.run.Records, b.run.Orders, b.run.Load[0] = b.tenants, of.Rows(), of.Orders, machineLoad()
-	for _, part := range []func(context.Context) error{b.pocketRest, b.pocketWork, b.postgresWork} {
-		if err := part(ctx); err != nil {
-			return err
+	if err := b.pocketRest(ctx); err != nil {
+		return err
+	}
+	for _, engine := range []string{"sqlite", "postgresql"} {
+		if err := b.allOn(ctx, engine); err != nil {
+			return fmt.Errorf("%s: %w", engine, err)
 		}
 	}
 	b.run.Load[1] = machineLoad()
@@ -122,7 +125,7 @@ func (b *besides) all(ctx context.Context) (err error) {
 // get gets every peer that is asked for. What cannot be had is left out, with all
 // of its rows.
 func (b *besides) get(ctx context.Context) {
-	b.run = &peers.Run{}
+	b.run = &peers.Run{Versions: map[string]string{}}
 	for _, p := range peers.All {
 		if b.only != nil && !slices.Contains(b.only, p.Name) {
 			b.leave(p, "not asked for")
@@ -135,7 +138,7 @@ func (b *besides) get(ctx context.Context) {
 			b.leave(p, fmt.Sprintf("%s is not to be had: %v", p.Version, err))
 			continue
 		}
-		b.program[p.Name] = at
+		b.program[p.Name], b.run.Versions[p.Name] = at, p.Version
 	}
 }
 
@@ -171,12 +174,11 @@ func drawPeers(run *peers.Run) []byte {
 		s := series{label: p.Name}
 		for _, row := range p.Of() {
 			f := run.Find(row)
-			name := row.Title + ", " + row.Peer
 			ours, ok := peers.Ratio(f.Holdfast, f.ByHand)
 			theirs, known := peers.Ratio(f.Other, f.ByHand)
 			if ok && known {
-				list[0].results = append(list[0].results, result{Case: name, Engine: row.Engine, Value: ours.Median, Low: ours.Low, High: ours.High})
-				s.results = append(s.results, result{Case: name, Engine: row.Engine, Value: theirs.Median, Low: theirs.Low, High: theirs.High})
+				list[0].results = append(list[0].results, result{Case: row.Title, Engine: row.Engine, Value: ours.Median, Low: ours.Low, High: ours.High})
+				s.results = append(s.results, result{Case: row.Title, Engine: row.Engine, Value: theirs.Median, Low: theirs.Low, High: theirs.High})
 			}
 		}
 		if s.results != nil {
@@ -203,8 +205,15 @@ type work struct {
 	title              string
 	conns              int
 	ours, theirs, hand load.Request // hand may be empty
-	seeds, others      []string     // of {carry}: ours and by hand, and the peer's
+	seeds              seeds
+	fresh              func(context.Context) (seeds, error) // for each round, where what was sent once is not taken again
 }
+
+// seeds are the first values of {carry}.
+type seeds struct{ ours, theirs, hand []string }
+
+// longestTurn is when a server that does not answer is given up.
+const longestTurn = 2 * time.Minute
 
 // measureRow lets Holdfast, the peer and the limit work in turns. A peer that fails
 // is left out; that Holdfast fails is an error.
@@ -212,18 +221,31 @@ func (b *besides) measureRow(ctx context.Context, s *stage, other *process, row 
 	f := peers.Figure{Row: row}
 	var ours, theirs []load.Report
 	for i := range b.rounds {
-		turn := func(p *process, r load.Request, seeds []string) (load.Report, error) {
-			plan := b.plan(s.site, p, w.conns, r, i)
-			if seeds != nil {
-				plan.Seeds = seeds
+		from := w.seeds
+		if w.fresh != nil {
+			var err error
+			if from, err = w.fresh(ctx); err != nil {
+				b.run.Add(peers.Figure{Row: row, Why: "it failed: " + peers.Reason(err.Error())})
+				return ctx.Err()
 			}
+		}
+		turn := func(p *process, r load.Request, from []string) (load.Report, error) {
+			plan := b.plan(s.site, p, w.conns, r, i)
+			if from != nil {
+				plan.Seeds = from
+			}
+			if w.fresh != nil {
+				plan.Warm = 0
+			}
+			ctx, cancel := context.WithTimeout(ctx, longestTurn)
+			defer cancel()
 			return measure(ctx, plan)
 		}
-		a, err := turn(s.server, w.ours, w.seeds)
+		a, err := turn(s.server, w.ours, from.ours)
 		if err != nil {
 			return err
 		}
-		c, err := turn(other, w.theirs, w.others)
+		c, err := turn(other, w.theirs, from.theirs)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s, %s: %v\n%s\n", row.Peer, row.Title, err, other.said())
 			b.run.Add(peers.Figure{Row: row, Why: "it failed: " + peers.Reason(err.Error())})
@@ -233,7 +255,7 @@ func (b *besides) measureRow(ctx context.Context, s *stage, other *process, row 
 		if w.hand.Method == "" {
 			continue
 		}
-		h, err := turn(s.limit, w.hand, w.seeds)
+		h, err := turn(s.limit, w.hand, from.hand)
 		if err != nil {
 			return err
 		}
@@ -256,6 +278,56 @@ func (b *besides) works(ctx context.Context, s *stage, p peers.Peer, other *proc
 		}
 	}
 	return nil
+}
+
+// preparations fill and start a peer beside a stage, and say what it is asked for.
+func (b *besides) preparations() map[string]func(context.Context, *stage, string) (*process, []work, error) {
+	return map[string]func(context.Context, *stage, string) (*process, []work, error){peers.PocketBase.Name: b.pocket,
+		peers.Deno.Name: b.deno, peers.GoTrue.Name: b.goTrue, peers.Smoothdb.Name: b.smooth}
+}
+
+// allOn measures the peers that stand beside Holdfast on an engine, all on one
+// stage.
+func (b *besides) allOn(ctx context.Context, engine string) (err error) {
+	var here []peers.Peer
+	for _, p := range peers.All {
+		if b.program[p.Name] != "" && p.Of()[0].Engine == engine {
+			here = append(here, p)
+		}
+	}
+	if here == nil {
+		return nil
+	}
+	s, err := b.stage(ctx, engine)
+	if err != nil && engine == "postgresql" && ctx.Err() == nil { // the reader may have none
+		fmt.Fprintf(os.Stderr, "nothing is measured on PostgreSQL: %v\n", err)
+		for _, p := range here {
+			b.leave(p, "it is measured on PostgreSQL, which does not run: "+peers.Reason(err.Error()))
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, p := range here {
+		if err := b.beside(ctx, s, p); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// beside measures the rows of one peer. One that does not run is left out.
+func (b *besides) beside(ctx context.Context, s *stage, p peers.Peer) (err error) {
+	other, list, err := b.preparations()[p.Name](ctx, s, b.program[p.Name])
+	defer func() { err = errors.Join(err, other.stop()) }()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s does not run: %v\n", p.Name, err)
+		b.leave(p, fmt.Sprintf("%s is there, but does not run: %s", p.Version, peers.Reason(err.Error())))
+		return ctx.Err()
+	}
+	return b.works(ctx, s, p, other, list)
 }
 
 // stage is a filled site that Holdfast and the limit serve.

@@ -82,7 +82,8 @@ func (b *besides) pocketRest(ctx context.Context) error {
 		}
 		took, rest, err := b.restOnce(ours, theirs)
 		if err != nil {
-			return err
+			b.leave(peers.PocketBase, "it does not start on an empty directory: "+peers.Reason(err.Error()))
+			return ctx.Err()
 		}
 		s, m := found[peers.Start], found[peers.AtRest]
 		s.Holdfast, s.Other = append(s.Holdfast, took[0]), append(s.Other, took[1])
@@ -130,39 +131,11 @@ func (b *besides) restOnce(starts ...func(dir string) (*process, error)) (took, 
 	return took, rest, nil
 }
 
-// pocketWork measures the rows of PocketBase that are work.
-func (b *besides) pocketWork(ctx context.Context) (err error) {
-	program := b.program[peers.PocketBase.Name]
-	if program == "" {
-		return nil
-	}
-	s, err := b.stage(ctx, "sqlite")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	other, p, err := b.startPocket(ctx, s, program)
-	defer func() { err = errors.Join(err, other.stop()) }()
-	if err != nil {
-		b.leave(peers.PocketBase, "it was built, but could not be filled: "+err.Error())
-		return ctx.Err()
-	}
-	ours, err := s.sample(ctx, s.token, 8)
-	if err != nil {
-		return err
-	}
-	theirs, err := p.Sample(ctx, data.Number(1), 8)
-	if err != nil {
-		return err
-	}
-	return b.works(ctx, s, peers.PocketBase, other, pocketWorks(s.token, p.Token, data.Number(1), b.deep(), ours, theirs))
-}
-
 // deep is the offset of a later page: one order in ten is in the state that is listed.
 func (b *besides) deep() int { return min(1500, b.run.Orders/10*3/4/50*50) }
 
-// startPocket starts PocketBase with the orders of the site.
-func (b *besides) startPocket(ctx context.Context, s *stage, program string) (*process, *peers.Pocket, error) {
+// pocket starts PocketBase with the orders of the site.
+func (b *besides) pocket(ctx context.Context, s *stage, program string) (*process, []work, error) {
 	dir := filepath.Join(s.dir, "pocketbase")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, nil, err
@@ -171,6 +144,11 @@ func (b *besides) startPocket(ctx context.Context, s *stage, program string) (*p
 	if err != nil {
 		return nil, nil, err
 	}
+	from := seeds{}
+	if from.ours, err = s.sample(ctx, s.token, 8); err != nil {
+		return nil, nil, err
+	}
+	from.hand = from.ours
 	if err := peers.PreparePocket(ctx, program, dir); err != nil {
 		return nil, nil, err
 	}
@@ -183,14 +161,18 @@ func (b *besides) startPocket(ctx context.Context, s *stage, program string) (*p
 		return nil, nil, err
 	}
 	begin := time.Now()
-	p, err := peers.FillPocket(ctx, address, data.Number(1), orders)
+	member, err := peers.FillPocket(ctx, address, data.Number(1), orders)
+	if err != nil {
+		return other, nil, err
+	}
 	fmt.Fprintf(os.Stderr, "PocketBase: %d orders, twice, in %.1f s\n", len(orders), time.Since(begin).Seconds())
-	return other, p, err
+	from.theirs, err = peers.PocketSample(ctx, address, member, data.Number(1), 8)
+	return other, pocketWorks(s.token, member, data.Number(1), b.deep(), from), err
 }
 
-// pocketWorks are the rows of PocketBase that are work. ours and theirs are the ids
-// of orders, one for each connection that reads.
-func pocketWorks(token, member, tenant string, deep int, ours, theirs []string) []work {
+// pocketWorks are the rows of PocketBase that are work. from are the ids of orders,
+// one for each connection that reads.
+func pocketWorks(token, member, tenant string, deep int, from seeds) []work {
 	get := func(path string, header ...string) load.Request {
 		return load.Request{Method: "GET", Path: path, Header: header, Status: 200}
 	}
@@ -212,7 +194,7 @@ func pocketWorks(token, member, tenant string, deep int, ours, theirs []string) 
 		{title: peers.Open, conns: 8, ours: get(newest, us), theirs: page("open", 0), hand: get("/orders")},
 		{title: peers.Deep, conns: 8, ours: get(fmt.Sprint(newest, "&offset=", deep), us), theirs: page("orders", deep),
 			hand: get(fmt.Sprint("/orders?offset=", deep))},
-		{title: peers.Read, conns: 8, seeds: ours, others: theirs, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}", us),
+		{title: peers.Read, conns: 8, seeds: from, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}", us),
 			theirs: get(peers.Orders+"/{carry}", them), hand: get("/order?id={carry}")},
 		one, insert,
 		{title: peers.Many, conns: 2, ours: post(201, "/rest/v1/orders", manyBody(), us), theirs: post(200, peers.PocketMany, peers.PocketBatch(row, many), them),

@@ -84,14 +84,18 @@ func ServeDeno(program string, s Served, address string) (cmd *exec.Cmd, token s
 	reach := fmt.Sprintf("--allow-net=127.0.0.1,unix:%s/.s.PGSQL.%d", db.Host, db.Port)
 	cmd = exec.Command(program, "run", "--quiet", "--no-prompt", "--cached-only", reach, "--allow-read", "--allow-write", "--allow-env", "--allow-sys", at, config)
 	cmd.Env = append(os.Environ(), "DENO_NO_UPDATE_CHECK=1", "DENO_DIR="+filepath.Join(s.Dir, "deno"), "NO_COLOR=1")
-	return cmd, hs256(secret, s.Tenant, time.Now().Add(time.Hour)), nil
+	return cmd, hs256(secret, map[string]any{"role": "authenticated", "tenant_id": s.Tenant}, time.Now().Add(time.Hour)), nil
 }
 
-// hs256 is a token of the tenant (RFC 7519).
-func hs256(secret, tenant string, until time.Time) string {
+// hs256 is a token with claims (RFC 7519).
+func hs256(secret string, claims map[string]any, until time.Time) string {
+	claims["exp"] = until.Unix()
+	body, err := json.Marshal(claims)
+	if err != nil {
+		return ""
+	}
 	b64 := base64.RawURLEncoding
-	text := b64.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +
-		b64.EncodeToString(fmt.Appendf(nil, `{"sub":%q,"role":"authenticated","tenant_id":%q,"exp":%d}`, tenant, tenant, until.Unix()))
+	text := b64.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + b64.EncodeToString(body)
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(text))
 	return text + "." + b64.EncodeToString(mac.Sum(nil))

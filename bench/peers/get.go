@@ -70,19 +70,29 @@ func (p Peer) fetch(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("not had within %s", longest)
 	case err != nil:
-		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "), Reason(string(out)))
+		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "), Reason(strings.ReplaceAll(string(out), p.Module+"@"+p.Version+": ", "")))
 	}
 	return nil
 }
 
-// address is where a registry is: it differs from machine to machine.
+// address is where a registry is.
 var address = regexp.MustCompile(`https?://\S+?(:?\s|$)`)
 
-// Reason is the end of what a tool said, on one line.
+// Reason is the end of what a tool said, on one line, without addresses and folders:
+// they differ from machine to machine.
 func Reason(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
-	return strings.TrimSpace(address.ReplaceAllString(strings.Join(lines[max(0, len(lines)-3):], " "), "the registry: "))
+	text := strings.Join(lines[max(0, len(lines)-3):], " ")
+	text = address.ReplaceAllString(text, "the registry: ")
+	here, err := os.Getwd()
+	if err != nil {
+		here = os.TempDir()
+	}
+	for _, root := range []string{os.TempDir(), here} {
+		text = regexp.MustCompile(regexp.QuoteMeta(root)+`(/[^\s/:]+)*/`).ReplaceAllString(text, "")
+	}
+	return strings.TrimSpace(text)
 }

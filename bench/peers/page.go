@@ -25,18 +25,29 @@ func Publish(page []byte, r *Run) ([]byte, error) {
 // section is the run in words and tables.
 func (r *Run) section() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n%s, %d processors, load %.1f at the start and %.1f at the end, of which the run itself makes 2 or 3; "+
-		"%d tenants of %s records, %s of them orders; %d rounds of %g s.\n",
-		r.At.UTC().Format("2006-01-02"), r.Processors, r.Load[0], r.Load[1], r.Tenants, grouped(r.Records), grouped(r.Orders), r.Rounds, r.Seconds)
+	fmt.Fprintf(&b, "\n%s, %d processors, load %.1f at the start and %.1f at the end, 2 to 3 of it the run's own; "+
+		"%d tenants of %s records, %s of them orders; medians of %d rounds of %g s.%s\n",
+		r.At.UTC().Format("2006-01-02"), r.Processors, r.Load[0], r.Load[1], r.Tenants, grouped(r.Records), grouped(r.Orders), r.Rounds, r.Seconds,
+		r.versions())
 	r.ratios(&b)
 	r.sizes(&b)
 	r.missing(&b)
 	return append(b.Bytes(), '\n')
 }
 
+// versions names what stood beside Holdfast.
+func (r *Run) versions() (text string) {
+	for _, p := range All {
+		if v := r.Versions[p.Name]; v != "" {
+			text += " " + p.Name + " " + v + "."
+		}
+	}
+	return text
+}
+
 // ratios tells the rows in requests per CPU-second.
 func (r *Run) ratios(b *bytes.Buffer) {
-	b.WriteString("\n| work | Holdfast on | beside | Holdfast : peer (least - greatest) | of the limit: Holdfast | peer |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n| work | Holdfast on | beside | Holdfast : peer (least - greatest) | Holdfast : limit | peer : limit |\n|---|---|---|---|---|---|\n")
 	for _, row := range Rows {
 		f := r.Find(row)
 		times, ok := Ratio(f.Holdfast, f.Other)

@@ -15,7 +15,7 @@ type Peer struct {
 var (
 	PocketBase = Peer{Name: "PocketBase", Version: "v0.39.11", Module: "github.com/pocketbase/pocketbase/examples/base"}
 	Deno       = Peer{Name: "Deno", Version: "2.9.6", NPM: []string{"deno", "postgres@3.4.7"}}
-	GoTrue     = Peer{Name: "GoTrue", Version: "v2.180.0", Module: "github.com/supabase/auth"}
+	GoTrue     = Peer{Name: "GoTrue", Version: "bc32168", Module: "github.com/supabase/auth"}
 	Smoothdb   = Peer{Name: "smoothdb", Version: "v0.8.1", Module: "github.com/sted/smoothdb"}
 )
 
@@ -33,7 +33,7 @@ type Row struct {
 // The titles of rows.
 const (
 	List      = "list of 50 orders, 10 columns"
-	Open      = "the same, where no rule keeps its tenants apart"
+	Open      = "the same, its tenants not kept apart"
 	Deep      = "the same, a later page"
 	Read      = "one order by its id"
 	Insert1   = "insert of one order, 1 client"

@@ -63,58 +63,50 @@ var orderFields = []map[string]any{
 	{"name": "created", "type": "autodate", "onCreate": true}, {"name": "updated", "type": "autodate", "onCreate": true, "onUpdate": true},
 }
 
-// Pocket is a PocketBase that runs.
-type Pocket struct {
-	client
-	Token string // of the member
-}
-
-// FillPocket makes the collections and a member of the tenant, and enters orders,
-// the newest last. "orders" keeps tenants apart, "open" does not.
-func FillPocket(ctx context.Context, address, tenant string, orders []Order) (*Pocket, error) {
-	p := &Pocket{client: client{address: address}}
+// FillPocket makes the collections and enters orders, the newest last. "orders" keeps
+// tenants apart, "open" does not. The token is of a member of the tenant.
+func FillPocket(ctx context.Context, address, tenant string, orders []Order) (token string, err error) {
+	p := client{address: address}
 	var in struct{ Token string }
 	sign := map[string]any{"identity": admin, "password": password}
 	if err := p.call(ctx, "POST", "/api/collections/_superusers/auth-with-password", sign, &in); err != nil {
-		return nil, err
+		return "", err
 	}
 	p.header = http.Header{"Authorization": {in.Token}}
 	// Its own log of requests would write a row for each: it is switched off.
 	settings := map[string]any{"batch": map[string]any{"enabled": true, "maxRequests": batchMost, "timeout": 60}, "logs": map[string]any{"maxDays": 0}}
 	if err := p.call(ctx, "PATCH", "/api/settings", settings, nil); err != nil {
-		return nil, err
+		return "", err
 	}
 	members := map[string]any{"name": "members", "type": "auth", "fields": []map[string]any{{"name": "tenant", "type": "text"}},
 		"authAlert": map[string]any{"enabled": false}}
 	if err := p.call(ctx, "POST", "/api/collections", members, nil); err != nil {
-		return nil, err
+		return "", err
 	}
 	for _, c := range []struct{ name, see, make string }{{"orders", wall, "@request.body.tenant = @request.auth.tenant"}, {"open", "", ""}} {
 		body := map[string]any{"name": c.name, "type": "base", "fields": orderFields, "listRule": c.see, "viewRule": c.see, "createRule": c.make,
 			"indexes": []string{"CREATE INDEX page_" + c.name + " ON " + c.name + " (tenant, status, created)"}}
 		if err := p.call(ctx, "POST", "/api/collections", body, nil); err != nil {
-			return nil, err
+			return "", err
 		}
-		if err := p.enter(ctx, c.name, orders); err != nil {
-			return nil, err
+		if err := enter(ctx, &p, c.name, orders); err != nil {
+			return "", err
 		}
 	}
 	who := map[string]any{"email": member, "password": password, "passwordConfirm": password, "tenant": tenant, "verified": true}
 	if err := p.call(ctx, "POST", "/api/collections/members/records", who, nil); err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := p.call(ctx, "POST", PocketSign, json.RawMessage(PocketSignBody), &in); err != nil {
-		return nil, err
+		return "", err
 	}
-	p.Token = in.Token
-	p.header = http.Header{"Authorization": {in.Token}}
-	return p, nil
+	return in.Token, nil
 }
 
 // batchMost is how many writes PocketBase is let do in a request.
 const batchMost = 1000
 
-func (p *Pocket) enter(ctx context.Context, collection string, orders []Order) error {
+func enter(ctx context.Context, p *client, collection string, orders []Order) error {
 	for len(orders) > 0 {
 		n := min(len(orders), batchMost)
 		var list []any
@@ -144,8 +136,9 @@ func PocketBatch(body string, n int) string {
 	return `{"requests":[` + strings.Repeat(one+",", n-1) + one + `]}`
 }
 
-// Sample is the ids of n orders of the tenant.
-func (p *Pocket) Sample(ctx context.Context, tenant string, n int) ([]string, error) {
+// PocketSample is the ids of n orders of the tenant.
+func PocketSample(ctx context.Context, address, token, tenant string, n int) ([]string, error) {
+	p := client{address: address, header: http.Header{"Authorization": {token}}}
 	var page struct{ Items []struct{ ID string } }
 	if err := p.call(ctx, "GET", PocketPage("orders", tenant, 1), nil, &page); err != nil {
 		return nil, err

@@ -9,15 +9,16 @@ import (
 
 // Run is what one run of the comparison found.
 type Run struct {
-	At         time.Time  `json:"at"`
-	Processors int        `json:"processors"`
-	Load       [2]float64 `json:"load"` // of the last minute, at the start and at the end
-	Rounds     int        `json:"rounds"`
-	Seconds    float64    `json:"seconds"` // of each turn
-	Tenants    int        `json:"tenants"`
-	Records    int        `json:"records"` // of each tenant
-	Orders     int        `json:"orders"`  // of each tenant
-	Figures    []Figure   `json:"figures"`
+	At         time.Time         `json:"at"`
+	Processors int               `json:"processors"`
+	Load       [2]float64        `json:"load"` // of the last minute, at the start and at the end
+	Rounds     int               `json:"rounds"`
+	Seconds    float64           `json:"seconds"` // of each turn
+	Tenants    int               `json:"tenants"`
+	Records    int               `json:"records"`  // of each tenant
+	Orders     int               `json:"orders"`   // of each tenant
+	Versions   map[string]string `json:"versions"` // of the peers that were had
+	Figures    []Figure          `json:"figures"`
 }
 
 // Figure is a row with what each round found, in the row's unit.
