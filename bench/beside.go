@@ -89,8 +89,8 @@ func (b *besides) all(ctx context.Context) (err error) {
 	if _, err := os.Stat(peersPage); err != nil && b.only == nil {
 		return fmt.Errorf("%w; run it in the project's root", err)
 	}
-	if b.rounds < 1 || b.tenants < 1 || b.seconds <= 0 || b.scale < 0.02 {
-		return errors.New("at least a round, a tenant, a moment and a scale of 0.02 (a page of 50) are needed")
+	if b.rounds < 1 || b.tenants < 1 || b.seconds <= 0 || b.scale < 0.04 {
+		return errors.New("at least a round, a tenant, a moment and a scale of 0.04 (two pages of 50) are needed")
 	}
 	b.get(ctx)
 	if b.table, err = newTable(""); err != nil {

@@ -13,8 +13,10 @@ import (
 // or with the reason why there are none. To publish it twice changes nothing.
 func TestPublish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")
-	list, size := Row{Peer: "PocketBase", Engine: sqlite, Title: List}, Row{Peer: "PocketBase", Engine: sqlite, Title: Size, Unit: megabytes}
-	text := `{"at":"2026-11-25T21:00:00Z","processors":2,"load":[0.5,2],"rounds":3,"seconds":1.2,"versions":{"PocketBase":"v1.2"},"tenants":3,"records":26800,"orders":4000,"figures":[
+	list := Row{Peer: "PocketBase", Engine: sqlite, Title: List}
+	size := Row{Peer: "PocketBase", Engine: sqlite, Title: Size, Unit: megabytes}
+	text := `{"at":"2026-11-25T21:00:00Z","processors":2,"load":[0.5,2],"rounds":3,"seconds":1.2,"versions":{"PocketBase":"v1.2"},
+		"tenants":3,"records":26800,"orders":4000,"figures":[
 		{"peer":"PocketBase","engine":"sqlite","title":"` + List + `","holdfast":[1000,900,1100],"other":[100,100,100],"by_hand":[2000,2000,2000]},
 		{"peer":"PocketBase","engine":"sqlite","title":"` + Size + `","unit":"MB","holdfast":[51.5],"other":[32]},
 		{"peer":"PocketBase","engine":"sqlite","title":"` + Read + `","why":"status 500: it broke"}]}`
@@ -30,7 +32,8 @@ func TestPublish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Before.\n", "After.\n", "2026-11-25, 2 processors, load 0.5 at the start and 2.0 at the end", "3 tenants of 26,800 records", "3 rounds of 1.2 s. PocketBase v1.2.\n",
+	for _, want := range []string{"Before.\n", "After.\n",
+		"2026-11-25, 2 processors, load 0.5 at the start and 2.0 at the end", "3 tenants of 26,800 records", "3 rounds of 1.2 s. PocketBase v1.2.\n",
 		"| " + List + " | SQLite | PocketBase | **10.0** (9.00 - 11.0) | 0.50 | 0.050 |", "| " + Size + " | 51.5 MB | 32.0 MB of PocketBase |",
 		"- **PocketBase**: status 500: it broke. Rows: " + Read + ".\n"} {
 		if !strings.Contains(string(once), want) {

@@ -47,13 +47,18 @@ func FillSmooth(ctx context.Context, database string, orders []Order) error {
 			select tenant, order_no, type, status, priority, party_name, carrier, requested_at, promised_at, qty_ordered, total_value
 			from json_populate_recordset(null::orders, $1)`, args: []any{string(raw)}},
 		{sql: "create index page on orders (tenant, status, created_at desc)"},
-		{sql: "create role " + clerk}, {sql: "create role anon_" + clerk}, {sql: "grant all on orders to " + clerk}, {sql: "vacuum analyze orders"},
+		{sql: role(clerk)}, {sql: role("anon_" + clerk)}, {sql: "grant all on orders to " + clerk}, {sql: "vacuum analyze orders"},
 	} {
 		if _, err := conn.Exec(ctx, q.sql, q.args...); err != nil {
 			return fmt.Errorf("%.40s: %w", q.sql, err)
 		}
 	}
 	return nil
+}
+
+// role makes a role, which is of the whole cluster and may be there.
+func role(name string) string {
+	return "do $$ begin create role " + name + "; exception when duplicate_object then null; end $$"
 }
 
 // SmoothSample is the ids of n orders of the tenant.
