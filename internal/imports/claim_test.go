@@ -7,7 +7,6 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/imports"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/testkit/dbtest"
 )
@@ -17,11 +16,7 @@ import (
 func TestHangUpKeepsTheClaim(t *testing.T) {
 	ctx := context.Background()
 	k := open(t, dbtest.Options(t, db.PostgreSQL))
-	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
-	o := k.o
-	o.Files = held
-	busy := imports.New(o)
-	t.Cleanup(busy.Close)
+	held, busy := holding(k)
 	job := k.upload("zones", "", "", "z.csv", []byte(shelves))
 	ended := make(chan error, 1)
 	go func() {
@@ -47,11 +42,7 @@ func TestHangUpKeepsTheClaim(t *testing.T) {
 func TestStepsOfOneTenant(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
-		held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
-		o := k.o
-		o.Files = held
-		busy := imports.New(o)
-		k.Cleanup(busy.Close)
+		held, busy := holding(k)
 		upload := func(i int) *jobs.Job {
 			return k.upload("zones", "", "", "z.csv", fmt.Appendf(nil, "code,name\nZ-%d,Zone\n", i))
 		}

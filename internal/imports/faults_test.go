@@ -184,6 +184,55 @@ func (s *slow) Open(ctx context.Context, key string) (io.ReadSeekCloser, error) 
 	return s.Files.Open(ctx, key)
 }
 
+// holding is another importer, whose files are held until they are released.
+func holding(k *kit) (*slow, *imports.Importer) {
+	k.Helper()
+	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
+	o := k.o
+	o.Files = held
+	busy := imports.New(o)
+	k.Cleanup(busy.Close)
+	return held, busy
+}
+
+// atOnce has six callers ask at once, and counts those who are told of the effect;
+// the others are refused by a conflict.
+func atOnce(k *kit, ask func(caller int) (told bool, err error)) int {
+	k.Helper()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for i := range 6 {
+		all.Go(func() {
+			told, err := ask(i)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && told:
+				done++
+			case !fault.Is(err, fault.Conflict):
+				k.Errorf("told of it: %v, %v", told, err)
+			}
+		})
+	}
+	all.Wait()
+	return done
+}
+
+// appliedOnce: of six applies at once, on the nodes in turn, one has the effect.
+func appliedOnce(k *kit, nodes ...*imports.Importer) {
+	k.Helper()
+	job := k.upload("items", "", "", "i.csv", benchFile(2000))
+	k.process(job)
+	done := atOnce(k, func(caller int) (bool, error) {
+		res, err := nodes[caller%len(nodes)].Apply(context.Background(), k.as, job.ID)
+		return err == nil && res.ImportedCount == 2000, err
+	})
+	if n := len(k.rows("items")); n != 2000 || done == 0 {
+		k.Errorf("%d items, %d callers were told so", n, done)
+	}
+}
+
 // twoNodes: of applies on two nodes one has the effect; a job that is being
 // processed is not applied, on whichever node.
 func twoNodes(k *kit) {
@@ -194,34 +243,9 @@ func twoNodes(k *kit) {
 		k.Cleanup(other.Close)
 		nodes = append(nodes, other)
 	}
-	job := k.upload("items", "", "", "i.csv", benchFile(2000))
-	k.process(job)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for i := range 6 {
-		all.Go(func() {
-			res, err := nodes[i%len(nodes)].Apply(ctx, k.as, job.ID)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil && res.ImportedCount == 2000:
-				done++
-			case !fault.Is(err, fault.Conflict):
-				k.Errorf("%+v %v", res, err)
-			}
-		})
-	}
-	all.Wait()
-	if n := len(k.rows("items")); n != 2000 || done == 0 {
-		k.Errorf("%d items, %d callers were told so", n, done)
-	}
+	appliedOnce(k, nodes...)
 
-	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
-	o := k.o
-	o.Files = held
-	busy := imports.New(o)
-	k.Cleanup(busy.Close)
+	held, busy := holding(k)
 	next := k.upload("zones", "", "", "z.csv", []byte(shelves))
 	ended := make(chan error)
 	go func() {
@@ -329,23 +353,10 @@ func rollbackTwice(k *kit) {
 			k.Errorf("by %s: %v", role, err)
 		}
 	}
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for range 6 {
-		all.Go(func() {
-			res, err := k.m.Rollback(ctx, k.as, job.ID)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil && res.RolledBack == 2:
-				done++
-			case !fault.Is(err, fault.Conflict):
-				k.Errorf("%+v %v", res, err)
-			}
-		})
-	}
-	all.Wait()
+	done := atOnce(k, func(int) (bool, error) {
+		res, err := k.m.Rollback(ctx, k.as, job.ID)
+		return err == nil && res.RolledBack == 2, err
+	})
 	if done != 1 || len(k.rows("zones")) != 0 {
 		k.Errorf("%d rollbacks, %d zones", done, len(k.rows("zones")))
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -150,30 +149,7 @@ func TestPanickingListener(t *testing.T) {
 	})
 }
 
-func parallelApply(k *kit) {
-	job := k.upload("items", "", "", "i.csv", benchFile(2000))
-	k.process(job)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for range 6 {
-		wg.Go(func() {
-			res, err := k.m.Apply(context.Background(), k.as, job.ID)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil && res.ImportedCount == 2000:
-				done++
-			case !fault.Is(err, fault.Conflict):
-				k.Errorf("%+v %v", res, err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := len(k.rows("items")); n != 2000 || done == 0 {
-		k.Errorf("%d items, %d callers were told so", n, done)
-	}
-}
+func parallelApply(k *kit) { appliedOnce(k, k.m) }
 
 func TestSameFileAgain(t *testing.T) {
 	each(t, func(k *kit) {

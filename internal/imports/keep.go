@@ -276,12 +276,7 @@ func unquote(tx *db.Tx, job *jobs.Job) error {
 		return err
 	}
 	p.Result.Errors = []staged.RowError{}
-	text, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", job.TenantID, job.ID, string(text))
-	return err
+	return p.Rewrite(tx, job)
 }
 
 // sweepOrphans removes the files that no record names and that are older than

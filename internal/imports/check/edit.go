@@ -352,12 +352,10 @@ func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64) e
 	slices.SortStableFunc(res.Errors, func(x, y staged.RowError) int { return x.Line - y.Line })
 	res.Errors = res.Errors[:min(len(res.Errors), shownErrors)]
 	res.Say()
-	text, err := json.Marshal(p)
-	if err != nil {
+	if err := p.Rewrite(tx, job); err != nil {
 		return err
 	}
-	tx.Queue("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID, string(text)}, nil)
-	_, err = ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows,
+	_, err := ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows,
 		"message": fault.Clip(res.Message, 2000)})
 	return err
 }

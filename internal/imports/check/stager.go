@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -280,16 +279,12 @@ func (st *stager) finish(ctx context.Context) (*plan.Processed, error) {
 		if err := st.m.saveMapping(tx, a, job, st.v); err != nil {
 			return err
 		}
-		text, err := json.Marshal(p)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec("INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)", a.TenantID, job.ID, string(text)); err != nil {
+		if err := p.Write(tx, job); err != nil {
 			return err
 		}
 		st.m.jobs.Audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
-		_, err = st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil, "processed_at": st.m.store.Now(),
+		_, err := st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil, "processed_at": st.m.store.Now(),
 			"message":   fault.Clip(res.Message, 2000),
 			"file_type": res.FileType, "encoding": st.v.Format.Encoding, "delimiter": delimiterText(st.v.Format), "header_row": headerLine(st.v),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})

@@ -28,3 +28,30 @@ func Fingerprint(s Settings, mapping json.RawMessage) string {
 	}
 	return string(b) + cell.Line(string(mapping))
 }
+
+// Read reads what was decided about a job's file.
+func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
+	p := &Plan{}
+	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID}, func(r *db.Row) error {
+		return json.Unmarshal(r.Bytes(0), p)
+	})
+}
+
+// Write keeps the plan of a job that has none.
+func (p *Plan) Write(tx *db.Tx, job *jobs.Job) error {
+	return p.keep(tx, job, "INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)")
+}
+
+// Rewrite keeps the plan of a job in place of the one it has.
+func (p *Plan) Rewrite(tx *db.Tx, job *jobs.Job) error {
+	return p.keep(tx, job, "UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2")
+}
+
+func (p *Plan) keep(tx *db.Tx, job *jobs.Job, statement string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	tx.Queue(statement, []any{job.TenantID, job.ID, string(text)}, nil)
+	return nil
+}

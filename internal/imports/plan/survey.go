@@ -11,7 +11,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/jobs"
@@ -371,14 +370,6 @@ func Width(cells []string, want int) int {
 		n--
 	}
 	return n
-}
-
-// Read reads what was decided about a job's file.
-func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
-	p := &Plan{}
-	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID}, func(r *db.Row) error {
-		return json.Unmarshal(r.Bytes(0), p)
-	})
 }
 
 // Survey is what was found out about a file, as it was kept.

@@ -103,6 +103,19 @@ func (r *Reader) record() error {
 	return nil
 }
 
+// ended reads c if it ends a cell, and reports whether another one follows.
+func (r *Reader) ended(c byte) (yes, more bool) {
+	switch c {
+	case r.delim:
+		r.pos++
+		return true, true
+	case '\n', '\r':
+		r.newline(c)
+		return true, false
+	}
+	return false, false
+}
+
 // cell reads one cell and reports whether a delimiter followed it.
 func (r *Reader) cell() bool {
 	for opens := true; ; { // a quote opens a quoted cell after nothing but blanks
@@ -110,13 +123,9 @@ func (r *Reader) cell() bool {
 		if !ok {
 			return false
 		}
-		switch {
-		case c == r.delim:
-			r.pos++
-			return true
-		case c == '\n' || c == '\r':
-			r.newline(c)
-			return false
+		switch ended, more := r.ended(c); {
+		case ended:
+			return more
 		case c == '"' && opens:
 			r.text = r.text[:r.start]
 			r.pos++
@@ -209,13 +218,9 @@ func (r *Reader) afterQuote() bool {
 		if !ok {
 			return false
 		}
-		switch {
-		case c == r.delim:
-			r.pos++
-			return true
-		case c == '\n' || c == '\r':
-			r.newline(c)
-			return false
+		switch ended, more := r.ended(c); {
+		case ended:
+			return more
 		case c != ' ':
 			r.damage("quote", "text follows a closing quote: a quote inside a quoted cell must be doubled")
 			r.keep([]byte{c})

@@ -139,21 +139,23 @@ func (d *decoder) skip(n int) {
 	d.b = d.b[n:]
 }
 
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.b)
+// took skips a number of n bytes, or all when none was there.
+func (d *decoder) took(n int) {
 	if n <= 0 {
 		d.bad, n = true, len(d.b)
 	}
 	d.skip(n)
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	d.took(n)
 	return v
 }
 
 func (d *decoder) varint() int64 {
 	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.bad, n = true, len(d.b)
-	}
-	d.skip(n)
+	d.took(n)
 	return v
 }
 
