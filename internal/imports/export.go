@@ -51,7 +51,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
 		planned := false
-		if c.veil, planned, err = m.veilOf(tx, a, job); err != nil {
+		if c.veil, planned, err = veilOf(tx, m.targets, a, job); err != nil {
 			return err
 		}
 		if !planned {

@@ -153,7 +153,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	f.PageSize = min(f.PageSize, 200)
 	p := &RowPage{Page: f.Page, PageSize: f.PageSize, Rows: []StagedRow{}, Columns: []string{}}
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		veil, planned, err := m.veilOf(tx, a, job)
+		veil, planned, err := veilOf(tx, m.targets, a, job)
 		switch {
 		case err != nil:
 			return err
@@ -270,7 +270,7 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []staged.RowError{}}
 	from, to := int64(page-1)*int64(p.PageSize), int64(page)*int64(p.PageSize)
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		veil, _, err := m.veilOf(tx, a, job)
+		veil, _, err := veilOf(tx, m.targets, a, job)
 		if err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 
 // veilOf is the veil over a job's file for whoever reads it; planned says that
 // the file was processed.
-func (m *Importer) veilOf(tx *db.Tx, a actor.Actor, job *jobs.Job) (v plan.Veil, planned bool, err error) {
-	t, err := m.targets.Named(job.Target)
+func veilOf(tx *db.Tx, all targets.All, a actor.Actor, job *jobs.Job) (v plan.Veil, planned bool, err error) {
+	t, err := all.Named(job.Target)
 	if err != nil {
 		return plan.Veil{All: true}, false, nil // no file was ever read as what is no target
 	}

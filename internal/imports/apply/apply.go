@@ -55,13 +55,13 @@ type Applied struct {
 	Message       string `json:"message"`
 }
 
-// Apply writes a ready job's valid rows with before-images, counters, one audit
-// Fields and the job's own state: up to 20,000 in one transaction, more of them in
-// chunks of a thousand. Rows with errors were counted by Process and are left
-// out. A job that broke off between chunks goes on where it was. A completed job is answered with its
-// first result. Of parallel calls one applies and the others get
-// fault.Conflict. It goes on when ctx ends: the caller may ask for the job; Close
-// ends it as if the process had died.
+// Apply writes a ready job's valid rows with before-images, counters, one audit row
+// and the job's own state: up to 20,000 in one transaction, more of them in chunks of
+// a thousand. Rows with errors were counted by processing and are left out. A job that
+// broke off between chunks goes on where it was. A completed job is answered with its
+// first result. Of parallel calls one applies and the others get fault.Conflict. It
+// goes on when ctx ends: the caller may ask for the job; closing the jobs ends it as if
+// the process had died.
 func (m *Applier) Apply(ctx context.Context, a actor.Actor, jobID string) (_ *Applied, err error) {
 	ctx, span := trace.Begin(ctx, "import", "apply")
 	defer func() { span.End(err) }()
@@ -102,11 +102,9 @@ func (m *Applier) applyAll(ctx context.Context, s *jobs.Step, p *plan.Plan) (don
 	if s.Job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
 		return m.applyChunks(ctx, s, p)
 	}
-	err = m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-		return jobs.Guarded(func() (err error) {
-			done, err = m.apply(tx, s, p)
-			return err
-		})
+	err = m.jobs.Write(ctx, s, func(tx *db.Tx) (err error) {
+		done, err = m.apply(tx, s, p)
+		return err
 	})
 	return done, err
 }

@@ -31,19 +31,15 @@ func (m *Applier) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}
 	for seqs := range slices.Chunk(sequence(last+1, p.Chunks), m.some) {
-		err := m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-			return jobs.Guarded(func() error { return m.applySome(tx, s, p, seqs) })
-		})
+		err := m.jobs.Write(ctx, s, func(tx *db.Tx) error { return m.applySome(tx, s, p, seqs) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	var done *jobs.Job
-	err = m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-		return jobs.Guarded(func() (err error) {
-			done, err = m.closeJournal(tx, s)
-			return err
-		})
+	err = m.jobs.Write(ctx, s, func(tx *db.Tx) (err error) {
+		done, err = m.closeJournal(tx, s)
+		return err
 	})
 	return done, err
 }

@@ -282,6 +282,13 @@ func FailedState(err error, rest string) string {
 	return Failed
 }
 
+// Write runs a transaction of a step's work.
+func (t *Table) Write(ctx context.Context, s *Step, work func(tx *db.Tx) error) error {
+	return t.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+		return Guarded(func() error { return work(tx) })
+	})
+}
+
 // End leaves the job of a step that failed in state, with a message, unless
 // somebody else has it by now. Of a step that Close ended it says what Recover
 // would.

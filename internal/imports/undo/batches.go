@@ -33,14 +33,12 @@ func (u *rollback) inBatches(ctx context.Context) (job *jobs.Job, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
-		return jobs.Guarded(func() (err error) {
-			if err := u.enter(tx); err != nil {
-				return err
-			}
-			job, err = u.finish(u.sofar())
+	err = u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) (err error) {
+		if err := u.enter(tx); err != nil {
 			return err
-		})
+		}
+		job, err = u.finish(u.sofar())
+		return err
 	})
 	return job, err
 }
@@ -71,28 +69,26 @@ func (u *rollback) survey(ctx context.Context) error {
 // job's row is locked last, so that two batches wait for each other only while
 // they count: whether the job is still this step's is known before anything lasts.
 func (u *rollback) apart(ctx context.Context, do func() error) error {
-	return u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
-		return jobs.Guarded(func() error {
-			u.undone = 0
-			if err := u.open(tx); err != nil {
-				return err
-			}
-			if err := do(); err != nil {
-				return err
-			}
-			u.leave()
-			s := u.step
-			job, err := u.m.jobs.Held(tx, s)
-			if err != nil {
-				return err
-			}
-			job, err = u.m.jobs.Set(tx, s.Actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.jobs.Renew(s)})
-			if err != nil {
-				return err
-			}
-			tx.After(func() { u.job = job })
-			return nil
-		})
+	return u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) error {
+		u.undone = 0
+		if err := u.open(tx); err != nil {
+			return err
+		}
+		if err := do(); err != nil {
+			return err
+		}
+		u.leave()
+		s := u.step
+		job, err := u.m.jobs.Held(tx, s)
+		if err != nil {
+			return err
+		}
+		job, err = u.m.jobs.Set(tx, s.Actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.jobs.Renew(s)})
+		if err != nil {
+			return err
+		}
+		tx.After(func() { u.job = job })
+		return nil
 	})
 }
 
@@ -119,7 +115,7 @@ func (u *rollback) eachBatch(ctx context.Context) error {
 		lanes[i] = u.lane()
 	}
 	err = eachIn(lanes, slices.Collect(slices.Chunk(seqs, u.m.some)), func(l *rollback, some []int) error {
-		return l.settled(func(attempt int) error { return l.undoSome(ctx, some, attempt > 0) })
+		return settled(func(attempt int) error { return l.undoSome(ctx, some, attempt > 0) })
 	})
 	for _, l := range lanes {
 		u.merge(l)

@@ -93,7 +93,7 @@ func (u *rollback) run(ctx context.Context) (done *jobs.Job, err error) {
 	if u.job.ImportedCount-u.job.RolledBackCount > u.m.whole {
 		return u.inBatches(ctx)
 	}
-	err = u.settled(func(int) (err error) {
+	err = settled(func(int) (err error) {
 		done, err = u.atOnce(ctx)
 		return err
 	})
@@ -141,19 +141,17 @@ func (u *rollback) leave() {
 
 // atOnce rolls back in one transaction.
 func (u *rollback) atOnce(ctx context.Context) (job *jobs.Job, err error) {
-	err = u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
-		return jobs.Guarded(func() (err error) {
-			u.again()
-			if err := u.enter(tx); err != nil {
-				return err
-			}
-			if err := u.all(); err != nil {
-				return err
-			}
-			u.leave()
-			job, err = u.finish(u.sofar() + u.undone)
+	err = u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) (err error) {
+		u.again()
+		if err := u.enter(tx); err != nil {
 			return err
-		})
+		}
+		if err := u.all(); err != nil {
+			return err
+		}
+		u.leave()
+		job, err = u.finish(u.sofar() + u.undone)
+		return err
 	})
 	return job, err
 }
@@ -161,7 +159,7 @@ func (u *rollback) atOnce(ctx context.Context) (job *jobs.Job, err error) {
 // settled runs a transaction of the rollback again when somebody began to refer
 // to a record between the look for such references and its deletion: the next
 // look finds the reference and names it.
-func (u *rollback) settled(do func(attempt int) error) (err error) {
+func settled(do func(attempt int) error) (err error) {
 	for attempt := range 3 {
 		if err = do(attempt); !fault.HasCode(err, "23503") {
 			return err
