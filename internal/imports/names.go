@@ -10,7 +10,6 @@ import (
 type (
 	Difference       = check.Difference
 	Edit             = check.Edit
-	Values           = check.Values
 	Applied          = apply.Applied
 	Conflict         = undo.Conflict
 	RolledBackResult = undo.RolledBackResult
