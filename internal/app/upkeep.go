@@ -55,27 +55,30 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
-	wg.Go(func() { a.settle(ctx) })
+	wg.Go(func() { a.guarded(ctx, "give memory back", settled(a.DB)) })
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
 }
 
-// settle gives back, a little after the start, what only the start needed: what
+// settled gives back, a little after the start, what only the start needed: what
 // migrations and the generator of the demonstration used, and the pages of the
 // program's file that ran once.
-func (a *App) settle(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(settleAfter):
-	}
-	a.guarded(ctx, "give memory back", func(ctx context.Context) error {
-		err := a.DB.Shrink(ctx)
+func settled(d *db.DB) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(settleAfter):
+		}
+		err := d.Shrink(ctx)
 		debug.FreeOSMemory()
-		return errors.Join(err, heap.ReleaseImage())
-	})
+		if err := errors.Join(err, heap.ReleaseImage()); err != nil && ctx.Err() == nil {
+			slog.Warn("memory that only the start needed was not all given back", "error", err)
+		}
+		return nil
+	}
 }
 
 // Events publishes events and sends webhooks until ctx ends.
