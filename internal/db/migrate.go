@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"regexp"
 	"sort"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed migrations/*.sql
@@ -127,7 +129,39 @@ func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig, apply bool) (pgSe
 	if err := ensureVersionTable(ctx, c); err != nil {
 		return pgServer{}, err
 	}
-	return server, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return migrateIn(ctx, tx, apply) })
+	return server, migratePatiently(ctx, c, apply)
+}
+
+const (
+	// lockTime is how long a migration waits for a table, and with it everybody
+	// who comes after it and wants that table.
+	lockTime = time.Second
+	// lockPatience is how often it comes again: a backup may read for minutes.
+	lockPatience = 600
+)
+
+// migratePatiently migrates beside servers that go on. A migration that waits for
+// a table which somebody reads for long holds up all who come after it, so it
+// gives up soon, lets them pass, and begins anew.
+func migratePatiently(ctx context.Context, c *pgx.Conn, apply bool) error {
+	for try := 1; ; try++ {
+		err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return migrateIn(ctx, tx, apply) })
+		var pe *pgconn.PgError
+		if !errors.As(err, &pe) || pe.Code != "55P03" {
+			return err
+		}
+		if try == lockPatience {
+			return fmt.Errorf("db: a table that changes is in use all the time; see pg_locks for who holds it: %w", err)
+		}
+		if try%30 == 1 {
+			slog.Warn("the migration waits for a table that is in use", "error", pe.Message, "where", pe.Where)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockTime):
+		}
+	}
 }
 
 // ensureVersionTable tolerates two servers starting at once: "if not exists"
@@ -166,8 +200,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		}
 	}
 	// Row policies bind the owner too: a step that moves rows must see all.
-	if _, err := tx.Exec(ctx, "SET LOCAL holdfast.all_tenants = 'on'"); err != nil {
-		return fmt.Errorf("db: migrate: %w", err)
+	for _, s := range []string{"SET LOCAL holdfast.all_tenants = 'on'", fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTime.Milliseconds())} {
+		if _, err := tx.Exec(ctx, s); err != nil {
+			return fmt.Errorf("db: migrate: %w", err)
+		}
 	}
 	for _, m := range steps {
 		for _, s := range postgresDDL(m.SQL) {

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/program"
@@ -88,6 +91,13 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "no node is ready", http.StatusServiceUnavailable)
 }
 
+// past is a node as it is reached past the balancer.
+func (b *balancer) past(nodes []*program.Server, i int) *program.Server {
+	v := *nodes[i]
+	v.URL = "http://" + b.nodes[i].address
+	return &v
+}
+
 // rollingRequests is how many requests are sent; `make rolling` asks for 10,000.
 func rollingRequests(t *testing.T) int64 {
 	text := os.Getenv("HOLDFAST_ROLLING_REQUESTS")
@@ -101,9 +111,11 @@ func rollingRequests(t *testing.T) int64 {
 	return n
 }
 
-// Two nodes of a fleet are stopped and started one after the other under load,
-// and no request fails: reads and writes, with a token of before. Both run this
-// program: no earlier one has been released.
+// Two nodes of a fleet are stopped one after the other under load, and started
+// with the program of one version on, whose migration the first of them does while
+// a backup would read the table that it changes. No request fails: reads and
+// writes, with a token of before; the program of before goes on beside the newer
+// schema and keeps what it does not know of.
 func TestRollingUpgrade(t *testing.T) {
 	want := rollingRequests(t)
 	s := program.DemoOn(t, db.PostgreSQL)
@@ -119,6 +131,7 @@ func TestRollingUpgrade(t *testing.T) {
 		s.Eventually("the balancer finds the node", b.nodes[i].ready.Load)
 		return v
 	}
+	later, before := program.Later(t), s.Fingerprint()
 	nodes = append(nodes, start(0))
 	nodes = append(nodes, start(1))
 	bearer := nodes[0].Token("admin@north.example", "holdfast-demo")
@@ -153,13 +166,25 @@ func TestRollingUpgrade(t *testing.T) {
 		from := sent.Load()
 		s.Eventually("the load goes on", func() bool { return sent.Load() >= from+want/5 })
 		nodes[i].Stop()
+		sites[i].Program = later
+		if i > 0 {
+			nodes[i] = start(i)
+			continue
+		}
+		over := make(chan struct{})
+		go func() { defer close(over); passing(s, "zones", &sent) }()
 		nodes[i] = start(i)
+		<-over
+		side(b.past(nodes, 1), b.past(nodes, 0), bearer)
 	}
 	rolled.Store(true)
 	load.Wait()
 	t.Logf("%d requests over two restarts, %d failed", sent.Load(), failed.Load())
-	if n := s.Number("SELECT COUNT(*) FROM zones WHERE code LIKE 'ROLL-%'"); n != made.Load() {
+	if n := counted(s, "zones WHERE code LIKE 'ROLL-%'"); n != made.Load() {
 		t.Errorf("%d records are there, %d were acknowledged", n, made.Load())
+	}
+	if s.Fingerprint() == before {
+		t.Error("no schema was changed")
 	}
 	for _, v := range nodes {
 		v.Signal(syscall.SIGTERM) // both wait out their delay at once
@@ -168,6 +193,75 @@ func TestRollingUpgrade(t *testing.T) {
 		v.Ended()
 		if strings.Contains(v.Out.String(), `"ERROR"`) {
 			t.Errorf("errors were logged:\n%s", v.Out)
+		}
+	}
+}
+
+// passing reads a table as a backup does, until a migration waits for it and
+// others went past both all the same.
+func passing(s *program.Site, table string, sent *atomic.Int64) {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.DSN)
+	if err != nil {
+		s.Error(err)
+		return
+	}
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, "BEGIN; LOCK TABLE "+table+" IN ACCESS SHARE MODE"); err != nil {
+		s.Error(err)
+		return
+	}
+	waits := func() (waits bool) {
+		err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = to_regclass($1) AND NOT granted AND mode = 'AccessExclusiveLock')`,
+			table).Scan(&waits)
+		return err == nil && waits
+	}
+	if !program.Within(30*time.Second, waits) {
+		s.Errorf("no migration waits for %s", table)
+	}
+	from := sent.Load()
+	if !program.Within(30*time.Second, func() bool { return sent.Load() > from+100 }) {
+		s.Errorf("a migration that waits for %s holds up everybody: %d requests", table, sent.Load()-from)
+	}
+}
+
+// counted counts rows past the program, which opens no newer schema.
+func counted(s *program.Site, from string) (n int64) {
+	s.Helper()
+	c, err := pgx.Connect(context.Background(), s.DSN)
+	if err == nil {
+		err = c.QueryRow(context.Background(), "SELECT COUNT(*) FROM "+from).Scan(&n)
+		c.Close(context.Background())
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+// side has a node of before and one of the version on, which has migrated, meet
+// what the other makes: tokens, records, and of a record the field that the first
+// does not know.
+func side(old, later *program.Server, bearer string) {
+	old.Helper()
+	for _, x := range []struct{ from, at *program.Server }{{old, later}, {later, old}} {
+		token := x.from.Token("viewer@north.example", "holdfast-demo")
+		if r := x.at.Call("GET", "/v1/zones?limit=1", token, nil); r.Status != http.StatusOK {
+			old.Errorf("a token of the other program: %d %s", r.Status, r.Body)
+		}
+	}
+	if r := later.Call("POST", "/v1/zones", bearer, map[string]any{"code": "SIDE", "name": "Side", "next_note": "kept"}); r.Status != http.StatusCreated {
+		old.Errorf("a record with what is new: %d %s", r.Status, r.Body)
+	}
+	if r := old.Call("PATCH", "/v1/zones?code=eq.SIDE", bearer, map[string]any{"name": "By the other"}); r.Status >= 300 {
+		old.Errorf("a change by the program of before: %d %s", r.Status, r.Body)
+	}
+	var rows []map[string]any
+	for _, v := range []*program.Server{old, later} {
+		v.Call("GET", "/v1/zones?code=eq.SIDE", bearer, nil).Into(v, &rows)
+		_, knows := rows[0]["next_note"]
+		if len(rows) != 1 || rows[0]["name"] != "By the other" || knows != (v == later) || knows && rows[0]["next_note"] != "kept" {
+			old.Errorf("the record: %v", rows)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package operating_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast/internal/db"
 	"holdfast/internal/testkit/program"
 )
 
@@ -77,6 +79,67 @@ func TestUpgrade(t *testing.T) {
 		if out := s.Exec("upgrade", "check"); !strings.Contains(out, "nothing is to do") {
 			s.Errorf("after the start: %s", out)
 		}
+	})
+}
+
+// What the program of before has made is taken over by that of one version on:
+// what is due is told, the embedded engine is copied first, and everything is
+// there, who was signed in too. The program of before refuses the newer schema when it is started anew,
+// and changes nothing; with the copy in its place it goes on from there.
+func TestUpgradeFromBefore(t *testing.T) {
+	program.EachDemo(t, func(s *program.Site) {
+		at := program.ClosedPort(s.T) // one address, and so one issuer of tokens
+		v := s.Serve("--dev", "--listen", at)
+		admin := v.Token("admin@north.example", "holdfast-demo")
+		made := map[string]any{"code": "BEFORE", "name": "Before"}
+		if r := v.Call("POST", "/v1/zones", admin, made); r.Status != 201 {
+			s.Fatalf("a record: %d %s", r.Status, r.Body)
+		}
+		v.Stop()
+		next := *s
+		next.Program = program.Later(s.T)
+		if out := next.Exec("upgrade", "check"); !strings.Contains(out, "_"+program.LaterMigration) || !strings.Contains(out, "zones") {
+			s.Errorf("of what is due: %s", out)
+		}
+		s.Exec("verify") // the check has changed nothing: the program of before takes it
+		v = next.Serve("--dev", "--listen", at)
+		var rows []map[string]any
+		v.Call("PATCH", "/v1/zones?code=eq.BEFORE", admin, map[string]any{"next_note": "new"})
+		v.Call("GET", "/v1/zones?code=eq.BEFORE", admin, nil).Into(s, &rows)
+		if len(rows) != 1 || rows[0]["name"] != "Before" || rows[0]["next_note"] != "new" {
+			s.Errorf("after the upgrade: %v", rows)
+		}
+		v.Stop()
+		next.Exec("verify")
+		schema := s.Fingerprint()
+		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate"}, {"upgrade", "check"}} {
+			s.Refused("newer Holdfast", args...)
+		}
+		if s.Fingerprint() != schema {
+			s.Error("a refused program changed the schema")
+		}
+		copies, _ := filepath.Glob(filepath.Join(s.Data, "before-upgrade", "*.db"))
+		if want := map[bool]int{true: 1, false: 0}[s.DSN == ""]; len(copies) != want {
+			s.Fatalf("%d copies before the upgrade, want %d", len(copies), want)
+		}
+		if s.DSN != "" {
+			return
+		}
+		file := filepath.Join(s.Data, db.FileName)
+		for _, name := range []string{file + "-wal", file + "-shm"} {
+			if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+				s.Fatal(err)
+			}
+		}
+		if err := os.Rename(copies[0], file); err != nil {
+			s.Fatal(err)
+		}
+		v = s.Serve("--dev", "--listen", at)
+		v.Call("GET", "/v1/zones?code=eq.BEFORE", admin, nil).Into(s, &rows)
+		if len(rows) != 1 || rows[0]["name"] != "Before" {
+			s.Errorf("with the copy: %v", rows)
+		}
+		v.Stop()
 	})
 }
 

@@ -15,22 +15,31 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// built is the program of this process. It is package state because the tests of
-// a package share it, made by whichever asks first.
-var built struct {
+// A binary is a program of this process.
+type binary struct {
 	once sync.Once
 	dir  string // this process's own
 	err  error
 }
 
+// built is what the sources make, and later what they might make one version on.
+// They are package state because the tests of a package share them, made by
+// whichever asks first.
+var built, later binary
+
 // Path is the built binary, which the tests run as a user would.
 func Path(t testing.TB) string {
 	t.Helper()
-	built.once.Do(func() { built.dir, built.err = build() })
-	if built.err != nil {
-		t.Fatal(built.err)
+	return built.path(t, "holdfast", nil)
+}
+
+func (b *binary) path(t testing.TB, name string, change func(root string) (overlay, error)) string {
+	t.Helper()
+	b.once.Do(func() { b.dir, b.err = build(name, change) })
+	if b.err != nil {
+		t.Fatal(b.err)
 	}
-	return filepath.Join(built.dir, "holdfast")
+	return filepath.Join(b.dir, "holdfast")
 }
 
 // abreast is how many parallel tests run at once, however few the cores are: one
@@ -48,8 +57,10 @@ func Main(m *testing.M) {
 		}
 	}
 	testkit.Main(m, func() {
-		if err := os.RemoveAll(built.dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+		for _, b := range []*binary{&built, &later} {
+			if err := os.RemoveAll(b.dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
 		}
 	})
 }
@@ -57,8 +68,8 @@ func Main(m *testing.M) {
 // build makes the program, or finds that what another package's tests have made
 // is what the sources make still: the go command judges that, and links anew when
 // it is not. The tests of this process run a name of their own for it, in dir,
-// which nobody builds over while they run.
-func build() (dir string, err error) {
+// which nobody builds over while they run. Of change the sources are what it says.
+func build(name string, change func(root string) (overlay, error)) (dir string, err error) {
 	root, err := module()
 	if err != nil {
 		return "", err
@@ -77,8 +88,20 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	defer free()
-	shared := filepath.Join(bin, "holdfast")
-	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shared, "./cmd/holdfast") // stripped: linked in half the time
+	shared := filepath.Join(bin, name)
+	args := []string{"build", "-ldflags", "-s -w", "-o", shared} // stripped: linked in half the time
+	if change != nil {
+		over, err := change(root)
+		if err != nil {
+			return "", err
+		}
+		file, err := over.write(root, bin)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", file)
+	}
+	cmd := exec.Command("go", append(args, "./cmd/holdfast")...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)

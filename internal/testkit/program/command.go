@@ -29,7 +29,11 @@ func (s *Site) Command(env []string, args ...string) *exec.Cmd {
 	if s.DSN != "" {
 		where = append(where, "--database", s.DSN)
 	}
-	cmd := exec.Command(Path(s), append(where, args...)...)
+	run := s.Program
+	if run == "" {
+		run = Path(s)
+	}
+	cmd := exec.Command(run, append(where, args...)...)
 	cmd.Env = append(Environ(), env...)
 	return cmd
 }

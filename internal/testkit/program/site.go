@@ -29,6 +29,8 @@ type Site struct {
 	*testing.T
 	Data string // the data directory
 	DSN  string // of PostgreSQL; empty where the database is SQLite's, in Data
+
+	Program string // what is run; empty for what the sources make, Path
 }
 
 // Each runs f on a migrated site of each engine, both at once.
