@@ -27,7 +27,6 @@ var beside = map[string]string{
 	"identity invitations":         "what ended is swept",
 	"identity/sessions members":    "when a member was last seen",
 	"identity/providers members":   "as tenants",
-	"identity/profile members":     "as tenants",
 	"identity/admin members":       "as tenants",
 	"identity/admin invitations":   "as tenants",
 	"sso members":                  "a directory leads the membership",

@@ -296,13 +296,7 @@ func (c *Cache) Clear(tenant string, functions ...string) {
 
 // ClearAll forgets every tenant's answers.
 func (c *Cache) ClearAll() {
-	c.mu.RLock()
-	names := make([]string, 0, len(c.tenants))
-	for name := range c.tenants {
-		names = append(names, name)
-	}
-	c.mu.RUnlock()
-	for _, name := range names {
+	for _, name := range c.names() {
 		c.ClearTenant(name)
 	}
 }

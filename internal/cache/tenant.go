@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -170,15 +172,16 @@ func (c *Cache) sweeping() {
 	}
 }
 
+// names lists the tenants of which something is kept.
+func (c *Cache) names() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Collect(maps.Keys(c.tenants))
+}
+
 // sweep removes what has expired, then the tenants that have nothing left.
 func (c *Cache) sweep() {
-	c.mu.RLock()
-	names := make([]string, 0, len(c.tenants))
-	for name := range c.tenants {
-		names = append(names, name)
-	}
-	c.mu.RUnlock()
-	for _, name := range names {
+	for _, name := range c.names() {
 		c.sweepTenant(name)
 	}
 }

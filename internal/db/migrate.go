@@ -59,6 +59,12 @@ var ErrOldSchema = errors.New("the database schema is older than this program; r
 
 const versionTable = "create table if not exists schema_migrations (version bigint primary key, name text not null, applied_at timestamptz not null)"
 
+// Reading and noting which migrations the database has.
+const (
+	schemaVersion = "SELECT coalesce(max(version), 0) FROM schema_migrations"
+	noteMigration = "INSERT INTO schema_migrations VALUES ($1, $2, $3)"
+)
+
 // pending returns the steps after have, and refuses a newer schema.
 func pending(have int, apply bool) ([]Migration, error) {
 	all, err := Migrations()
@@ -90,7 +96,7 @@ func (l *lite) migrate(apply bool) (err error) {
 		return err
 	}
 	have := 0
-	if err := w.query("SELECT coalesce(max(version), 0) FROM schema_migrations", nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
+	if err := w.query(schemaVersion, nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
 		return err
 	}
 	steps, err := pending(have, apply)
@@ -104,7 +110,7 @@ func (l *lite) migrate(apply bool) (err error) {
 			}
 		}
 		args := []any{m.Version, m.Name, time.Now()}
-		if err := w.runOne(stmt{sql: "INSERT INTO schema_migrations VALUES ($1, $2, $3)", args: args}); err != nil {
+		if err := w.runOne(stmt{sql: noteMigration, args: args}); err != nil {
 			return err
 		}
 	}
@@ -187,7 +193,7 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		}
 	}
 	var have int
-	if err := tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&have); err != nil {
+	if err := tx.QueryRow(ctx, schemaVersion).Scan(&have); err != nil {
 		return fmt.Errorf("db: read schema version: %w", err)
 	}
 	steps, err := pending(have, apply)
@@ -211,7 +217,7 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 				return fmt.Errorf("db: migration %d %s: %w\n%s", m.Version, m.Name, err, s)
 			}
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO schema_migrations VALUES ($1, $2, $3)", m.Version, m.Name, time.Now().UTC()); err != nil {
+		if _, err := tx.Exec(ctx, noteMigration, m.Version, m.Name, time.Now().UTC()); err != nil {
 			return fmt.Errorf("db: record migration: %w", err)
 		}
 	}

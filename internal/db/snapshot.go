@@ -78,7 +78,7 @@ func Examine(ctx context.Context, path string) (Snapshot, error) {
 	var tables []string
 	err = c.runAll(ctx, snapshotTime, []stmt{
 		{sql: "SELECT sqlite_version()", each: func(r *Row) error { out.Version = r.Text(0); return nil }},
-		{sql: "SELECT coalesce(max(version), 0) FROM schema_migrations", each: func(r *Row) error { out.Schema = int(r.Int(0)); return nil }},
+		{sql: schemaVersion, each: func(r *Row) error { out.Schema = int(r.Int(0)); return nil }},
 		{sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
 			each: func(r *Row) error { tables = append(tables, r.Text(0)); return nil }},
 	})

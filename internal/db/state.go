@@ -57,7 +57,7 @@ func (s *SchemaState) readSQLite(ctx context.Context, dir string) error {
 	if s.Fresh = tables == 0; s.Fresh {
 		return nil
 	}
-	one = stmt{sql: "SELECT coalesce(max(version), 0) FROM schema_migrations", each: func(r *Row) error { s.Have = int(r.Int(0)); return nil }}
+	one = stmt{sql: schemaVersion, each: func(r *Row) error { s.Have = int(r.Int(0)); return nil }}
 	return classify(c.runAll(ctx, statementTimeout, []stmt{one}))
 }
 
@@ -70,7 +70,7 @@ func (s *SchemaState) readPostgres(ctx context.Context, dsn string) error {
 	if err := c.QueryRow(ctx, "SELECT to_regclass('schema_migrations') IS NULL").Scan(&s.Fresh); err != nil || s.Fresh {
 		return classify(err)
 	}
-	return classify(c.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&s.Have))
+	return classify(c.QueryRow(ctx, schemaVersion).Scan(&s.Have))
 }
 
 // A Step is one statement of a migration that is due, and what it takes.

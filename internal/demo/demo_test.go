@@ -203,7 +203,7 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 				overdue++
 			}
 		}
-		from, _ := safety.Day(now, safety.Location("Europe/Berlin"))
+		from, _ := safety.Day(now, store.Location("Europe/Berlin"))
 		today := 0
 		for _, s := range rows["shipments"] {
 			if c, ok := s["completed_at"].(string); ok && c >= stamp(from) {

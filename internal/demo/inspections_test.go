@@ -130,7 +130,7 @@ func TestSafetyRulesHold(t *testing.T) {
 // critical action that is late, and one that was done and verified.
 func TestInspectionsTellTheirStory(t *testing.T) {
 	for day := range 7 {
-		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, safety.Location("Europe/Berlin"))
+		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, store.Location("Europe/Berlin"))
 		late, verified := 0, 0
 		for _, a := range made(t, north(), now)["actions"] {
 			if a["source"] != "checklist_answer" || a["priority"] != "critical" {

@@ -118,11 +118,14 @@ func (n *Notifier) pass(ctx context.Context) (bool, error) {
 	}
 }
 
+// headText reads the last place given out.
+const headText = "SELECT seq FROM outbox_head WHERE one = 1"
+
 // look reads the last place given out and whether an event has none yet.
 func (n *Notifier) look(ctx context.Context) (head int64, fresh bool, err error) {
 	err = n.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		tx.Queue("SELECT id FROM outbox WHERE seq IS NULL LIMIT 1", nil, func(*db.Row) error { fresh = true; return nil })
-		return tx.One("SELECT seq FROM outbox_head WHERE one = 1", nil, func(r *db.Row) error { head = r.Int(0); return nil })
+		return tx.One(headText, nil, func(r *db.Row) error { head = r.Int(0); return nil })
 	})
 	return head, fresh, err
 }
@@ -138,7 +141,7 @@ const nextInTurn = "id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITI
 // before it.
 func (n *Notifier) number(ctx context.Context) (head int64, err error) {
 	err = n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		if err := tx.One("SELECT seq FROM outbox_head WHERE one = 1"+tx.DB().ForUpdate(), nil, func(r *db.Row) error {
+		if err := tx.One(headText+tx.DB().ForUpdate(), nil, func(r *db.Row) error {
 			head = r.Int(0)
 			return nil
 		}); err != nil {

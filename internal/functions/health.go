@@ -75,9 +75,7 @@ func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assess
 func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
 		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
-		"CASE WHEN i.available <= 0 THEN EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < "+
-		"l.qty_ordered - l.qty_cancelled) END "+
+		"CASE WHEN i.available <= 0 THEN "+warehouse.OnOrder+" END "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...), func(r *db.Row) error {
 		as.last = r.Text(0)
 		as.stock[as.last] = &warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}

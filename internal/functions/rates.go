@@ -8,9 +8,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // RatesIn asks for a year's rates.
@@ -59,7 +59,7 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 	}
 	var zone string
 	err := d.read(ctx, a, func(tx *db.Tx) {
-		tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error { zone = r.Text(0); return nil })
+		store.QueueZone(tx, a.TenantID, &zone)
 		if !found {
 			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID}, func(r *db.Row) error {
 				found = true
@@ -76,7 +76,7 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 	case !found:
 		return nil, fault.New(fault.NotFound, "", "there is no establishment %s", in.SiteID).At("site_id", "unknown")
 	}
-	loc := safety.Location(zone)
+	loc := store.Location(zone)
 	if out.Year == 0 {
 		out.Year = int64(now.In(loc).Year())
 	}

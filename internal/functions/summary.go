@@ -114,7 +114,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		if safety.Location(s.place).String() != safety.Location(guess).String() {
+		if store.Location(s.place).String() != store.Location(guess).String() {
 			s.queueToday(d, tx, a, now, s.place)
 		}
 		return tx.Flush()
@@ -138,10 +138,7 @@ func (s *summary) queue(d *dashboard, tx *db.Tx, a actor.Actor) {
 	s.items.Queue(tx, a, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
 	s.picks.QueueStates(tx, a, store.Page{Size: summaryPicks}, activePicks)
 	s.shipments.Queue(tx, a, store.Page{Size: summaryShipments}, "", "r.id DESC")
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
-		s.place = r.Text(0)
-		return nil
-	})
+	store.QueueZone(tx, a.TenantID, &s.place)
 	if !d.lists.Of(a, "settings").Visible() {
 		return
 	}
@@ -161,7 +158,7 @@ func (s Settings) set(section, key, value string) {
 // queueToday counts what was completed in the current local day, the bounds of
 // which need not be full hours of UTC.
 func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Time, place string) {
-	from, to := safety.Day(now, safety.Location(place))
+	from, to := safety.Day(now, store.Location(place))
 	s.today = 0
 	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }

@@ -236,11 +236,8 @@ func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 		return nil
 	}
 	zone := "UTC"
-	err := tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
-		zone = r.Text(0)
-		return nil
-	})
-	if err != nil {
+	store.QueueZone(tx, tenant, &zone)
+	if err := tx.Flush(); err != nil {
 		return err
 	}
 	for _, ac := range dated {
@@ -248,7 +245,7 @@ func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 		if err != nil {
 			return fault.New(fault.Invalid, "22007", "due_on is not a date").At("due_on", "is not a date")
 		}
-		ac["due_at"] = query.FormatTime(EndOfDay(day, Location(zone)))
+		ac["due_at"] = query.FormatTime(EndOfDay(day, store.Location(zone)))
 	}
 	return nil
 }

@@ -343,6 +343,7 @@ func stop(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
 // localDay is the calendar day where the tenant is, as midnight UTC.
 func localDay(tx *db.Tx, tenant string, now time.Time) (time.Time, error) {
 	zone := "UTC"
-	err := tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
-	return day(now.In(Location(zone))), err
+	store.QueueZone(tx, tenant, &zone)
+	err := tx.Flush()
+	return day(now.In(store.Location(zone))), err
 }

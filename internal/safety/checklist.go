@@ -39,6 +39,12 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	return judge(tx, a.TenantID, done)
 }
 
+// readTemplates reads the templates of rows, and where their targets are.
+func readTemplates(tx *db.Tx, tenant string, rows []store.Row) (map[string]*asked, *whereabouts, error) {
+	templates, where := queueTemplates(tx, tenant, distinct(rows, "template_id")), queuePlaces(tx, tenant, rows)
+	return templates, where, tx.Flush()
+}
+
 // aim fills title, due time, zone and site of new inspections and holds them
 // to what their template is for.
 func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
@@ -51,9 +57,8 @@ func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error
 	if len(rows) == 0 {
 		return nil
 	}
-	templates := queueTemplates(tx, a.TenantID, distinct(rows, "template_id"))
-	where := queuePlaces(tx, a.TenantID, rows)
-	if err := tx.Flush(); err != nil {
+	templates, where, err := readTemplates(tx, a.TenantID, rows)
+	if err != nil {
 		return err
 	}
 	for _, run := range rows {

@@ -1,20 +1,6 @@
 package safety
 
-import (
-	"time"
-
-	// Time zones must be known on a machine that has no zone files.
-	_ "time/tzdata"
-)
-
-// Location is the time zone of that IANA name; UTC when there is none.
-func Location(name string) *time.Location {
-	loc, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return time.UTC
-	}
-	return loc
-}
+import "time"
 
 // Day returns the bounds [from, to) of the local day that now lies in, in UTC.
 // Days around a change of the clock are 23 or 25 hours long; where local

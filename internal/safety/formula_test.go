@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
 )
 
 func at(s string) time.Time {
@@ -33,7 +34,7 @@ func TestDay(t *testing.T) {
 		{"Asia/Kathmandu", "2026-03-01T18:14:59Z", "2026-02-28T18:15:00Z", "2026-03-01T18:15:00Z"},
 		{"No/Where", "2026-03-01T12:00:00Z", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"},
 	} {
-		from, to := Day(at(c.now), Location(c.zone))
+		from, to := Day(at(c.now), store.Location(c.zone))
 		if !from.Equal(at(c.from)) || !to.Equal(at(c.to)) {
 			t.Errorf("%s %s = %s, %s, want %s, %s", c.zone, c.now, from, to, c.from, c.to)
 		}
@@ -43,7 +44,7 @@ func TestDay(t *testing.T) {
 // Every moment lies in its day, whatever clocks have done to it.
 func TestDayHoldsItsMoment(t *testing.T) {
 	for _, zone := range []string{"America/St_Johns", "America/Sao_Paulo", "Asia/Beirut", "Pacific/Apia", "Asia/Gaza", "Australia/Lord_Howe", "Europe/Berlin"} {
-		loc := Location(zone)
+		loc := store.Location(zone)
 		for now := at("2006-01-01T00:00:00Z"); now.Year() < 2013; now = now.Add(7*time.Hour + 13*time.Minute) {
 			from, to := Day(now, loc)
 			if now.Before(from) || !now.Before(to) {
@@ -57,7 +58,7 @@ func TestDayHoldsItsMoment(t *testing.T) {
 }
 
 func TestEndOfDay(t *testing.T) {
-	got := EndOfDay(at("2018-11-03T00:00:00Z"), Location("America/Sao_Paulo"))
+	got := EndOfDay(at("2018-11-03T00:00:00Z"), store.Location("America/Sao_Paulo"))
 	if want := "2018-11-04T02:59:59.999999Z"; got.Format("2006-01-02T15:04:05.000000Z") != want {
 		t.Errorf("%s, want %s", got, want)
 	}

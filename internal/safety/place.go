@@ -23,7 +23,7 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 	if len(rows) == 0 {
 		return p
 	}
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { p.home = r.Text(0); return nil })
+	store.QueueZone(tx, tenant, &p.home)
 	ask := func(field, sql string, each func(r *db.Row)) {
 		if ids := distinct(rows, field); len(ids) > 0 {
 			tx.Queue(sql+" WHERE x.tenant_id = $1 AND "+tx.DB().InUUID("x.id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error { each(r); return nil })

@@ -31,9 +31,8 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if len(rows) == 0 {
 		return nil
 	}
-	templates := queueTemplates(tx, a.TenantID, distinct(rows, "template_id"))
-	where := queuePlaces(tx, a.TenantID, rows)
-	if err := tx.Flush(); err != nil {
+	templates, where, err := readTemplates(tx, a.TenantID, rows)
+	if err != nil {
 		return err
 	}
 	for _, sc := range rows {
@@ -44,7 +43,7 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 		sc["timezone"] = where.timezone(sc)
 		if sc["starts_on"] == nil {
-			sc["starts_on"] = s.Now().In(Location(where.timezone(sc))).Format(time.DateOnly)
+			sc["starts_on"] = s.Now().In(store.Location(where.timezone(sc))).Format(time.DateOnly)
 		}
 		if err := begin(sc, s.Now()); err != nil {
 			return err
@@ -94,7 +93,7 @@ func recurrence(sc store.Row) (*checklist.Recurrence, error) {
 		return nil, badRun("due_time", "must be a time of day, HH:MM")
 	}
 	first := day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	return checklist.Recur(sc.Text("rrule"), first, Location(sc.Text("timezone")))
+	return checklist.Recur(sc.Text("rrule"), first, store.Location(sc.Text("timezone")))
 }
 
 // replan takes away the runs that a changed schedule no longer wants, those

@@ -208,7 +208,7 @@ func hold(tx *db.Tx, table, column, tenant string, ids []string) {
 func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {
 	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
 	hold(tx, "members", "user_id", tenant, users)
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { p.zone = r.Text(0); return nil })
+	store.QueueZone(tx, tenant, &p.zone)
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section = 'engagement'", []any{tenant}, func(r *db.Row) error {
 		p.points.Set(r.Text(0), r.Text(1))
 		return nil
@@ -221,7 +221,7 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
-	from, to := Day(now, Location(p.zone))
+	from, to := Day(now, store.Location(p.zone))
 	err := tx.Query("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2)+
 		" AND occurred_at >= $3 AND occurred_at < $4 AND reversed_at IS NULL GROUP BY user_id", []any{tenant, query.List(users), from, to}, func(r *db.Row) error {
 		p.today[r.Text(0)] = r.Int(1)

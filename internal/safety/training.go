@@ -159,9 +159,9 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 			list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2)}
 			return nil
 		})
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
+	store.QueueZone(tx, tenant, &zone)
 	err := tx.Flush()
-	return list, Location(zone), err
+	return list, store.Location(zone), err
 }
 
 // certify completes an assignment: a marked course needs its mark.

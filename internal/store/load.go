@@ -52,8 +52,7 @@ func (b *Bulk) goOn(rows []Row) {
 	}
 	slices.Sort(years)
 	for _, year := range years {
-		b.tx.Queue("INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4)"+
-			" ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = CASE WHEN sequences.value > excluded.value THEN sequences.value ELSE excluded.value END",
+		b.tx.Queue(sequenceText+"CASE WHEN sequences.value > excluded.value THEN sequences.value ELSE excluded.value END",
 			[]any{b.actor.TenantID, b.resource.Name, year, last[year]}, nil)
 	}
 }

@@ -116,12 +116,14 @@ func (q sequence) text(n int64) string { return fmt.Sprintf("%s%06d", q.prefix()
 // with seven digits.
 const farthest = 999_999
 
+// sequenceText begins a sequence at $4, or says what is done to the one there is.
+const sequenceText = "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = "
+
 // reserve takes n numbers and returns the first. It steps over numbers people
 // chose themselves, or the sequence would run into one and never get past it.
 func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
 	name := q.field.Name
-	text := "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4)" +
-		" ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = sequences.value + excluded.value" +
+	text := sequenceText + "sequences.value + excluded.value" +
 		" RETURNING value, (SELECT MAX(" + name + ") FROM " + q.resource.Name + " WHERE tenant_id = $1 AND " + name + " >= $5 AND " + name + " < $6)"
 	prefix := q.prefix()
 	var last, taken int64

@@ -109,6 +109,15 @@ func (k work) wishes(orders []string, p plan) ([]wish, error) {
 	return out, err
 }
 
+// lockItems queues locking items, by a list of their ids, in one order. SQLite has
+// one writer.
+func lockItems(tx *db.Tx, tenant, list string) {
+	if lock := tx.DB().ForUpdate(); lock != "" {
+		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, list},
+			func(*db.Row) error { return nil })
+	}
+}
+
 // candidates locks the items that are wanted and reads their free stock.
 func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
 	var items set
@@ -117,10 +126,7 @@ func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
 	}
 	slices.Sort(items.list)
 	d, list := k.tx.DB(), jsonList(items.list)
-	if lock := d.ForUpdate(); lock != "" {
-		k.tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+d.InUUID("id", 2)+" ORDER BY id"+lock, []any{k.a.TenantID, list},
-			func(*db.Row) error { return nil })
-	}
+	lockItems(k.tx, k.a.TenantID, list)
 	out := map[string][]*candidate{}
 	err := k.tx.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
 		"z.pick_sequence, z.kind, v.id "+

@@ -51,7 +51,7 @@ func (p *posting) fit(m store.Row) *fault.Error {
 		return nil
 	}
 	l, it := p.lots[lot], p.itemByID[m.Text("item_id")]
-	why := barred(l.status, l.expires, p.rules.today, it.minRemaining)
+	why := barred(l.status, l.expires, p.rules.today(), it.minRemaining)
 	if why == "" {
 		return nil
 	}

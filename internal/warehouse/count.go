@@ -58,10 +58,7 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 		l.items.add(at.item)
 	}
 	sort.Strings(l.items.list)
-	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{a.TenantID, jsonList(l.items.list)},
-			func(*db.Row) error { return nil })
-	}
+	lockItems(tx, a.TenantID, jsonList(l.items.list))
 	l.read(tx, a.TenantID)
 	if err := tx.Flush(); err != nil {
 		return err

@@ -83,6 +83,11 @@ type Stock struct {
 	History
 }
 
+// OnOrder says in SQL whether an open order asks for item i of tenant $1.
+const OnOrder = "EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id " +
+	"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < " +
+	"l.qty_ordered - l.qty_cancelled)"
+
 // Turns is how often the stock turns over in a year (see Class).
 func (s *Stock) Turns() float64 { return s.turns(s.OnHand) }
 

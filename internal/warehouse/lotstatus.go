@@ -34,7 +34,7 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	}
 	for _, c := range changes {
 		if l := c.After; l != nil && (c.Op == store.Insert || altered(c, "expires_on")) {
-			l["short_dated"] = tooShort(l.Text("expires_on"), ru.today, keep[l.Text("item_id")])
+			l["short_dated"] = tooShort(l.Text("expires_on"), ru.today(), keep[l.Text("item_id")])
 		}
 	}
 	return nil

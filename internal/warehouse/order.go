@@ -185,7 +185,8 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	}
 	list := jsonList(orders.list)
 	deltas := map[string]int64{}
-	tx.Queue("SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(),
+	standings := "SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2)
+	tx.Queue(standings+" ORDER BY id"+tx.DB().ForUpdate(),
 		[]any{a.TenantID, list}, func(r *db.Row) error {
 			standing(s, r, deltas, -1)
 			if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
@@ -198,11 +199,10 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		return err
 	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
-	err := tx.Query("SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, list},
-		func(r *db.Row) error {
-			standing(s, r, deltas, 1)
-			return nil
-		})
+	err := tx.Query(standings, []any{a.TenantID, list}, func(r *db.Row) error {
+		standing(s, r, deltas, 1)
+		return nil
+	})
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (k readiness) barredLots(shipments []string) error {
 		"JOIN lots b ON b.tenant_id = $1 AND b.id = r.lot_id JOIN items i ON i.tenant_id = $1 AND i.id = r.item_id WHERE r.tenant_id = $1 AND "+
 		k.tx.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.a.TenantID, jsonList(lines.list)},
 		func(r *db.Row) error {
-			bar := barred(r.Text(2), r.Text(3), ru.today, r.Int(4))
+			bar := barred(r.Text(2), r.Text(3), ru.today(), r.Int(4))
 			for _, id := range travels[r.Text(0)] {
 				if key := id + r.Text(1); bar != "" && !told[key] {
 					told[key] = true

@@ -97,7 +97,7 @@ func (r *receiving) lotOf(a *arrival) error {
 	if a.StockStatus != "available" {
 		return nil
 	}
-	if why := lotBars(lot, r.rules.today, 0); why != "" {
+	if why := lotBars(lot, r.rules.today(), 0); why != "" {
 		return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", a.LotNo, it.sku, why).
 			With("", "take it in with stock_status quarantine, hold or damaged").At(a.at+"lot_no", "%s", why)
 	}

@@ -49,5 +49,5 @@ func (k records) updateEach(resource string, sets []store.Row) error {
 func (k records) today() (string, error) {
 	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
 	err := k.tx.Flush()
-	return ru.today, err
+	return ru.today(), err
 }

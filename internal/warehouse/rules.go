@@ -6,12 +6,14 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/store"
 )
 
 // rules are what a tenant's settings say about the work on the floor, and the
 // day it is there.
 type rules struct {
-	today       string       // YYYY-MM-DD in the tenant's time zone
+	now         time.Time
+	zone, date  string       // the tenant's time zone, and what today asked of it
 	overReceipt decimal.Dec  // share of an ordered quantity that may come in above it
 	adjustLimit *decimal.Dec // value above which an adjustment waits for a second person; nil = never
 	countLimit  *decimal.Dec // value up to which a count approves itself; nil = always
@@ -19,18 +21,21 @@ type rules struct {
 
 // queueRules queues reading them.
 func queueRules(tx *db.Tx, tenant string, now time.Time) *rules {
-	ru := &rules{today: now.UTC().Format(time.DateOnly)}
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
-		if loc, err := time.LoadLocation(r.Text(0)); err == nil {
-			ru.today = now.In(loc).Format(time.DateOnly)
-		}
-		return nil
-	})
+	ru := &rules{now: now}
+	store.QueueZone(tx, tenant, &ru.zone)
 	tx.Queue("SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'stock'", []any{tenant}, func(r *db.Row) error {
 		ru.set(r.Text(0), r.Text(1))
 		return nil
 	})
 	return ru
+}
+
+// today is the date where the tenant is, YYYY-MM-DD.
+func (ru *rules) today() string {
+	if ru.date == "" {
+		ru.date = ru.now.In(store.Location(ru.zone)).Format(time.DateOnly)
+	}
+	return ru.date
 }
 
 func (ru *rules) set(key, value string) {

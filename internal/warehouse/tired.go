@@ -2,10 +2,10 @@ package warehouse
 
 import (
 	"strings"
-	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
 	"holdfast/internal/warehouse/driving"
 )
 
@@ -16,14 +16,9 @@ const settingHours = "drivers_hours"
 // one of its regulations is in force; it refuses where the setting drivers_hours
 // says so. The hours are those of the driver's routes.
 func tired(k work, driver string) ([]string, error) {
-	now, at, does, law := k.s.Now(), time.UTC, "warn", false
+	now, zone, does, law := k.s.Now(), "", "warn", false
 	tenant := k.a.TenantID
-	k.tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
-		if loc, err := time.LoadLocation(r.Text(0)); err == nil {
-			at = loc
-		}
-		return nil
-	})
+	store.QueueZone(k.tx, tenant, &zone)
 	k.tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'safety' AND lower(key) = $2", []any{tenant, settingHours},
 		func(r *db.Row) error {
 			does = strings.Trim(r.Text(0), `"`)
@@ -42,7 +37,7 @@ func tired(k work, driver string) ([]string, error) {
 	if err := k.tx.Flush(); err != nil || !law || does == "off" {
 		return nil, err
 	}
-	against := driving.Against(trips, now, at)
+	against := driving.Against(trips, now, store.Location(zone))
 	if does == "refuse" && len(against) > 0 {
 		return nil, fault.New(fault.Conflict, CodeDispatch, "the driver may not drive now: %s", against[0]).With(strings.Join(against, "; "), "").
 			At("route_id", "has a driver who may not drive now")

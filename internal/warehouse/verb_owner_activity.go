@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
+	"holdfast/internal/store"
 )
 
 // OwnerActivityIn names a goods owner and a span of days.
@@ -70,16 +71,12 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 // spanOf returns the instants at which the days of a span begin, and the one at
 // which the last ends.
 func spanOf(c *rpc.Call, in *OwnerActivityIn) ([]time.Time, error) {
-	loc := time.UTC
-	err := c.Tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{c.Actor.TenantID}, func(r *db.Row) error {
-		if l, err := time.LoadLocation(r.Text(0)); err == nil {
-			loc = l
-		}
-		return nil
-	})
-	if err != nil {
+	zone := ""
+	store.QueueZone(c.Tx, c.Actor.TenantID, &zone)
+	if err := c.Tx.Flush(); err != nil {
 		return nil, err
 	}
+	loc := store.Location(zone)
 	from, err := time.ParseInLocation(time.DateOnly, in.From, loc)
 	if err != nil {
 		return nil, misfit("from", "is no date")

@@ -215,8 +215,7 @@ func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []st
 		case c.Op == store.Insert:
 			s.openLane(tx, c.After)
 		case c.Op == store.Delete:
-			s.giveUp(tx, c.Before.Text("id"), "the webhook was deleted")
-			tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{c.Before.Text("id")}, nil)
+			s.closeLane(tx, c.Before.Text("id"))
 		case c.Before.Text("status") != c.After.Text("status") || c.Before.Text("url") != c.After.Text("url"):
 			s.openLane(tx, c.After)
 			if c.After.Text("status") == "disabled" {
@@ -228,12 +227,21 @@ func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []st
 	return nil
 }
 
+// newLane adds a lane, or says what is done to the one that is there.
+const newLane = "INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) " +
+	"ON CONFLICT (webhook_id) DO UPDATE "
+
 // openLane makes a webhook's lane, or sets it going afresh: the breaker is
 // closed, and what waits in it is due.
 func (s *Service) openLane(tx *db.Tx, row store.Row) {
-	tx.Queue("INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) "+
-		"ON CONFLICT (webhook_id) DO UPDATE SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL",
+	tx.Queue(newLane+"SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL",
 		[]any{row.Text("id"), row.Text("tenant_id"), row.Text("status") == "active", s.now()}, nil)
+}
+
+// closeLane ends what waits for a webhook that is deleted, and its lane.
+func (s *Service) closeLane(tx *db.Tx, id string) {
+	s.giveUp(tx, id, "the webhook was deleted")
+	tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{id}, nil)
 }
 
 // giveUp ends what waits for a webhook. It can be replayed.

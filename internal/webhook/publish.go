@@ -105,8 +105,8 @@ func (s *Service) enqueue(tx *db.Tx, rows []queued, lanes map[string]chooser, no
 	}
 	slices.Sort(ids) // one order of locks
 	for _, id := range ids {
-		tx.Queue("INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) "+
-			"ON CONFLICT (webhook_id) DO UPDATE SET next_at = CASE WHEN webhook_lanes.next_at <= excluded.next_at THEN webhook_lanes.next_at ELSE excluded.next_at END",
+		tx.Queue(newLane+
+			"SET next_at = CASE WHEN webhook_lanes.next_at <= excluded.next_at THEN webhook_lanes.next_at ELSE excluded.next_at END",
 			[]any{id, lanes[id].tenant, lanes[id].active, now}, nil)
 	}
 	tx.After(s.Wake)

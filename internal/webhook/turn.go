@@ -325,8 +325,7 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 // forget ends what was queued for a webhook while it was being deleted.
 func (s *Service) forget(ctx context.Context, l *lane) error {
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		s.giveUp(tx, l.id, "the webhook was deleted")
-		tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{l.id}, nil)
+		s.closeLane(tx, l.id)
 		return nil
 	})
 }

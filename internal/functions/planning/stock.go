@@ -124,9 +124,7 @@ func (o *StockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 	}
 	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
 		"(SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id), "+
-		"EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < "+
-		"l.qty_ordered - l.qty_cancelled) "+
+		warehouse.OnOrder+" "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
 		if int64(len(o.Items)) == in.PageSize {
 			o.Page.More = true

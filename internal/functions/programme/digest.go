@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/job"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/store"
 )
 
 // digestHour is the local hour from which a day's digests are sent.
@@ -36,7 +37,7 @@ func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
 			return err
 		}
 		return tx.Query("SELECT id, timezone FROM tenants WHERE status = 'active' ORDER BY id", nil, func(r *db.Row) error {
-			local := now.In(safety.Location(r.Text(1)))
+			local := now.In(store.Location(r.Text(1)))
 			if local.Hour() >= digestHour && made[r.Text(0)] < dayKey(local) {
 				out = append(out, r.Text(0))
 			}
@@ -59,7 +60,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		local := p.now().In(safety.Location(st.place))
+		local := p.now().In(store.Location(st.place))
 		first, err := job.Mark(tx, job.Job{Tenant: tenant, Kind: digestMark, Key: dayKey(local), Made: p.now()})
 		if err != nil || !first || st.noDigest {
 			return err

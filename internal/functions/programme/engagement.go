@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // EngagementIn is empty: safety-engagement takes no parameters.
@@ -145,7 +146,7 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		pd := PeriodOf(now, safety.Location(st.place))
+		pd := PeriodOf(now, store.Location(st.place))
 		out.Score.Start, out.Score.End = pd.Start, pd.End
 		var month int64
 		if a.UserID != "" {

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // table is a metric's values by entity of one type. An entity without a row
@@ -214,7 +215,7 @@ func delay(at, told time.Time) float64 { return told.Sub(at).Hours() }
 
 // days are calendar days where the tenant is.
 func (s *scan) days(from, to time.Time) float64 {
-	loc := safety.Location(s.st.place)
+	loc := store.Location(s.st.place)
 	midnight := func(t time.Time) time.Time {
 		y, m, d := t.In(loc).Date()
 		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
@@ -412,7 +413,7 @@ func workforce(kind string) people {
 
 // today is the calendar day where the tenant is.
 func (s *scan) today() string {
-	return s.now.In(safety.Location(s.st.place)).Format(time.DateOnly)
+	return s.now.In(store.Location(s.st.place)).Format(time.DateOnly)
 }
 
 // fillExpired counts, for each person, certificates that ran out

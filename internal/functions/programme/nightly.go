@@ -249,7 +249,7 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		loc := safety.Location(st.place)
+		loc := store.Location(st.place)
 		periods := []Period{PeriodOf(now, loc)}
 		if now.Sub(periods[0].From) < 48*time.Hour {
 			periods = append(periods, PeriodOf(periods[0].From.Add(-time.Hour), loc))

@@ -316,7 +316,7 @@ func TestZoneScore(t *testing.T) {
 
 // A period is a calendar month of the tenant's own time zone.
 func TestPeriodOf(t *testing.T) {
-	berlin := safety.Location("Europe/Berlin")
+	berlin := store.Location("Europe/Berlin")
 	p := programme.PeriodOf(time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC), berlin)
 	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" || !p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {
 		t.Errorf("after midnight in Berlin it is April: %+v", p)

@@ -148,10 +148,7 @@ func defaults() *settings {
 // flush.
 func queueSettings(tx *db.Tx, tenant string) *settings {
 	s := defaults()
-	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
-		s.place = r.Text(0)
-		return nil
-	})
+	store.QueueZone(tx, tenant, &s.place)
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section IN ('scoring', 'engagement', 'safety')", []any{tenant}, func(r *db.Row) error {
 		s.set(r.Text(0), []byte(r.Text(1)))
 		return nil

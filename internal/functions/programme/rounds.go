@@ -114,6 +114,6 @@ func once(rows []store.Row) []store.Row {
 func (p *Programme) today(tx *db.Tx, tenant string) (time.Time, error) {
 	st := queueSettings(tx, tenant)
 	err := tx.Flush()
-	y, m, d := p.now().In(safety.Location(st.place)).Date()
+	y, m, d := p.now().In(store.Location(st.place)).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC), err
 }

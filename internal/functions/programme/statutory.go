@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // fillRates reads TRIR or DART of zones or of the tenant: recordable cases by
@@ -79,7 +80,7 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	if !ok || r.Per != "tenant" {
 		return
 	}
-	today := s.now.In(safety.Location(s.st.place))
+	today := s.now.In(store.Location(s.st.place))
 	y, m, d := today.Date()
 	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	past := r.DaysPast(day)

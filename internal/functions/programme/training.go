@@ -14,7 +14,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
-	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -246,7 +245,7 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 // for it gives the reason.
 func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 	out := []AssignmentOut{}
-	due := now.In(safety.Location(r.st.place)).AddDate(0, 0, int(r.st.dueDays)).Format(time.DateOnly)
+	due := now.In(store.Location(r.st.place)).AddDate(0, 0, int(r.st.dueDays)).Format(time.DateOnly)
 	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
 	for k := range r.courses {
 		c := &r.courses[k]

@@ -70,7 +70,12 @@ func (u *User) SettledIn(tx *db.Tx, tenantID string) {
 		return
 	}
 	u.LastTenant = tenantID
-	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{u.ID, tenantID}, nil)
+	WorksIn(tx, u.ID, tenantID)
+}
+
+// WorksIn notes which tenant an account used last.
+func WorksIn(tx *db.Tx, userID, tenantID string) {
+	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{userID, tenantID}, nil)
 }
 
 // Elsewhere refuses an address of an enforced domain. The break-glass owner of

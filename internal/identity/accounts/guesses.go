@@ -31,21 +31,26 @@ type guesses struct {
 // where names by key, a condition on users; else at the name itself.
 func QueueGuesses(tx *db.Tx, keys seal.Keys, g *guesses, where, key string) {
 	g.Account = keys.UUID("nobody", where, key)
-	read := func(r *db.Row) error {
-		g.tries, g.since = r.Int(0), r.Time(1)
-		return nil
-	}
-	tx.Queue("SELECT tries, since FROM wrong_passwords WHERE account = $1", []any{g.Account}, read)
-	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where, []any{key, false}, read)
+	g.queue(tx)
+	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where, []any{key, false}, g.read)
+}
+
+// queue asks for what was tried at g's account.
+func (g *guesses) queue(tx *db.Tx) {
+	tx.Queue("SELECT tries, since FROM wrong_passwords WHERE account = $1", []any{g.Account}, g.read)
+}
+
+func (g *guesses) read(r *db.Row) error {
+	g.tries, g.since = r.Int(0), r.Time(1)
+	return nil
 }
 
 // guessesAt reads what was tried at an account.
 func guessesAt(tx *db.Tx, userID string) (g guesses, err error) {
 	g.Account = userID
-	return g, tx.Query("SELECT tries, since FROM wrong_passwords WHERE account = $1", []any{userID}, func(r *db.Row) error {
-		g.tries, g.since = r.Int(0), r.Time(1)
-		return nil
-	})
+	g.queue(tx)
+	err = tx.Flush()
+	return g, err
 }
 
 // Refuse says when the account takes passwords from strangers again, if it takes

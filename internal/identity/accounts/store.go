@@ -3,6 +3,7 @@ package accounts
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -139,5 +140,16 @@ func (s *Store) WithoutProviders(tx *db.Tx, u *User, keep string) error {
 	u.UserMetadata = map[string]any{}
 	InsertIdentity(tx, &u.SignedUp().Identities[0])
 	_, err = tx.Exec("UPDATE users SET user_metadata = $2 WHERE id = $1", u.ID, WriteJSON(u.UserMetadata))
+	return err
+}
+
+// DropIdentity deletes an identity of an account.
+func DropIdentity(tx *db.Tx, id string) {
+	tx.Queue("DELETE FROM identities WHERE id = $1", []any{id}, nil)
+}
+
+// WriteMetadata writes what the account says of itself, changed at a moment.
+func (u *User) WriteMetadata(tx *db.Tx, at time.Time) error {
+	_, err := tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, WriteJSON(u.UserMetadata), at)
 	return err
 }

@@ -237,7 +237,7 @@ func (s *Administration) build(in AdminUser, hash string) (*accounts.User, error
 // expireSessions ends the sessions of a banned account where they stand: their
 // refresh tokens are told of the ban, and the ban's own end brings none back.
 func (s *Administration) expireSessions(tx *db.Tx, userID string) error {
-	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
+	codes.EndFlows(tx, userID)
 	_, err := tx.Exec("UPDATE sessions SET not_after = $2 WHERE user_id = $1 AND not_after > $2", userID, s.Now())
 	tx.After(func() { s.Forget(userID) })
 	return err

@@ -132,11 +132,8 @@ func (c *Chain) mac(tenant string, no int64, hash string) string {
 func (c *Chain) Seal(ctx context.Context) (total int, err error) {
 	var tenants []string
 	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		tenants = nil
-		return tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
-			tenants = append(tenants, r.Text(0))
-			return nil
-		})
+		tenants, err = unsealed(tx)
+		return err
 	})
 	for _, t := range tenants {
 		n, bad := c.sealTenant(ctx, t)
@@ -330,14 +327,19 @@ func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
 	return broken, tx.Flush()
 }
 
-// sealAll links what waits, as part of a transaction. A tenant whose chain is
-// broken keeps its rows waiting.
-func (c *Chain) sealAll(tx *db.Tx) error {
-	var tenants []string
-	err := tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
+// unsealed are the tenants of which rows wait.
+func unsealed(tx *db.Tx) (tenants []string, err error) {
+	err = tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
 		tenants = append(tenants, r.Text(0))
 		return nil
 	})
+	return tenants, err
+}
+
+// sealAll links what waits, as part of a transaction. A tenant whose chain is
+// broken keeps its rows waiting.
+func (c *Chain) sealAll(tx *db.Tx) error {
+	tenants, err := unsealed(tx)
 	for _, t := range tenants {
 		for n := batch; err == nil && n == batch; {
 			var done links

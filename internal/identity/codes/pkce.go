@@ -76,6 +76,17 @@ func FlowBy(tx *db.Tx, where string, args ...any) (Flow, error) {
 	return f, err
 }
 
+// EndFlows deletes the flows of an account, and so the authorization codes that
+// would begin a session.
+func EndFlows(tx *db.Tx, userID string) {
+	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
+}
+
+// EndFlow deletes a flow and returns how many there were.
+func (s *Store) EndFlow(tx *db.Tx, id string) (int64, error) {
+	return tx.Exec("DELETE FROM flow_states WHERE id = $1", id)
+}
+
 // IssueCode gives a flow its authorization code. The code is derived from the
 // flow, so that a link opened twice, first by a mail scanner, shows the same
 // one, while the database holds its hash. A provider's answer comes once, and

@@ -289,14 +289,23 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 // Remove deletes a factor, its challenges and, when it was the last verified
 // one, the recovery codes that stood in for it.
 func (k *Keeper) Remove(tx *db.Tx, f Factor) error {
-	tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{f.ID}, nil)
-	tx.Queue("DELETE FROM mfa_factors WHERE id = $1", []any{f.ID}, nil)
+	drop(tx, f.ID)
 	list, err := List(tx, f.UserID)
 	if err != nil || On(list) {
 		return err
 	}
-	_, err = tx.Exec("DELETE FROM recovery_codes WHERE user_id = $1", f.UserID)
-	return err
+	dropCodes(tx, f.UserID)
+	return tx.Flush()
+}
+
+// drop deletes a factor and what was asked of it.
+func drop(tx *db.Tx, id string) {
+	dropChallenges(tx, id)
+	tx.Queue("DELETE FROM mfa_factors WHERE id = $1", []any{id}, nil)
+}
+
+func dropChallenges(tx *db.Tx, factor string) {
+	tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{factor}, nil)
 }
 
 // Forget deletes all an account has here.

@@ -31,8 +31,7 @@ func roomFor(tx *db.Tx, list []Factor, phone string) ([]Factor, error) {
 		case f.Status == Verified:
 			return nil, fault.New(fault.Unprocessable, "mfa_verified_factor_exists", "A verified phone factor already exists, unenroll the existing factor to continue")
 		default:
-			tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{f.ID}, nil)
-			tx.Queue("DELETE FROM mfa_factors WHERE id = $1", []any{f.ID}, nil)
+			drop(tx, f.ID)
 		}
 	}
 	return kept, nil
@@ -82,7 +81,7 @@ func (k *Keeper) Move(tx *db.Tx, f Factor, phone string) (Factor, error) {
 		return f, fault.New(fault.Invalid, "validation_failed", "only a phone factor has a phone")
 	}
 	f.Phone, f.UpdatedAt = phone, stamp.Time{Time: k.Now()}
-	tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{f.ID}, nil)
+	dropChallenges(tx, f.ID)
 	_, err := tx.Exec("UPDATE mfa_factors SET phone = $2, updated_at = $3 WHERE id = $1", f.ID, phone, k.Now())
 	return f, err
 }

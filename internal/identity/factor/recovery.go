@@ -18,11 +18,15 @@ const Codes = 10
 // 16 of them, 80 bits.
 var codeText = base32.NewEncoding("abcdefghjkmnpqrstuvwxyz023456789").WithPadding(base32.NoPadding)
 
+func dropCodes(tx *db.Tx, userID string) {
+	tx.Queue("DELETE FROM recovery_codes WHERE user_id = $1", []any{userID}, nil)
+}
+
 // NewCodes replaces an account's recovery codes and returns the new ones: they
 // are shown once, the database holds hashes. 80 random bits need no key: a
 // change of the master key leaves them good.
 func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
-	tx.Queue("DELETE FROM recovery_codes WHERE user_id = $1", []any{userID}, nil)
+	dropCodes(tx, userID)
 	out := make([]string, Codes)
 	for i := range out {
 		b := make([]byte, 10)

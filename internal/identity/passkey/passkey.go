@@ -124,13 +124,17 @@ func pack(c *webauthn.Credential) (Credential, error) {
 	return Credential{ID: base64.RawURLEncoding.EncodeToString(c.ID), Text: string(text)}, err
 }
 
+// begun reads a person and the ceremony that was begun with one.
+func (p Person) begun(state string) (u user, s webauthn.SessionData, err error) {
+	if u, err = p.user(); err == nil {
+		s, err = stateOf(state)
+	}
+	return u, s, err
+}
+
 // Registered checks the answer to Register (section 7.1).
 func (r *Relying) Registered(p Person, state string, response []byte) (Credential, error) {
-	u, err := p.user()
-	if err != nil {
-		return Credential{}, err
-	}
-	s, err := stateOf(state)
+	u, s, err := p.begun(state)
 	if err != nil {
 		return Credential{}, err
 	}
@@ -170,11 +174,7 @@ func (r *Relying) Ask(p *Person) (Ceremony, error) {
 // with its signature counter moved on. A counter that went back is a copy of
 // the authenticator, and refused.
 func (r *Relying) Asserted(p Person, state string, response []byte) (Credential, error) {
-	u, err := p.user()
-	if err != nil {
-		return Credential{}, err
-	}
-	s, err := stateOf(state)
+	u, s, err := p.begun(state)
 	if err != nil {
 		return Credential{}, err
 	}

@@ -86,11 +86,8 @@ func (s *Store) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	case roles[to] == "":
 		return fault.New(fault.NotFound, "user_not_found", "The tenant has no such active member").At("user_id", "no active member")
 	}
-	now := s.Now()
 	for user, role := range map[string]actor.Role{to: actor.Owner, a.UserID: actor.Admin} {
-		tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
-			[]any{a.TenantID, user, string(role), now}, nil)
-		if err := s.Tenants.TellMember(tx, a.TenantID, user, "role", string(roles[user])); err != nil {
+		if err := s.Tenants.ChangeRole(tx, a.TenantID, user, role, roles[user]); err != nil {
 			return err
 		}
 		tx.After(func() { s.Forget(user) })

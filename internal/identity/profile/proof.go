@@ -164,7 +164,7 @@ func (s *Store) removeIdentities(tx *db.Tx, a actor.Actor, u *accounts.User) err
 		}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user", EntityID: u.ID,
 			Details: map[string]any{"provider": i.Provider}, Client: accounts.ClientOf(a)})
-		tx.Queue("DELETE FROM identities WHERE id = $1", []any{i.IdentityID}, nil)
+		accounts.DropIdentity(tx, i.IdentityID)
 	}
 	if len(kept) == 0 {
 		id := accounts.EmailIdentity(u, s.Now())

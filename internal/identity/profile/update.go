@@ -360,8 +360,7 @@ func (s *Store) applyData(tx *db.Tx, a actor.Actor, u *accounts.User, data map[s
 		return err
 	}
 	u.UserMetadata, u.UpdatedAt = m, accounts.Time{Time: s.Now()}
-	_, err = tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, accounts.WriteJSON(m), u.UpdatedAt.Time)
-	return err
+	return u.WriteMetadata(tx, u.UpdatedAt.Time)
 }
 
 // startChange begins an e-mail change, which is pending until both addresses

@@ -273,11 +273,8 @@ func (s *Federation) RestoreFederated(tx *db.Tx, tenantID, userID string, c acco
 // a password account with the same one is somebody else's. An address that the
 // provider doubts changes nothing: f has the account's own then.
 func (s *Federation) federatedUser(tx *db.Tx, f *Federated, c accounts.Client) (*accounts.User, error) {
-	name, owner := FederatedProvider(f.Connection), ""
-	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{name, f.Issuer, f.Subject}, func(r *db.Row) error {
-		owner = r.Text(0)
-		return nil
-	})
+	name := FederatedProvider(f.Connection)
+	owner, err := ownerOf(tx, name, f.Issuer, f.Subject)
 	if err == nil {
 		u, err := accounts.LockedUser(tx, owner)
 		if err != nil {
@@ -362,7 +359,7 @@ func (s *Federation) JoinFederated(tx *db.Tx, tenantID string, u *accounts.User,
 // EndSessions ends every session of an account, and the authorization codes
 // that would begin one.
 func (s *Federation) EndSessions(tx *db.Tx, userID string) error {
-	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
+	codes.EndFlows(tx, userID)
 	return s.EndSessionsWhere(tx, userID, "")
 }
 

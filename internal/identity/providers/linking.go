@@ -2,7 +2,6 @@ package providers
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"holdfast/internal/actor"
@@ -12,7 +11,6 @@ import (
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/identity/redirect"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/signin"
 	"holdfast/internal/identity/token"
@@ -68,9 +66,7 @@ func (s *OAuth) arriveLink(ctx context.Context, f codes.Flow, who oidc.Person, c
 		}
 		if f.Challenge != "" {
 			sealed := s.Codes.SealFlow(f.ID, codes.FlowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Person: &who})
-			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.ID, u.ID, sealed}, nil)
-			code, err := s.Codes.IssueCode(tx, f)
-			loc = redirect.WithQuery(f.Redirect, url.Values{"code": {code}})
+			loc, err = s.handCode(tx, f, u, sealed)
 			return err
 		}
 		if err := s.attach(tx, u, f.Provider, who, c); err != nil {
@@ -80,7 +76,7 @@ func (s *OAuth) arriveLink(ctx context.Context, f codes.Flow, who oidc.Person, c
 			return err
 		}
 		g.ProviderToken, g.ProviderRefresh = who.AccessToken, who.RefreshToken
-		_, err = tx.Exec("DELETE FROM flow_states WHERE id = $1", f.ID)
+		_, err = s.Codes.EndFlow(tx, f.ID)
 		return err
 	})
 	if err != nil || g == nil {
@@ -105,14 +101,9 @@ func (s *OAuth) attach(tx *db.Tx, u *accounts.User, provider string, who oidc.Pe
 		return accounts.ErrManaged()
 	}
 	cfg := p.Config()
-	owner := ""
-	err := tx.Query("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{cfg.Name, cfg.Issuer, who.Subject},
-		func(r *db.Row) error {
-			owner = r.Text(0)
-			return nil
-		})
+	owner, err := ownerOf(tx, cfg.Name, cfg.Issuer, who.Subject)
 	switch {
-	case err != nil:
+	case err != nil && !fault.Is(err, fault.NotFound):
 		return err
 	case owner == u.ID:
 		return fault.New(fault.Unprocessable, "identity_already_exists", "Identity is already linked")
@@ -166,8 +157,8 @@ func (s *OAuth) Unlink(ctx context.Context, a actor.Actor, identityID string) er
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user", EntityID: u.ID,
 			Details: map[string]any{"provider": gone.Provider}, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, u, letter.Unlinked, gone.Provider)
-		_, err = tx.Exec("DELETE FROM identities WHERE id = $1", gone.IdentityID)
-		return err
+		accounts.DropIdentity(tx, gone.IdentityID)
+		return tx.Flush()
 	})
 }
 

@@ -263,13 +263,11 @@ func (s *OAuth) admit(ctx context.Context, f codes.Flow, p oidc.Config, who oidc
 					return err
 				}
 				g.ProviderToken, g.ProviderRefresh = who.AccessToken, who.RefreshToken
-				_, err = tx.Exec("DELETE FROM flow_states WHERE id = $1", f.ID)
+				_, err = s.Codes.EndFlow(tx, f.ID)
 				return err
 			}
 			sealed := s.Codes.SealFlow(f.ID, codes.FlowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Offer: c.Invite})
-			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.ID, u.ID, sealed}, nil)
-			authCode, err := s.Codes.IssueCode(tx, f)
-			to.Location = redirect.WithQuery(f.Redirect, url.Values{"code": {authCode}})
+			to.Location, err = s.handCode(tx, f, u, sealed)
 			return err
 		})
 	})
@@ -348,16 +346,27 @@ func (s *OAuth) needsVerification(needs *proof) error {
 		"Unverified email with the provider. A confirmation email has been sent to your address")
 }
 
+// handCode lets whoever holds the flow's verifier sign in as u, and returns the
+// address that takes the code there.
+func (s *OAuth) handCode(tx *db.Tx, f codes.Flow, u *accounts.User, sealed []byte) (string, error) {
+	tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.ID, u.ID, sealed}, nil)
+	code, err := s.Codes.IssueCode(tx, f)
+	return redirect.WithQuery(f.Redirect, url.Values{"code": {code}}), err
+}
+
+// ownerOf is the account that a subject of an issuer is linked to, or
+// fault.NotFound.
+func ownerOf(tx *db.Tx, provider, issuer, subject string) (owner string, err error) {
+	err = tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{provider, issuer, subject},
+		func(r *db.Row) error { owner = r.Text(0); return nil })
+	return owner, err
+}
+
 // findPerson finds or makes the account of a person. The same subject of the same
 // issuer is the same account. An address links only when both sides have
 // proved it and the provider is trusted for its domain.
 func (s *OAuth) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c accounts.Client) (*accounts.User, error) {
-	owner := ""
-	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{p.Name, p.Issuer, who.Subject},
-		func(r *db.Row) error {
-			owner = r.Text(0)
-			return nil
-		})
+	owner, err := ownerOf(tx, p.Name, p.Issuer, who.Subject)
 	if err == nil {
 		return s.known(tx, owner, p, who)
 	}
@@ -448,8 +457,7 @@ func (s *OAuth) mergeProfile(tx *db.Tx, u *accounts.User, who oidc.Person) error
 		return nil // full metadata keep what they have
 	}
 	u.UserMetadata = m
-	_, err = tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, accounts.WriteJSON(m), s.Now())
-	return err
+	return u.WriteMetadata(tx, s.Now())
 }
 
 func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c accounts.Client) (*accounts.User, error) {

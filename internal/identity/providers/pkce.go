@@ -51,7 +51,7 @@ func (s *OAuth) redeem(tx *db.Tx, authCode, verifier string, c accounts.Client) 
 	case subtle.ConstantTimeCompare([]byte(oidc.Challenge(verifier)), []byte(f.Challenge)) != 1:
 		return nil, codes.BadVerifier()
 	}
-	n, err := tx.Exec("DELETE FROM flow_states WHERE id = $1", f.ID)
+	n, err := s.Codes.EndFlow(tx, f.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -399,11 +399,16 @@ func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) 
 		}
 		now := s.Now()
 		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, now}, nil)
-		tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
-			[]any{a.TenantID, id, now}, nil)
+		revokeKeys(tx, a.TenantID, id, now)
 		s.note(tx, a, accounts.Event{Action: "service_account.removed", Entity: "service_account", EntityID: id})
 		return tx.Flush()
 	})
+}
+
+// revokeKeys has the keys of an account refused from a moment on.
+func revokeKeys(tx *db.Tx, tenant, account string, from time.Time) {
+	tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
+		[]any{tenant, account, from}, nil)
 }
 
 // maxOverlap is how long the keys before may stay beside a new one.
@@ -433,8 +438,7 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		if err := s.keeps(tx, a, id); err != nil {
 			return err
 		}
-		tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
-			[]any{a.TenantID, id, now.Add(overlap)}, nil)
+		revokeKeys(tx, a.TenantID, id, now.Add(overlap))
 		live := int64(0)
 		err := tx.One("SELECT COUNT(*) FROM service_keys WHERE tenant_id = $1 AND account_id = $2 AND revoked_at > $3 "+
 			"AND (expires_at IS NULL OR expires_at > $3)", []any{a.TenantID, id, now}, func(r *db.Row) error { live = r.Int(0); return nil })

@@ -24,7 +24,7 @@ func (s *Store) SwitchTo(tx *db.Tx, a actor.Actor, tenantID string) (accounts.Me
 	}
 	now := s.Now()
 	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
-	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{a.UserID, tenantID}, nil)
+	accounts.WorksIn(tx, a.UserID, tenantID)
 	s.seen(tx, tenantID, a.UserID, false)
 	s.Audit(tx, accounts.Event{Tenant: tenantID, User: a.UserID, Action: "tenant.switched", Entity: "session", EntityID: a.SessionID,
 		Client: accounts.ClientOf(a)})

@@ -93,9 +93,14 @@ func KeepOwner(tx *db.Tx, tenant string) error {
 func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
 	tx.Queue("UPDATE users SET last_tenant_id = NULL WHERE id = $1 AND last_tenant_id = $2", []any{user, tenant}, nil)
 	if email != "" {
-		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
-			[]any{tenant, email, now}, nil)
+		revokePending(tx, tenant, email, now)
 	}
+}
+
+// revokePending ends the invitation of an address that waits, if any.
+func revokePending(tx *db.Tx, tenant, email string, now time.Time) {
+	tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
+		[]any{tenant, email, now}, nil)
 }
 
 // PrepareInvitations completes new invitations before they are stored: the

@@ -98,8 +98,7 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 	err = s.Write(ctx, func(tx *db.Tx) error {
 		now := s.Now()
-		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
-			[]any{a.TenantID, addr, now}, nil)
+		revokePending(tx, a.TenantID, addr, now)
 		tx.Queue(`INSERT INTO invitations (tenant_id, id, email, role, status, invited_by, expires_at, created_at, updated_at, created_by, version)
 			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
 			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), db.Null(a.UserID), inv.ExpiresAt.Time, now}, nil)

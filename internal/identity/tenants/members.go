@@ -26,6 +26,13 @@ func (s *Store) TellMembers(tx *db.Tx, changes []accounts.MemberChange) error {
 	return s.Config.OnMember(tx, changes)
 }
 
+// ChangeRole gives a member another role and says so.
+func (s *Store) ChangeRole(tx *db.Tx, tenantID, userID string, role, was actor.Role) error {
+	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
+		[]any{tenantID, userID, string(role), s.Now()}, nil)
+	return s.TellMember(tx, tenantID, userID, "role", string(was))
+}
+
 // TellMember says that a membership was changed in this transaction: field,
 // role or status, was another before.
 func (s *Store) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {

@@ -42,9 +42,7 @@ func (s *Store) SetRole(tx *db.Tx, tenantID string, u *accounts.User, role actor
 	if was.Role == "" || was.Role == role {
 		return nil
 	}
-	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
-		[]any{tenantID, u.ID, string(role), s.Now()}, nil)
-	if err := s.TellMember(tx, tenantID, u.ID, "role", string(was.Role)); err != nil {
+	if err := s.ChangeRole(tx, tenantID, u.ID, role, was.Role); err != nil {
 		return err
 	}
 	if was.Role != actor.Owner {

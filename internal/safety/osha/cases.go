@@ -113,8 +113,8 @@ func mark(set map[string]bool, id string) {
 }
 
 func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
-	err = tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
-	if err != nil {
+	store.QueueZone(tx, tenant, &zone)
+	if err := tx.Flush(); err != nil {
 		return "", fmt.Errorf("osha: read the time zone: %w", err)
 	}
 	return zone, nil
@@ -123,9 +123,9 @@ func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
 // place is the time zone of an establishment; the tenant's where it has none.
 func (b *background) place(site string) *time.Location {
 	if z := b.sites[site].Text("timezone"); z != "" {
-		return safety.Location(z)
+		return store.Location(z)
 	}
-	return safety.Location(b.zone)
+	return store.Location(b.zone)
 }
 
 // complete fills what the server keeps and what other records know, then holds

@@ -8,7 +8,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
-	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -103,7 +102,7 @@ func (b *Books) ThisYear(ctx context.Context, a actor.Actor) (int64, error) {
 	year := int64(0)
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		zone, err := tenantZone(tx, a.TenantID)
-		year = int64(b.store.Now().In(safety.Location(zone)).Year())
+		year = int64(b.store.Now().In(store.Location(zone)).Year())
 		return err
 	})
 	return year, err

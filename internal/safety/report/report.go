@@ -155,7 +155,7 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	case !found || !on:
 		return nil, unknown()
 	}
-	p.Location = safety.Location(zone)
+	p.Location = store.Location(zone)
 	return p, nil
 }
 
