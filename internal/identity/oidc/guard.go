@@ -7,13 +7,15 @@ package oidc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"syscall"
 	"time"
+
+	"code.dny.dev/ssrf"
 )
 
 // Bounds on what a provider may cost us: it may be slow, broken
@@ -71,38 +73,15 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// private lists what netip's own predicates leave out: this network, CGNAT,
-// IETF assignments, documentation, benchmarking, reserved, NAT64, 6to4, and
-// documentation again (IANA special-purpose address registries).
-var private = func() []netip.Prefix {
-	var out []netip.Prefix
-	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"} {
-		out = append(out, netip.MustParsePrefix(s))
-	}
-	return out
-}()
+// inward refuses what is not of the public internet, by IANA's registries of
+// special addresses.
+var inward = ssrf.New(ssrf.WithAnyPort())
 
 // publicOnly runs when the address is about to be dialled, after the name was
 // resolved, so that no second resolution can differ.
-func publicOnly(_, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !Public(ap.Addr()) {
-		return errors.New("oidc: provider address is not public")
+func publicOnly(network, address string, c syscall.RawConn) error {
+	if err := inward.Safe(network, address, c); err != nil {
+		return fmt.Errorf("oidc: provider address is not public: %w", err)
 	}
 	return nil
-}
-
-// Public reports whether an address is reachable on the public internet.
-func Public(a netip.Addr) bool {
-	a = a.Unmap()
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range private {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }
