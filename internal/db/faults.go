@@ -33,6 +33,9 @@ func classify(err error) error {
 	var pe *pgconn.PgError
 	var ce *pgconn.ConnectError
 	if errors.As(err, &pe) {
+		if strings.HasPrefix(pe.Message, "unsupported startup parameter") {
+			return unavailable(err, pe.Code, "a connection pooler stands before the database that was not declared: set database_pooler = transaction")
+		}
 		f := pgFault(err, pe)
 		if f.Kind == fault.Internal && errors.As(err, &ce) { // a password that is no longer the right one
 			return unavailable(err, pe.Code, "the database refuses the server")

@@ -19,7 +19,7 @@ func (o overlay) write(root, bin string) (file string, err error) {
 	var told struct{ Replace map[string]string }
 	told.Replace = map[string]string{}
 	for path, text := range o {
-		at := filepath.Join(bin, "over-"+filepath.Base(path))
+		at := filepath.Join(bin, "over-"+filepath.Base(path)+".txt") // no package of Go
 		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			return "", err
 		}
