@@ -2,10 +2,13 @@ package operating_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,10 +28,10 @@ type logged struct {
 	bearer string
 }
 
-func serveLogged(s *program.Site, dir string) *logged {
+func serveLogged(s *program.Site, dir string, args ...string) *logged {
 	s.Helper()
 	x := &logged{Site: s, dir: dir}
-	x.Server = s.Serve("--dev", "--backup-to", x.dir, "--backup-log", "--backup-passphrase", program.BackupPassphrase)
+	x.Server = s.Serve(append([]string{"--dev", "--backup-to", x.dir, "--backup-log", "--backup-passphrase", program.BackupPassphrase}, args...)...)
 	x.bearer = x.Token("admin@north.example", "holdfast-demo")
 	return x
 }
@@ -193,6 +196,39 @@ func TestLogGoesOn(t *testing.T) {
 	x.shipped()
 	x.Stop()
 	restoredTo(s, again, "ABCEX")
+	restoredTo(s, base, "ABCD")
+}
+
+// While nothing can be written where the backups are, writes go on, the age of what
+// was sent tells of it, and what came meanwhile is sent from the same backup on once
+// it can be.
+func TestLogPlaceAway(t *testing.T) {
+	s := program.DemoOn(t, db.SQLite)
+	dir, admin := filepath.Join(t.TempDir(), "backups"), program.ClosedPort(t)
+	x := serveLogged(s, dir, "--admin-listen", admin)
+	base := x.based(1)
+	x.zone("A")
+	x.shipped()
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	s.File(dir, "no directory")
+	x.zone("B")
+	x.zone("C")
+	s.Eventually("the age of what was sent grows", func() bool {
+		m := regexp.MustCompile(`(?m)^holdfast_backup_log_age_seconds (\S+)`).FindStringSubmatch(program.Metrics(t, admin))
+		age, err := strconv.ParseFloat(m[1], 64)
+		return err == nil && age > 2
+	})
+	x.zone("D")
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
+		t.Fatal(err)
+	}
+	x.shipped()
+	x.killed()
+	if made, _ := filepath.Glob(filepath.Join(dir, "*.backup")); len(made) != 1 {
+		t.Errorf("the log went on from one backup, and there are %d", len(made))
+	}
 	restoredTo(s, base, "ABCD")
 }
 
