@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,9 +75,7 @@ func build(name string, change func(root string) (overlay, error)) (dir string, 
 	if err != nil {
 		return "", err
 	}
-	// go test notes what a test reads: a result of before does not count once the
-	// command has changed, which no package of tests imports.
-	if _, err := os.ReadDir(filepath.Join(root, "cmd", "holdfast")); err != nil {
+	if err := noted(root); err != nil {
 		return "", err
 	}
 	bin := filepath.Join(root, "bin", "tested")
@@ -113,6 +112,24 @@ func build(name string, change func(root string) (overlay, error)) (dir string, 
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+// noted looks at every folder of the sources. go test notes what a test looks at,
+// and a result of before does not count once it has changed: the tests' own binary
+// has of the program only what they call.
+func noted(root string) error {
+	for _, part := range []string{"cmd", "internal", "console", "docs"} {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // module is the directory of go.mod above the package under test, where go test
