@@ -47,7 +47,6 @@ var beside = map[string]string{
 	"functions/programme ?":                 "the two boards of scores, as verdicts",
 
 	"imports/staged ?": "a job's own tables, which are no records",
-	"imports/undo ?":   "as staged",
 	"safety ?":         "which entities an incident is about: an index",
 
 	"identity/keyring ?": "identity's own tables, which are no records",

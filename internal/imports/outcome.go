@@ -35,18 +35,16 @@ func (m *Importer) sequelFor(tx *db.Tx, a actor.Actor, job *jobs.Job) (s sequel,
 // sequelOf reads whichever of the two there is.
 func (p *RowPage) sequelOf(tx *db.Tx, job *jobs.Job, c portion) (*sequel, error) {
 	s := p.sequel
-	args := []any{job.TenantID, job.ID, c.Seq}
 	if c.became.good != "valid" {
-		err := tx.Query("SELECT data FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, func(r *db.Row) error {
-			s.became = slices.Clone(r.Bytes(0))
-			return nil
-		})
+		err := tx.Query("SELECT data FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+			[]any{job.TenantID, job.ID, c.Seq}, func(r *db.Row) error {
+				s.became = slices.Clone(r.Bytes(0))
+				return nil
+			})
 		return &s, err
 	}
-	err := tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, func(r *db.Row) (err error) {
-		s.staged, err = staged.Decode(r.Bytes(1), len(s.plan.Fields), int(r.Int(0)))
-		return err
-	})
+	var err error
+	s.staged, err = staged.FindRows(tx, job.TenantID, job.ID, c.Seq, len(s.plan.Fields))
 	return &s, err
 }
 

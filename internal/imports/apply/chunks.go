@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -59,12 +60,8 @@ func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) e
 	if err != nil {
 		return err
 	}
-	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.Actor.TenantID, s.Job.ID},
-		func(r *db.Row) error {
-			ap.seq = int(r.Int(0))
-			return nil
-		}); err != nil {
-		return fmt.Errorf("imports: read snapshots: %w", err)
+	if ap.seq, err = staged.LastSnapshot(tx, s.Actor.TenantID, s.Job.ID); err != nil {
+		return err
 	}
 	for _, seq := range seqs {
 		if err := ap.journaled(seq); err != nil {

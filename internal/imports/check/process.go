@@ -225,10 +225,8 @@ func (m *Checker) fitting(r actor.Role, but *targets.Target, headers []string) [
 func (m *Checker) zoneOf(ctx context.Context, a actor.Actor) (string, error) {
 	zone := "UTC"
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
-			zone = r.Text(0)
-			return nil
-		})
+		store.QueueZone(tx, a.TenantID, &zone)
+		return tx.Flush()
 	})
 	return zone, err
 }

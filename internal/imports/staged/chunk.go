@@ -29,11 +29,19 @@ const CountedChunks = 10
 
 // ReadRows reads the valid rows of a chunk as they will be applied, each with
 // the fields in their order.
-func ReadRows(tx *db.Tx, tenant, job string, seq, fields int) (rows []Row, err error) {
-	err = tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
-		[]any{tenant, job, seq}, func(r *db.Row) error {
-			rows, err = Decode(r.Bytes(1), fields, int(r.Int(0)))
-			return err
-		})
+func ReadRows(tx *db.Tx, tenant, job string, seq, fields int) ([]Row, error) {
+	return readRows(tx.One, tenant, job, seq, fields)
+}
+
+// FindRows is ReadRows that finds none in a chunk that is no longer kept.
+func FindRows(tx *db.Tx, tenant, job string, seq, fields int) ([]Row, error) {
+	return readRows(tx.Query, tenant, job, seq, fields)
+}
+
+func readRows(read func(string, []any, func(*db.Row) error) error, tenant, job string, seq, fields int) (rows []Row, err error) {
+	err = read("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
+		rows, err = Decode(r.Bytes(1), fields, int(r.Int(0)))
+		return err
+	})
 	return rows, err
 }

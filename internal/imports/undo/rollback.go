@@ -200,9 +200,7 @@ func (u *rollback) finish(total int64) (*jobs.Job, error) {
 		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
 		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}
-	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks", "import_outcomes"} {
-		u.Tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	}
+	staged.Drop(u.Tx, a.TenantID, job.ID, "import_snapshots", "import_journal", "import_chunks", "import_outcomes")
 	return u.m.jobs.Set(u.Tx, a, job.ID,
 		store.Row{"status": jobs.RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
 }
@@ -269,16 +267,7 @@ func (u *rollback) undoBatch(seq int) error {
 }
 
 func (u *rollback) batches() (int, error) {
-	n := 0
-	err := u.Tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2",
-		[]any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
-			n = int(r.Int(0))
-			return nil
-		})
-	if err != nil {
-		return 0, fmt.Errorf("imports: read snapshots: %w", err)
-	}
-	return n, nil
+	return staged.LastSnapshot(u.Tx, u.Actor.TenantID, u.step.Job.ID)
 }
 
 // batch reads a snapshot and turns to its records; the zero batch is one that
