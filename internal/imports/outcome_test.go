@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
@@ -148,4 +149,30 @@ func (k *kit) ready() *jobs.Job {
 	job := k.upload("zones", "", "", "one.csv", []byte("code,name\nY-1,One\n"))
 	k.process(job)
 	return job
+}
+
+// Of a job that broke off and was rolled back, the rows that were never applied are
+// shown as the file has them: what would be written is no longer kept.
+func TestRowsThatWereNeverApplied(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.parted(1000)
+		job := k.upload("zones", `{"mode":"insert"}`, "", "z.csv", zonesFile(2500))
+		k.process(job)
+		never := imports.RowFilter{Page: 401, PageSize: 5} // of the third chunk
+		if p := k.page(job, never); p.Total != 2500 || p.Rows[0].Parsed == nil {
+			k.Fatalf("checked: %+v", p)
+		}
+		k.add("zones", store.Row{"code": "Z-2300", "name": "in the way"})
+		if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_stale") {
+			k.Fatal(err)
+		}
+		if _, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || k.status(job) != "rolled_back" {
+			k.Fatal(err)
+		}
+		p := k.page(job, never)
+		if r := p.Rows[0]; r.Row != 2001 || r.Status != "valid" || len(r.Cells) == 0 || r.Parsed != nil || r.EntityID != "" {
+			k.Errorf("%+v", r)
+		}
+	})
 }
