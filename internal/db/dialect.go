@@ -47,6 +47,20 @@ func (d *DB) InKey(col string, n int) string {
 	return d.InText(col, n)
 }
 
+// Probed is what a statement reads from, and one of its conditions, for the rows of
+// a table whose text column is one of the strings in the JSON array bound to
+// parameter n. An index has to begin with the tenant, which is $1, and the column:
+// each string is looked up by itself, whatever the planner knows of the table. A plan
+// that PostgreSQL made while the table was empty reads all of the tenant's rows and
+// compares each with every string.
+func (d *DB) Probed(table, col string, n int) (from, where string) {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("json_array_elements_text(CAST($%d AS json)) probed(value) CROSS JOIN LATERAL "+
+			"(SELECT * FROM %s WHERE tenant_id = $1 AND %s = probed.value OFFSET 0) %[2]s", n, table, col), col + " = probed.value"
+	}
+	return table, d.InText(col, n)
+}
+
 // InUUID is InText for a uuid column; the comparison can use its index.
 func (d *DB) InUUID(col string, n int) string {
 	if d.kind == PostgreSQL {

@@ -50,19 +50,22 @@ func Look(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols 
 	if r.Name == "stock_levels" {
 		where += " AND owner_id IS NULL" // a seventh part of its key: what a file counts is the tenant's own
 	}
-	args := []any{tenant}
+	args, from := []any{tenant}, r.Name
 	read := append([]string(nil), cols...)
 	for _, k := range r.Import.Key {
 		f, _ := r.Field(k)
 		args = append(args, query.List(Parts(f, rows)))
 		in := In(tx.DB(), r, f, len(args))
+		if len(r.Import.Key) == 1 && f.Type == catalog.Text && f.Format != catalog.Code {
+			from, in = tx.DB().Probed(r.Name, k, len(args))
+		}
 		if !f.Required && len(r.Import.Key) > 1 {
 			in = "(" + k + " IS NULL OR " + in + ")"
 		}
 		where += " AND " + in
 		read = append(read, k)
 	}
-	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+r.Name+" WHERE "+where, args, func(row *db.Row) error {
+	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+from+" WHERE "+where, args, func(row *db.Row) error {
 		key := store.Row{}
 		for i, k := range r.Import.Key {
 			if !row.Null(len(cols) + i) {
