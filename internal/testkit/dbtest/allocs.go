@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"math"
 	"runtime"
 	"testing"
 )
@@ -15,10 +16,14 @@ func Allocates(t *testing.T, name string, recorded float64, f func()) {
 	for range 5 { // fills caches and prepares statements
 		f()
 	}
-	runtime.GC()
-	got := testing.AllocsPerRun(20, f)
 	if raced {
 		return
+	}
+	// What goes on beside f in the process counts too, so the least of five counts.
+	got := math.Inf(1)
+	for range 5 {
+		runtime.GC()
+		got = min(got, testing.AllocsPerRun(20, f))
 	}
 	if got > recorded*1.2 || got < recorded*0.8 {
 		t.Errorf("%s: %.0f allocations, recorded are %.0f", name, got, recorded)
