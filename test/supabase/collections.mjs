@@ -70,8 +70,11 @@ describe('reading', () => {
   });
 
   test('groups with counts, sums and means', async () => {
-    const orders = ok(await c.from('orders').select('status, line_count'));
-    const groups = ok(await c.from('orders').select('status, n:count(), line_count.sum(), line_count.avg()').order('status'));
+    // Of some weekdays there are more than a page of 1,000, most of them completed.
+    const of = (columns) => c.from('orders').select(columns).neq('status', 'completed');
+    const orders = ok(await of('status, line_count'));
+    const groups = ok(await of('status, n:count(), line_count.sum(), line_count.avg()').order('status'));
+    assert.ok(orders.length < 1000);
     assert.ok(groups.length > 1);
     for (const group of groups) {
       const counts = orders.filter((order) => order.status === group.status).map((order) => order.line_count);
