@@ -297,7 +297,7 @@ func (a *App) faces() (err error) {
 // knownTenant refuses an id that no tenant has.
 func (a *App) knownTenant(ctx context.Context, id string) error {
 	err := a.DB.Read(ctx, db.Scope{Tenant: id}, func(tx *db.Tx) error {
-		return tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{id}, func(*db.Row) error { return nil })
+		return tx.Last().One("SELECT 1 FROM tenants WHERE id = $1", []any{id}, func(*db.Row) error { return nil })
 	})
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "", "there is no tenant %s", id).At("tenant_id", "unknown")

@@ -14,7 +14,7 @@ func everywhere() db.Scope { return db.Scope{All: true} }
 // head is the newest number, and the id of its row: "" when that was swept.
 func (b *Bus) head(ctx context.Context) (seq int64, id string, err error) {
 	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
-		return tx.One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1", nil, func(r *db.Row) error {
+		return tx.Last().One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1", nil, func(r *db.Row) error {
 			seq, id = r.Int(0), r.Text(1)
 			return nil
 		})

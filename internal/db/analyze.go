@@ -12,7 +12,7 @@ func (d *DB) Analyze(ctx context.Context, tables ...string) error {
 	}
 	for _, t := range tables {
 		err := d.Write(ctx, Scope{}, func(tx *Tx) error {
-			tx.Queue("SET LOCAL ROLE NONE", nil, nil)
+			tx.Queue("SELECT set_config('role', 'none', true)", nil, nil)
 			tx.Queue("ANALYZE "+t, nil, nil)
 			return nil
 		})

@@ -1,7 +1,7 @@
 // Package db is the only package that knows the engine. It runs one SQL text
 // on SQLite (embedded) and on the PostgreSQL family: readers and a single
-// group-committing writer on SQLite; begin, SET LOCAL, statements and commit
-// in one pipelined round trip on PostgreSQL.
+// group-committing writer on SQLite; the scope, statements and commit in one
+// pipelined round trip on PostgreSQL.
 //
 // House rules for SQL text are few: $1..$n by number, CAST instead of ::, the
 // caller passes the time, NULLS FIRST or LAST always said, no JSON operators.
@@ -252,7 +252,7 @@ func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 // the database server breaks down. SQLite shares its commits anyway.
 func (t *Tx) Relaxed() {
 	if t.db.Engine() == PostgreSQL {
-		t.queue = append(t.queue, stmt{sql: "SET LOCAL synchronous_commit = off"})
+		t.queue = append(t.queue, stmt{sql: "SELECT set_config('synchronous_commit', 'off', true)"})
 	}
 }
 
@@ -299,13 +299,16 @@ func (t *Tx) ended() error {
 	return nil
 }
 
-// End is the Flush of a read that asks for nothing more, so that its end can
-// travel with it: a read of one flush is then one round trip, and on SQLite, if
-// it is one statement, no more than that statement. In a write it is a Flush.
-func (t *Tx) End() error {
+// Last says that a read asks for nothing more after its next flush, so that its
+// end can travel with that: a read of one flush is then one round trip, and if it
+// is one statement, no more than that statement. In a write it does nothing.
+func (t *Tx) Last() *Tx {
 	t.last = t.reads
-	return classify(t.Flush())
+	return t
 }
+
+// End is the last Flush of a read.
+func (t *Tx) End() error { return classify(t.Last().Flush()) }
 
 // Query queues a statement and flushes.
 func (t *Tx) Query(sql string, args []any, each func(*Row) error) error {

@@ -100,7 +100,7 @@ func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ 
 		return nil, err
 	}
 	defer conn.Release()
-	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), named: !p.pooler, head: p.head(tx)}
+	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), p: p, tx: tx}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
@@ -142,13 +142,20 @@ func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return nil, err
 }
 
-// head is what opens every transaction. It travels with the first statements,
-// and stays prepared as they do: the values are parameters.
-func (p *postgres) head(tx *Tx) []stmt {
-	h, s := make([]stmt, 1, 3), tx.scope
-	h[0].sql = "begin"
-	if tx.reads {
-		h[0].sql = "begin isolation level repeatable read read only"
+// head is what opens a transaction. It travels with the first statements, and
+// stays prepared as they do: the values are parameters.
+//
+// A transaction that is sent whole needs neither begin nor commit, which cost
+// PostgreSQL as much as a look-up each: what stands before a Sync is one
+// transaction, which ends with it (PostgreSQL, "Extended Query Overview").
+func (p *postgres) head(tx *Tx, whole bool) []stmt {
+	h, s := make([]stmt, 0, 3), tx.scope
+	switch {
+	case whole:
+	case tx.reads:
+		h = append(h, stmt{sql: "begin isolation level repeatable read read only"})
+	default:
+		h = append(h, stmt{sql: "begin"})
 	}
 	if p.pooler {
 		h = append(h, stmt{sql: "SET LOCAL ROLE " + appRole})
@@ -166,7 +173,17 @@ func (p *postgres) head(tx *Tx) []stmt {
 	if s.All {
 		values[3] = "on"
 	}
+	if whole && tx.reads {
+		values[4] = "on"
+	}
 	return p.set(h, &values)
+}
+
+// whole reports that q is all of a transaction and its end, which the next Sync
+// can be. Several reads want one snapshot, which only begin asks for. Behind a
+// pooler and on Citus SET LOCAL stands before them, which wants a begin.
+func (p *postgres) whole(tx *Tx, q []stmt, commit bool) bool {
+	return commit && !p.pooler && !p.citus && (!tx.reads || len(q) == 1)
 }
 
 // set adds the one statement that sets what has a value. Citus tells its other
@@ -195,7 +212,7 @@ func (p *postgres) set(head []stmt, values *[len(settings)]any) []stmt {
 }
 
 // settings are what a transaction may set for itself.
-var settings = [...]string{"statement_timeout", "holdfast.tenant_id", "holdfast.user_id", "holdfast.all_tenants"}
+var settings = [...]string{"statement_timeout", "holdfast.tenant_id", "holdfast.user_id", "holdfast.all_tenants", "transaction_read_only"}
 
 // settingTexts holds the statement for each choice of settings, a bit for each.
 var settingTexts = func() (texts [1 << len(settings)]string) {
@@ -233,8 +250,8 @@ func answerTime(ctx context.Context, n int) time.Duration {
 type pgTx struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
-	named bool
-	head  []stmt
+	p     *postgres
+	tx    *Tx
 	begun bool
 }
 
@@ -282,47 +299,54 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 	defer cancel()
 	pipe := x.conn.StartPipeline(ctx)
 	known := x.statements()
-	w := pgWire{pipe: pipe, p: known, named: x.named, sent: known.wire[:0]}
-	if err := w.all(x, q, commit); err != nil {
+	w := pgWire{pipe: pipe, p: known, named: !x.p.pooler, sent: known.wire[:0]}
+	whole := !x.begun && x.p.whole(x.tx, q, commit)
+	if err := w.all(x, q, commit, whole); err != nil {
 		pipe.Close()
 		return err
 	}
+	ends := commit && !x.tx.reads
 	if err := pipe.Sync(); err != nil {
 		pipe.Close()
-		return lost(err, commit)
+		return lost(err, ends)
 	}
-	err := x.receive(pipe, w.sent, known)
+	err := x.receive(pipe, w.sent, known, ends)
+	if whole && err == nil {
+		_, err = pipe.GetResults() // of the Sync
+		err = lost(err, ends)
+	}
 	clear(w.sent)
 	known.wire = w.sent
-	x.begun = err != nil || !commit
-	if cerr := pipe.Close(); err == nil && cerr != nil {
-		err = lost(cerr, commit)
+	x.begun = !whole && (err != nil || !commit)
+	if cerr := pipe.Close(); err == nil {
+		err = lost(cerr, ends)
 	}
 	return err
 }
 
-// lost names an unknown outcome: the connection went away around a commit.
+// lost names an unknown outcome: the connection went away while a commit was on
+// its way.
 func lost(err error, commit bool) error {
 	var pe *pgconn.PgError
-	if !commit || errors.As(err, &pe) {
+	if err == nil || !commit || errors.As(err, &pe) {
 		return err
 	}
 	return unavailable(err, "08007", "the connection was lost during commit, so the outcome is unknown")
 }
 
 // receive reads the answers. After the first error the server skips the rest
-// of the pipeline, and so do we.
-func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, p *pgStatements) error {
+// of the pipeline, and so do we. ends says that a write's commit is among them.
+func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, p *pgStatements, ends bool) error {
 	for _, w := range wire {
 		res, err := pipe.GetResults()
 		if err != nil {
-			return lost(err, w.commit)
+			return lost(err, ends)
 		}
 		switch r := res.(type) {
 		case *pgconn.StatementDescription:
 			p.add(w.name, w.prepare, r)
 		case *pgconn.ResultReader:
-			if err := readRows(r, w); err != nil {
+			if err := readRows(r, w, ends); err != nil {
 				return err
 			}
 		}
@@ -330,7 +354,7 @@ func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, p *pgStatements) erro
 	return nil
 }
 
-func readRows(r *pgconn.ResultReader, w sent) error {
+func readRows(r *pgconn.ResultReader, w sent, ends bool) error {
 	row := Row{fields: r.FieldDescriptions()}
 	var failed error
 	for r.NextRow() {
@@ -342,7 +366,7 @@ func readRows(r *pgconn.ResultReader, w sent) error {
 	}
 	tag, err := r.Close()
 	if err != nil {
-		return lost(err, w.commit)
+		return lost(err, ends)
 	}
 	if w.commit && tag.String() == "ROLLBACK" {
 		return errors.New("db: the transaction was already aborted")

@@ -17,7 +17,7 @@ type sent struct {
 	commit  bool
 }
 
-// commitment is the last statement of every transaction.
+// commitment is the last statement of a transaction that begin opened.
 var commitment = stmt{sql: "commit"}
 
 // pgWire puts statements into a pipeline.
@@ -30,15 +30,16 @@ type pgWire struct {
 }
 
 // all puts in what opens the transaction, what is to be closed, the statements
-// and, if they are the last, the commit.
-func (w *pgWire) all(x *pgTx, q []stmt, commit bool) error {
+// and, if they are the last, the commit; a whole transaction has none.
+func (w *pgWire) all(x *pgTx, q []stmt, commit, whole bool) error {
 	if !x.begun {
-		for i := range x.head {
-			if err := w.add(&x.head[i]); err != nil {
+		head := x.p.head(x.tx, whole)
+		for i := range head {
+			if err := w.add(&head[i]); err != nil {
 				return err
 			}
 		}
-		x.begun = true
+		x.begun = !whole
 	}
 	for _, name := range w.p.drop {
 		w.pipe.SendDeallocate(name)
@@ -50,7 +51,7 @@ func (w *pgWire) all(x *pgTx, q []stmt, commit bool) error {
 			return err
 		}
 	}
-	if !commit {
+	if !commit || whole {
 		return nil
 	}
 	err := w.add(&commitment)

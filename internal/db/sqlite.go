@@ -173,6 +173,9 @@ func (l *lite) start(o Options) (string, error) {
 	l.readers = newShelf(l.size)
 	for range l.size {
 		c, err := l.connect("-16000")
+		if err == nil {
+			err = c.exec("PRAGMA query_only = ON")
+		}
 		if err != nil {
 			return "", err
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/testkit/pgtest"
 )
 
-// What a connection has said once PostgreSQL never parses again, the beginning,
-// the scope and the commit included, whoever asks; and a transaction of one
-// flush is one round trip.
+// What a connection has said once PostgreSQL never parses again, the scope
+// included, whoever asks; and a transaction of one flush is one round trip,
+// without a begin and a commit.
 func TestNothingIsParsedTwice(t *testing.T) {
 	tap, dsn := pgtest.Through(t, pgtest.DSN(t))
 	d, err := db.Open(t.Context(), db.Options{URL: dsn, Migrate: true, PoolSize: 1})
@@ -36,12 +37,18 @@ func TestNothingIsParsedTwice(t *testing.T) {
 			return nil
 		})
 	}
-	for name, do := range map[string]func(db.Scope) error{"read": read, "write": write} {
+	for name, c := range map[string]struct {
+		do   func(db.Scope) error
+		runs int64
+	}{
+		"read":  {read, 2},  // the scope, the query
+		"write": {write, 3}, // the scope, Relaxed, the insert
+	} {
 		for round := range 2 {
 			for range 5 {
 				tap.Reset()
 				s := db.Scope{Tenant: uuid.NewString(), User: uuid.NewString()}
-				if err := do(s); err != nil {
+				if err := c.do(s); err != nil {
 					t.Fatal(name, err)
 				}
 				if n := tap.Parses.Load(); round > 0 && n != 0 {
@@ -50,7 +57,127 @@ func TestNothingIsParsedTwice(t *testing.T) {
 				if n := tap.Trips.Load(); round > 0 && n != 1 {
 					t.Errorf("%s: %d round trips, want 1", name, n)
 				}
+				if n := tap.Runs.Load(); n != c.runs {
+					t.Errorf("%s: %d statements were run, want %d", name, n, c.runs)
+				}
 			}
+		}
+	}
+}
+
+// A transaction that is sent whole fails whole: by a statement in its middle and
+// by what shows only at its end; and a read of one statement writes nothing.
+func TestSentWhole(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		s := db.Scope{Tenant: uuid.NewString()}
+		insert := func(codes ...string) error {
+			return d.Write(t.Context(), s, func(tx *db.Tx) error {
+				for _, c := range codes {
+					tx.Queue(insertSite, []any{s.Tenant, uuid.NewString(), c, "Dock", time.Now()}, nil)
+				}
+				return nil
+			})
+		}
+		count := func() (n int64) {
+			if err := d.Read(t.Context(), s, func(tx *db.Tx) error {
+				tx.Queue("SELECT COUNT(*) FROM sites WHERE tenant_id = $1", []any{s.Tenant}, func(r *db.Row) error { n = r.Int(0); return nil })
+				return tx.End()
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if err := insert("A", "B", "A", "C"); !fault.HasCode(err, "23505") {
+			t.Errorf("the same code twice: %v", err)
+		}
+		if n := count(); n != 0 {
+			t.Errorf("%d rows are left of a transaction that failed", n)
+		}
+		if err := insert("A", "B"); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 { // more than there are connections
+			if err := d.Read(t.Context(), s, func(tx *db.Tx) error {
+				tx.Queue("DELETE FROM sites WHERE tenant_id = $1", []any{s.Tenant}, nil)
+				return tx.End()
+			}); err == nil {
+				t.Fatal("a read deleted rows")
+			}
+		}
+		if n := count(); n != 2 {
+			t.Errorf("%d rows, want 2", n)
+		}
+	})
+}
+
+func TestDeferredConstraint(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	d, err := db.Open(t.Context(), db.Options{URL: dsn, Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.WithoutCancel(t.Context()))
+	if _, err := c.Exec(t.Context(), "ALTER TABLE sites ADD UNIQUE (tenant_id, name) DEFERRABLE INITIALLY DEFERRED"); err != nil {
+		t.Fatal(err)
+	}
+	s := db.Scope{Tenant: uuid.NewString()}
+	for range 20 { // more than there are connections
+		if err := d.Write(t.Context(), s, func(tx *db.Tx) error {
+			for range 2 {
+				id := uuid.NewString()
+				tx.Queue(insertSite, []any{s.Tenant, id, id, "Dock", time.Now()}, nil)
+			}
+			return nil
+		}); !fault.HasCode(err, "23505") {
+			t.Fatalf("a constraint that is looked at with the commit: %v", err)
+		}
+	}
+	if err := d.Read(t.Context(), s, func(tx *db.Tx) error {
+		tx.Queue("SELECT 1 FROM sites", nil, func(*db.Row) error { return fault.New(fault.Internal, "", "a row is left") })
+		return tx.End()
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever does not hear the answer to a commit is told that it is unknown; a
+// read that hears nothing is only to be asked again.
+func TestUnheard(t *testing.T) {
+	tap, dsn := pgtest.Through(t, pgtest.DSN(t))
+	d, err := db.Open(t.Context(), db.Options{URL: dsn, Migrate: true, PoolSize: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s := db.Scope{Tenant: uuid.NewString()}
+	insert := func(tx *db.Tx) error {
+		id := uuid.NewString()
+		tx.Queue(insertSite, []any{s.Tenant, id, id, "Dock", time.Now()}, nil)
+		return nil
+	}
+	one := func(tx *db.Tx) error {
+		tx.Queue("SELECT 1", nil, nil)
+		return tx.End()
+	}
+	for _, c := range []struct {
+		name string
+		do   func() error
+		code string
+	}{
+		{"a write sent whole", func() error { return d.Write(t.Context(), s, insert) }, "08007"},
+		{"a read sent whole", func() error { return d.Read(t.Context(), s, one) }, "08006"},
+	} {
+		tap.Cut.Store(true)
+		if err := c.do(); !fault.HasCode(err, c.code) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.code)
+		}
+		if err := d.Read(t.Context(), s, one); err != nil {
+			t.Errorf("%s: the next read: %v", c.name, err)
 		}
 	}
 }

@@ -125,7 +125,7 @@ const headText = "SELECT seq FROM outbox_head WHERE one = 1"
 func (n *Notifier) look(ctx context.Context) (head int64, fresh bool, err error) {
 	err = n.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		tx.Queue("SELECT id FROM outbox WHERE seq IS NULL LIMIT 1", nil, func(*db.Row) error { fresh = true; return nil })
-		return tx.One(headText, nil, func(r *db.Row) error { head = r.Int(0); return nil })
+		return tx.Last().One(headText, nil, func(r *db.Row) error { head = r.Int(0); return nil })
 	})
 	return head, fresh, err
 }

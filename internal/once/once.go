@@ -135,7 +135,7 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 // claims nothing.
 func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 	err = k.d.Read(ctx, r.Scope, func(tx *db.Tx) error {
-		return tx.Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenant(), r.id()}, func(*db.Row) error {
+		return tx.Last().Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenant(), r.id()}, func(*db.Row) error {
 			used = true
 			return nil
 		})

@@ -57,7 +57,7 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 func (s *Store) UnfoldedTenants(ctx context.Context, n int) ([]string, error) {
 	var out []string
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2 UNION "+
+		return tx.Last().Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2 UNION "+
 			"SELECT tenant_id FROM timed_counters WHERE slot <> '"+db.NoTenant+
 			"' GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
 			out = append(out, r.Text(0))

@@ -106,7 +106,7 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 			leases[r.Text(0)] = now
 			return nil
 		})
-		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") AND (owner IS NULL OR "+
+		return tx.Last().Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") AND (owner IS NULL OR "+
 			tx.DB().InText("owner", 3)+") LIMIT 1", []any{now, query.List(full), dead},
 			func(*db.Row) error { due = true; return nil })
 	}); err != nil {

@@ -20,7 +20,10 @@ type Tap struct {
 
 	Parses atomic.Int64 // statements the server had to parse
 	Sets   atomic.Int64 // of these, SET LOCAL
+	Runs   atomic.Int64 // statements the server had to run, by Execute
 	Trips  atomic.Int64 // times a client waits for an answer: Sync and Query
+
+	Cut atomic.Bool // the next Sync reaches the server, its answer nobody
 }
 
 // Through returns a Tap on the server at dsn, and the address that leads
@@ -53,6 +56,7 @@ func Through(t testing.TB, dsn string) (*Tap, string) {
 func (t *Tap) Reset() {
 	t.Parses.Store(0)
 	t.Sets.Store(0)
+	t.Runs.Store(0)
 	t.Trips.Store(0)
 }
 
@@ -69,7 +73,10 @@ func (t *Tap) serve() {
 				return
 			}
 			defer server.Close()
-			go io.Copy(client, server)
+			go func() {
+				io.Copy(client, server)
+				client.Close()
+			}()
 			t.pass(server, bufio.NewReader(client))
 		}()
 	}
@@ -90,7 +97,8 @@ func (t *Tap) pass(to io.Writer, from *bufio.Reader) {
 		if letters == 1 {
 			t.heard(message)
 		}
-		if _, err := to.Write(message); err != nil {
+		cut := letters == 1 && message[0] == 'S' && t.Cut.Swap(false)
+		if _, err := to.Write(message); err != nil || cut {
 			return
 		}
 	}
@@ -103,6 +111,8 @@ func (t *Tap) heard(message []byte) {
 		if bytes.Contains(message, []byte("SET LOCAL ")) {
 			t.Sets.Add(1)
 		}
+	case 'E':
+		t.Runs.Add(1)
 	case 'S', 'Q':
 		t.Trips.Add(1)
 	}
