@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "tenants", "webhooks", "greedy",
+	alone  = []string{"start", "xlsx", "limiter", "flat", "vast", "kpis", "scores", "tenants", "webhooks", "greedy",
 		"fleet", "import", "killed", "neighbour", "backup", "shipping", "silence", "walk", "handheld", "allocation", "crowded"}
 )
 
@@ -102,6 +102,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("flat") {
 		if err := m.flat(ctx, engine); err != nil {
 			return fmt.Errorf("flat: %w", err)
+		}
+	}
+	if m.wants("vast") {
+		if err := m.vast(ctx, engine); err != nil {
+			return fmt.Errorf("vast: %w", err)
 		}
 	}
 	if m.wants("kpis") {

@@ -29,6 +29,7 @@ type options struct {
 	tenants int
 	rows    int
 	events  int
+	orders  int
 	each    int
 	engine  string
 	server  string
@@ -56,6 +57,7 @@ func main() {
 	flag.IntVar(&o.tenants, "tenants", 20, "tenants in the database")
 	flag.IntVar(&o.rows, "rows", 100_000, "rows of the file that is imported")
 	flag.IntVar(&o.events, "events", 1_000_000, "incidents of the large tenant of case kpis; 10000000 needs 15 GB of disk")
+	flag.IntVar(&o.orders, "orders", 1_000_000, "orders of the large tenant of case vast, and as many items; 10000000 needs 30 GB of disk")
 	flag.IntVar(&o.each, "each", 1000, "records of each of the 10,000 tenants (times -scale) of case tenants")
 	flag.StringVar(&o.engine, "engine", "both", "sqlite, postgresql or both")
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")

@@ -21,7 +21,8 @@ type Tenant struct {
 	ID        string
 	Name      string
 	Zones     int
-	Items     int // with a stock level each
+	Items     int  // with a stock level each
+	Unstocked bool // items have no stock levels
 	Orders    int
 	Lines     int // per order
 	Picks     int
@@ -34,9 +35,17 @@ type Tenant struct {
 	Days      int // over which records are spread; 0 = one every 37 seconds
 }
 
+// Levels is the number of stock levels.
+func (t Tenant) Levels() int {
+	if t.Unstocked {
+		return 0
+	}
+	return t.Items
+}
+
 // Rows is the number of records.
 func (t Tenant) Rows() int {
-	return t.Zones + 2*t.Items + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Actions + t.Checks + t.Jobs
+	return t.Zones + t.Items + t.Levels() + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Actions + t.Checks + t.Jobs
 }
 
 // Number is the id of the nth tenant, from 1.
@@ -66,6 +75,12 @@ func Reported(n, rows int) Tenant {
 	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10,
 		Shipments: rows / 10, Drivers: 10, Incidents: rows,
 		Actions: rows / 10, Checks: rows / 10, Jobs: 10, Days: 365}
+}
+
+// Vast is the nth tenant with so many orders, as many items and little else.
+func Vast(n, rows int) Tenant {
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: rows, Unstocked: true, Orders: rows, Picks: 10, Shipments: 10,
+		Drivers: 10, Incidents: 10, Jobs: 10}
 }
 
 // Stocked is the nth tenant with so many items, and few other records.
@@ -230,7 +245,7 @@ func (w *writer) items() error {
 }
 
 func (w *writer) levels() error {
-	return w.table("stock_levels", level, w.t.Items, []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity",
+	return w.table("stock_levels", level, w.t.Levels(), []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity",
 		"reserved"}, func(i int, args []any) []any {
 		z, it := w.id(zone, i%w.t.Zones, w.t.Zones), w.id(item, i, w.t.Items)
 		return append(args, z, it, "available", it+"|"+z+"|||available|0:|", quantity(i), 0)
