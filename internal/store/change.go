@@ -154,23 +154,36 @@ func (s *Store) before(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 		return err
 	}
 	for i := range changes {
-		row := changes[i].After
-		for k, v := range row {
-			f, ok := r.Field(k)
-			if !ok {
-				return fmt.Errorf("store: an effect set %s.%s, which is no field", r.Name, k)
-			}
-			if query.Stored(f, v) {
-				continue
-			}
-			tv, err := query.Value(f, v)
-			if err != nil {
-				return err
-			}
-			if !Same(v, tv) {
-				row[k] = tv
-			}
+		if err := readBack(r, changes[i].After); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// readBack brings what effects set into stored form.
+func readBack(r *catalog.Resource, row Row) error {
+	known := 0
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		v, set := row[f.Name]
+		if !set {
+			continue
+		}
+		known++
+		if query.Stored(f, v) {
+			continue
+		}
+		tv, err := query.Value(f, v)
+		if err != nil {
+			return err
+		}
+		if !Same(v, tv) {
+			row[f.Name] = tv
+		}
+	}
+	if known < len(row) {
+		return fmt.Errorf("store: an effect set fields that %s has not: %v", r.Name, strangers(r, row))
 	}
 	return nil
 }

@@ -50,17 +50,20 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 	return out, fields
 }
 
+// roomFilled is room for what the server adds to a new row.
+const roomFilled = 16
+
 // check reads the values given and fills defaults.
 func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error) {
-	out := make(Row, len(r.Fields))
+	out := make(Row, len(row)+roomFilled)
 	var errs []*fault.Error
 	known := 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		v, given := row[f.Name]
 		if !given {
-			if op == Insert {
-				out[f.Name] = s.defaults[f]
+			if d := s.defaults[f]; d != nil && op == Insert {
+				out[f.Name] = d
 			}
 			continue
 		}
