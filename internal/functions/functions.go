@@ -83,11 +83,12 @@ type Deps struct {
 	Programme *programme.Programme
 	Dear      time.Duration // figures of a whole inventory that took longer are kept for a while; 50 ms when 0
 	AtOnce    int64         // items of an inventory whose health is looked at with each answer; 10,000 when 0
+	Soon      time.Duration // how long answers wait for the first look at a larger one; 2 s when 0
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
-	d.Dear, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.AtOnce, healthAtOnce)
+	d.Dear, d.Soon, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.Soon, healthSoon), cmp.Or(d.AtOnce, healthAtOnce)
 	list := slices.Concat(newDashboard(d).table(), programmeTable(d), planningTable(d), d.importTable())
 	for i := range list {
 		list[i].params = parameters(list[i].In)

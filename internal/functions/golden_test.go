@@ -201,7 +201,7 @@ func TestSummaryFigures(t *testing.T) {
 			n.is("tenant_id", `"`+north+`"`, "zones.#", "3", "inventory.items.#", "2", "inventory.total_items", "2",
 				// Bolt: 4 of a reorder point of 10 is low and critical, value 2. Drum: not
 				// issued since June, dead, value 100: 100 x (1 - (0.35/2 + 0.25/2 + 0.25 x 100/102)).
-				"inventory.health", `{"as_of":"`+query.FormatTime(k.now)+`","critical_items":1,"dead_stock":1,"fast_movers":0,"score":45.5,"slow_stock":0}`,
+				"inventory.health", `{"as_of":"`+query.FormatTime(k.now)+`","critical_items":1,"dead_stock":1,"fast_movers":0,"items":2,"score":45.5,"slow_stock":0}`,
 				"pick_lists.active_count", "2", "pick_lists.active.#", "2",
 				"shipments.recent.#", "5", "shipments.stats", `{"active":2,"completed_today":2,"in_transit":1,"total":5}`,
 				"settings", `{"general":{"a":"x"},"stock":{"a2":true,"b":{"n":1}}}`)
@@ -416,6 +416,50 @@ func TestHealthInSteps(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An answer does not wait for the end of a first look at a large inventory: it says
+// how many items it tells of, and later ones tell of all.
+func TestHealthSoFar(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		for i := range 40 {
+			k.add("items", store.Row{"sku": fmt.Sprint("S", i), "name": "S", "reorder_point": fmt.Sprint(i % 2)})
+		}
+		k.as = manager()
+		once := k.call("admin-dashboard-summary", "").at("inventory.health")
+		all := k.call("admin-dashboard-summary", "").at("inventory.health.items")
+		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: time.Hour, AtOnce: 1, Soon: 1})
+		for end := time.Now().Add(time.Minute); k.call("admin-dashboard-summary", "").at("inventory.health.items") == all; {
+			if time.Now().After(end) {
+				k.Fatal("every first answer waited for all items")
+			}
+			k.function("admin-dashboard-summary").Forget(north)
+		}
+		for end := time.Now().Add(time.Minute); k.call("admin-dashboard-summary", "").at("inventory.health.items") != all; {
+			if time.Now().After(end) {
+				k.Fatal("no answer told of all items")
+			}
+		}
+		if diff := cmp.Diff(once, k.call("admin-dashboard-summary", "").at("inventory.health")); diff != "" {
+			k.Errorf("-at once, +in steps:\n%s", diff)
+		}
+	})
+}
+
+// Of what takes long to look at, older figures are told: looking is not to take
+// more than a tenth of a processor.
+func TestHealthOfAVastInventory(t *testing.T) {
+	for _, c := range []struct{ took, due, oldest time.Duration }{
+		{0, 0, 15 * time.Minute},
+		{time.Second, 200 * time.Second, 15 * time.Minute},
+		{10 * time.Second, 450 * time.Second, 15 * time.Minute},
+		{5 * time.Minute, 50 * time.Minute, 100 * time.Minute},
+	} {
+		if due, oldest := functions.HealthAges(c.took); due != c.due || oldest != c.oldest {
+			t.Errorf("a look of %v: due after %v and told for %v, want %v and %v", c.took, due, oldest, c.due, c.oldest)
+		}
+	}
 }
 
 // Open orders are those that somebody waits for; they are late from the moment

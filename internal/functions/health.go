@@ -16,12 +16,13 @@ import (
 	"holdfast/internal/warehouse"
 )
 
-// health is an inventory's health, when it was looked at, and how long that
-// took.
+// health is an inventory's health, of how many items it is told, when those were
+// looked at, and how long that took.
 type health struct {
 	warehouse.Health
-	at   time.Time
-	took time.Duration
+	items int64
+	at    time.Time
+	took  time.Duration
 }
 
 // Inventory health looks at every active item and at 180 days of the ledger, so
@@ -31,20 +32,28 @@ type health struct {
 // healthStep items at a time, so that neither an answer nor the memory grows
 // with it. Its figures are renewed, when somebody asks, as soon as they are
 // healthShare times as old as looking took (half a per cent of a processor), at
-// the latest after half of healthOldest; no answer tells any that are older than
-// healthOldest, and each says when they were looked at.
+// the latest after half of healthOldest, or after healthLeast times what looking
+// took where that is longer; no answer tells any that are twice as old, and each
+// says when they were looked at. A first look is waited for healthSoon: an answer
+// that comes before its end tells of the items that it has seen, and how many.
 const (
 	healthAtOnce   = 10_000
 	healthStep     = 5_000
 	healthShare    = 200
+	healthLeast    = 10
 	healthOldest   = 15 * time.Minute
-	healthPatience = 10 * time.Minute // that one look may take
+	healthSoon     = 2 * time.Second
+	healthPatience = time.Hour // that one look may take
 )
 
 // due reports figures that should be renewed.
-func (h *health) due(now time.Time) bool {
-	return now.Sub(h.at) >= min(h.took*healthShare, healthOldest/2)
-}
+func (h *health) due(now time.Time) bool { return now.Sub(h.at) >= h.renewed() }
+
+// renewed is how old the figures are when they should be.
+func (h *health) renewed() time.Duration { return min(h.took*healthShare, h.oldest()/2) }
+
+// oldest is how old the figures may be and yet be told.
+func (h *health) oldest() time.Duration { return max(healthOldest, 2*h.took*healthLeast) }
 
 // assessment gathers some of a tenant's items.
 type assessment struct {
@@ -127,31 +136,52 @@ func (as *assessment) addTo(sum *warehouse.Assessment) {
 // for which the caller waits.
 func (d *dashboard) healthFrom(ctx context.Context, as *assessment, items int64) (health, error) {
 	if items > d.atOnce {
-		return d.renew(ctx, as.tenant).wait(ctx)
+		return d.renew(ctx, as.tenant).wait(ctx, d.soon)
 	}
 	var sum warehouse.Assessment
 	as.addTo(&sum)
-	h := health{sum.Health(), as.now, time.Since(as.begun)}
+	h := health{sum.Health(), int64(len(as.stock)), as.now, time.Since(as.begun)}
 	if h.took > d.dear {
-		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(healthOldest))
+		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(h.oldest()))
 	}
 	return h, nil
 }
 
 // A look is one under way at a tenant's whole inventory.
 type look struct {
-	done   chan struct{}
-	health health
-	err    error
+	begun time.Time
+	done  chan struct{}
+	err   error
+
+	mu     sync.Mutex
+	health health // of what was seen so far
 }
 
-func (l *look) wait(ctx context.Context) (health, error) {
+// wait is what the look has found at its end, or soon after it began.
+func (l *look) wait(ctx context.Context, soon time.Duration) (health, error) {
+	late := time.NewTimer(soon - time.Since(l.begun))
+	defer late.Stop()
 	select {
 	case <-l.done:
-		return l.health, l.err
+		return l.so(), l.err
+	case <-late.C:
+		return l.so(), nil
 	case <-ctx.Done():
 		return health{}, fmt.Errorf("functions: inventory health: %w", ctx.Err())
 	}
+}
+
+// so is what the look has found so far.
+func (l *look) so() health {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.health
+}
+
+func (l *look) found(h health) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.health = h
 }
 
 // looks are those under way, by tenant.
@@ -168,8 +198,8 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	if l := d.looks.under[tenant]; l != nil {
 		return l
 	}
-	l := &look{done: make(chan struct{})}
 	now := d.now().UTC()
+	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{at: now}}
 	if kept, ok := d.health.Get(tenant, now); ok && !kept.due(now) {
 		l.health = kept
 		close(l.done)
@@ -182,7 +212,7 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthPatience)
 	go func() {
 		defer cancel()
-		l.health, l.err = d.survey(ctx, tenant)
+		l.err = d.survey(ctx, tenant, l)
 		d.looks.mu.Lock()
 		delete(d.looks.under, tenant)
 		d.looks.mu.Unlock()
@@ -193,14 +223,15 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 
 // survey looks at a tenant's inventory in steps, a transaction each, and keeps
 // what it found.
-func (d *dashboard) survey(ctx context.Context, tenant string) (h health, err error) {
+func (d *dashboard) survey(ctx context.Context, tenant string, l *look) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("functions: inventory health: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	begun, now := time.Now(), d.now().UTC()
+	now := l.so().at
 	var sum warehouse.Assessment
+	var items int64
 	for after, more := db.NoTenant, true; more; { // the least id there is
 		as := newAssessment(tenant, now)
 		err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
@@ -213,16 +244,18 @@ func (d *dashboard) survey(ctx context.Context, tenant string) (h health, err er
 			return tx.Flush()
 		})
 		if err != nil {
-			return h, fmt.Errorf("functions: inventory health: %w", err)
+			return fmt.Errorf("functions: inventory health: %w", err)
 		}
 		as.addTo(&sum)
+		items += int64(len(as.stock))
+		l.found(health{sum.Health(), items, now, time.Since(l.begun)})
 		after, more = as.last, int64(len(as.stock)) == d.step
 	}
-	h = health{sum.Health(), now, time.Since(begun)}
-	d.health.PutSince(tenant, h, begun, now.Add(healthOldest))
-	return h, nil
+	h := l.so()
+	d.health.PutSince(tenant, h, l.begun, now.Add(h.oldest()))
+	return nil
 }
 
 func (h *health) out() HealthOut {
-	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, AsOf: query.FormatTime(h.at)}
+	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, Items: h.items, AsOf: query.FormatTime(h.at)}
 }

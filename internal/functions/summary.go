@@ -56,7 +56,8 @@ type HealthOut struct {
 	Slow     int64       `json:"slow_stock" doc:"Items that turn over slowly."`
 	Dead     int64       `json:"dead_stock" doc:"Items on hand of which none was shipped for long."`
 	Critical int64       `json:"critical_items" doc:"Items that are out while somebody waits for them, or far below their reorder point."`
-	AsOf     string      `json:"as_of" format:"date-time" doc:"When this was worked out; of large inventories up to 15 minutes ago."`
+	Items    int64       `json:"items" doc:"Active items that were looked at; fewer than there are during the first look at a large inventory."`
+	AsOf     string      `json:"as_of" format:"date-time" doc:"When they were; of large inventories some minutes ago."`
 }
 
 // SummaryPickLists is the part of the summary about pick lists.
