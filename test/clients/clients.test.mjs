@@ -2,11 +2,12 @@
 // calls, with the types that `holdfast gen types` writes for their language.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { after, before, test } from 'node:test';
 import { makeRoom } from '../supabase/guides/room.mjs';
+import { whole } from '../supabase/whole.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const run = promisify(execFile);
@@ -27,7 +28,7 @@ before(makeRoom);
 test('Go: supabase-go, with gotrue-go and postgrest-go', async () => {
   await mkdir(here('go/holdfast'), { recursive: true });
   const source = await types('go');
-  await writeFile(here('go/holdfast/types.go'), source);
+  await whole(here('go/holdfast/types.go'), source);
   const rows = [...source.matchAll(/^\/\/ (\w+Row): A row of (\w+),/gm)].map(([, type, name]) => `\tall[${JSON.stringify(name)}] = new([]${type})\n`);
   const all = `package holdfast
 
@@ -37,7 +38,7 @@ func Collections() map[string]any {
 ${rows.join('')}\treturn all
 }
 `;
-  await writeFile(here('go/holdfast/collections.go'), all);
+  await whole(here('go/holdfast/collections.go'), all);
   assert.ok(rows.length > 60, `${rows.length} collections`);
   const go = process.env.GO ?? 'go';
   await passes(go, ['vet', './...'], 'go');
@@ -55,7 +56,7 @@ async function python() {
 }
 
 test('Python: pydantic models of rows, answers and what is sent', async () => {
-  await writeFile(here('python/holdfast.py'), await types('python'));
+  await whole(here('python/holdfast.py'), await types('python'));
   const { stdout } = await passes(await python(), ['-W', 'error', 'check.py'], 'python');
   assert.match(stdout, /^ok: \d+ rows of \d+ collections/m);
 });

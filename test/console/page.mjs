@@ -58,7 +58,7 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
     assert.deepEqual(wrong, []);
   } catch (e) {
     mkdirSync('tmp', { recursive: true });
-    await page.screenshot({ path: 'tmp/console-failed.png' }).catch(() => undefined);
+    await page.screenshot({ path: `tmp/console-failed-${engine}.png` }).catch(() => undefined);
     throw new Error(`${e.message}\nat ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 1200)}`, { cause: e });
   } finally {
     await context.close();

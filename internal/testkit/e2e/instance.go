@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -18,6 +19,7 @@ import (
 // An instance is one started server.
 type instance struct {
 	program, dir, database string
+	out                    *lines
 	file                   string            // of the settings, without its folder
 	settings               []string          // environment of a server without demo data; nil = the demo
 	known                  map[string]string // ports that the settings name
@@ -62,6 +64,10 @@ func (s *instance) settle(file string) error {
 	return failed
 }
 
+// patience is what a server may take to be ready: the demonstration takes ten
+// seconds of a processor, which others may want.
+const patience = 5 * time.Minute
+
 // start returns when the server is ready, demo data and all.
 func (s *instance) start() error {
 	address, err := freeAddress()
@@ -105,7 +111,7 @@ func (s *instance) flags(args ...string) []string {
 func (s *instance) await() error {
 	client := http.Client{Timeout: time.Second}
 	begin := time.Now()
-	for time.Since(begin) < time.Minute {
+	for time.Since(begin) < patience {
 		select {
 		case err := <-s.ended:
 			return fmt.Errorf("the server ended (%v):\n%s", err, s.log(60, every))
@@ -117,11 +123,11 @@ func (s *instance) await() error {
 		}
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
-			fmt.Printf("e2e: ready after %v\n", time.Since(begin).Round(time.Millisecond))
-			return nil
+			_, err := fmt.Fprintf(s.out, "ready after %v\n", time.Since(begin).Round(time.Millisecond))
+			return err
 		}
 	}
-	return errors.Join(errors.New("the server is not ready after a minute:\n"+s.log(60, every)), s.stop())
+	return errors.Join(fmt.Errorf("the server is not ready after %v:\n%s", patience, s.log(60, every)), s.stop())
 }
 
 // status asks the program for the keys, as an operator does.
@@ -178,10 +184,32 @@ func wrong(line string) bool {
 	return strings.HasPrefix(line, "{") && (!strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, `"status":5`))
 }
 
+// given are the addresses that this process gave to somebody who has yet to
+// listen there. They are package state because the ports of a machine are.
+var given struct {
+	sync.Mutex
+	addresses map[string]bool
+}
+
+// freeAddress is one where nobody listens, and which nobody else was given.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	given.Lock()
+	defer given.Unlock()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		address := l.Addr().String()
+		if err := l.Close(); err != nil {
+			return "", err
+		}
+		if !given.addresses[address] {
+			if given.addresses == nil {
+				given.addresses = map[string]bool{}
+			}
+			given.addresses[address] = true
+			return address, nil
+		}
 	}
-	return l.Addr().String(), l.Close()
 }

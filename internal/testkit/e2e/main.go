@@ -1,5 +1,6 @@
 // Command e2e runs a command against a started Holdfast with its demo data,
-// once on SQLite and once on PostgreSQL:
+// once on SQLite and once on PostgreSQL, both at once: a client waits more than
+// it works. Each line that a command prints begins with its engine:
 //
 //	e2e -server bin/holdfast [-engine sqlite,postgresql] [-settings FILE[,FILE...]] -- COMMAND [ARGUMENT...]
 //
@@ -29,6 +30,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/testkit/pgtest"
@@ -44,15 +46,34 @@ func main() {
 		os.Exit(2)
 	}
 	path, err := filepath.Abs(*server)
-	for _, engine := range strings.Split(*engines, ",") {
-		if err == nil {
-			err = run(plan{path, engine, strings.Split(*settings, ",")}, flag.Args())
-		}
+	if err == nil {
+		err = abreast(strings.Split(*engines, ","), func(engine string, out *lines) error {
+			return run(plan{path, engine, strings.Split(*settings, ",")}, flag.Args(), out)
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// abreast tests all engines at once. Each goes on to its end, however another
+// one ends.
+func abreast(engines []string, test func(engine string, out *lines) error) error {
+	var mu sync.Mutex
+	var failed error
+	var all sync.WaitGroup
+	for _, engine := range engines {
+		all.Go(func() {
+			out := &lines{mu: &mu, to: os.Stdout, begin: []byte(engine + ": ")}
+			err := errors.Join(test(engine, out), out.rest())
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+		})
+	}
+	all.Wait()
+	return failed
 }
 
 // A plan is what to start.
@@ -62,14 +83,14 @@ type plan struct {
 }
 
 // run tests one engine from an empty directory and database to a clean end.
-func run(p plan, command []string) (err error) {
+func run(p plan, command []string, out *lines) (err error) {
 	engine := p.engine
 	dir, err := os.MkdirTemp("", "holdfast-e2e-")
 	if err != nil {
 		return fmt.Errorf("e2e: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s := &instance{program: p.server, dir: dir}
+	s := &instance{program: p.server, dir: dir, out: out}
 	switch engine {
 	case "sqlite":
 	case "postgresql":
@@ -88,8 +109,8 @@ func run(p plan, command []string) (err error) {
 			return fmt.Errorf("e2e: on %s: %w\n--- what went wrong at the server\n%s", engine, err, s.log(20, wrong))
 		}
 	}
-	fmt.Printf("e2e: %s passed in %v\n", engine, time.Since(begin).Round(time.Millisecond))
-	return nil
+	_, err = fmt.Fprintf(out, "passed in %v\n", time.Since(begin).Round(time.Millisecond))
+	return err
 }
 
 // serve runs the command against a server with the settings of a file, from its
@@ -119,7 +140,7 @@ func (s *instance) against(command []string, engine string) error {
 	cmd.Env = append(outside(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
 	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile(), "KEPT_FILE="+filepath.Join(s.dir, "kept"), "SETTINGS="+s.file)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = s.out, s.out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 	}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	var mu sync.Mutex
+	a, b := &lines{mu: &mu, to: &out, begin: []byte("a: ")}, &lines{mu: &mu, to: &out, begin: []byte("b: ")}
+	for _, s := range []struct {
+		to   *lines
+		text string
+	}{{a, "one\ntw"}, {b, "three\n"}, {a, "o\n"}, {b, "\n"}, {b, "four"}} {
+		if n, err := fmt.Fprint(s.to, s.text); n != len(s.text) || err != nil {
+			t.Fatalf("%q: %d, %v", s.text, n, err)
+		}
+	}
+	if err := errors.Join(a.rest(), b.rest()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "a: one\nb: three\na: two\nb: \nb: four\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestAbreast(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	err := abreast([]string{"x", "y"}, func(engine string, _ *lines) error {
+		both.Done()
+		both.Wait() // neither ends before the other began
+		return errors.New("on " + engine)
+	})
+	if err == nil || !strings.Contains(err.Error(), "on x") || !strings.Contains(err.Error(), "on y") {
+		t.Errorf("%v tells not what failed on both", err)
+	}
+}
