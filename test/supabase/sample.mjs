@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 await test('the sample application', async () => {
   const built = here(`built/${process.env.HOLDFAST_ENGINE}`); // below the packages that it imports
-  await run(here('node_modules/.bin/tsc'), ['-p', here('../sample'), '--outDir', built], { timeout: 60_000 }).catch((error) => assert.fail(error.stdout || error.message));
+  await run(here('node_modules/.bin/tsc'), ['-p', here('../sample'), '--outDir', built], { timeout: 300_000 }).catch((error) => assert.fail(error.stdout || error.message));
   const env = { ...process.env, HOLDFAST_URL: url, ANON_KEY: anonKey, EMAIL: 'admin@north.example', PASSWORD: password };
   const { stdout } = await run(process.execPath, [`${built}/sample/app.js`], { env, timeout: 120_000 });
   const saw = JSON.parse(stdout);
