@@ -56,13 +56,13 @@ console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=1500000 test/console/suite.test.mjs
 
-# Three packages at a time, of which one waits; those that wait the longest begin
-# first. Vet has seen all of them. HOLDFAST_KILL_ROUNDS is how often each step of
-# an import is killed at a random moment.
+# One package more than there are processors, since one of them waits; those that
+# wait the longest begin first. HOLDFAST_KILL_ROUNDS is how often each step of an
+# import is killed at a random moment. Vet, which test runs, has seen them all.
 unit: export HOLDFAST_KILL_ROUNDS ?= 6
 unit:
 	@mkdir -p bin
-	$(GO) test -timeout 25m -vet=off -p 3 ./test/... ./... | tee bin/unit.log
+	$(GO) test -timeout 25m -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./test/... ./... | tee bin/unit.log
 	@echo 'the ten slowest packages, in seconds:'
 	@awk '$$1 == "ok" && $$3 ~ /s$$/ {print substr($$3, 1, length($$3) - 1) + 0, $$2}' bin/unit.log | sort -rn | head -10
 
