@@ -105,7 +105,7 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 		}
 	}
 	if m.wants("vast") {
-		if err := m.vast(ctx, engine); err != nil {
+		if err := vast(ctx, m, engine); err != nil {
 			return fmt.Errorf("vast: %w", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // vast compares what screens ask for in a tenant with -orders orders and as many
 // items with the same in one of 10^4 of each: lists in the orders that people
 // choose, a page far behind, one order, and the summary of the inventory.
-func (m *measurement) vast(ctx context.Context, engine string) (err error) {
+func vast(ctx context.Context, m *measurement, engine string) (err error) {
 	s, err := newSite(ctx, m.options, engine)
 	if err != nil {
 		return err

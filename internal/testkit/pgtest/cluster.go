@@ -284,6 +284,7 @@ func settings(dir string, port int) []byte {
 		"jit = off",
 		"timezone = 'UTC'",
 		"log_timezone = 'UTC'",
+		"log_line_prefix = '%%m [%%p] %%v '", // with the transaction
 		"",
 	}, "\n"), port, dir)
 }
