@@ -19,7 +19,9 @@ func haproxy(s *program.Site, nodes ...string) (url string, up func(node int) bo
 	s.Helper()
 	at := program.ClosedPort(s.T)
 	var b strings.Builder
-	fmt.Fprintf(&b, "defaults\n mode http\n retries 0\n timeout connect 5s\n timeout client 60s\n timeout server 60s\n"+
+	// Without a time-out of its own a check that takes longer than inter, on a busy
+	// machine, takes a node out that is well.
+	fmt.Fprintf(&b, "defaults\n mode http\n retries 0\n timeout connect 5s\n timeout check 10s\n timeout client 60s\n timeout server 60s\n"+
 		"frontend all\n bind %s\n stats enable\n stats uri /balancer\n default_backend nodes\n"+
 		"backend nodes\n balance roundrobin\n option httpchk GET /readyz\n default-server inter 200ms rise 1 fall 1\n", at)
 	for i, node := range nodes {
