@@ -13,11 +13,8 @@ export CGO_ENABLED ?= 0
 # The Go that is installed is the Go that is used.
 export GOTOOLCHAIN ?= local
 
-# One target at a time has the machine, also under -j, but for those that test
-# runs abreast.
-ifndef ABREAST
+# One test at a time has the machine, also under -j.
 .NOTPARALLEL:
-endif
 
 .PHONY: build image run test unit supabase guides console console-test check chart race kill rolling fuzz bench peers setup clean
 
@@ -35,16 +32,15 @@ setup: ## what the tests need besides Go
 	@GO=$(GO) NODE=$(NODE) sh scripts/setup
 
 # The cluster that the wrapper starts serves the Go tests of all packages and
-# the PostgreSQL half of the client tests. Those of clients run one after the
-# other beside those in Go: both wait half of their time. The program has the
-# paths of this machine in it, so that nothing is compiled twice.
+# the PostgreSQL half of the client tests. The program has the paths of this
+# machine in it, so that nothing is compiled twice.
 test: TRIM =
 test: setup build ## everything that must pass
 	$(GO) vet ./...
 	$(GO) build -ldflags "-s -w" ./...
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
-	bin/pgtest -- $(MAKE) --no-print-directory -j2 ABREAST=1 unit supabase guides console-test
+	bin/pgtest -- $(MAKE) --no-print-directory unit supabase guides console-test
 
 console: setup build ## console/dist from console/src
 	bin/holdfast gen types ts > console/src/database.gen.ts
@@ -56,13 +52,13 @@ console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=1500000 test/console/suite.test.mjs
 
-# One package more than there are processors, since one of them waits; those that
-# wait the longest begin first. HOLDFAST_KILL_ROUNDS is how often each step of an
-# import is killed at a random moment. Vet, which test runs, has seen them all.
+# The packages that take the longest begin first. HOLDFAST_KILL_ROUNDS is how often
+# each step of an import is killed at a random moment. Vet, which test runs, has
+# seen them all.
 unit: export HOLDFAST_KILL_ROUNDS ?= 6
 unit:
 	@mkdir -p bin
-	$(GO) test -timeout 25m -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./test/... ./... | tee bin/unit.log
+	$(GO) test -timeout 25m -vet=off ./test/... ./... | tee bin/unit.log
 	@echo 'the ten slowest packages, in seconds:'
 	@awk '$$1 == "ok" && $$3 ~ /s$$/ {print substr($$3, 1, length($$3) - 1) + 0, $$2}' bin/unit.log | sort -rn | head -10
 
