@@ -25,24 +25,13 @@ const allocatedTimes = 100
 // allocation measures how long it takes to allocate an order of 100 lines in
 // tenants of ever more stock levels: 10^4, 10^5 and 10^6 (times the scale), asked in turn.
 func (m *measurement) allocation(ctx context.Context, engine string) (err error) {
-	s, err := newSite(ctx, m.options, engine)
+	many := max(20_000, int(1_000_000*m.scale))
+	tenants := []data.Tenant{data.Stocked(1, 10_000), data.Stocked(2, max(15_000, many/10)), data.Stocked(3, many)}
+	s, err := openedSite(ctx, m.options, engine, tenants...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	many := max(20_000, int(1_000_000*m.scale))
-	tenants := []data.Tenant{data.Stocked(1, 10_000), data.Stocked(2, max(15_000, many/10)), data.Stocked(3, many)}
-	if err := s.fill(ctx, tenants...); err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := s.owner(ctx, t.ID); err != nil {
-			return err
-		}
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
 	var desks []*desk
 	for _, t := range tenants {
 		d, err := s.desk(ctx, t)

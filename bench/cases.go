@@ -369,24 +369,13 @@ func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round
 // flat compares misses in a tenant of 10^4 records with those in a tenant of
 // 10^6 (times the scale), and the summary's in one of 10^4 and one of 10^6 items.
 func (m *measurement) flat(ctx context.Context, engine string) (err error) {
-	s, err := newSite(ctx, m.options, engine)
+	many := max(20_000, int(1_000_000*m.scale))
+	tenants := []data.Tenant{data.Sized(1, 10_000), data.Sized(2, many), data.Stocked(3, 10_000), data.Stocked(4, many)}
+	s, err := openedSite(ctx, m.options, engine, tenants...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	many := max(20_000, int(1_000_000*m.scale))
-	tenants := []data.Tenant{data.Sized(1, 10_000), data.Sized(2, many), data.Stocked(3, 10_000), data.Stocked(4, many)}
-	if err := s.fill(ctx, tenants...); err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := s.owner(ctx, t.ID); err != nil {
-			return err
-		}
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
 	miss := fmt.Sprintf("miss, CPU at %d / at %d records", tenants[1].Rows(), tenants[0].Rows())
 	if err := m.grown(ctx, s, miss, 8, missPath, 1.5, tenants[0], tenants[1]); err != nil {
 		return err

@@ -30,23 +30,12 @@ var growing = []struct{ title, path string }{
 // kpis compares the slowest hundredth of requests in a tenant with 10^4
 // incidents, shipments and their like in a year with that in one with -events.
 func (m *measurement) kpis(ctx context.Context, engine string) (err error) {
-	s, err := newSite(ctx, m.options, engine)
+	tenants := []data.Tenant{data.Reported(1, 10_000), data.Reported(2, m.events)}
+	s, err := openedSite(ctx, m.options, engine, tenants...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	tenants := []data.Tenant{data.Reported(1, 10_000), data.Reported(2, m.events)}
-	if err := s.fill(ctx, tenants...); err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := s.owner(ctx, t.ID); err != nil {
-			return err
-		}
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
 	var auth [2][]string
 	for i, t := range tenants {
 		token, err := s.token(ctx, t.ID)

@@ -58,6 +58,31 @@ func newSite(ctx context.Context, o options, engine string) (*site, error) {
 	return s, d.Close()
 }
 
+// openedSite is a site with these tenants, an owner in each, and the product
+// started on it.
+func openedSite(ctx context.Context, o options, engine string, tenants ...data.Tenant) (*site, error) {
+	s, err := newSite(ctx, o, engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx, tenants); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *site) settle(ctx context.Context, tenants []data.Tenant) error {
+	if err := s.fill(ctx, tenants...); err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if err := s.owner(ctx, t.ID); err != nil {
+			return err
+		}
+	}
+	return s.start(ctx)
+}
+
 func (s *site) open(ctx context.Context) (*db.DB, error) {
 	d, err := db.Open(ctx, db.Options{URL: s.url, Dir: s.dir, Migrate: true})
 	if err != nil {

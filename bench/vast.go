@@ -10,25 +10,14 @@ import (
 
 // vast compares what screens ask for in a tenant with -orders orders and as many
 // items with the same in one of 10^4 of each: lists in the orders that people
-// choose, a page far behind, one order, and the summary of the inventory.
+// choose, the dashboard's snapshot, and the summary of the inventory.
 func vast(ctx context.Context, m *measurement, engine string) (err error) {
-	s, err := newSite(ctx, m.options, engine)
+	tenants := []data.Tenant{data.Vast(1, 10_000), data.Vast(2, m.orders)}
+	s, err := openedSite(ctx, m.options, engine, tenants...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	tenants := []data.Tenant{data.Vast(1, 10_000), data.Vast(2, m.orders)}
-	if err := s.fill(ctx, tenants...); err != nil {
-		return err
-	}
-	for _, t := range tenants {
-		if err := s.owner(ctx, t.ID); err != nil {
-			return err
-		}
-	}
-	if err := s.start(ctx); err != nil {
-		return err
-	}
 	size := fmt.Sprintf("CPU at %d / at 10000", m.orders)
 	for _, c := range []struct {
 		title, path string
