@@ -484,7 +484,10 @@ func TestPostmastersGetFewMails(t *testing.T) {
 		told := func(who, connection, domain string, most int, wait time.Duration) {
 			k.Helper()
 			a := k.want(k.call("POST", "/sso/connections/"+connection+"/domains/"+domain+"/mail", who, nil), 429, "over_email_send_rate_limit")
-			if m := a.json(k); m["limit"] != float64(most) || m["retry_after"] != wait.Seconds() || a.header.Get("Retry-After") != fmt.Sprint(wait.Seconds()) {
+			m := a.json(k)
+			after, _ := m["retry_after"].(float64)
+			// The clock goes on while the test runs, on a busy machine for seconds.
+			if m["limit"] != float64(most) || after > wait.Seconds() || after < wait.Seconds()-30 || a.header.Get("Retry-After") != fmt.Sprint(after) {
 				k.Errorf("%s: told %s, want one of %d in %s", domain, a.body, most, wait)
 			}
 		}
