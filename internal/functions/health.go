@@ -199,7 +199,7 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 		return l
 	}
 	now := d.now().UTC()
-	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{at: now}}
+	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{Health: new(warehouse.Assessment).Health(), at: now}}
 	if kept, ok := d.health.Get(tenant, now); ok && !kept.due(now) {
 		l.health = kept
 		close(l.done)
