@@ -25,7 +25,7 @@ func adminCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			u, err := a.CreateAdmin(cmd.Context(), args[0], pw, tenant)
+			u, err := a.Identity.Admin.CreateAdmin(cmd.Context(), args[0], pw, tenant)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func adminCommand(o *options) *cobra.Command {
 			return nil
 		}),
 	}
-	create.Flags().StringVar(&tenant, "tenant", "", "tenant id or slug; made when it does not exist")
+	create.Flags().StringVar(&tenant, "tenant", "", "tenant id, slug or name; made when it does not exist")
 	create.Flags().StringVar(&password, "password", "", "password; better given on standard input")
 	create.MarkFlagRequired("tenant")
 	reset := &cobra.Command{
@@ -64,7 +64,7 @@ func setupLink(o *options) *cobra.Command {
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&tenant, "tenant", "", "tenant id or slug the user becomes an owner of")
+	c.Flags().StringVar(&tenant, "tenant", "", "tenant id, slug or name the user becomes an owner of; made when it does not exist")
 	return c
 }
 

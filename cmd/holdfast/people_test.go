@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -91,6 +94,77 @@ func TestAdminCreate(t *testing.T) {
 		s.Refused(`tenant`, "admin", "create", "eve@acme.example", "--password", program.Passphrase)
 		if again := s.Exec("admin", "list"); again != list {
 			s.Errorf("after refusals: %s", again)
+		}
+	})
+}
+
+// firstStep finds the command that a server without an administrator shows.
+var firstStep = regexp.MustCompile(`(?m)^ +First step +(.+ admin create .+)$`)
+
+// The command that a started server shows makes the first administrator, run in
+// a shell as it stands: of this installation, whose folder has a blank in its name.
+func TestFirstStepIsACommand(t *testing.T) {
+	program.Each(t, func(s *program.Site) {
+		moved := filepath.Join(filepath.Dir(s.Data), "the data's folder")
+		if err := os.Rename(s.Data, moved); err != nil && !os.IsNotExist(err) {
+			s.Fatal(err)
+		}
+		s.Data = moved
+		v := s.Serve()
+		shown := firstStep.FindStringSubmatch(v.Out.String())
+		if shown == nil {
+			s.Fatalf("the server shows no first step:\n%s", v.Out)
+		}
+		sh := exec.Command("sh", "-euc", shown[1])
+		sh.Env, sh.Dir = program.Environ(), s.TempDir()
+		if o := s.Finish(sh, program.Passphrase+"\n"); o.Code != 0 {
+			s.Fatalf("%s: %s", shown[1], o)
+		}
+		said := claims(s, v.Token("you@example.com", program.Passphrase))
+		if said["tenant_role"] != "owner" || said["tenant_id"] != fields(s.Exec("tenant", "list"), "standard")[0] {
+			s.Errorf("claims: %v", said)
+		}
+	})
+}
+
+// A tenant is found by what people call it, whatever its capitals and blanks,
+// and made once where there is none.
+func TestAdminCreateFindsTheTenant(t *testing.T) {
+	program.Each(t, func(s *program.Site) {
+		create := func(email, tenant string) {
+			s.Helper()
+			s.ExecWith(program.Passphrase+"\n", "admin", "create", email, "--tenant", tenant)
+		}
+		create("anna@acme.example", "Acme")
+		id := fields(s.Exec("tenant", "list"), "acme")[0]
+		for i, name := range []string{"acme", "Acme", "ACME", " Acme ", id, strings.ToUpper(id)} {
+			create(fmt.Sprintf("anna%d@acme.example", i), name)
+		}
+		s.Exec("admin", "setup-link", "otto@acme.example", "--tenant", "Acme")
+		s.Exec("tenant", "member", "add", "Acme", "mia@acme.example", "--role", "viewer")
+		s.Exec("tenant", "set-plan", "Acme", "enterprise")
+		if list := s.Exec("tenant", "list"); strings.Count(list, "\n") != 2 {
+			s.Errorf("tenant list: %s", list)
+		}
+		create("bo@cold.example", "Acme Cold Chain, Köln")
+		create("bea@cold.example", "acme cold chain, KÖLN")
+		create("kim@cold.example", "株式会社")
+		create("kai@cold.example", "株式会社")
+		s.Exec("admin", "setup-link", "lea@later.example", "--tenant", "Later GmbH")
+		if list := s.Exec("tenant", "list"); strings.Count(list, "\n") != 5 {
+			s.Errorf("tenant list: %s", list)
+		}
+		// A name of two tenants says which there are; what is refused makes nothing.
+		s.Exec("tenant", "create", "Acme Cold Chain, Köln", "--slug", "cold-2")
+		s.Refused(`2 tenants .*"acme-cold-chain-k-ln" or "cold-2"`, "admin", "create", "eve@acme.example", "--tenant", "Acme Cold Chain, Köln",
+			"--password", program.Passphrase)
+		s.Refused(`(?i)password`, "admin", "create", "eve@acme.example", "--tenant", "New", "--password", "short")
+		s.Refused(`slug "acme"`, "admin", "create", "eve@acme.example", "--tenant", "Acme!", "--password", program.Passphrase)
+		if list := s.Exec("tenant", "list"); strings.Count(list, "\n") != 6 {
+			s.Errorf("tenant list: %s", list)
+		}
+		if list := s.Exec("admin", "list"); strings.Contains(list, "eve@") {
+			s.Errorf("admin list: %s", list)
 		}
 	})
 }

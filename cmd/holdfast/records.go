@@ -117,7 +117,7 @@ func importCommand(o *options) *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&f.Target, "target", "", "what the rows are: "+importTargets())
-	c.Flags().StringVar(&f.Tenant, "tenant", "", "tenant id or slug")
+	c.Flags().StringVar(&f.Tenant, "tenant", "", "tenant id, slug or name")
 	c.Flags().StringToStringVar(&f.Mapping, "map", nil, "field=header, repeatable; guessed from the header line when absent")
 	c.Flags().StringToStringVar(&f.Options, "set", nil, "option=value, for example mode=insert, date_order=dmy, force=true")
 	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "check the file and stop before writing")

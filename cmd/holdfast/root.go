@@ -2,7 +2,11 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -98,6 +102,59 @@ func (o *options) with(f func(cmd *cobra.Command, args []string, a *app.App) err
 		return f(cmd, args, a)
 	}
 }
+
+// again is how this program is called once more for the same installation: as it
+// was called now, with the flags that say which one is meant. A password in the
+// address of the database is not repeated, because what is printed is logged.
+func (o *options) again() string {
+	words := []string{os.Args[0]}
+	if strings.Contains(os.Args[0], "go-build") {
+		words = []string{"go", "run", "./cmd/holdfast"}
+	}
+	if f := o.flags.Lookup("config"); f.Changed {
+		words = append(words, "--config", absolute(f.Value.String()))
+	}
+	if f := o.flags.Lookup("data"); f.Changed {
+		words = append(words, "--data", absolute(f.Value.String()))
+	}
+	if f := o.flags.Lookup("database"); f.Changed {
+		words = append(words, "--database", withoutPassword(f.Value.String()))
+	}
+	for i, w := range words {
+		words[i] = quoteForShell(w)
+	}
+	return strings.Join(words, " ")
+}
+
+func absolute(path string) string {
+	if p, err := filepath.Abs(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// withoutPassword is the address of a database with PASSWORD in the place of its
+// password, or a word for what is no URL.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Query().Has("password") {
+		return "DATABASE_URL"
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), "PASSWORD")
+	}
+	return u.String()
+}
+
+// quoteForShell writes a word so that a POSIX shell reads it as it is.
+func quoteForShell(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
 
 func configCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Show the settings"}

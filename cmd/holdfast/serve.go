@@ -25,7 +25,7 @@ func serveCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return app.Serve(cmd.Context(), cfg, cmd.OutOrStdout(), o.read)
+			return app.Serve(cmd.Context(), cfg, app.Terminal{Out: cmd.OutOrStdout(), Command: o.again()}, o.read)
 		},
 	}
 	show := c.HelpFunc()

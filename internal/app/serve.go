@@ -35,9 +35,15 @@ type readiness struct{ draining atomic.Bool }
 // its time collecting. GOGC in the environment is stronger.
 const collectAt = 200
 
-// Serve runs the server until ctx ends. The banner goes to out; load reads the
-// configuration again when the process is told to (SIGHUP).
-func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*config.Config, error)) error {
+// Terminal is where a server shows how to reach it.
+type Terminal struct {
+	Out     io.Writer
+	Command string // by which a shell calls this program for the same installation
+}
+
+// Serve runs the server until ctx ends. The banner goes to the terminal; load
+// reads the configuration again when the process is told to (SIGHUP).
+func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*config.Config, error)) error {
 	start := time.Now()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
@@ -82,7 +88,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	if err := s.apply(c); err != nil {
 		return err
 	}
-	if err := a.banner(ctx, out, time.Since(start)); err != nil {
+	if err := a.banner(ctx, t, time.Since(start)); err != nil {
 		slog.Warn("the banner was not read", "error", err)
 	}
 	defer s.announce()()
@@ -122,7 +128,7 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 	}, a.Config.StopDelay)
 }
 
-func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) error {
+func (a *App) banner(ctx context.Context, t Terminal, took time.Duration) error {
 	keys, err := a.Identity.Keyring.Keys(ctx)
 	if err != nil {
 		return err
@@ -148,10 +154,10 @@ func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) err
 		line("Sign in", "owner@north.example, manager@north.example, safety@north.example, ...")
 		line("Password", "holdfast-demo")
 	} else {
-		line("First step", "holdfast admin create YOU@EXAMPLE.COM --tenant NAME")
+		line("First step", t.Command+" admin create YOU@EXAMPLE.COM --tenant NAME")
 	}
-	b.WriteString("\n  All keys: holdfast status -o env     Stop: Ctrl-C\n\n")
-	_, err = io.WriteString(out, b.String())
+	fmt.Fprintf(&b, "\n  All keys: %s status -o env     Stop: Ctrl-C\n\n", t.Command)
+	_, err = io.WriteString(t.Out, b.String())
 	return err
 }
 

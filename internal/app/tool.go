@@ -8,8 +8,8 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
-	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/tenants"
 	"holdfast/internal/warehouse"
 )
 
@@ -29,28 +29,13 @@ func (a *App) Status(ctx context.Context) ([]Line, error) {
 	}, nil
 }
 
-// Tenant finds a tenant by id or slug.
-func (a *App) Tenant(ctx context.Context, name string) (identity.Tenant, error) {
-	list, err := a.Identity.Tenants.ListTenants(ctx)
-	if err != nil {
-		return identity.Tenant{}, err
-	}
-	for _, t := range list {
-		if t.ID == name || t.Slug == name {
-			return t, nil
-		}
-	}
-	return identity.Tenant{}, fault.New(fault.NotFound, "", "there is no tenant %q; `holdfast tenant list` shows them", name)
-}
-
-// CreateAdmin makes an owner of a tenant, and the tenant when it is new.
-func (a *App) CreateAdmin(ctx context.Context, email, password, tenant string) (*identity.User, error) {
-	if _, err := a.Tenant(ctx, tenant); fault.Is(err, fault.NotFound) {
-		if _, err := a.Identity.Tenants.CreateTenant(ctx, tenant, "", ""); err != nil {
-			return nil, err
-		}
-	}
-	return a.Identity.Admin.CreateAdmin(ctx, email, password, tenant)
+// Tenant finds a tenant by id, slug or name.
+func (a *App) Tenant(ctx context.Context, name string) (t identity.Tenant, err error) {
+	err = a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
+		t, err = tenants.TenantBy(tx, name)
+		return err
+	})
+	return t, err
 }
 
 // wholeTenant is how long a statement may take that reads all of a tenant.
@@ -61,12 +46,12 @@ const wholeTenant = time.Hour
 // the others from it; the errors come back together.
 func (a *App) Verify(ctx context.Context) ([]string, error) {
 	ctx = db.Patient(ctx, wholeTenant)
-	tenants, err := a.Identity.Tenants.ListTenants(ctx)
+	all, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	err = eachTenant(tenants, func(t identity.Tenant) error {
+	err = eachTenant(all, func(t identity.Tenant) error {
 		var found []warehouse.Difference
 		err := a.DB.Read(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
 			found, err = warehouse.Recount(tx, a.catalog, t.ID)
@@ -84,12 +69,12 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 // Stock, orders and zones, whose rows tell of a fault, are left as they are.
 func (a *App) Repair(ctx context.Context) (int, error) {
 	ctx = db.Patient(ctx, wholeTenant)
-	tenants, err := a.Identity.Tenants.ListTenants(ctx)
+	all, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
-	err = eachTenant(tenants, func(t identity.Tenant) error {
+	err = eachTenant(all, func(t identity.Tenant) error {
 		deltas, err := a.miscounted(ctx, t.ID)
 		if err != nil || len(deltas) == 0 {
 			return err

@@ -490,7 +490,7 @@ func TestCommands(t *testing.T) {
 		k.code(err, "conflict")
 		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", "short", ten.Slug)
 		k.code(err, "weak_password")
-		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", pw, "nowhere")
+		_, err = k.svc.Admin.AddMember(k.ctx, "nowhere", "boss@x.example", actor.Viewer)
 		k.code(err, "tenant_not_found")
 		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", pw, ten.Slug)
 		k.ok(err)

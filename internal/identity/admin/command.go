@@ -23,7 +23,7 @@ type Admin struct {
 }
 
 // checkAccount is CheckPassword for an address that may have an account, and
-// the tenant (id or slug) that it gets.
+// the tenant (id, slug or name) that it gets.
 func (s *Administration) checkAccount(ctx context.Context, pw, addr, tenant string) error {
 	words, data := []string{addr}, map[string]any{}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
@@ -47,7 +47,9 @@ func (s *Administration) checkAccount(ctx context.Context, pw, addr, tenant stri
 }
 
 // CreateAdmin makes a confirmed account, or gives an existing one a new
-// password, and makes it owner of the tenant (id or slug).
+// password, and makes it owner of the tenant (id, slug or name), which is made
+// where there is none. All of it is one transaction. An empty tenant makes no
+// membership.
 func (s *Administration) CreateAdmin(ctx context.Context, email, pw, tenant string) (*accounts.User, error) {
 	addr, err := accounts.Canonical(email)
 	if err != nil {
@@ -60,38 +62,46 @@ func (s *Administration) CreateAdmin(ctx context.Context, email, pw, tenant stri
 	if err != nil {
 		return nil, err
 	}
-	return s.enrol(ctx, addr, hash, tenant, actor.Owner)
+	return s.enrol(ctx, enrolment{email: addr, hash: hash, role: actor.Owner, tenant: tenant, find: s.Tenants.FindOrMake})
 }
 
-// enrol makes sure of the account and its membership. An empty hash leaves the
-// password alone; an empty tenant makes no membership.
-func (s *Administration) enrol(ctx context.Context, email, hash, tenant string, role actor.Role) (u *accounts.User, err error) {
+// An enrolment asks for an account and its membership.
+type enrolment struct {
+	email  string
+	hash   string // of the new password; "" leaves the password alone
+	tenant string // id, slug or name; "" makes no membership
+	role   actor.Role
+	find   func(tx *db.Tx, tenant string) (tenants.Tenant, error)
+}
+
+// enrol makes sure of the account and its membership.
+func (s *Administration) enrol(ctx context.Context, e enrolment) (u *accounts.User, err error) {
 	err = s.Write(ctx, func(tx *db.Tx) error {
-		u, err = accounts.UserByEmail(tx, email)
+		u, err = accounts.UserByEmail(tx, e.email)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			u = s.Accounts.Draft(email, nil)
-			u.Hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, u.CreatedAt, u.CreatedAt
+			u = s.Accounts.Draft(e.email, nil)
+			u.Hash, u.EmailConfirmedAt, u.ConfirmedAt = e.hash, u.CreatedAt, u.CreatedAt
 			u.Identities = []accounts.Identity{accounts.EmailIdentity(u, u.CreatedAt.Time)}
 			u.Derive()
 			err = accounts.InsertUser(tx, u)
-		case err == nil && hash != "":
+		case err == nil && e.hash != "":
 			tx.Queue("UPDATE users SET email_confirmed_at = COALESCE(email_confirmed_at, $2) WHERE id = $1", []any{u.ID, s.Now()}, nil)
-			err = s.Passwords.SetPassword(tx, u, hash, actor.Actor{KeyID: "cli"})
+			err = s.Passwords.SetPassword(tx, u, e.hash, actor.Actor{KeyID: "cli"})
 		}
-		if err != nil || tenant == "" {
+		if err != nil || e.tenant == "" {
 			return err
 		}
-		t, err := tenants.TenantBy(tx, tenant)
+		t, err := e.find(tx, e.tenant)
 		if err != nil {
 			return err
 		}
-		return s.Tenants.SetRole(tx, t.ID, u, role)
+		return s.Tenants.SetRole(tx, t.ID, u, e.role)
 	})
 	return u, err
 }
 
-// AddMember makes an account a member of a tenant (id or slug); the account is
+// AddMember makes an account a member of a tenant (id, slug or name); the account is
 // made without a password when there is none.
 func (s *Administration) AddMember(ctx context.Context, tenant, email string, role actor.Role) (*accounts.User, error) {
 	addr, err := accounts.Canonical(email)
@@ -101,7 +111,7 @@ func (s *Administration) AddMember(ctx context.Context, tenant, email string, ro
 	if !role.Valid() {
 		return nil, fault.New(fault.Invalid, "validation_failed", "role %q is not one of %s", role, roleList())
 	}
-	return s.enrol(ctx, addr, "", tenant, role)
+	return s.enrol(ctx, enrolment{email: addr, tenant: tenant, role: role, find: tenants.TenantBy})
 }
 
 func roleList() string {
@@ -113,13 +123,14 @@ func roleList() string {
 }
 
 // SetupLink returns a link, good for a day, by which the owner of the address
-// sets a password; with a tenant the account becomes its owner.
+// sets a password; with a tenant, which is made where there is none, the account
+// becomes its owner.
 func (s *Administration) SetupLink(ctx context.Context, email, tenant string) (string, error) {
 	addr, err := accounts.Canonical(email)
 	if err != nil {
 		return "", err
 	}
-	u, err := s.enrol(ctx, addr, "", tenant, actor.Owner)
+	u, err := s.enrol(ctx, enrolment{email: addr, tenant: tenant, role: actor.Owner, find: s.Tenants.FindOrMake})
 	if err != nil {
 		return "", err
 	}

@@ -94,8 +94,8 @@ func (s *Store) RemoveMember(tx *db.Tx, tenantID, userID string) error {
 	return s.TellMembers(tx, changes)
 }
 
-// TenantNames are the name and the slug of a tenant, by id or slug; none for a
-// tenant that there is not.
+// TenantNames are the name and the slug of a tenant, by id, slug or name; none
+// for a tenant that there is not.
 func TenantNames(tx *db.Tx, tenant string) ([]string, error) {
 	if tenant == "" {
 		return nil, nil

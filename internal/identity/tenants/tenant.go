@@ -1,6 +1,7 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -13,21 +14,63 @@ import (
 	"holdfast/internal/store"
 )
 
-// TenantBy finds a tenant by id or slug.
-func TenantBy(tx *db.Tx, name string) (Tenant, error) {
-	where := "slug = $1"
-	if id, ok := accounts.CanonicalID(name); ok {
-		where, name = "id = $1", id
+// TenantBy finds a tenant by what an operator calls it: its id, its slug or its
+// name, in this order. Blanks around it and capitals make no difference. A name
+// of several tenants is fault.Conflict, and none is tenant_not_found.
+func TenantBy(tx *db.Tx, given string) (Tenant, error) {
+	given = strings.TrimSpace(given)
+	if id, ok := accounts.CanonicalID(given); ok {
+		if list, err := listTenants(tx, "WHERE id = $1", id); err != nil || len(list) > 0 {
+			return cmp.Or(list...), err
+		}
 	}
-	var t Tenant
-	err := tx.One("SELECT id, name, slug, plan, status, join_policy FROM tenants WHERE "+where, []any{name}, func(r *db.Row) error {
-		t = Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5)}
+	all, err := listTenants(tx, "ORDER BY slug NULLS LAST")
+	if err != nil {
+		return Tenant{}, err
+	}
+	called := func(name func(Tenant) string) (found []Tenant) {
+		for _, t := range all {
+			if strings.EqualFold(name(t), given) {
+				found = append(found, t)
+			}
+		}
+		return found
+	}
+	if found := called(func(t Tenant) string { return t.Slug }); len(found) > 0 {
+		return found[0], nil
+	}
+	switch found := called(func(t Tenant) string { return t.Name }); len(found) {
+	case 0:
+		return Tenant{}, fault.New(fault.NotFound, "tenant_not_found", "there is no tenant %q; `holdfast tenant list` shows them", given)
+	case 1:
+		return found[0], nil
+	default:
+		return Tenant{}, fault.New(fault.Conflict, "conflict", "%d tenants have the name %q: name one by its slug, %q or %q", len(found), given,
+			found[0].Slug, found[1].Slug)
+	}
+}
+
+func listTenants(tx *db.Tx, tail string, args ...any) (list []Tenant, err error) {
+	err = tx.Query("SELECT id, name, slug, plan, status, join_policy FROM tenants "+tail, args, func(r *db.Row) error {
+		list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5)})
 		return nil
 	})
-	if fault.Is(err, fault.NotFound) {
-		return t, fault.New(fault.NotFound, "tenant_not_found", "there is no tenant %q", name)
+	return list, err
+}
+
+// FindOrMake finds a tenant as TenantBy does, and makes one of this name where
+// there is none.
+func (s *Store) FindOrMake(tx *db.Tx, given string) (Tenant, error) {
+	found, err := TenantBy(tx, given)
+	if !fault.Is(err, fault.NotFound) {
+		return found, err
 	}
-	return t, err
+	t, err := draftTenant(given, "", "")
+	if err != nil {
+		return Tenant{}, err
+	}
+	_, err = s.makeTenant(tx, t, creator{})
+	return t, slugTaken(err, t.Slug)
 }
 
 // SetRole makes an account an active member with this role, whatever it was.
@@ -54,17 +97,28 @@ func (s *Store) SetRole(tx *db.Tx, tenantID string, u *accounts.User, role actor
 // CreateTenant makes a tenant. An empty slug is made from the name, an empty
 // id is made.
 func (s *Store) CreateTenant(ctx context.Context, name, slug, id string) (Tenant, error) {
+	t, err := draftTenant(name, slug, id)
+	if err != nil {
+		return Tenant{}, err
+	}
+	err = s.Write(ctx, func(tx *db.Tx) error {
+		made, err := s.makeTenant(tx, t, creator{})
+		if err == nil && !made {
+			err = fault.New(fault.Conflict, "conflict", "there is a tenant with id %s", t.ID)
+		}
+		return err
+	})
+	return t, slugTaken(err, t.Slug)
+}
+
+// draftTenant checks and completes what CreateTenant is given. A name without
+// one letter or digit of ASCII gets a slug of its id.
+func draftTenant(name, slug, id string) (Tenant, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 200 {
 		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "a tenant needs a name of at most 200 characters")
 	}
-	if slug == "" {
-		slug = slugOf(name)
-	}
-	if slug == "" || slug != slugOf(slug) {
-		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes", slug)
-	}
-	t := Tenant{ID: db.NewID(), Name: name, Slug: slug, Plan: "standard", Status: "active", JoinPolicy: "invite"}
+	t := Tenant{ID: db.NewID(), Name: name, Plan: "standard", Status: "active", JoinPolicy: "invite"}
 	if id != "" {
 		given, ok := accounts.CanonicalID(id)
 		if !ok || given == db.NoTenant {
@@ -72,17 +126,19 @@ func (s *Store) CreateTenant(ctx context.Context, name, slug, id string) (Tenant
 		}
 		t.ID = given
 	}
-	err := s.Write(ctx, func(tx *db.Tx) error {
-		made, err := s.makeTenant(tx, t, creator{})
-		if err == nil && !made {
-			err = fault.New(fault.Conflict, "conflict", "there is a tenant with id %s", t.ID)
-		}
-		return err
-	})
-	if fault.HasCode(err, "23505") {
-		return Tenant{}, fault.New(fault.Conflict, "conflict", "there is a tenant with slug %q", slug)
+	if slug != "" && slug != slugOf(slug) {
+		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes", slug)
 	}
-	return t, err
+	t.Slug = cmp.Or(slug, slugOf(name), "t-"+t.ID)
+	return t, nil
+}
+
+// slugTaken words the refusal of a slug that another tenant has.
+func slugTaken(err error, slug string) error {
+	if fault.HasCode(err, "23505") {
+		return fault.New(fault.Conflict, "conflict", "there is a tenant with slug %q; `holdfast tenant create NAME --slug SLUG` makes another", slug)
+	}
+	return err
 }
 
 // slugOf keeps lower-case letters and digits and joins them by single dashes.
