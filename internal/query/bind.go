@@ -23,7 +23,7 @@ func Find(c *catalog.Catalog, name string) (*catalog.Resource, error) {
 	if ok {
 		return r, nil
 	}
-	e := fault.New(fault.NotFound, "PGRST205", "no collection is called %q", clip(name))
+	e := fault.New(fault.NotFound, "PGRST205", "no collection is called %q", clipText(name))
 	if near := c.Nearest(name); near != "" {
 		e.Hint = fmt.Sprintf("perhaps %q is meant", near)
 	}
@@ -52,27 +52,27 @@ func bindNode(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catal
 	if len(items) == 0 {
 		items = []Item{{Star: true}}
 	}
-	if err := b.items(n, items); err != nil {
+	if err := b.bindItems(n, items); err != nil {
 		return nil, err
 	}
 	for _, w := range req.Wheres {
-		at, err := n.walk(w.Path)
+		at, err := n.findPath(w.Path)
 		if err != nil {
 			return nil, err
 		}
-		p, err := b.pred(at, w.Cond)
+		p, err := b.bindCondition(at, w.Cond)
 		if err != nil {
 			return nil, err
 		}
 		at.where = append(at.where, p)
 	}
 	for _, o := range req.Orders {
-		if err := b.order(n, o); err != nil {
+		if err := b.bindOrder(n, o); err != nil {
 			return nil, err
 		}
 	}
 	for _, pg := range req.Pages {
-		at, err := n.walk(pg.Path)
+		at, err := n.findPath(pg.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +86,10 @@ func bindNode(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catal
 	return n, nil
 }
 
-// walk follows a path of embeds.
-func (n *Node) walk(path []string) (*Node, error) {
+// findPath follows a path of embeds.
+func (n *Node) findPath(path []string) (*Node, error) {
 	for _, name := range path {
-		e := n.embed(name)
+		e := n.findEmbed(name)
 		if e == nil {
 			return nil, notEmbedded(n, name)
 		}
@@ -98,7 +98,7 @@ func (n *Node) walk(path []string) (*Node, error) {
 	return n, nil
 }
 
-func (n *Node) embed(name string) *Embed {
+func (n *Node) findEmbed(name string) *Embed {
 	for _, e := range n.Embeds {
 		if e.Name() == name {
 			return e
@@ -113,23 +113,23 @@ func (n *Node) embed(name string) *Embed {
 }
 
 func notEmbedded(n *Node, name string) error {
-	return fault.New(fault.Invalid, "PGRST108", "%q is not embedded in %q in this request", clip(name), n.Resource.Name).
+	return fault.New(fault.Invalid, "PGRST108", "%q is not embedded in %q in this request", clipText(name), n.Resource.Name).
 		With("", "embed it in select")
 }
 
-func (b *binder) items(n *Node, items []Item) error {
+func (b *binder) bindItems(n *Node, items []Item) error {
 	if slices.ContainsFunc(items, func(it Item) bool { return it.Func != "" || b.isCount(n, it) }) {
-		return b.groups(n, items)
+		return b.bindGroups(n, items)
 	}
 	for _, it := range items {
 		var err error
 		switch {
 		case it.Star:
-			b.star(n)
+			b.bindAllColumns(n)
 		case it.Embed != nil:
-			err = b.embed(n, it)
+			err = b.bindEmbed(n, it)
 		default:
-			err = b.column(n, it)
+			err = b.bindColumn(n, it)
 		}
 		if err != nil {
 			return err
@@ -138,18 +138,18 @@ func (b *binder) items(n *Node, items []Item) error {
 	return nil
 }
 
-func (b *binder) star(n *Node) {
+func (b *binder) bindAllColumns(n *Node) {
 	for i := range n.Resource.Fields {
 		f := &n.Resource.Fields[i]
-		n.Out = append(n.Out, b.out(n, f, f.Name))
+		n.Out = append(n.Out, b.outputColumn(n, f, f.Name))
 	}
 }
 
-func (b *binder) out(n *Node, f *catalog.Field, key string) Out {
+func (b *binder) outputColumn(n *Node, f *catalog.Field, key string) Out {
 	if !f.Visible(b.a.Role) {
 		return Out{Key: key, Form: AsNull, At: -1}
 	}
-	return Out{Key: key, At: n.need(f, nil, false), Form: form(f.Type)}
+	return Out{Key: key, At: n.fetchColumn(f, nil, false), Form: formOfType(f.Type)}
 }
 
 // Members are the columns of a list that shows a role every field it may read,
@@ -158,18 +158,18 @@ func Members(r *catalog.Resource, role actor.Role) []Out {
 	var out []Out
 	for i := range r.Fields {
 		if f := &r.Fields[i]; f.Visible(role) {
-			out = append(out, Out{Key: f.Name, At: len(out), Form: form(f.Type)})
+			out = append(out, Out{Key: f.Name, At: len(out), Form: formOfType(f.Type)})
 		}
 	}
 	return out
 }
 
-func form(t catalog.Type) Form {
+func formOfType(t catalog.Type) Form {
 	return [...]Form{AsText, AsInt, AsDec, AsFloat, AsBool, AsPlain, AsPlain, AsPlain, AsRaw, AsRaw}[t]
 }
 
-func (b *binder) column(n *Node, it Item) error {
-	f, err := b.field(n, it.Column)
+func (b *binder) bindColumn(n *Node, it Item) error {
+	f, err := b.findField(n, it.Column)
 	if err != nil {
 		return err
 	}
@@ -177,18 +177,18 @@ func (b *binder) column(n *Node, it Item) error {
 	if key == "" {
 		key = lastKey(it.Column)
 	}
-	o := b.out(n, f, key)
+	o := b.outputColumn(n, f, key)
 	if len(it.Column.Steps) > 0 && o.Form != AsNull {
-		o.At, o.Form = n.need(f, it.Column.Steps, it.Column.Text), AsRaw
+		o.At, o.Form = n.fetchColumn(f, it.Column.Steps, it.Column.Text), AsRaw
 		if it.Column.Text {
 			o.Form = AsText
 		}
 	}
 	if it.Cast != "" {
 		if len(it.Column.Steps) > 0 && !slices.Contains([]string{"text", "varchar", "json", "jsonb"}, it.Cast) {
-			return unserved("a cast of a member of a document to " + clip(it.Cast))
+			return refuseUnserved("a cast of a member of a document to " + clipText(it.Cast))
 		}
-		if err := cast(&o, f.Type, it.Cast); err != nil {
+		if err := castOutput(&o, f.Type, it.Cast); err != nil {
 			return err
 		}
 	}
@@ -205,8 +205,8 @@ func lastKey(c Column) string {
 	return c.Name
 }
 
-// cast changes how a column of type t is written.
-func cast(o *Out, t catalog.Type, to string) error {
+// castOutput changes how a column of type t is written.
+func castOutput(o *Out, t catalog.Type, to string) error {
 	from := o.Form
 	fits := from == AsNull
 	switch to {
@@ -235,7 +235,7 @@ func cast(o *Out, t catalog.Type, to string) error {
 			o.Form = AsMidnight
 		}
 	default:
-		return fault.New(fault.Invalid, "42704", "type %q does not exist", clip(to))
+		return fault.New(fault.Invalid, "42704", "type %q does not exist", clipText(to))
 	}
 	if !fits {
 		return fault.New(fault.Invalid, "42846", "column %q cannot be cast to %s", o.Key, to)
@@ -243,8 +243,8 @@ func cast(o *Out, t catalog.Type, to string) error {
 	return nil
 }
 
-// field finds a column; a path needs a column that holds JSON.
-func (b *binder) field(n *Node, c Column) (*catalog.Field, error) {
+// findField finds a column; a path needs a column that holds JSON.
+func (b *binder) findField(n *Node, c Column) (*catalog.Field, error) {
 	f, ok := n.Resource.Field(c.Name)
 	if !ok {
 		return nil, unknownColumn(n.Resource, c.Name)
@@ -257,7 +257,7 @@ func (b *binder) field(n *Node, c Column) (*catalog.Field, error) {
 }
 
 func unknownColumn(r *catalog.Resource, name string) error {
-	e := fault.New(fault.Invalid, "42703", "column %s.%s does not exist", r.Name, clip(name))
+	e := fault.New(fault.Invalid, "42703", "column %s.%s does not exist", r.Name, clipText(name))
 	if near := suggest.Nearest(name, Names(r)); near != "" {
 		e.Hint = fmt.Sprintf("perhaps %q is meant", r.Name+"."+near)
 	}
@@ -273,77 +273,77 @@ func Names(r *catalog.Resource) []string {
 	return out
 }
 
-// seen finds a column the caller may filter or order by.
-func (b *binder) seen(n *Node, c Column) (*catalog.Field, error) {
-	f, err := b.field(n, c)
+// findVisibleField finds a column the caller may filter or order by.
+func (b *binder) findVisibleField(n *Node, c Column) (*catalog.Field, error) {
+	f, err := b.findField(n, c)
 	if err == nil && !f.Visible(b.a.Role) {
 		return nil, fault.New(fault.Forbidden, "42501", "permission denied for column %q of table %s", f.Name, n.Resource.Name)
 	}
 	return f, err
 }
 
-func (b *binder) embed(n *Node, it Item) error {
-	l, err := resolve(n.Resource, it.Column.Name, it.Embed.Hint)
+func (b *binder) bindEmbed(n *Node, it Item) error {
+	l, err := resolveLink(n.Resource, it.Column.Name, it.Embed.Hint)
 	if err != nil {
 		return err
 	}
-	if it.Embed.Spread && l.many() {
-		return unserved("spreading a to-many relation")
+	if it.Embed.Spread && l.hasMany() {
+		return refuseUnserved("spreading a to-many relation")
 	}
-	target, _ := b.cat.Get(l.target())
+	target, _ := b.cat.Get(l.targetResource())
 	g, err := Access(b.a, target, target.Access.Read)
 	if err != nil {
 		return err
 	}
 	e := &Embed{
 		Node: Node{Resource: target, Limit: -1, policy: newPolicy(b.a, target, g)},
-		Rel:  l.rel, Many: l.many(), forward: l.forward, listed: l.listed,
+		Rel:  l.rel, Many: l.hasMany(), forward: l.forward, listed: l.listed,
 		Inner: it.Embed.Inner, Spread: it.Embed.Spread,
 		Hidden: len(it.Embed.Items) == 0, alias: it.Alias, written: it.Column.Name,
 	}
-	parent, child := e.keyed()
-	pf, err := b.seen(n, Column{Name: parent})
+	parent, child := e.keyColumns()
+	pf, err := b.findVisibleField(n, Column{Name: parent})
 	if err != nil {
 		return err
 	}
-	cf, err := b.seen(&e.Node, Column{Name: child})
+	cf, err := b.findVisibleField(&e.Node, Column{Name: child})
 	if err != nil {
 		return err
 	}
-	e.join(n, pf, cf)
+	e.fetchJoinColumns(n, pf, cf)
 	n.Embeds = append(n.Embeds, e)
 	if !e.Hidden {
 		n.Out = append(n.Out, Out{Key: e.Name(), At: len(n.Embeds) - 1, Embed: e})
 	}
-	if err := b.items(&e.Node, it.Embed.Items); err != nil {
+	if err := b.bindItems(&e.Node, it.Embed.Items); err != nil {
 		return err
 	}
 	if e.Spread && e.grouped {
-		return unserved("spreading aggregates")
+		return refuseUnserved("spreading aggregates")
 	}
 	return nil
 }
 
-// join has both nodes fetch what tells which rows belong together.
-func (e *Embed) join(parent *Node, pf, cf *catalog.Field) {
+// fetchJoinColumns has both nodes fetch what tells which rows belong together.
+func (e *Embed) fetchJoinColumns(parent *Node, pf, cf *catalog.Field) {
 	if e.listed {
 		pf, _ = parent.Resource.Field("id")
 	}
 	if !e.Hidden {
-		e.ParentAt = parent.need(pf, nil, false)
+		e.ParentAt = parent.fetchColumn(pf, nil, false)
 		parent.TenantAt()
 	}
 	if e.listed {
 		e.fetch = append(e.fetch, fetched{field: cf, via: true})
 		e.ChildAt = len(e.fetch) - 1
 	} else {
-		e.ChildAt = e.need(cf, nil, false)
+		e.ChildAt = e.fetchColumn(cf, nil, false)
 	}
 	e.TenantAt()
 }
 
-func (b *binder) order(root *Node, o Order) error {
-	n, err := root.walk(o.Path)
+func (b *binder) bindOrder(root *Node, o Order) error {
+	n, err := root.findPath(o.Path)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (b *binder) order(root *Node, o Order) error {
 		by := orderBy{steps: t.Column.Steps, text: t.Column.Text, desc: t.Desc, nullsFirst: t.NullsFirst}
 		at := n
 		if t.Relation != "" {
-			e := n.embed(t.Relation)
+			e := n.findEmbed(t.Relation)
 			if e == nil {
 				return notEmbedded(n, t.Relation)
 			}
@@ -369,7 +369,7 @@ func (b *binder) order(root *Node, o Order) error {
 			}
 			by.embed, at = e, &e.Node
 		}
-		if by.field, err = b.seen(at, t.Column); err != nil {
+		if by.field, err = b.findVisibleField(at, t.Column); err != nil {
 			return err
 		}
 		n.order = append(n.order, by)

@@ -36,18 +36,18 @@ func JSONBody(b []byte, columns []string) (*Body, error) {
 	if !utf8.Valid(b) {
 		return nil, badBody("the body is not UTF-8")
 	}
-	if err := nesting(b); err != nil {
+	if err := checkNesting(b); err != nil {
 		return nil, err
 	}
 	if !json.Valid(b) {
 		return nil, jsonFault(b)
 	}
 	d := &decoder{in: b}
-	body, err := d.rows()
+	body, err := d.readRows()
 	if err != nil {
 		return nil, err
 	}
-	return body, body.settle(columns)
+	return body, body.settleColumns(columns)
 }
 
 // jsonFault says where the JSON breaks.
@@ -62,8 +62,8 @@ func jsonFault(b []byte) error {
 	return badBody("the body is not valid JSON")
 }
 
-// nesting counts brackets outside strings before anything recursive sees them.
-func nesting(b []byte) error {
+// checkNesting counts brackets outside strings before anything recursive sees them.
+func checkNesting(b []byte) error {
 	depth, in := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -89,17 +89,17 @@ type decoder struct {
 	pos int
 }
 
-func (d *decoder) space() {
+func (d *decoder) skipBlanks() {
 	for d.pos < len(d.in) && d.in[d.pos] <= ' ' {
 		d.pos++
 	}
 }
 
-func (d *decoder) rows() (*Body, error) {
-	d.space()
+func (d *decoder) readRows() (*Body, error) {
+	d.skipBlanks()
 	switch d.in[d.pos] {
 	case '{':
-		row, err := d.object()
+		row, err := d.readObject()
 		return &Body{Rows: []Row{row}}, err
 	case '[':
 	default:
@@ -107,7 +107,7 @@ func (d *decoder) rows() (*Body, error) {
 	}
 	body := &Body{Rows: []Row{}}
 	for d.pos++; ; d.pos++ {
-		d.space()
+		d.skipBlanks()
 		if d.in[d.pos] == ']' {
 			return body, nil
 		}
@@ -117,48 +117,48 @@ func (d *decoder) rows() (*Body, error) {
 		if len(body.Rows) == MaxWriteRows {
 			return nil, fault.New(fault.TooLarge, "PGRST102", "more than %d rows in one write", MaxWriteRows)
 		}
-		row, err := d.object()
+		row, err := d.readObject()
 		if err != nil {
 			return nil, err
 		}
 		body.Rows = append(body.Rows, row)
-		if d.space(); d.in[d.pos] == ']' {
+		if d.skipBlanks(); d.in[d.pos] == ']' {
 			return body, nil
 		}
 	}
 }
 
-func (d *decoder) object() (Row, error) {
+func (d *decoder) readObject() (Row, error) {
 	row := Row{}
 	for d.pos++; ; d.pos++ {
-		d.space()
+		d.skipBlanks()
 		if d.in[d.pos] == '}' {
 			d.pos++
 			return row, nil
 		}
-		key, err := unquote(d.value())
+		key, err := unquoteJSON(d.readValue())
 		if err != nil {
 			return nil, badBody("a key cannot be read")
 		}
-		d.space()
+		d.skipBlanks()
 		d.pos++ // the colon
-		d.space()
+		d.skipBlanks()
 		if _, twice := row[key]; twice {
-			return nil, badBody("key %q appears twice in one object", clip(key))
+			return nil, badBody("key %q appears twice in one object", clipText(key))
 		}
 		if len(row) == maxColumns {
 			return nil, badBody("more than %d keys in one object", maxColumns)
 		}
-		row[key] = json.RawMessage(d.value())
-		if d.space(); d.in[d.pos] == '}' {
+		row[key] = json.RawMessage(d.readValue())
+		if d.skipBlanks(); d.in[d.pos] == '}' {
 			d.pos++
 			return row, nil
 		}
 	}
 }
 
-// value steps over one value and returns its text.
-func (d *decoder) value() []byte {
+// readValue steps over one value and returns its text.
+func (d *decoder) readValue() []byte {
 	start, depth := d.pos, 0
 	for {
 		switch c := d.in[d.pos]; c {
@@ -184,13 +184,13 @@ func (d *decoder) value() []byte {
 	}
 }
 
-// settle finds the columns: those asked for, else the keys all rows share.
-func (b *Body) settle(columns []string) error {
+// settleColumns finds the columns: those asked for, else the keys all rows share.
+func (b *Body) settleColumns(columns []string) error {
 	if columns != nil {
 		b.Columns = columns
 		for _, row := range b.Rows {
 			for k := range row {
-				if !has(columns, k) {
+				if !containsText(columns, k) {
 					delete(row, k)
 				}
 			}
@@ -210,7 +210,7 @@ func (b *Body) settle(columns []string) error {
 		}
 		for _, k := range b.Columns {
 			if _, ok := row[k]; !ok {
-				return badBody("All object keys must match").With("row "+itoa(int64(i+1))+" lacks "+clip(k), "")
+				return badBody("All object keys must match").With("row "+itoa(int64(i+1))+" lacks "+clipText(k), "")
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func CSVBody(b []byte, columns []string) (*Body, error) {
 	if len(b) > MaxBody {
 		return nil, fault.New(fault.TooLarge, "PGRST102", "the body is longer than %d bytes", MaxBody)
 	}
-	if !clean(string(b)) {
+	if !isCleanText(string(b)) {
 		return nil, badBody("the body is not UTF-8, or holds a NUL")
 	}
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))))
@@ -235,8 +235,8 @@ func CSVBody(b []byte, columns []string) (*Body, error) {
 		return nil, badBody("more than %d columns", maxColumns)
 	}
 	for i, h := range head {
-		if has(head[:i], h) {
-			return nil, badBody("column %q appears twice in the header", clip(h))
+		if containsText(head[:i], h) {
+			return nil, badBody("column %q appears twice in the header", clipText(h))
 		}
 	}
 	body := &Body{Rows: []Row{}}
@@ -262,10 +262,10 @@ func CSVBody(b []byte, columns []string) (*Body, error) {
 	if columns == nil {
 		columns = head
 	}
-	return body, body.settle(columns)
+	return body, body.settleColumns(columns)
 }
 
-func has(list []string, s string) bool {
+func containsText(list []string, s string) bool {
 	for _, x := range list {
 		if x == s {
 			return true

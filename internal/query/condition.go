@@ -9,11 +9,11 @@ import (
 	"holdfast/internal/fault"
 )
 
-func (b *binder) pred(n *Node, c Cond) (pred, error) {
+func (b *binder) bindCondition(n *Node, c Cond) (pred, error) {
 	p := pred{not: c.Not, join: c.Join, op: c.Op, all: c.All, quant: c.Quant, steps: c.Column.Steps, text: c.Column.Text}
 	if c.Join != Leaf {
 		for _, k := range c.Kids {
-			kp, err := b.pred(n, k)
+			kp, err := b.bindCondition(n, k)
 			if err != nil {
 				return p, err
 			}
@@ -22,15 +22,15 @@ func (b *binder) pred(n *Node, c Cond) (pred, error) {
 		return p, nil
 	}
 	if _, ok := n.Resource.Field(c.Column.Name); !ok && len(c.Column.Steps) == 0 {
-		if e := n.embed(c.Column.Name); e != nil {
+		if e := n.findEmbed(c.Column.Name); e != nil {
 			return nullEmbed(p, e, c)
 		}
 	}
 	var err error
-	if p.field, err = b.seen(n, c.Column); err != nil {
+	if p.field, err = b.findVisibleField(n, c.Column); err != nil {
 		return p, err
 	}
-	return p, b.values(&p, c)
+	return p, b.bindValues(&p, c)
 }
 
 // nullEmbed is rel=is.null and rel=not.is.null.
@@ -44,8 +44,8 @@ func nullEmbed(p pred, e *Embed, c Cond) (pred, error) {
 	return p, nil
 }
 
-// values checks the operator against the column and types what it compares.
-func (b *binder) values(p *pred, c Cond) error {
+// bindValues checks the operator against the column and types what it compares.
+func (b *binder) bindValues(p *pred, c Cond) error {
 	f := p.field
 	if len(p.steps) > 0 {
 		// A path's value is text; -> compares JSON text.
@@ -56,9 +56,9 @@ func (b *binder) values(p *pred, c Cond) error {
 	case c.Quant || c.Op == In:
 		texts = c.List
 	case c.Op == Is:
-		return p.is(c.Value, f)
+		return p.bindIs(c.Value, f)
 	case c.Op == Contains || c.Op == Contained || c.Op == Overlap:
-		return p.members(f, c.Value)
+		return p.bindMembers(f, c.Value)
 	}
 	if f.Type == catalog.JSON {
 		return noOperator(f)
@@ -68,7 +68,7 @@ func (b *binder) values(p *pred, c Cond) error {
 		return noOperator(f)
 	}
 	if len(p.steps) > 0 && !p.text && !pattern {
-		if done, err := p.numbers(c.Op, texts); done || err != nil {
+		if done, err := p.compareAsNumbers(c.Op, texts); done || err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (b *binder) values(p *pred, c Cond) error {
 			return err
 		}
 		if pattern {
-			if p.args[i], err = b.pattern(c.Op, t, f); err != nil {
+			if p.args[i], err = b.likePattern(c.Op, t, f); err != nil {
 				return err
 			}
 		}
@@ -87,15 +87,15 @@ func (b *binder) values(p *pred, c Cond) error {
 	return nil
 }
 
-// numbers compares a JSON value with numbers by what they are worth. What is
+// compareAsNumbers compares a JSON value with numbers by what they are worth. What is
 // no number is compared as JSON text, for which greater and less mean nothing.
-func (p *pred) numbers(op Op, texts []string) (done bool, err error) {
+func (p *pred) compareAsNumbers(op Op, texts []string) (done bool, err error) {
 	args := make([]any, len(texts))
 	for i, t := range texts {
 		n, ok := jsonNumber(t)
 		if !ok {
 			if op == Gt || op == Gte || op == Lt || op == Lte {
-				return false, unserved("greater or less than a JSON value that is no number")
+				return false, refuseUnserved("greater or less than a JSON value that is no number")
 			}
 			return false, nil
 		}
@@ -109,36 +109,36 @@ func noOperator(f *catalog.Field) error {
 	return fault.New(fault.NotFound, "42883", "operator does not exist for column %q of type %s", f.Name, f.Type)
 }
 
-// pattern turns PostgREST's * into %, and refuses regular expressions that RE2
+// likePattern turns PostgREST's * into %, and refuses regular expressions that RE2
 // does not read, or that take long.
-func (b *binder) pattern(op Op, t string, f *catalog.Field) (string, error) {
+func (b *binder) likePattern(op Op, t string, f *catalog.Field) (string, error) {
 	if op == Like || op == ILike {
 		if len(t) > maxLike {
-			return "", refuse(f, "22001", "the pattern is longer than %d bytes", maxLike)
+			return "", refuseValue(f, "22001", "the pattern is longer than %d bytes", maxLike)
 		}
 		t = strings.ReplaceAll(t, "*", "%")
 		if n := len(t) - len(strings.TrimRight(t, `\`)); n%2 == 1 {
-			return "", refuse(f, "22025", "a LIKE pattern must not end with an escape character")
+			return "", refuseValue(f, "22025", "a LIKE pattern must not end with an escape character")
 		}
 		return t, nil
 	}
 	if len([]rune(t)) > maxPattern {
-		return "", refuse(f, "2201B", "the regular expression is longer than %d characters", maxPattern)
+		return "", refuseValue(f, "2201B", "the regular expression is longer than %d characters", maxPattern)
 	}
 	if b.patterns++; b.patterns > maxPatterns {
 		return "", fault.New(fault.Invalid, "PGRST100", "more than %d regular expressions", maxPatterns)
 	}
 	re, err := rx.Parse(t, rx.Perl)
 	if err != nil {
-		return "", refuse(f, "2201B", "invalid regular expression")
+		return "", refuseValue(f, "2201B", "invalid regular expression")
 	}
 	if prog, err := rx.Compile(re.Simplify()); err != nil || len(prog.Inst) > maxProgram {
-		return "", refuse(f, "2201B", "the regular expression is too large: repeat fewer times")
+		return "", refuseValue(f, "2201B", "the regular expression is too large: repeat fewer times")
 	}
 	return t, nil
 }
 
-func (p *pred) is(word string, f *catalog.Field) error {
+func (p *pred) bindIs(word string, f *catalog.Field) error {
 	switch w := strings.ToLower(word); w {
 	case "null":
 		p.word = w
@@ -157,33 +157,33 @@ func (p *pred) is(word string, f *catalog.Field) error {
 	return nil
 }
 
-// document reads the JSON value that a document contains, or is contained in.
-func (p *pred) document(f *catalog.Field, value string) error {
+// bindDocument reads the JSON value that a document contains, or is contained in.
+func (p *pred) bindDocument(f *catalog.Field, value string) error {
 	if p.op == Overlap {
 		return noOperator(f)
 	}
-	if !json.Valid([]byte(value)) || len(value) > maxDocument || nesting([]byte(value)) != nil {
-		return syntax(f, value)
+	if !json.Valid([]byte(value)) || len(value) > maxDocument || checkNesting([]byte(value)) != nil {
+		return refuseSyntax(f, value)
 	}
-	text, reason := tidy([]byte(value))
+	text, reason := normalizeJSON([]byte(value))
 	if reason != "" || holdsNUL(text) {
-		return syntax(f, value)
+		return refuseSyntax(f, value)
 	}
 	p.args = []any{string(text)}
 	return nil
 }
 
-// members reads the elements of cs, cd and ov.
-func (p *pred) members(f *catalog.Field, value string) error {
+// bindMembers reads the elements of cs, cd and ov.
+func (p *pred) bindMembers(f *catalog.Field, value string) error {
 	if f.Type == catalog.JSON {
-		return p.document(f, value)
+		return p.bindDocument(f, value)
 	}
 	if f.Type != catalog.Array {
 		return noOperator(f)
 	}
-	list, err := braces(f.Name, strings.TrimSpace(value))
+	list, err := splitBraces(f.Name, strings.TrimSpace(value))
 	if err != nil {
-		return refuse(f, "22P02", "malformed array literal: %q", clip(value))
+		return refuseValue(f, "22P02", "malformed array literal: %q", clipText(value))
 	}
 	for _, s := range list {
 		p.args = append(p.args, s)

@@ -14,11 +14,11 @@ import (
 // what the row holds in the members of the order, the id that ends every order
 // among them. What is written or deleted before that place moves nothing.
 
-// keys are the members by which the rows are ordered, to the last: those asked
+// orderKeys are the members by which the rows are ordered, to the last: those asked
 // for, then, unless one of them tells each row from the others, the id in the
 // direction of the last, so that one index serves both, and across tenants the
 // tenant.
-func (n *Node) keys() []orderBy {
+func (n *Node) orderKeys() []orderBy {
 	out := make([]orderBy, 0, len(n.order)+2)
 	desc, total := false, false
 	for _, o := range n.order {
@@ -28,21 +28,21 @@ func (n *Node) keys() []orderBy {
 			out = append(out, number)
 		}
 		out = append(out, o)
-		total = total || n.tells(&o)
+		total = total || n.isUniqueKey(&o)
 		desc = o.desc
 	}
 	if !total {
-		out = append(out, n.tie("id", desc))
+		out = append(out, n.tieBreaker("id", desc))
 	}
 	if n.Global() {
-		out = append(out, n.tie("tenant_id", desc))
+		out = append(out, n.tieBreaker("tenant_id", desc))
 	}
 	return out
 }
 
-// tells reports a member of the order that no two rows of a tenant share.
-func (n *Node) tells(o *orderBy) bool {
-	if !o.sure() || o.embed != nil {
+// isUniqueKey reports a member of the order that no two rows of a tenant share.
+func (n *Node) isUniqueKey(o *orderBy) bool {
+	if !o.isNeverNull() || o.embed != nil {
 		return false
 	}
 	return o.field.Name == "id" || !n.Global() && slices.ContainsFunc(n.Resource.Unique, func(key []string) bool {
@@ -50,13 +50,13 @@ func (n *Node) tells(o *orderBy) bool {
 	})
 }
 
-func (n *Node) tie(name string, desc bool) orderBy {
+func (n *Node) tieBreaker(name string, desc bool) orderBy {
 	f, _ := n.Resource.Field(name)
 	return orderBy{field: f, desc: desc, tie: true}
 }
 
-// sure reports a member of the order that is never null.
-func (o *orderBy) sure() bool {
+// isNeverNull reports a member of the order that is never null.
+func (o *orderBy) isNeverNull() bool {
 	return o.tie || o.group == nil && o.embed == nil && len(o.steps) == 0 && o.field.Required
 }
 
@@ -64,7 +64,7 @@ func (o *orderBy) sure() bool {
 // rows come in the same order.
 func (q *Select) Order() string {
 	b := []byte(q.Root.Resource.Name)
-	for _, o := range q.Root.keys() {
+	for _, o := range q.Root.orderKeys() {
 		b = append(b, ' ')
 		if o.embed != nil {
 			b = append(b, o.embed.Rel.Name+" "...)
@@ -90,13 +90,13 @@ type Key struct {
 // Continued makes the statement's rows tell the place behind them, and says
 // where.
 func (q *Select) Continued() []Key {
-	n, keys := q.Root, q.Root.keys()
+	n, keys := q.Root, q.Root.orderKeys()
 	out := make([]Key, len(keys))
 	for i := range keys {
 		o := &keys[i]
 		switch {
 		case o.embed == nil && len(o.steps) == 0:
-			out[i] = Key{At: n.need(o.field, nil, false), Field: o.field}
+			out[i] = Key{At: n.fetchColumn(o.field, nil, false), Field: o.field}
 			continue
 		case len(o.steps) == 0:
 			out[i].Field = o.field
@@ -111,14 +111,14 @@ func (q *Select) Continued() []Key {
 // From makes the rows begin behind a place, whose values are those of
 // Continued, as JSON.
 func (q *Select) From(values []json.RawMessage) error {
-	keys := q.Root.keys()
+	keys := q.Root.orderKeys()
 	if len(keys) != len(values) {
 		return fault.New(fault.Invalid, "HF016", "the cursor is of another order")
 	}
 	from := make([]any, len(keys))
 	for i := range keys {
 		var err error
-		if from[i], err = keys[i].value(values[i]); err != nil {
+		if from[i], err = keys[i].cursorValue(values[i]); err != nil {
 			return fault.New(fault.Invalid, "HF016", "the cursor is of another order")
 		}
 	}
@@ -126,7 +126,7 @@ func (q *Select) From(values []json.RawMessage) error {
 	return nil
 }
 
-func (o *orderBy) value(raw json.RawMessage) (any, error) {
+func (o *orderBy) cursorValue(raw json.RawMessage) (any, error) {
 	if string(raw) == "null" {
 		return nil, nil
 	}
@@ -145,23 +145,23 @@ func (o *orderBy) value(raw json.RawMessage) (any, error) {
 	return v, err
 }
 
-// beyond writes the condition of the rows behind the place that the node's rows
+// writeAfterCursor writes the condition of the rows behind the place that the node's rows
 // begin at. Members that all run one way and are never null compare as one row,
 // which an index answers by a single range.
-func (w *writer) beyond(n *Node, t string) {
+func (w *writer) writeAfterCursor(n *Node, t string) {
 	if n.from == nil {
 		return
 	}
-	keys := n.keys()
+	keys := n.orderKeys()
 	w.s(" AND ")
 	if !oneWay(keys) {
-		if first := &keys[0]; n.from[0] != nil && (first.sure() || first.nullsFirst) { // where a range may begin
-			w.term(*first, t)
+		if first := &keys[0]; n.from[0] != nil && (first.isNeverNull() || first.nullsFirst) { // where a range may begin
+			w.writeOrderTerm(*first, t)
 			w.s(map[bool]string{false: " >= ", true: " <= "}[first.desc])
 			w.bind(n.from[0])
 			w.s(" AND ")
 		}
-		w.behind(keys, n.from, t)
+		w.writeAfterKeys(keys, n.from, t)
 		return
 	}
 	w.s("(")
@@ -169,7 +169,7 @@ func (w *writer) beyond(n *Node, t string) {
 		if i > 0 {
 			w.s(", ")
 		}
-		w.term(o, t)
+		w.writeOrderTerm(o, t)
 	}
 	w.s(map[bool]string{false: ") > (", true: ") < ("}[keys[0].desc])
 	for i := range keys {
@@ -183,36 +183,36 @@ func (w *writer) beyond(n *Node, t string) {
 
 func oneWay(keys []orderBy) bool {
 	for i := range keys {
-		if !keys[i].sure() || keys[i].embed != nil || keys[i].desc != keys[0].desc {
+		if !keys[i].isNeverNull() || keys[i].embed != nil || keys[i].desc != keys[0].desc {
 			return false
 		}
 	}
 	return true
 }
 
-// behind writes: behind the first value, or at it and behind the others.
-func (w *writer) behind(keys []orderBy, from []any, t string) {
+// writeAfterKeys writes: behind the first value, or at it and behind the others.
+func (w *writer) writeAfterKeys(keys []orderBy, from []any, t string) {
 	o, v := &keys[0], from[0]
 	w.s("(")
 	switch {
 	case v == nil && !o.nullsFirst:
 		w.s("1 = 0")
 	case v == nil:
-		w.term(*o, t)
+		w.writeOrderTerm(*o, t)
 		w.s(" IS NOT NULL")
 	default:
-		w.term(*o, t)
+		w.writeOrderTerm(*o, t)
 		w.s(map[bool]string{false: " > ", true: " < "}[o.desc])
 		w.bind(v)
-		if !o.sure() && !o.nullsFirst {
+		if !o.isNeverNull() && !o.nullsFirst {
 			w.s(" OR ")
-			w.term(*o, t)
+			w.writeOrderTerm(*o, t)
 			w.s(" IS NULL")
 		}
 	}
 	if len(keys) > 1 {
 		w.s(" OR (")
-		w.term(*o, t)
+		w.writeOrderTerm(*o, t)
 		if v == nil {
 			w.s(" IS NULL AND ")
 		} else {
@@ -220,15 +220,15 @@ func (w *writer) behind(keys []orderBy, from []any, t string) {
 			w.bind(v)
 			w.s(" AND ")
 		}
-		w.behind(keys[1:], from[1:], t)
+		w.writeAfterKeys(keys[1:], from[1:], t)
 		w.s(")")
 	}
 	w.s(")")
 }
 
-// cursor reads the parameter of that name.
-func (p *parser) cursor(value string) error {
-	if err := p.once("cursor"); err != nil {
+// parseCursor reads the parameter of that name.
+func (p *parser) parseCursor(value string) error {
+	if err := p.refuseSecond("cursor"); err != nil {
 		return err
 	}
 	if value == "" || len(value) > maxCursor || strings.ContainsAny(value, " \t") {

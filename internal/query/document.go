@@ -8,14 +8,14 @@ import (
 	"holdfast/internal/db"
 )
 
-// tidy writes a JSON text in the one form in which documents are stored: no
+// normalizeJSON writes a JSON text in the one form in which documents are stored: no
 // blanks, strings with the escapes that JSON demands and no others, and of a
 // member that is given twice the last, as PostgreSQL's jsonb has it. Both
 // engines read it alike then. What one of them could not read is refused, with
 // the reason: half of a surrogate pair, and a number beyond any double.
-func tidy(raw []byte) (text []byte, reason string) {
+func normalizeJSON(raw []byte) (text []byte, reason string) {
 	t := &tidier{decoder: decoder{in: raw}, out: make([]byte, 0, len(raw))}
-	t.value()
+	t.writeValue()
 	return t.out, t.reason
 }
 
@@ -26,21 +26,21 @@ type tidier struct {
 	reason string
 }
 
-func (t *tidier) value() {
-	t.space()
+func (t *tidier) writeValue() {
+	t.skipBlanks()
 	switch t.in[t.pos] {
 	case '{':
-		t.object()
+		t.writeObject()
 	case '[':
-		t.array()
+		t.writeArray()
 	case '"':
-		t.out = db.AppendString(t.out, t.text(t.decoder.value()))
+		t.out = db.AppendString(t.out, t.decodeString(t.decoder.readValue()))
 	default:
-		t.scalar(t.decoder.value())
+		t.writeScalar(t.decoder.readValue())
 	}
 }
 
-func (t *tidier) scalar(raw []byte) {
+func (t *tidier) writeScalar(raw []byte) {
 	if c := raw[0]; c == '-' || '0' <= c && c <= '9' {
 		if n, err := strconv.ParseFloat(string(raw), 64); err != nil || math.IsInf(n, 0) || len(raw) > maxDigits {
 			t.reason = "a number is out of range"
@@ -52,14 +52,14 @@ func (t *tidier) scalar(raw []byte) {
 // maxDigits is the longest number of a document.
 const maxDigits = 400
 
-func (t *tidier) array() {
+func (t *tidier) writeArray() {
 	t.out = append(t.out, '[')
 	for t.pos++; ; t.pos++ {
-		if t.space(); t.in[t.pos] == ']' {
+		if t.skipBlanks(); t.in[t.pos] == ']' {
 			break
 		}
-		t.value()
-		if t.space(); t.in[t.pos] == ']' {
+		t.writeValue()
+		if t.skipBlanks(); t.in[t.pos] == ']' {
 			break
 		}
 		t.out = append(t.out, ',')
@@ -71,42 +71,42 @@ func (t *tidier) array() {
 // span is where a member stands in the text that is made.
 type span struct{ from, to int }
 
-func (t *tidier) object() {
+func (t *tidier) writeObject() {
 	start := len(t.out)
 	t.out = append(t.out, '{')
 	places := map[string]int{}
 	var members []span
 	twice := false
 	for t.pos++; ; t.pos++ {
-		if t.space(); t.in[t.pos] == '}' {
+		if t.skipBlanks(); t.in[t.pos] == '}' {
 			break
 		}
 		from := len(t.out)
-		key := t.text(t.decoder.value())
+		key := t.decodeString(t.decoder.readValue())
 		t.out = append(db.AppendString(t.out, key), ':')
-		t.space()
+		t.skipBlanks()
 		t.pos++ // the colon
-		t.value()
+		t.writeValue()
 		at, seen := places[key]
 		if !seen {
 			at = len(members)
 			places[key], members = at, append(members, span{})
 		}
 		members[at], twice = span{from, len(t.out)}, twice || seen
-		if t.space(); t.in[t.pos] == '}' {
+		if t.skipBlanks(); t.in[t.pos] == '}' {
 			break
 		}
 		t.out = append(t.out, ',')
 	}
 	t.pos++
 	if twice {
-		t.rewrite(start, members)
+		t.keepLastMembers(start, members)
 	}
 	t.out = append(t.out, '}')
 }
 
-// rewrite keeps the last of members with one name, where the first stood.
-func (t *tidier) rewrite(start int, members []span) {
+// keepLastMembers keeps the last of members with one name, where the first stood.
+func (t *tidier) keepLastMembers(start int, members []span) {
 	kept := []byte{'{'}
 	for i, m := range members {
 		if i > 0 {
@@ -117,11 +117,11 @@ func (t *tidier) rewrite(start int, members []span) {
 	t.out = append(t.out[:start], kept...)
 }
 
-func (t *tidier) text(raw []byte) string {
+func (t *tidier) decodeString(raw []byte) string {
 	if halfPair(raw) {
 		t.reason = "half of a surrogate pair stands alone"
 	}
-	s, err := unquote(raw)
+	s, err := unquoteJSON(raw)
 	if err != nil {
 		t.reason = "a string cannot be read"
 	}

@@ -59,32 +59,32 @@ func (n *Node) Counts(o *Out) bool {
 
 // Enough refuses groups that are made of more rows than they may be.
 func (n *Node) Enough(rows int64) error {
-	if n.Capped() && rows > int64(n.most()) {
-		return fault.New(fault.Invalid, "54000", "the groups are made of more than %d rows", n.most()).With("", "filter more narrowly")
+	if n.Capped() && rows > int64(n.maxGroups()) {
+		return fault.New(fault.Invalid, "54000", "the groups are made of more than %d rows", n.maxGroups()).With("", "filter more narrowly")
 	}
 	return nil
 }
 
-func (n *Node) most() int {
+func (n *Node) maxGroups() int {
 	if n.Most > 0 {
 		return n.Most
 	}
 	return MaxGrouped
 }
 
-func (b *binder) groups(n *Node, items []Item) error {
+func (b *binder) bindGroups(n *Node, items []Item) error {
 	n.grouped = true
 	for _, it := range items {
 		var err error
 		switch {
 		case b.isCount(n, it):
-			err = b.rows(n, it)
+			err = b.bindRowCount(n, it)
 		case it.Star:
-			err = unserved("* beside an aggregate")
+			err = refuseUnserved("* beside an aggregate")
 		case it.Embed != nil:
 			err = b.groupEmbed(n, it)
 		case it.Func != "":
-			err = b.aggregate(n, it)
+			err = b.bindAggregate(n, it)
 		default:
 			err = b.groupKey(n, it)
 		}
@@ -105,18 +105,18 @@ func (b *binder) isCount(n *Node, it Item) bool {
 	return it.Rows || it.Func == "" && !exists
 }
 
-func (b *binder) rows(n *Node, it Item) error {
-	o := Out{Key: "count", At: n.fold(foldRows, &catalog.Field{Name: "id"}, it.Column, apart), Form: AsInt}
-	return n.put(o, it, catalog.Int)
+func (b *binder) bindRowCount(n *Node, it Item) error {
+	o := Out{Key: "count", At: n.addFold(foldRows, &catalog.Field{Name: "id"}, it.Column, apart), Form: AsInt}
+	return n.addGroupMember(o, it, catalog.Int)
 }
 
-// put adds a member of a group, cast and named as the request says.
-func (n *Node) put(o Out, it Item, t catalog.Type) error {
+// addGroupMember adds a member of a group, cast and named as the request says.
+func (n *Node) addGroupMember(o Out, it Item, t catalog.Type) error {
 	if it.Alias != "" {
 		o.Key = it.Alias
 	}
 	if it.Cast != "" {
-		if err := cast(&o, t, it.Cast); err != nil {
+		if err := castOutput(&o, t, it.Cast); err != nil {
 			return err
 		}
 	}
@@ -124,43 +124,43 @@ func (n *Node) put(o Out, it Item, t catalog.Type) error {
 	return nil
 }
 
-func (n *Node) fold(how fold, f *catalog.Field, c Column, m merge) int {
+func (n *Node) addFold(how fold, f *catalog.Field, c Column, m merge) int {
 	n.fetch = append(n.fetch, fetched{field: f, steps: c.Steps, text: c.Text, fold: how, merge: m})
 	return len(n.fetch) - 1
 }
 
 // groupKey is a column that rows are grouped by.
 func (b *binder) groupKey(n *Node, it Item) error {
-	f, err := b.seen(n, it.Column)
+	f, err := b.findVisibleField(n, it.Column)
 	if err != nil {
 		return err
 	}
 	n.keyed = true
-	o := Out{Key: lastKey(it.Column), Form: form(f.Type)}
+	o := Out{Key: lastKey(it.Column), Form: formOfType(f.Type)}
 	if len(it.Column.Steps) > 0 {
 		if o.Form = AsRaw; it.Column.Text {
 			o.Form = AsText
 		}
 	}
-	m, err := narrowed(&o, f, it.Column, it.Cast)
+	m, err := castBeforeGrouping(&o, f, it.Column, it.Cast)
 	if err != nil {
 		return err
 	}
-	o.At = n.fold(unfolded, f, it.Column, m)
+	o.At = n.addFold(unfolded, f, it.Column, m)
 	it.Cast = ""
-	return n.put(o, it, f.Type)
+	return n.addGroupMember(o, it, f.Type)
 }
 
-// narrowed casts a column before it is grouped by or folded, and says which of
+// castBeforeGrouping casts a column before it is grouped by or folded, and says which of
 // its values become one.
-func narrowed(o *Out, f *catalog.Field, c Column, to string) (merge, error) {
+func castBeforeGrouping(o *Out, f *catalog.Field, c Column, to string) (merge, error) {
 	if to == "" {
 		return apart, nil
 	}
 	if len(c.Steps) > 0 && !slices.Contains([]string{"text", "varchar", "json", "jsonb"}, to) {
-		return apart, unserved("a cast of a member of a document to " + clip(to))
+		return apart, refuseUnserved("a cast of a member of a document to " + clipText(to))
 	}
-	if err := cast(o, f.Type, to); err != nil {
+	if err := castOutput(o, f.Type, to); err != nil {
 		return apart, err
 	}
 	switch {
@@ -172,29 +172,29 @@ func narrowed(o *Out, f *catalog.Field, c Column, to string) (merge, error) {
 	return apart, nil
 }
 
-// aggregate is sum, avg, min, max or count of a column.
-func (b *binder) aggregate(n *Node, it Item) error {
-	f, err := b.seen(n, it.Column)
+// bindAggregate is sum, avg, min, max or count of a column.
+func (b *binder) bindAggregate(n *Node, it Item) error {
+	f, err := b.findVisibleField(n, it.Column)
 	if err != nil {
 		return err
 	}
-	o := Out{Key: it.Func, Form: form(f.Type)}
+	o := Out{Key: it.Func, Form: formOfType(f.Type)}
 	if len(it.Column.Steps) > 0 {
 		if o.Form = AsRaw; it.Column.Text {
 			o.Form = AsText
 		}
 	}
-	m, err := narrowed(&o, f, it.Column, it.Before)
+	m, err := castBeforeGrouping(&o, f, it.Column, it.Before)
 	if err != nil {
 		return err
 	}
 	if o.Quoted {
-		return unserved("an aggregate of a column cast to text")
+		return refuseUnserved("an aggregate of a column cast to text")
 	}
 	switch it.Func {
 	case "count":
-		o.At, o.Form = n.fold(foldCount, f, it.Column, m), AsInt
-		return n.put(o, it, catalog.Int)
+		o.At, o.Form = n.addFold(foldCount, f, it.Column, m), AsInt
+		return n.addGroupMember(o, it, catalog.Int)
 	case "min", "max":
 		if o.Form == AsRaw || o.Form == AsBool || f.Type == catalog.UUID {
 			return noFunction(it.Func, f)
@@ -203,31 +203,31 @@ func (b *binder) aggregate(n *Node, it Item) error {
 		if it.Func == "max" {
 			how = foldMax
 		}
-		o.At = n.fold(how, f, it.Column, m)
-		return n.put(o, it, f.Type)
+		o.At = n.addFold(how, f, it.Column, m)
+		return n.addGroupMember(o, it, f.Type)
 	}
-	return b.sum(n, it, f, o, m)
+	return b.bindSum(n, it, f, o, m)
 }
 
-// sum is the sum or the mean of a column of integers or decimals. Sums of floats
+// bindSum is the sum or the mean of a column of integers or decimals. Sums of floats
 // depend on the order of the rows, and would differ between the engines.
-func (b *binder) sum(n *Node, it Item, f *catalog.Field, o Out, m merge) error {
+func (b *binder) bindSum(n *Node, it Item, f *catalog.Field, o Out, m merge) error {
 	switch {
 	case o.Form == AsFloat:
-		return unserved(it.Func + " of a column of floats")
+		return refuseUnserved(it.Func + " of a column of floats")
 	case len(it.Column.Steps) > 0:
-		return unserved(it.Func + " of a member of a document")
+		return refuseUnserved(it.Func + " of a member of a document")
 	case o.Form != AsInt && o.Form != AsDec && o.Form != AsWhole:
 		return noFunction(it.Func, f)
 	}
 	o.Scaled = o.Form != AsInt
-	o.At = n.fold(foldHigh, f, it.Column, m)
-	n.fold(foldLow, f, it.Column, m)
+	o.At = n.addFold(foldHigh, f, it.Column, m)
+	n.addFold(foldLow, f, it.Column, m)
 	if o.Form = AsSum; it.Func == "avg" {
 		o.Form = AsMean
-		n.fold(foldCount, f, it.Column, m)
+		n.addFold(foldCount, f, it.Column, m)
 	}
-	return n.put(o, it, catalog.Decimal)
+	return n.addGroupMember(o, it, catalog.Decimal)
 }
 
 func noFunction(name string, f *catalog.Field) error {
@@ -238,12 +238,12 @@ func noFunction(name string, f *catalog.Field) error {
 func (b *binder) groupEmbed(n *Node, it Item) error {
 	if len(it.Embed.Items) > 0 {
 		n.keyed = true
-		l, err := resolve(n.Resource, it.Column.Name, it.Embed.Hint)
-		if err == nil && l.many() {
-			return unserved("a relation to many beside an aggregate")
+		l, err := resolveLink(n.Resource, it.Column.Name, it.Embed.Hint)
+		if err == nil && l.hasMany() {
+			return refuseUnserved("a relation to many beside an aggregate")
 		}
 	}
-	return b.embed(n, it)
+	return b.bindEmbed(n, it)
 }
 
 // groupOrder finds what an order's term names: a column that rows are grouped by,
@@ -251,10 +251,10 @@ func (b *binder) groupEmbed(n *Node, it Item) error {
 func (n *Node) groupOrder(t Term) (orderBy, error) {
 	by := orderBy{desc: t.Desc, nullsFirst: t.NullsFirst}
 	if t.Relation != "" {
-		return by, unserved("the order of groups by a column of an embed")
+		return by, refuseUnserved("the order of groups by a column of an embed")
 	}
 	if len(t.Column.Steps) > 0 && !t.Column.Text {
-		return by, unserved("the order of groups by a JSON value")
+		return by, refuseUnserved("the order of groups by a JSON value")
 	}
 	for i, c := range n.fetch {
 		if c.fold == unfolded && c.field.Name == t.Column.Name && slices.Equal(c.steps, t.Column.Steps) && c.text == t.Column.Text {
@@ -293,16 +293,16 @@ func (n *Node) groupOrders() []orderBy {
 func (w *writer) groupRows(n *Node, from func(t string)) {
 	w.s("(SELECT ")
 	for i := range n.fetch {
-		w.folded(&n.fetch[i], "c"+strconv.Itoa(i))
+		w.writeFold(&n.fetch[i], "c"+strconv.Itoa(i))
 		w.s(" AS c", strconv.Itoa(i), ", ")
 	}
 	w.s("CAST(SUM(COUNT(*)) OVER () AS bigint) AS seen FROM ")
-	w.members(n, from)
+	w.writeGroupMembers(n, from)
 	w.groupBy(n)
 	w.s(") x")
 }
 
-func (w *writer) folded(c *fetched, name string) {
+func (w *writer) writeFold(c *fetched, name string) {
 	col := "s." + name
 	switch c.fold {
 	case unfolded:
@@ -322,10 +322,10 @@ func (w *writer) folded(c *fetched, name string) {
 	}
 }
 
-// members writes the rows that groups are made of as a derived table s, with one
+// writeGroupMembers writes the rows that groups are made of as a derived table s, with one
 // row more than there may be.
-func (w *writer) members(n *Node, from func(t string)) {
-	t := w.table()
+func (w *writer) writeGroupMembers(n *Node, from func(t string)) {
+	t := w.newTable()
 	w.s("(SELECT ")
 	for i, c := range n.fetch {
 		if i > 0 {
@@ -334,7 +334,7 @@ func (w *writer) members(n *Node, from func(t string)) {
 		if c.fold == foldRows {
 			w.s("1")
 		} else {
-			w.merged(&c, t)
+			w.writeMerged(&c, t)
 		}
 		w.s(" AS c", strconv.Itoa(i))
 	}
@@ -343,16 +343,16 @@ func (w *writer) members(n *Node, from func(t string)) {
 	} else {
 		w.s(" FROM ", n.Resource.Name, " ", t, " WHERE ")
 	}
-	w.conditions(n, t, "")
+	w.writeConditions(n, t, "")
 	if n.Capped() {
-		w.s(" LIMIT ", strconv.Itoa(n.most()+1))
+		w.s(" LIMIT ", strconv.Itoa(n.maxGroups()+1))
 	}
 	w.s(") s")
 }
 
-func (w *writer) merged(c *fetched, t string) {
+func (w *writer) writeMerged(c *fetched, t string) {
 	at := len(w.b)
-	w.fetched(c, t)
+	w.writeFetched(c, t)
 	expr := string(w.b[at:])
 	switch c.merge {
 	case whole: // scaled by 10,000
@@ -379,28 +379,28 @@ func (w *writer) groupColumns(n *Node) {
 	w.s("x.seen")
 }
 
-// groups is the statement for the groups of the root.
-func (q *Select) groups(d Dialect) (Statement, error) {
+// groupStatement is the statement for the groups of the root.
+func (q *Select) groupStatement(d Dialect) (Statement, error) {
 	n, w := q.Root, newWriter(d)
 	w.s("SELECT ")
 	w.groupColumns(n)
 	w.s(" FROM ")
 	w.groupRows(n, nil)
 	w.groupSort(n)
-	w.page(n)
+	w.writePage(n)
 	return w.done()
 }
 
-// counts is the statement for numbers of all rows, which have no limit.
-func (q *Select) counts(d Dialect) (Statement, error) {
+// countStatement is the statement for numbers of all rows, which have no limit.
+func (q *Select) countStatement(d Dialect) (Statement, error) {
 	n, w := q.Root, newWriter(d)
-	t := w.table()
+	t := w.newTable()
 	for i := range n.fetch {
 		w.s(map[bool]string{true: "SELECT ", false: ", "}[i == 0], "COUNT(*)")
 	}
 	w.s(" FROM ", n.Resource.Name, " ", t)
-	w.where(n, t)
-	w.page(n)
+	w.writeWhere(n, t)
+	w.writePage(n)
 	return w.done()
 }
 
@@ -408,7 +408,7 @@ func (q *Select) counts(d Dialect) (Statement, error) {
 func (q *Select) groupTotal(d Dialect) (Statement, error) {
 	w := newWriter(d)
 	w.s("SELECT COUNT(*), CAST(SUM(x.n) AS bigint) FROM (SELECT COUNT(*) AS n FROM ")
-	w.members(q.Root, nil)
+	w.writeGroupMembers(q.Root, nil)
 	w.groupBy(q.Root)
 	w.s(") x")
 	return w.done()
@@ -427,7 +427,7 @@ func (w *writer) groupTerm(o orderBy) {
 	switch o.group.Form {
 	case AsSum:
 		w.s("(", col(0), " + (", col(1), " >> 32))")
-		w.direction(o)
+		w.writeDirection(o)
 		w.s(", (", col(1), " & 4294967295)")
 	case AsMean:
 		real := func(expr string) string { return "CAST(" + expr + " AS double precision)" }
@@ -435,14 +435,14 @@ func (w *writer) groupTerm(o orderBy) {
 	default:
 		w.s(col(0))
 	}
-	w.direction(o)
+	w.writeDirection(o)
 }
 
-// groups is the statement for the groups of embedded rows of parents with these
+// groupStatement is the statement for the groups of embedded rows of parents with these
 // keys.
-func (e *Embed) groups(d Dialect, keys []string) (Statement, error) {
+func (e *Embed) groupStatement(d Dialect, keys []string) (Statement, error) {
 	n, w := &e.Node, newWriter(d)
-	of := func(t string) { w.from(e, t, keys) }
+	of := func(t string) { w.writeEmbedFrom(e, t, keys) }
 	if !e.Many || e.Limit < 0 && e.Offset == 0 {
 		w.s("SELECT ")
 		w.groupColumns(n)
@@ -459,12 +459,12 @@ func (e *Embed) groups(d Dialect, keys []string) (Statement, error) {
 	w.s(") AS place FROM ")
 	w.groupRows(n, of)
 	w.s(") y")
-	w.places(e)
+	w.writePlaces(e)
 	return w.done()
 }
 
-// places writes which rows of each parent a paged embed has.
-func (w *writer) places(e *Embed) {
+// writePlaces writes which rows of each parent a paged embed has.
+func (w *writer) writePlaces(e *Embed) {
 	w.s(" WHERE place > ")
 	w.bind(int64(e.Offset))
 	w.s(" AND place <= ")

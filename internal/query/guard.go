@@ -13,7 +13,7 @@ const formulaSigns = "=+-@\t\r\n＝＋－＠"
 // run as a formula. Numbers stay as they are; a text that has such apostrophes
 // already gets one more, so that Unguard gives back any text that was guarded.
 func Guard(s string) string {
-	if !formula(s) || (s[0] == '-' || s[0] == '+') && len(s) > 1 && strings.Trim(s[1:], "0123456789.,") == "" {
+	if !isFormula(s) || (s[0] == '-' || s[0] == '+') && len(s) > 1 && strings.Trim(s[1:], "0123456789.,") == "" {
 		return s
 	}
 	return "'" + s
@@ -22,14 +22,14 @@ func Guard(s string) string {
 // Unguard takes off the apostrophe of Guard: an exported file reads back as the
 // data it came from.
 func Unguard(s string) string {
-	if rest, ok := strings.CutPrefix(s, "'"); ok && formula(rest) {
+	if rest, ok := strings.CutPrefix(s, "'"); ok && isFormula(rest) {
 		return rest
 	}
 	return s
 }
 
-// formula reports a text that, behind any apostrophes, begins as formulas do.
-func formula(s string) bool {
+// isFormula reports a text that, behind any apostrophes, begins as formulas do.
+func isFormula(s string) bool {
 	s = strings.TrimLeft(s, "'")
 	first, _ := utf8.DecodeRuneInString(s)
 	return s != "" && strings.ContainsRune(formulaSigns, first)

@@ -29,7 +29,7 @@ func FuzzGuard(f *testing.F) {
 		if back := Unguard(g); back != s {
 			t.Fatalf("%q became %q became %q", s, g, back)
 		}
-		if g != "" && g[0] != '\'' && g[0] != '+' && g[0] != '-' && formula(g) {
+		if g != "" && g[0] != '\'' && g[0] != '+' && g[0] != '-' && isFormula(g) {
 			t.Fatalf("%q stays %q", s, g)
 		}
 	})

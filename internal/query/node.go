@@ -21,7 +21,7 @@ func (q *Select) WithVersion() int {
 	if !ok {
 		return -1
 	}
-	return q.Root.need(f, nil, false)
+	return q.Root.fetchColumn(f, nil, false)
 }
 
 // Shape is how the rows of an answer are written.
@@ -75,9 +75,9 @@ func (e *Embed) Name() string {
 	return e.written
 }
 
-// keyed returns the columns that join parent and child: of an array of ids the
+// keyColumns returns the columns that join parent and child: of an array of ids the
 // columns whose values are in it.
-func (e *Embed) keyed() (parent, child string) {
+func (e *Embed) keyColumns() (parent, child string) {
 	if e.forward || e.listed {
 		return e.Rel.Column, "id"
 	}
@@ -155,8 +155,8 @@ type pred struct {
 	embed *Embed
 }
 
-// need adds a column to the node's statement and returns its place.
-func (n *Node) need(f *catalog.Field, steps []Step, text bool) int {
+// fetchColumn adds a column to the node's statement and returns its place.
+func (n *Node) fetchColumn(f *catalog.Field, steps []Step, text bool) int {
 	for i, c := range n.fetch {
 		if c.field == f && c.by == nil && !c.via && len(steps) == 0 && len(c.steps) == 0 {
 			return i
@@ -171,7 +171,7 @@ func (n *Node) Width() int { return len(n.fetch) }
 
 // Global reports a read across tenants, whose keys are only unique together
 // with the tenant.
-func (n *Node) Global() bool { return n.policy.global() }
+func (n *Node) Global() bool { return n.policy.isGlobal() }
 
 // TenantAt is the place of tenant_id in the statement's rows, or -1 when one
 // tenant is read.
@@ -180,13 +180,13 @@ func (n *Node) TenantAt() int {
 		return -1
 	}
 	f, _ := n.Resource.Field("tenant_id")
-	return n.need(f, nil, false)
+	return n.fetchColumn(f, nil, false)
 }
 
 // IDAt is the place of id in the statement's rows.
 func (n *Node) IDAt() int {
 	f, _ := n.Resource.Field("id")
-	return n.need(f, nil, false)
+	return n.fetchColumn(f, nil, false)
 }
 
 // Ordered reports that the request said in which order rows come.

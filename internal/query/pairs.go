@@ -10,10 +10,10 @@ import (
 // pair is one key=value of a query string, decoded once.
 type pair struct{ key, value string }
 
-// pairs splits a raw query string on & alone, keeping order and duplicates. A
+// splitPairs splits a raw query string on & alone, keeping order and duplicates. A
 // broken escape, invalid UTF-8, a NUL, a key without = or an empty key is
 // refused: dropping such a pair would drop a filter from a DELETE.
-func pairs(raw string) ([]pair, error) {
+func splitPairs(raw string) ([]pair, error) {
 	if len(raw) > MaxURL {
 		return nil, fault.New(fault.TooLong, "PGRST100", "the query string is longer than %d bytes", MaxURL)
 	}
@@ -28,8 +28,8 @@ func pairs(raw string) ([]pair, error) {
 		if !ok || k == "" {
 			return nil, parseFault(k, part).With("every parameter is written key=value", "")
 		}
-		key, good := unescape(k)
-		value, fine := unescape(v)
+		key, good := unescapeText(k)
+		value, fine := unescapeText(v)
 		if !good || !fine {
 			return nil, parseFault(strings.ToValidUTF8(k, "?"), strings.ToValidUTF8(v, "?")).
 				With("a percent escape is broken, or the text is not UTF-8, or it holds a NUL", "")
@@ -42,9 +42,9 @@ func pairs(raw string) ([]pair, error) {
 	return out, nil
 }
 
-func unescape(s string) (string, bool) {
+func unescapeText(s string) (string, bool) {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
-		return s, clean(s)
+		return s, isCleanText(s)
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -55,7 +55,7 @@ func unescape(s string) (string, bool) {
 			if i+2 >= len(s) {
 				return "", false
 			}
-			hi, lo := hex(s[i+1]), hex(s[i+2])
+			hi, lo := hexDigit(s[i+1]), hexDigit(s[i+2])
 			if hi < 0 || lo < 0 {
 				return "", false
 			}
@@ -65,12 +65,12 @@ func unescape(s string) (string, bool) {
 			b = append(b, s[i])
 		}
 	}
-	return string(b), clean(string(b))
+	return string(b), isCleanText(string(b))
 }
 
-func clean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+func isCleanText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-func hex(c byte) int {
+func hexDigit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

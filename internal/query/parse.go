@@ -18,53 +18,53 @@ type parser struct {
 
 // Parse reads a raw query string by the grammar alone.
 func Parse(raw string) (*Request, error) {
-	ps, err := pairs(raw)
+	ps, err := splitPairs(raw)
 	if err != nil {
 		return nil, err
 	}
 	p := &parser{req: &Request{}}
 	for _, kv := range ps {
-		if err := p.param(kv.key, kv.value); err != nil {
+		if err := p.parseParameter(kv.key, kv.value); err != nil {
 			return nil, err
 		}
 	}
 	return p.req, nil
 }
 
-// once refuses the second appearance of a parameter that can only have one
+// refuseSecond refuses the second appearance of a parameter that can only have one
 // meaning.
-func (p *parser) once(key string) error {
+func (p *parser) refuseSecond(key string) error {
 	if p.seen == nil {
 		p.seen = map[string]bool{}
 	}
 	if p.seen[key] {
-		return fault.New(fault.Invalid, "PGRST100", "parameter %q is given twice", clip(key))
+		return fault.New(fault.Invalid, "PGRST100", "parameter %q is given twice", clipText(key))
 	}
 	p.seen[key] = true
 	return nil
 }
 
-func (p *parser) param(key, value string) (err error) {
+func (p *parser) parseParameter(key, value string) (err error) {
 	s := &scanner{in: value, param: key}
 	switch key {
 	case "select":
-		if err = p.once(key); err == nil {
-			p.req.Select, err = p.list(s, 0)
+		if err = p.refuseSecond(key); err == nil {
+			p.req.Select, err = p.parseItems(s, 0)
 		}
 		return atEnd(s, err)
 	case "columns":
-		if err = p.once(key); err == nil {
-			p.req.Columns, err = s.names()
+		if err = p.refuseSecond(key); err == nil {
+			p.req.Columns, err = s.readNames()
 		}
 		if len(p.req.Columns) == 0 {
 			p.req.Columns = nil // those of the body
 		}
 		return err
 	case "cursor":
-		return p.cursor(value)
+		return p.parseCursor(value)
 	case "on_conflict":
-		if err = p.once(key); err == nil {
-			p.req.Conflict, err = s.names()
+		if err = p.refuseSecond(key); err == nil {
+			p.req.Conflict, err = s.readNames()
 		}
 		return err
 	}
@@ -75,21 +75,21 @@ func (p *parser) param(key, value string) (err error) {
 	if len(col.Steps) == 0 {
 		switch col.Name {
 		case "order":
-			return p.order(s, path)
+			return p.parseOrder(s, path)
 		case "limit", "offset":
-			return p.page(s, path, col.Name)
+			return p.parsePage(s, path, col.Name)
 		case "and", "or":
-			return p.logic(s, path, col.Name)
+			return p.parseLogic(s, path, col.Name)
 		}
 	}
-	return p.filter(s, path, col)
+	return p.parseFilter(s, path, col)
 }
 
 func atEnd(s *scanner, err error) error {
 	if err != nil {
 		return err
 	}
-	return s.end()
+	return s.expectEnd()
 }
 
 // splitKey takes a key apart into the embeds it passes through and the column.
@@ -97,7 +97,7 @@ func splitKey(key string) ([]string, Column, error) {
 	s := &scanner{in: key, param: key}
 	var path []string
 	for {
-		c, err := s.column()
+		c, err := s.readColumn()
 		if err != nil {
 			return nil, Column{}, err
 		}
@@ -108,19 +108,19 @@ func splitKey(key string) ([]string, Column, error) {
 			path = append(path, c.Name)
 			continue
 		}
-		return path, c, s.end()
+		return path, c, s.expectEnd()
 	}
 }
 
-// names reads the comma list of columns and on_conflict.
-func (s *scanner) names() ([]string, error) {
+// readNames reads the comma list of columns and on_conflict.
+func (s *scanner) readNames() ([]string, error) {
 	out := []string{}
-	s.space()
+	s.skipBlanks()
 	if s.eof() {
 		return out, nil
 	}
 	for {
-		n, err := s.name()
+		n, err := s.readName()
 		if err != nil {
 			return nil, err
 		}
@@ -128,22 +128,22 @@ func (s *scanner) names() ([]string, error) {
 			return nil, tooMany(s.param, "columns", maxColumns)
 		}
 		out = append(out, n)
-		s.space()
+		s.skipBlanks()
 		if !s.take(",") {
-			return out, s.end()
+			return out, s.expectEnd()
 		}
 	}
 }
 
-// list reads select items up to the end or a closing parenthesis.
-func (p *parser) list(s *scanner, depth int) ([]Item, error) {
+// parseItems reads select items up to the end or a closing parenthesis.
+func (p *parser) parseItems(s *scanner, depth int) ([]Item, error) {
 	out := []Item{}
-	s.space()
+	s.skipBlanks()
 	if s.eof() || s.peek() == ')' {
 		return out, nil
 	}
 	for {
-		it, err := p.item(s, depth)
+		it, err := p.parseItem(s, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -151,63 +151,63 @@ func (p *parser) list(s *scanner, depth int) ([]Item, error) {
 			return nil, tooMany(s.param, "items", maxItems)
 		}
 		out = append(out, it)
-		s.space()
+		s.skipBlanks()
 		if !s.take(",") {
 			return out, nil
 		}
 	}
 }
 
-func (p *parser) item(s *scanner, depth int) (Item, error) {
-	s.space()
+func (p *parser) parseItem(s *scanner, depth int) (Item, error) {
+	s.skipBlanks()
 	if s.take("*") {
 		return Item{Star: true}, nil
 	}
 	var it Item
 	var err error
 	spread := s.take("...")
-	if it.Column, err = s.column(); err != nil {
+	if it.Column, err = s.readColumn(); err != nil {
 		return it, err
 	}
 	if len(it.Column.Steps) == 0 && s.peek() == ':' && !strings.HasPrefix(s.in[s.pos:], "::") {
 		s.pos++
 		it.Alias = it.Column.Name
-		if it.Column, err = s.column(); err != nil {
+		if it.Column, err = s.readColumn(); err != nil {
 			return it, err
 		}
 	}
 	switch c := s.peek(); {
 	case len(it.Column.Steps) == 0 && (c == '!' || c == '(' && !p.isCount(s, it)):
-		return it, p.embed(s, &it, spread, depth)
+		return it, p.parseEmbed(s, &it, spread, depth)
 	case spread:
-		return it, s.fail("expected \"(\" behind the relation to spread")
+		return it, s.expectedFault("expected \"(\" behind the relation to spread")
 	case c == '(':
 		s.pos += len("()")
 		it.Func, it.Rows = "count", true
 	}
-	if it.Cast, err = s.cast(); err != nil {
+	if it.Cast, err = s.readCast(); err != nil {
 		return it, err
 	}
 	if !it.Rows && s.take(".") {
-		if it.Func = s.word(); !slices.Contains(aggregates, it.Func) || !s.take("()") {
-			return it, s.fail("expected avg(), count(), max(), min() or sum()")
+		if it.Func = s.readWord(); !slices.Contains(aggregates, it.Func) || !s.take("()") {
+			return it, s.expectedFault("expected avg(), count(), max(), min() or sum()")
 		}
 		it.Before = it.Cast
-		it.Cast, err = s.cast()
+		it.Cast, err = s.readCast()
 	}
 	return it, err
 }
 
 var aggregates = []string{"avg", "count", "max", "min", "sum"}
 
-// cast reads "::type", or nothing.
-func (s *scanner) cast() (string, error) {
+// readCast reads "::type", or nothing.
+func (s *scanner) readCast() (string, error) {
 	if !s.take("::") {
 		return "", nil
 	}
-	to := s.word()
+	to := s.readWord()
 	if to == "" {
-		return "", s.fail("expected a type behind \"::\"")
+		return "", s.expectedFault("expected a type behind \"::\"")
 	}
 	return to, nil
 }
@@ -217,11 +217,11 @@ func (p *parser) isCount(s *scanner, it Item) bool {
 	return it.Column.Name == "count" && strings.HasPrefix(s.in[s.pos:], "()")
 }
 
-func (p *parser) embed(s *scanner, it *Item, spread bool, depth int) error {
+func (p *parser) parseEmbed(s *scanner, it *Item, spread bool, depth int) error {
 	e := &EmbedItem{Spread: spread}
 	it.Embed = e
 	for s.take("!") {
-		n, err := s.name()
+		n, err := s.readName()
 		switch {
 		case err != nil:
 			return err
@@ -229,13 +229,13 @@ func (p *parser) embed(s *scanner, it *Item, spread bool, depth int) error {
 			e.Inner = true
 		case n == "left":
 		case e.Hint != "":
-			return s.fail("a relation takes one hint")
+			return s.expectedFault("a relation takes one hint")
 		default:
 			e.Hint = n
 		}
 	}
 	if !s.take("(") {
-		return s.fail("expected \"(\" behind the relation")
+		return s.expectedFault("expected \"(\" behind the relation")
 	}
 	if p.embeds++; p.embeds > maxEmbeds {
 		return tooMany(s.param, "embedded collections", maxEmbeds)
@@ -244,22 +244,22 @@ func (p *parser) embed(s *scanner, it *Item, spread bool, depth int) error {
 		return tooMany(s.param, "levels of embedding", maxEmbedDepth)
 	}
 	var err error
-	if e.Items, err = p.list(s, depth+1); err != nil {
+	if e.Items, err = p.parseItems(s, depth+1); err != nil {
 		return err
 	}
 	if !s.take(")") {
-		return s.fail("expected \",\" or \")\"")
+		return s.expectedFault("expected \",\" or \")\"")
 	}
 	return nil
 }
 
-func (p *parser) order(s *scanner, path []string) error {
-	if err := p.once(s.param); err != nil {
+func (p *parser) parseOrder(s *scanner, path []string) error {
+	if err := p.refuseSecond(s.param); err != nil {
 		return err
 	}
 	o := Order{Path: path}
 	for {
-		t, err := s.term()
+		t, err := s.readOrderTerm()
 		if err != nil {
 			return err
 		}
@@ -267,33 +267,33 @@ func (p *parser) order(s *scanner, path []string) error {
 			return tooMany(s.param, "terms", maxTerms)
 		}
 		o.Terms = append(o.Terms, t)
-		s.space()
+		s.skipBlanks()
 		if !s.take(",") {
 			break
 		}
 	}
 	p.req.Orders = append(p.req.Orders, o)
-	return s.end()
+	return s.expectEnd()
 }
 
-func (s *scanner) term() (Term, error) {
+func (s *scanner) readOrderTerm() (Term, error) {
 	var t Term
 	var err error
-	if t.Column, err = s.column(); err != nil {
+	if t.Column, err = s.readColumn(); err != nil {
 		return t, err
 	}
 	if len(t.Column.Steps) == 0 && s.take("(") {
 		t.Relation = t.Column.Name
-		if t.Column, err = s.column(); err != nil {
+		if t.Column, err = s.readColumn(); err != nil {
 			return t, err
 		}
 		if !s.take(")") {
-			return t, s.fail("expected \")\"")
+			return t, s.expectedFault("expected \")\"")
 		}
 	}
 	directed := false
 	for s.take(".") {
-		switch w := s.word(); {
+		switch w := s.readWord(); {
 		case w == "asc" && !directed && !t.NullsGiven:
 			directed = true
 		case w == "desc" && !directed && !t.NullsGiven:
@@ -303,7 +303,7 @@ func (s *scanner) term() (Term, error) {
 		case w == "nullslast" && !t.NullsGiven:
 			t.NullsGiven = true
 		default:
-			return t, s.fail("expected asc, desc, nullsfirst or nullslast")
+			return t, s.expectedFault("expected asc, desc, nullsfirst or nullslast")
 		}
 	}
 	if !t.NullsGiven {
@@ -312,13 +312,13 @@ func (s *scanner) term() (Term, error) {
 	return t, nil
 }
 
-func (p *parser) page(s *scanner, path []string, what string) error {
-	if err := p.once(s.param); err != nil {
+func (p *parser) parsePage(s *scanner, path []string, what string) error {
+	if err := p.refuseSecond(s.param); err != nil {
 		return err
 	}
 	n, err := strconv.ParseInt(s.in, 10, 64)
 	if err != nil || s.in[0] == '+' {
-		return s.fail("expected a whole number")
+		return s.expectedFault("expected a whole number")
 	}
 	pg := Page{Path: path, Limit: -1, Offset: -1}
 	switch {

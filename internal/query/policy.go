@@ -119,8 +119,8 @@ func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 	return p
 }
 
-// global reports a policy across tenants.
-func (p *Policy) global() bool { return p.tenant == "" && !p.root }
+// isGlobal reports a policy across tenants.
+func (p *Policy) isGlobal() bool { return p.tenant == "" && !p.root }
 
 // Shared reports that the policy reaches the same rows for everybody of the
 // caller's role in the tenant.
@@ -134,7 +134,7 @@ func (p *Policy) Where(d Dialect, t string, args *[]any) string {
 	if len(w.args) > 0 && w.args[0] == any(p.tenant) {
 		w.tenant = 1
 	}
-	w.policy(p, t, "", true)
+	w.writePolicy(p, t, "", true)
 	*args = w.args
 	return string(w.b)
 }
@@ -181,20 +181,20 @@ func (p *Policy) Admits(row Row) bool {
 			return true
 		}
 	}
-	if word, _ := row[p.also].(string); word != "" && has(p.words, word) {
+	if word, _ := row[p.also].(string); word != "" && containsText(p.words, word) {
 		return true
 	}
 	if len(p.goods) == 1 && p.owner != "" { // another record's owner is found by a statement alone
 		return row[p.goods[0]] == any(p.owner)
 	}
 	zone, _ := row[p.zone].(string)
-	return zone != "" && has(p.zones, zone)
+	return zone != "" && containsText(p.zones, zone)
 }
 
-// policy writes the tenant's condition and, unless the rows are named one by
+// writePolicy writes the tenant's condition and, unless the rows are named one by
 // one, what narrows the caller's rows. parent is the table of the enclosing
 // statement of a correlated one.
-func (w *writer) policy(p *Policy, t, parent string, narrow bool) {
+func (w *writer) writePolicy(p *Policy, t, parent string, narrow bool) {
 	switch {
 	case p.tenant != "":
 		col := ".tenant_id = $"
@@ -202,7 +202,7 @@ func (w *writer) policy(p *Policy, t, parent string, narrow bool) {
 			col = ".id = $"
 		}
 		if w.tenant == 0 {
-			w.tenant = w.param(p.tenant)
+			w.tenant = w.addArgument(p.tenant)
 		}
 		w.s(t, col, strconv.Itoa(w.tenant))
 	case parent != "" && !p.root:
@@ -212,12 +212,12 @@ func (w *writer) policy(p *Policy, t, parent string, narrow bool) {
 	}
 	if p.limit && narrow {
 		w.s(" AND ")
-		w.narrow(p, t)
+		w.writeOwnRows(p, t)
 	}
 }
 
-// narrow writes the condition that keeps the caller to some rows of the tenant.
-func (w *writer) narrow(p *Policy, t string) {
+// writeOwnRows writes the condition that keeps the caller to some rows of the tenant.
+func (w *writer) writeOwnRows(p *Policy, t string) {
 	w.s("(")
 	sep := ""
 	for _, c := range p.user {
@@ -231,16 +231,16 @@ func (w *writer) narrow(p *Policy, t string) {
 		sep = " OR "
 	}
 	if p.zone != "" {
-		w.s(sep, w.d.InUUID(t+"."+p.zone, w.param(List(p.zones))))
+		w.s(sep, w.d.InUUID(t+"."+p.zone, w.addArgument(List(p.zones))))
 		sep = " OR "
 	}
 	if p.also != "" {
-		w.s(sep, w.d.InText(t+"."+p.also, w.param(List(p.words))))
+		w.s(sep, w.d.InText(t+"."+p.also, w.addArgument(List(p.words))))
 		sep = " OR "
 	}
 	if len(p.goods) > 0 && p.owner != "" {
 		w.s(sep)
-		w.belongs(p, t)
+		w.writeOwnGoods(p, t)
 		sep = " OR "
 	}
 	if sep == "" {
@@ -249,8 +249,8 @@ func (w *writer) narrow(p *Policy, t string) {
 	w.s(")")
 }
 
-// belongs writes the condition that the goods a row is about are the caller's.
-func (w *writer) belongs(p *Policy, t string) {
+// writeOwnGoods writes the condition that the goods a row is about are the caller's.
+func (w *writer) writeOwnGoods(p *Policy, t string) {
 	if p.via != "" {
 		w.s(t, ".", p.goods[0], " IN (SELECT id FROM ", p.via, " WHERE tenant_id = $", strconv.Itoa(w.tenant), " AND ", p.goods[1], " = ")
 		w.bind(p.owner)

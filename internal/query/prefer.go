@@ -56,8 +56,8 @@ func ParsePrefer(lines []string) (Prefer, error) {
 			if tok == "" || seen[key] {
 				continue
 			}
-			if !p.set(key, strings.TrimSpace(val)) {
-				unknown = append(unknown, clip(tok))
+			if !p.setPreference(key, strings.TrimSpace(val)) {
+				unknown = append(unknown, clipText(tok))
 				continue
 			}
 			seen[key] = true
@@ -70,7 +70,7 @@ func ParsePrefer(lines []string) (Prefer, error) {
 	return p, nil
 }
 
-func (p *Prefer) set(key, val string) bool {
+func (p *Prefer) setPreference(key, val string) bool {
 	switch key + "=" + val {
 	case "return=minimal":
 		p.Return, p.ReturnGiven = Minimal, true
@@ -92,12 +92,12 @@ func (p *Prefer) set(key, val string) bool {
 		p.Strict, p.HandlingSet = val == "strict", true
 	case "tx=rollback", "tx=commit":
 	default:
-		return p.other(key, val)
+		return p.setOtherPreference(key, val)
 	}
 	return true
 }
 
-func (p *Prefer) other(key, val string) bool {
+func (p *Prefer) setOtherPreference(key, val string) bool {
 	switch key {
 	case "max-affected":
 		n, err := strconv.Atoi(val)

@@ -166,9 +166,9 @@ const (
 	Overlap
 )
 
-// operator returns the comparison spelt s; known but unserved ones are told
+// findOperator returns the comparison spelt s; known but unserved ones are told
 // apart so that they answer PGRST127.
-func operator(s string) (op Op, unserved bool) {
+func findOperator(s string) (op Op, unserved bool) {
 	switch s {
 	case "eq":
 		return Eq, false
@@ -208,8 +208,8 @@ func operator(s string) (op Op, unserved bool) {
 	return 0, false
 }
 
-// quantifiable reports the comparisons that take (any) and (all).
-func (o Op) quantifiable() bool {
+// takesQuantifier reports the comparisons that take (any) and (all).
+func (o Op) takesQuantifier() bool {
 	switch o {
 	case Eq, Neq, Gt, Gte, Lt, Lte, Like, ILike, Match, IMatch:
 		return true
@@ -217,6 +217,6 @@ func (o Op) quantifiable() bool {
 	return false
 }
 
-func unserved(what string) *fault.Error {
+func refuseUnserved(what string) *fault.Error {
 	return fault.New(fault.Invalid, "PGRST127", "%s is not implemented", what)
 }

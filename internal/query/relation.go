@@ -16,19 +16,19 @@ type link struct {
 	listed  bool // the origin holds an array of ids
 }
 
-func (l link) target() string {
+func (l link) targetResource() string {
 	if l.forward || l.listed {
 		return l.rel.To
 	}
 	return l.rel.From
 }
 
-func (l link) many() bool { return !l.forward && !l.rel.Unique }
+func (l link) hasMany() bool { return !l.forward && !l.rel.Unique }
 
-// links finds what an embed's name may mean: the other collection, the foreign
+// findLinks finds what an embed's name may mean: the other collection, the foreign
 // key's name, or the origin's column, which may be an array of ids. A self relation is the children by the
 // collection's name and the parent by the column.
-func links(r *catalog.Resource, name, hint string) []link {
+func findLinks(r *catalog.Resource, name, hint string) []link {
 	var out []link
 	for _, rel := range r.Relations() {
 		self := rel.From == rel.To
@@ -49,32 +49,32 @@ func links(r *catalog.Resource, name, hint string) []link {
 	}
 	kept := out[:0]
 	for _, l := range out {
-		if hint == l.rel.Name || hint == l.rel.Column || hint == l.target() {
+		if hint == l.rel.Name || hint == l.rel.Column || hint == l.targetResource() {
 			kept = append(kept, l)
 		}
 	}
 	return kept
 }
 
-func resolve(r *catalog.Resource, name, hint string) (link, error) {
-	found := links(r, name, hint)
+func resolveLink(r *catalog.Resource, name, hint string) (link, error) {
+	found := findLinks(r, name, hint)
 	if len(found) == 1 {
 		return found[0], nil
 	}
 	if len(found) == 0 {
-		e := fault.New(fault.Invalid, "PGRST200", "no relation between %q and %q", r.Name, clip(name))
+		e := fault.New(fault.Invalid, "PGRST200", "no relation between %q and %q", r.Name, clipText(name))
 		if hint != "" {
-			e.Details = fmt.Sprintf("searched with the hint %q", clip(hint))
+			e.Details = fmt.Sprintf("searched with the hint %q", clipText(hint))
 		}
-		if near := suggest.Nearest(name, related(r)); near != "" {
+		if near := suggest.Nearest(name, relatedNames(r)); near != "" {
 			e.Hint = fmt.Sprintf("perhaps %q is meant", near)
 		}
 		return link{}, e
 	}
-	return link{}, ambiguous(r, name, found)
+	return link{}, refuseAmbiguous(r, name, found)
 }
 
-func related(r *catalog.Resource) []string {
+func relatedNames(r *catalog.Resource) []string {
 	var out []string
 	for _, rel := range r.Relations() {
 		if rel.From == r.Name {
@@ -96,12 +96,12 @@ type Choice struct {
 	Relationship string `json:"relationship"`
 }
 
-func ambiguous(r *catalog.Resource, name string, found []link) error {
-	e := fault.New(fault.Ambiguous, "PGRST201", "more than one relation between %q and %q", r.Name, clip(name))
+func refuseAmbiguous(r *catalog.Resource, name string, found []link) error {
+	e := fault.New(fault.Ambiguous, "PGRST201", "more than one relation between %q and %q", r.Name, clipText(name))
 	var list []Choice
 	var hints []string
 	for _, l := range found {
-		c := Choice{Cardinality: "many-to-one", Embedding: r.Name + " with " + l.target()}
+		c := Choice{Cardinality: "many-to-one", Embedding: r.Name + " with " + l.targetResource()}
 		switch {
 		case l.listed:
 			c.Cardinality = "many-to-many"
@@ -110,7 +110,7 @@ func ambiguous(r *catalog.Resource, name string, found []link) error {
 		}
 		c.Relationship = fmt.Sprintf("%s using %s(%s) and %s(id)", l.rel.Name, l.rel.From, l.rel.Column, l.rel.To)
 		list = append(list, c)
-		hints = append(hints, fmt.Sprintf("'%s!%s'", l.target(), l.rel.Name))
+		hints = append(hints, fmt.Sprintf("'%s!%s'", l.targetResource(), l.rel.Name))
 	}
 	e.Data = list
 	e.Hint = "name the relation: " + strings.Join(hints, ", ")

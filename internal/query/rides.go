@@ -2,15 +2,15 @@ package query
 
 import "slices"
 
-// sorted names what the rows are ordered by where no index keeps them in that
+// unindexedOrder names what the rows are ordered by where no index keeps them in that
 // order, so that all that match are read and sorted for a page of them; "" where
 // a page costs what it shows. Groups are made of all rows in any order.
-func (q *Select) sorted() string {
+func (q *Select) unindexedOrder() string {
 	n := q.Root
-	if !n.ordered || n.grouped || n.Only != nil || n.unique() {
+	if !n.ordered || n.grouped || n.Only != nil || n.matchesOneRow() {
 		return ""
 	}
-	equal := n.equal()
+	equal := n.equalColumns()
 	text, order, desc := "", []string{}, n.order[0].desc
 	plain := !n.Global()
 	for i := range n.order {
@@ -19,7 +19,7 @@ func (q *Select) sorted() string {
 			text += ","
 		}
 		text += o.field.Name
-		if o.embed != nil || len(o.steps) > 0 || o.desc != desc || o.nullsFirst != o.desc && !o.sure() {
+		if o.embed != nil || len(o.steps) > 0 || o.desc != desc || o.nullsFirst != o.desc && !o.isNeverNull() {
 			plain = false
 		}
 		if !equal[o.field.Name] && (o.field.Name != "id" || len(n.order) == 1) {
@@ -32,8 +32,8 @@ func (q *Select) sorted() string {
 	return text
 }
 
-// equal are the columns that the filters hold to one value.
-func (n *Node) equal() map[string]bool {
+// equalColumns are the columns that the filters hold to one value.
+func (n *Node) equalColumns() map[string]bool {
 	out := map[string]bool{}
 	for i := range n.where {
 		p := &n.where[i]
@@ -44,9 +44,9 @@ func (n *Node) equal() map[string]bool {
 	return out
 }
 
-// unique reports filters that leave one row at most.
-func (n *Node) unique() bool {
-	equal := n.equal()
+// matchesOneRow reports filters that leave one row at most.
+func (n *Node) matchesOneRow() bool {
+	equal := n.equalColumns()
 	if equal["id"] {
 		return true
 	}

@@ -17,8 +17,8 @@ type scanner struct {
 	param string // the parameter's key, for messages
 }
 
-// fail says what was expected where; the position counts characters from 1.
-func (s *scanner) fail(format string, args ...any) error {
+// expectedFault says what was expected where; the position counts characters from 1.
+func (s *scanner) expectedFault(format string, args ...any) error {
 	at := utf8.RuneCountInString(s.in[:min(s.pos, len(s.in))]) + 1
 	found := "end of input"
 	if s.pos < len(s.in) {
@@ -30,14 +30,14 @@ func (s *scanner) fail(format string, args ...any) error {
 }
 
 func parseFault(param, value string) *fault.Error {
-	return fault.New(fault.Invalid, "PGRST100", "failed to parse parameter %q (%s)", clip(param), clip(value))
+	return fault.New(fault.Invalid, "PGRST100", "failed to parse parameter %q (%s)", clipText(param), clipText(value))
 }
 
 func tooMany(param, what string, limit int) error {
-	return fault.New(fault.Invalid, "PGRST100", "parameter %q has more than %d %s", clip(param), limit, what)
+	return fault.New(fault.Invalid, "PGRST100", "parameter %q has more than %d %s", clipText(param), limit, what)
 }
 
-func clip(s string) string { return fault.Clip(s, 100) }
+func clipText(s string) string { return fault.Clip(s, 100) }
 
 func (s *scanner) eof() bool { return s.pos >= len(s.in) }
 
@@ -56,18 +56,18 @@ func (s *scanner) take(lit string) bool {
 	return false
 }
 
-func (s *scanner) space() {
+func (s *scanner) skipBlanks() {
 	for s.pos < len(s.in) && (s.in[s.pos] == ' ' || s.in[s.pos] == '\t' || s.in[s.pos] == '\n' || s.in[s.pos] == '\r') {
 		s.pos++
 	}
 }
 
-// name reads a bare name (letters, digits, _ $, inner blanks, and - when no
+// readName reads a bare name (letters, digits, _ $, inner blanks, and - when no
 // arrow starts there) or a quoted one, in which a backslash escapes anything.
-func (s *scanner) name() (string, error) {
-	s.space()
+func (s *scanner) readName() (string, error) {
+	s.skipBlanks()
 	if s.peek() == '"' {
-		return s.quoted()
+		return s.readQuoted()
 	}
 	start := s.pos
 	for s.pos < len(s.in) {
@@ -90,7 +90,7 @@ func (s *scanner) name() (string, error) {
 	}
 	name := strings.TrimSpace(s.in[start:s.pos])
 	if name == "" {
-		return "", s.fail("expected a name")
+		return "", s.expectedFault("expected a name")
 	}
 	return name, nil
 }
@@ -100,8 +100,8 @@ func isBare(c byte) bool {
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// quoted reads "..." with backslash escapes.
-func (s *scanner) quoted() (string, error) {
+// readQuoted reads "..." with backslash escapes.
+func (s *scanner) readQuoted() (string, error) {
 	start := s.pos
 	s.pos++
 	var b []byte
@@ -119,17 +119,17 @@ func (s *scanner) quoted() (string, error) {
 		}
 	}
 	s.pos = start
-	return "", s.fail("this quote is not closed")
+	return "", s.expectedFault("this quote is not closed")
 }
 
-// steps reads the arrows behind a column name.
-func (s *scanner) steps(c *Column) error {
+// readSteps reads the arrows behind a column name.
+func (s *scanner) readSteps(c *Column) error {
 	for s.take("->") {
 		c.Text = s.take(">")
 		if len(c.Steps) == maxArrows {
 			return tooMany(s.param, "arrows", maxArrows)
 		}
-		step, err := s.step()
+		step, err := s.readStep()
 		if err != nil {
 			return err
 		}
@@ -138,9 +138,9 @@ func (s *scanner) steps(c *Column) error {
 	return nil
 }
 
-func (s *scanner) step() (Step, error) {
+func (s *scanner) readStep() (Step, error) {
 	if s.peek() == '"' {
-		key, err := s.quoted()
+		key, err := s.readQuoted()
 		return Step{Key: key}, err
 	}
 	start := s.pos
@@ -152,7 +152,7 @@ func (s *scanner) step() (Step, error) {
 	}
 	key := strings.TrimSpace(s.in[start:s.pos])
 	if key == "" {
-		return Step{}, s.fail("expected a key behind the arrow")
+		return Step{}, s.expectedFault("expected a key behind the arrow")
 	}
 	if n, err := strconv.ParseInt(key, 10, 32); err == nil && key[0] != '+' {
 		return Step{Index: int(n), IsIndex: true}, nil
@@ -160,17 +160,17 @@ func (s *scanner) step() (Step, error) {
 	return Step{Key: key}, nil
 }
 
-func (s *scanner) column() (Column, error) {
-	name, err := s.name()
+func (s *scanner) readColumn() (Column, error) {
+	name, err := s.readName()
 	if err != nil {
 		return Column{}, err
 	}
 	c := Column{Name: name}
-	return c, s.steps(&c)
+	return c, s.readSteps(&c)
 }
 
-// word reads letters and digits up to anything else.
-func (s *scanner) word() string {
+// readWord reads letters and digits up to anything else.
+func (s *scanner) readWord() string {
 	start := s.pos
 	for s.pos < len(s.in) && isWord(s.in[s.pos]) {
 		s.pos++
@@ -182,12 +182,12 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// member reads one element of an in list or one value of a logic group: quoted
+// readMember reads one element of an in list or one value of a logic group: quoted
 // when the closing quote is followed by "," or ")", else raw up to either.
-func (s *scanner) member() string {
+func (s *scanner) readMember() string {
 	if s.peek() == '"' {
 		at := s.pos
-		v, err := s.quoted()
+		v, err := s.readQuoted()
 		if err == nil && (s.peek() == ',' || s.peek() == ')') {
 			return v
 		}
@@ -200,11 +200,11 @@ func (s *scanner) member() string {
 	return s.in[start:s.pos]
 }
 
-// list reads "(a,b,...)"; nothing or blanks between the parentheses is the
+// readList reads "(a,b,...)"; nothing or blanks between the parentheses is the
 // empty list.
-func (s *scanner) list() ([]string, error) {
+func (s *scanner) readList() ([]string, error) {
 	if !s.take("(") {
-		return nil, s.fail("expected \"(\" before a list")
+		return nil, s.expectedFault("expected \"(\" before a list")
 	}
 	out := []string{}
 	for {
@@ -212,13 +212,13 @@ func (s *scanner) list() ([]string, error) {
 			return nil, tooMany(s.param, "list members", maxValues)
 		}
 		raw := s.peek() != '"'
-		v := s.member()
+		v := s.readMember()
 		if s.take(",") {
 			out = append(out, v)
 			continue
 		}
 		if !s.take(")") {
-			return nil, s.fail("expected \",\" or \")\" in a list")
+			return nil, s.expectedFault("expected \",\" or \")\" in a list")
 		}
 		if len(out) == 0 && raw && strings.TrimSpace(v) == "" {
 			return out, nil
@@ -227,22 +227,22 @@ func (s *scanner) list() ([]string, error) {
 	}
 }
 
-// braces splits the text of an array "{a,\"b,c\"}" into its elements.
-func braces(param, text string) ([]string, error) {
+// splitBraces splits the text of an array "{a,\"b,c\"}" into its elements.
+func splitBraces(param, text string) ([]string, error) {
 	s := &scanner{in: text, param: param}
 	if !s.take("{") {
-		return nil, s.fail("expected \"{\" before an array")
+		return nil, s.expectedFault("expected \"{\" before an array")
 	}
 	out := []string{}
-	s.space()
+	s.skipBlanks()
 	if s.take("}") {
-		return out, s.end()
+		return out, s.expectEnd()
 	}
 	for {
 		if len(out) == maxValues {
 			return nil, tooMany(param, "array elements", maxValues)
 		}
-		v, err := s.element()
+		v, err := s.readElement()
 		if err != nil {
 			return nil, err
 		}
@@ -251,17 +251,17 @@ func braces(param, text string) ([]string, error) {
 			continue
 		}
 		if !s.take("}") {
-			return nil, s.fail("expected \",\" or \"}\" in an array")
+			return nil, s.expectedFault("expected \",\" or \"}\" in an array")
 		}
-		return out, s.end()
+		return out, s.expectEnd()
 	}
 }
 
-func (s *scanner) element() (string, error) {
-	s.space()
+func (s *scanner) readElement() (string, error) {
+	s.skipBlanks()
 	if s.peek() == '"' {
-		v, err := s.quoted()
-		s.space()
+		v, err := s.readQuoted()
+		s.skipBlanks()
 		return v, err
 	}
 	start := s.pos
@@ -271,9 +271,9 @@ func (s *scanner) element() (string, error) {
 	return strings.TrimSpace(s.in[start:s.pos]), nil
 }
 
-func (s *scanner) end() error {
+func (s *scanner) expectEnd() error {
 	if !s.eof() {
-		return s.fail("nothing may follow here")
+		return s.expectedFault("nothing may follow here")
 	}
 	return nil
 }

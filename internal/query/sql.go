@@ -47,17 +47,17 @@ func (w *writer) s(parts ...string) {
 	}
 }
 
-func (w *writer) param(v any) int {
+func (w *writer) addArgument(v any) int {
 	w.args = append(w.args, v)
 	return len(w.args)
 }
 
 func (w *writer) bind(v any) {
 	w.b = append(w.b, '$')
-	w.b = strconv.AppendInt(w.b, int64(w.param(v)), 10)
+	w.b = strconv.AppendInt(w.b, int64(w.addArgument(v)), 10)
 }
 
-func (w *writer) table() string {
+func (w *writer) newTable() string {
 	w.tables++
 	return "t" + strconv.Itoa(w.tables-1)
 }
@@ -69,10 +69,10 @@ const (
 	maxText  = 900_000
 )
 
-// full reports a statement that has outgrown the limits. Embeds repeat their
+// isFull reports a statement that has outgrown the limits. Embeds repeat their
 // conditions wherever a filter asks for them, so that the parts of a request
 // can be few and their product endless.
-func (w *writer) full() bool { return len(w.args) > maxBinds || len(w.b) > maxText }
+func (w *writer) isFull() bool { return len(w.args) > maxBinds || len(w.b) > maxText }
 
 func (w *writer) done() (Statement, error) {
 	switch {
@@ -89,23 +89,23 @@ func newWriter(d Dialect) *writer { return &writer{d: d, b: make([]byte, 0, 512)
 // Rows is the statement for the rows of the root.
 func (q *Select) Rows(d Dialect) (Statement, error) {
 	if q.Root.Capped() {
-		return q.groups(d)
+		return q.groupStatement(d)
 	}
 	if q.Root.grouped {
-		return q.counts(d)
+		return q.countStatement(d)
 	}
 	n, w := q.Root, newWriter(d)
-	t := w.table()
+	t := w.newTable()
 	w.s("SELECT ")
-	w.columns(n, t)
+	w.writeColumns(n, t)
 	w.s(" FROM ", n.Resource.Name, " ", t)
-	w.where(n, t)
-	w.beyond(n, t)
+	w.writeWhere(n, t)
+	w.writeAfterCursor(n, t)
 	w.orderBy(n, t)
 	if n.Only == nil {
-		w.page(n)
+		w.writePage(n)
 	}
-	by := q.sorted()
+	by := q.unindexedOrder()
 	if by != "" { // for who reads the statement in the slow log or in a trace
 		w.s(" /* no index keeps the order by ", by, " */")
 	}
@@ -125,9 +125,9 @@ func (q *Select) Total(d Dialect) (Statement, error) {
 		w.s("SELECT 1")
 		return w.done()
 	}
-	t := w.table()
+	t := w.newTable()
 	w.s("SELECT COUNT(*) FROM ", q.Root.Resource.Name, " ", t)
-	w.where(q.Root, t)
+	w.writeWhere(q.Root, t)
 	return w.done()
 }
 
@@ -136,7 +136,7 @@ func (q *Select) Total(d Dialect) (Statement, error) {
 // order.
 func (n *Node) Matching(d Dialect, lock string) (Statement, error) {
 	w := newWriter(d)
-	t := w.table()
+	t := w.newTable()
 	w.s("SELECT ")
 	for i := range n.Resource.Fields {
 		if i > 0 {
@@ -145,15 +145,15 @@ func (n *Node) Matching(d Dialect, lock string) (Statement, error) {
 		w.s(t, ".", n.Resource.Fields[i].Name)
 	}
 	w.s(" FROM ", n.Resource.Name, " ", t)
-	w.where(n, t)
+	w.writeWhere(n, t)
 	w.s(" ORDER BY ", t, ".id LIMIT ", strconv.Itoa(MaxWriteRows+1), lock)
 	return w.done()
 }
 
-// page writes LIMIT and OFFSET. Usual page sizes are part of the text, which
+// writePage writes LIMIT and OFFSET. Usual page sizes are part of the text, which
 // gives the planner the truth; odd ones are bound, so that they cannot fill
 // the statement cache.
-func (w *writer) page(n *Node) {
+func (w *writer) writePage(n *Node) {
 	limit := n.PageSize()
 	w.s(" LIMIT ")
 	switch limit {
@@ -176,7 +176,7 @@ func (n *Node) PageSize() int {
 	return n.Limit
 }
 
-func (w *writer) columns(n *Node, t string) {
+func (w *writer) writeColumns(n *Node, t string) {
 	if len(n.fetch) == 0 {
 		w.s("1")
 		return
@@ -186,25 +186,25 @@ func (w *writer) columns(n *Node, t string) {
 			w.s(", ")
 		}
 		if c.by != nil {
-			w.term(*c.by, t)
+			w.writeOrderTerm(*c.by, t)
 			continue
 		}
-		w.fetched(&c, t)
+		w.writeFetched(&c, t)
 	}
 }
 
-// fetched writes a column that a node fetches, or the id of the parent that names
+// writeFetched writes a column that a node fetches, or the id of the parent that names
 // the row.
-func (w *writer) fetched(c *fetched, t string) {
+func (w *writer) writeFetched(c *fetched, t string) {
 	if c.via {
 		w.s(t, "p.id")
 		return
 	}
-	w.value(t, c.field, c.steps, c.text)
+	w.writeValue(t, c.field, c.steps, c.text)
 }
 
-// value writes a column or a path into it.
-func (w *writer) value(t string, f *catalog.Field, steps []Step, text bool) {
+// writeValue writes a column or a path into it.
+func (w *writer) writeValue(t string, f *catalog.Field, steps []Step, text bool) {
 	if len(steps) == 0 {
 		w.s(t, ".", f.Name)
 		return
@@ -224,32 +224,32 @@ func (w *writer) value(t string, f *catalog.Field, steps []Step, text bool) {
 	w.s("CASE WHEN substr(", raw, ", 1, 1) = '\"' THEN CAST(", str, " AS text) WHEN ", raw, " = 'null' THEN NULL ELSE ", raw, " END")
 }
 
-// number writes what a path leads to where that is a number, else null.
-func (w *writer) number(t string, f *catalog.Field, steps []Step) {
+// writeNumber writes what a path leads to where that is a number, else null.
+func (w *writer) writeNumber(t string, f *catalog.Field, steps []Step) {
 	w.s(w.d.JSONNumber(w.d.JSONPath(t+"."+f.Name, steps, false)))
 }
 
-func (w *writer) where(n *Node, t string) {
+func (w *writer) writeWhere(n *Node, t string) {
 	w.s(" WHERE ")
-	w.conditions(n, t, "")
+	w.writeConditions(n, t, "")
 }
 
-// conditions writes the row policy, the filters and what inner embeds demand.
+// writeConditions writes the row policy, the filters and what inner embeds demand.
 // parent is the table of the enclosing statement of a correlated one.
-func (w *writer) conditions(n *Node, t, parent string) {
-	w.policy(&n.policy, t, parent, n.Only == nil)
+func (w *writer) writeConditions(n *Node, t, parent string) {
+	w.writePolicy(&n.policy, t, parent, n.Only == nil)
 	if n.Only != nil {
-		w.s(" AND ", w.d.InUUID(t+".id", w.param(List(n.Only))))
+		w.s(" AND ", w.d.InUUID(t+".id", w.addArgument(List(n.Only))))
 	} else {
 		for i := range n.where {
 			w.s(" AND ")
-			w.pred(&n.where[i], t)
+			w.writePredicate(&n.where[i], t)
 		}
 	}
 	for _, e := range n.Embeds {
 		if e.Inner {
 			w.s(" AND ")
-			w.exists(e, t)
+			w.writeExists(e, t)
 		}
 	}
 }
@@ -266,58 +266,58 @@ func List(list []string) string {
 	return string(append(b, ']'))
 }
 
-func (w *writer) exists(e *Embed, parent string) {
-	if w.full() {
+func (w *writer) writeExists(e *Embed, parent string) {
+	if w.isFull() {
 		return
 	}
-	t := w.table()
-	pc, cc := e.keyed()
+	t := w.newTable()
+	pc, cc := e.keyColumns()
 	if e.listed {
 		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(parent+"."+pc, t+"e"), " JOIN ", e.Resource.Name, " ", t, " ON ", t, ".", cc, " = ",
 			w.d.UUID(t+"e.value"), " WHERE ")
 	} else {
 		w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
 	}
-	w.conditions(&e.Node, t, parent)
+	w.writeConditions(&e.Node, t, parent)
 	w.s(")")
 }
 
 func (w *writer) orderBy(n *Node, t string) {
 	w.s(" ORDER BY ")
-	w.terms(n, t)
+	w.writeOrderTerms(n, t)
 }
 
-// terms writes the order.
-func (w *writer) terms(n *Node, t string) {
-	for i, o := range n.keys() {
+// writeOrderTerms writes the order.
+func (w *writer) writeOrderTerms(n *Node, t string) {
+	for i, o := range n.orderKeys() {
 		if i > 0 {
 			w.s(", ")
 		}
-		w.term(o, t)
-		w.direction(o)
+		w.writeOrderTerm(o, t)
+		w.writeDirection(o)
 	}
 }
 
-// term writes what one member of the order compares.
-func (w *writer) term(o orderBy, t string) {
+// writeOrderTerm writes what one member of the order compares.
+func (w *writer) writeOrderTerm(o orderBy, t string) {
 	switch {
 	case o.embed != nil:
-		w.related(o, t)
+		w.writeRelatedTerm(o, t)
 	case o.number:
-		w.number(t, o.field, o.steps)
+		w.writeNumber(t, o.field, o.steps)
 	default:
-		w.value(t, o.field, o.steps, o.text)
+		w.writeValue(t, o.field, o.steps, o.text)
 	}
 }
 
-// direction says where nulls go, unless there are none: an index is used
+// writeDirection says where nulls go, unless there are none: an index is used
 // without asking then.
-func (w *writer) direction(o orderBy) {
+func (w *writer) writeDirection(o orderBy) {
 	if o.desc {
 		w.s(" DESC")
 	}
 	switch {
-	case o.sure():
+	case o.isNeverNull():
 	case o.nullsFirst:
 		w.s(" NULLS FIRST")
 	default:
@@ -325,40 +325,40 @@ func (w *writer) direction(o orderBy) {
 	}
 }
 
-func (w *writer) related(o orderBy, parent string) {
-	t := w.table()
-	pc, cc := o.embed.keyed()
+func (w *writer) writeRelatedTerm(o orderBy, parent string) {
+	t := w.newTable()
+	pc, cc := o.embed.keyColumns()
 	w.s("(SELECT ")
 	own := o
 	own.embed = nil
-	w.term(own, t)
+	w.writeOrderTerm(own, t)
 	w.s(" FROM ", o.embed.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
-	w.policy(&o.embed.policy, t, parent, true)
+	w.writePolicy(&o.embed.policy, t, parent, true)
 	w.s(")")
 }
 
 // Rows is the statement for the embedded rows of parents with these keys.
 func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	if e.grouped {
-		return e.groups(d, keys)
+		return e.groupStatement(d, keys)
 	}
 	w := newWriter(d)
-	t := w.table()
+	t := w.newTable()
 	paged := e.Many && (e.Limit >= 0 || e.Offset > 0)
 	w.s(map[bool]string{true: "SELECT * FROM (SELECT ", false: "SELECT "}[paged])
-	w.columns(&e.Node, t)
+	w.writeColumns(&e.Node, t)
 	if paged {
 		w.s(", ROW_NUMBER() OVER (PARTITION BY ")
-		w.fetched(&e.fetch[e.ChildAt], t)
+		w.writeFetched(&e.fetch[e.ChildAt], t)
 		w.s(" ORDER BY ")
-		w.terms(&e.Node, t)
+		w.writeOrderTerms(&e.Node, t)
 		w.s(") AS place")
 	}
-	w.from(e, t, keys)
-	w.conditions(&e.Node, t, "")
+	w.writeEmbedFrom(e, t, keys)
+	w.writeConditions(&e.Node, t, "")
 	if paged {
 		w.s(") x")
-		w.places(e)
+		w.writePlaces(e)
 		return w.done()
 	}
 	if e.Many {
@@ -368,12 +368,12 @@ func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	return w.done()
 }
 
-// from writes where the rows of parents with these keys are: those that an array
+// writeEmbedFrom writes where the rows of parents with these keys are: those that an array
 // of ids names are found through the parents.
-func (w *writer) from(e *Embed, t string, keys []string) {
-	in := func(col string) string { return w.d.InUUID(col, w.param(List(keys))) }
+func (w *writer) writeEmbedFrom(e *Embed, t string, keys []string) {
+	in := func(col string) string { return w.d.InUUID(col, w.addArgument(List(keys))) }
 	if !e.listed {
-		_, key := e.keyed()
+		_, key := e.keyColumns()
 		w.s(" FROM ", e.Resource.Name, " ", t, " WHERE ", in(t+"."+key), " AND ")
 		return
 	}

@@ -66,7 +66,7 @@ func Value(f *catalog.Field, v any) (any, error) {
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return nil, syntax(f, fmt.Sprint(v))
+		return nil, refuseSyntax(f, fmt.Sprint(v))
 	}
 	return fromJSON(f, raw)
 }
@@ -84,19 +84,19 @@ func Stored(f *catalog.Field, v any) bool {
 	case bool:
 		return f.Type == catalog.Bool
 	case string:
-		return f.Type == catalog.Text && strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) || f.Type == catalog.UUID && canonical(x)
+		return f.Type == catalog.Text && strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) || f.Type == catalog.UUID && isCanonicalUUID(x)
 	}
 	return false
 }
 
-// canonical reports a UUID in lower case.
-func canonical(s string) bool {
+// isCanonicalUUID reports a UUID in lower case.
+func isCanonicalUUID(s string) bool {
 	if len(s) != 36 {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
 		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (s[i] == '-') || !dash && (hex(s[i]) < 0 || s[i] >= 'A' && s[i] <= 'F') {
+		if dash != (s[i] == '-') || !dash && (hexDigit(s[i]) < 0 || s[i] >= 'A' && s[i] <= 'F') {
 			return false
 		}
 	}
@@ -119,7 +119,7 @@ func fromJSON(f *catalog.Field, raw json.RawMessage) (any, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) == 0:
-		return nil, syntax(f, "")
+		return nil, refuseSyntax(f, "")
 	case f.Type == catalog.JSON:
 		if raw[0] == 'n' {
 			return nil, nil
@@ -132,18 +132,18 @@ func fromJSON(f *catalog.Field, raw json.RawMessage) (any, error) {
 	case 'n':
 		return nil, nil
 	case '"':
-		s, err := unquote(raw)
+		s, err := unquoteJSON(raw)
 		if err != nil {
-			return nil, syntax(f, string(raw))
+			return nil, refuseSyntax(f, string(raw))
 		}
 		return fromText(f, s)
 	case '{', '[':
-		return nil, syntax(f, string(raw))
+		return nil, refuseSyntax(f, string(raw))
 	}
 	return fromText(f, string(raw))
 }
 
-func unquote(raw []byte) (string, error) {
+func unquoteJSON(raw []byte) (string, error) {
 	if bytes.IndexByte(raw, '\\') < 0 && len(raw) >= 2 && raw[len(raw)-1] == '"' {
 		return string(raw[1 : len(raw)-1]), nil
 	}
@@ -157,14 +157,14 @@ func unquote(raw []byte) (string, error) {
 
 func jsonText(f *catalog.Field, raw []byte) (any, error) {
 	if !json.Valid(raw) {
-		return nil, syntax(f, string(raw))
+		return nil, refuseSyntax(f, string(raw))
 	}
-	text, reason := tidy(raw)
+	text, reason := normalizeJSON(raw)
 	if reason != "" {
-		return nil, refuse(f, "22P02", "column %q cannot hold this JSON: %s", f.Name, reason)
+		return nil, refuseValue(f, "22P02", "column %q cannot hold this JSON: %s", f.Name, reason)
 	}
 	if holdsNUL(text) {
-		return nil, nul(f)
+		return nil, refuseNUL(f)
 	}
 	return json.RawMessage(text), nil
 }
@@ -188,19 +188,19 @@ func holdsNUL(text []byte) bool {
 func arrayText(f *catalog.Field, raw []byte) (any, error) {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return nil, syntax(f, string(raw))
+		return nil, refuseSyntax(f, string(raw))
 	}
 	list := make([]string, len(parts))
 	for i, p := range parts {
 		switch p[0] {
 		case '"':
-			s, err := unquote(p)
+			s, err := unquoteJSON(p)
 			if err != nil {
-				return nil, syntax(f, string(p))
+				return nil, refuseSyntax(f, string(p))
 			}
 			list[i] = s
 		case '[', '{', 'n':
-			return nil, syntax(f, string(p))
+			return nil, refuseSyntax(f, string(p))
 		default:
 			list[i] = string(p)
 		}
@@ -211,7 +211,7 @@ func arrayText(f *catalog.Field, raw []byte) (any, error) {
 func stringArray(f *catalog.Field, list []string) (any, error) {
 	for _, s := range list {
 		if strings.IndexByte(s, 0) >= 0 {
-			return nil, nul(f)
+			return nil, refuseNUL(f)
 		}
 	}
 	b := []byte{'['}
@@ -227,7 +227,7 @@ func stringArray(f *catalog.Field, list []string) (any, error) {
 // fromText reads a filter's or a file's text.
 func fromText(f *catalog.Field, s string) (any, error) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return nil, nul(f)
+		return nil, refuseNUL(f)
 	}
 	switch f.Type {
 	case catalog.Text:
@@ -243,7 +243,7 @@ func fromText(f *catalog.Field, s string) (any, error) {
 			return nil, outOfRange(f, s)
 		}
 		if err != nil {
-			return nil, syntax(f, s)
+			return nil, refuseSyntax(f, s)
 		}
 		return d, nil
 	case catalog.Float:
@@ -264,7 +264,7 @@ func fromText(f *catalog.Field, s string) (any, error) {
 		return parseArray(f, s)
 	}
 	if !json.Valid([]byte(s)) {
-		return nil, syntax(f, s)
+		return nil, refuseSyntax(f, s)
 	}
 	return jsonText(f, []byte(s))
 }
@@ -283,31 +283,31 @@ func parseInt(f *catalog.Field, s string) (any, error) {
 	case errors.Is(err, decimal.ErrRange):
 		return nil, outOfRange(f, s)
 	case err != nil || d%decimal.Scale != 0:
-		return nil, syntax(f, s)
+		return nil, refuseSyntax(f, s)
 	}
 	return int64(d / decimal.Scale), nil
 }
 
 func parseFloat(f *catalog.Field, s string) (any, error) {
 	if strings.Trim(s, "0123456789+-.eE") != "" {
-		return nil, syntax(f, s)
+		return nil, refuseSyntax(f, s)
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if errors.Is(err, strconv.ErrRange) {
 		return nil, outOfRange(f, s)
 	}
 	if err != nil {
-		return nil, syntax(f, s)
+		return nil, refuseSyntax(f, s)
 	}
-	if (len(s) > 15 || x == 0) && !exact(s, x) {
-		return nil, refuse(f, "22003", "%q has more digits than column %q can hold", clip(s), f.Name)
+	if (len(s) > 15 || x == 0) && !isExact(s, x) {
+		return nil, refuseValue(f, "22003", "%q has more digits than column %q can hold", clipText(s), f.Name)
 	}
 	return x, nil
 }
 
-// exact reports that x reads back as the number s: what was sent is kept or
+// isExact reports that x reads back as the number s: what was sent is kept or
 // refused, never rounded. Up to 15 digits always are.
-func exact(s string, x float64) bool {
+func isExact(s string, x float64) bool {
 	if x == 0 { // before big.Rat sees an exponent of any size
 		mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
 		return strings.Trim(mantissa, "+-0.") == ""
@@ -327,16 +327,16 @@ func parseBool(f *catalog.Field, s string) (any, error) {
 	case "false", "f", "no", "n", "off", "0":
 		return false, nil
 	}
-	return nil, syntax(f, s)
+	return nil, refuseSyntax(f, s)
 }
 
 func parseUUID(f *catalog.Field, given string) (any, error) {
-	if canonical(given) {
+	if isCanonicalUUID(given) {
 		return given, nil
 	}
 	s := strings.ToLower(given)
-	if !canonical(s) {
-		return nil, syntax(f, given)
+	if !isCanonicalUUID(s) {
+		return nil, refuseSyntax(f, given)
 	}
 	return s, nil
 }
@@ -396,37 +396,37 @@ func parseArray(f *catalog.Field, s string) (any, error) {
 	case s[0] == '[':
 		return arrayText(f, []byte(s))
 	case s[0] == '{':
-		list, err := braces(f.Name, s)
+		list, err := splitBraces(f.Name, s)
 		if err != nil {
-			return nil, syntax(f, s)
+			return nil, refuseSyntax(f, s)
 		}
 		return stringArray(f, list)
 	}
-	return nil, syntax(f, s)
+	return nil, refuseSyntax(f, s)
 }
 
-func refuse(f *catalog.Field, code, format string, args ...any) *fault.Error {
+func refuseValue(f *catalog.Field, code, format string, args ...any) *fault.Error {
 	e := fault.New(fault.Invalid, code, format, args...)
 	e.Details = fmt.Sprintf("column %q", f.Name)
 	return e.At(f.Name, "%s", e.Msg)
 }
 
-func syntax(f *catalog.Field, s string) error {
-	return refuse(f, "22P02", "invalid input syntax for type %s: %q", f.Type, clip(s))
+func refuseSyntax(f *catalog.Field, s string) error {
+	return refuseValue(f, "22P02", "invalid input syntax for type %s: %q", f.Type, clipText(s))
 }
 
 func outOfRange(f *catalog.Field, s string) error {
-	return refuse(f, "22003", "%q is out of range for column %q of type %s", clip(s), f.Name, f.Type)
+	return refuseValue(f, "22003", "%q is out of range for column %q of type %s", clipText(s), f.Name, f.Type)
 }
 
 func badTime(f *catalog.Field, s string) error {
-	return refuse(f, "22007", "invalid input syntax for type %s: %q", f.Type, clip(s))
+	return refuseValue(f, "22007", "invalid input syntax for type %s: %q", f.Type, clipText(s))
 }
 
 func timeRange(f *catalog.Field, s string) error {
-	return refuse(f, "22008", "%s out of range: %q", f.Type, clip(s))
+	return refuseValue(f, "22008", "%s out of range: %q", f.Type, clipText(s))
 }
 
-func nul(f *catalog.Field) error {
-	return refuse(f, "22P05", "column %q cannot hold the character NUL", f.Name)
+func refuseNUL(f *catalog.Field) error {
+	return refuseValue(f, "22P05", "column %q cannot hold the character NUL", f.Name)
 }

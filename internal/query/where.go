@@ -8,12 +8,12 @@ import (
 	"holdfast/internal/decimal"
 )
 
-func (w *writer) pred(p *pred, t string) {
-	if w.full() {
+func (w *writer) writePredicate(p *pred, t string) {
+	if w.isFull() {
 		return
 	}
 	if p.join != Leaf {
-		w.group(p, t)
+		w.writeLogicGroup(p, t)
 		return
 	}
 	if p.embed != nil {
@@ -21,19 +21,19 @@ func (w *writer) pred(p *pred, t string) {
 		if !p.not {
 			w.s("NOT ")
 		}
-		w.exists(p.embed, t)
+		w.writeExists(p.embed, t)
 		return
 	}
 	if p.not {
 		w.s("NOT (")
 	}
-	w.compare(p, t)
+	w.writeComparison(p, t)
 	if p.not {
 		w.s(")")
 	}
 }
 
-func (w *writer) group(p *pred, t string) {
+func (w *writer) writeLogicGroup(p *pred, t string) {
 	if p.not {
 		w.s("NOT ")
 	}
@@ -44,20 +44,20 @@ func (w *writer) group(p *pred, t string) {
 		} else if i > 0 {
 			w.s(" AND ")
 		}
-		w.pred(&p.kids[i], t)
+		w.writePredicate(&p.kids[i], t)
 	}
 	w.s(")")
 }
 
-func (w *writer) compare(p *pred, t string) {
+func (w *writer) writeComparison(p *pred, t string) {
 	switch {
 	case p.op == Is:
-		w.value(t, p.field, p.steps, p.text)
+		w.writeValue(t, p.field, p.steps, p.text)
 		w.s(map[string]string{"null": " IS NULL", "true": " IS TRUE", "false": " IS FALSE"}[p.word])
 	case p.op == In:
-		w.in(p, t)
+		w.writeIn(p, t)
 	case p.op == Contains || p.op == Contained || p.op == Overlap:
-		w.elements(p, t)
+		w.writeElements(p, t)
 	case p.quant && len(p.args) == 0:
 		// all of nothing holds, any of nothing does not.
 		w.s(map[bool]string{true: "1 = 1", false: "1 = 0"}[p.all])
@@ -65,38 +65,38 @@ func (w *writer) compare(p *pred, t string) {
 		if p.op == Neq {
 			w.s("NOT ")
 		}
-		w.in(p, t)
+		w.writeIn(p, t)
 	default:
-		w.each(p, t, p.args)
+		w.writeEachMember(p, t, p.args)
 	}
 }
 
-// each compares with every member, as a balanced tree: SQLite takes no
+// writeEachMember compares with every member, as a balanced tree: SQLite takes no
 // expression deeper than 1,000 (sqlite.org/limits.html).
-func (w *writer) each(p *pred, t string, args []any) {
+func (w *writer) writeEachMember(p *pred, t string, args []any) {
 	switch n := len(args); {
-	case w.full():
+	case w.isFull():
 	case n == 1:
 		w.s("(")
-		w.single(p, t, args[0])
+		w.writeSingle(p, t, args[0])
 		w.s(")")
 	default:
 		w.s("(")
-		w.each(p, t, args[:n/2])
+		w.writeEachMember(p, t, args[:n/2])
 		w.s(map[bool]string{true: " AND ", false: " OR "}[p.all])
-		w.each(p, t, args[n/2:])
+		w.writeEachMember(p, t, args[n/2:])
 		w.s(")")
 	}
 }
 
-func (w *writer) single(p *pred, t string, a any) {
+func (w *writer) writeSingle(p *pred, t string, a any) {
 	switch p.op {
 	case Match, IMatch:
-		w.b = append(w.b, w.d.MatchRegex(w.text(p, t), w.param(a), p.op == IMatch)...)
+		w.b = append(w.b, w.d.MatchRegex(w.comparedText(p, t), w.addArgument(a), p.op == IMatch)...)
 		return
 	case ILike:
 		w.s("LOWER(")
-		w.value(t, p.field, p.steps, p.text)
+		w.writeValue(t, p.field, p.steps, p.text)
 		w.s(") LIKE LOWER(")
 		w.bind(a)
 		w.s(`) ESCAPE '\'`)
@@ -104,15 +104,15 @@ func (w *writer) single(p *pred, t string, a any) {
 	}
 	if p.exact && p.op == Neq {
 		w.s("(")
-		w.compared(p, t)
+		w.writeLeftSide(p, t)
 		w.s(" IS DISTINCT FROM ")
 		w.bind(a)
 		w.s(" AND ")
-		w.value(t, p.field, p.steps, false)
+		w.writeValue(t, p.field, p.steps, false)
 		w.s(" IS NOT NULL)")
 		return
 	}
-	w.compared(p, t)
+	w.writeLeftSide(p, t)
 	w.s([...]string{Eq: " = ", Neq: " <> ", Gt: " > ", Gte: " >= ", Lt: " < ", Lte: " <= ",
 		Like: " LIKE ", IsDistinct: " IS DISTINCT FROM "}[p.op])
 	w.bind(a)
@@ -121,46 +121,46 @@ func (w *writer) single(p *pred, t string, a any) {
 	}
 }
 
-// compared writes the left side of a comparison.
-func (w *writer) compared(p *pred, t string) {
+// writeLeftSide writes the left side of a comparison.
+func (w *writer) writeLeftSide(p *pred, t string) {
 	if p.exact {
-		w.number(t, p.field, p.steps)
+		w.writeNumber(t, p.field, p.steps)
 		return
 	}
-	w.value(t, p.field, p.steps, p.text)
+	w.writeValue(t, p.field, p.steps, p.text)
 }
 
-// text is the compared value as a string, for fragments.
-func (w *writer) text(p *pred, t string) string {
+// comparedText is the compared value as a string, for fragments.
+func (w *writer) comparedText(p *pred, t string) string {
 	at := len(w.b)
-	w.value(t, p.field, p.steps, p.text)
+	w.writeValue(t, p.field, p.steps, p.text)
 	s := string(w.b[at:])
 	w.b = w.b[:at]
 	return s
 }
 
-// in pads its list to a power of two by repeating the last member, so that
+// writeIn pads its list to a power of two by repeating the last member, so that
 // lists of any length share a few statement texts.
-func (w *writer) in(p *pred, t string) {
+func (w *writer) writeIn(p *pred, t string) {
 	if len(p.args) == 0 {
 		w.s("1 = 0")
 		return
 	}
-	if len(p.args) > maxPadded && !p.exact && w.long(p, w.text(p, t)) {
+	if len(p.args) > maxPadded && !p.exact && w.writeLongList(p, w.comparedText(p, t)) {
 		return
 	}
-	w.compared(p, t)
+	w.writeLeftSide(p, t)
 	w.s(" IN (")
-	w.padded(p.args)
+	w.writePaddedList(p.args)
 	w.s(")")
 }
 
 // maxPadded is the longest list bound value by value.
 const maxPadded = 64
 
-// long writes a long list as one bound JSON array, for the types that have a
+// writeLongList writes a long list as one bound JSON array, for the types that have a
 // fragment for it.
-func (w *writer) long(p *pred, col string) bool {
+func (w *writer) writeLongList(p *pred, col string) bool {
 	in := w.d.InText
 	switch typ := p.field.Type; {
 	case len(p.steps) > 0, typ == catalog.Text, typ == catalog.Date:
@@ -187,11 +187,11 @@ func (w *writer) long(p *pred, col string) bool {
 			b = strconv.AppendInt(b, int64(v), 10)
 		}
 	}
-	w.s(in(col, w.param(string(append(b, ']')))))
+	w.s(in(col, w.addArgument(string(append(b, ']')))))
 	return true
 }
 
-func (w *writer) padded(args []any) {
+func (w *writer) writePaddedList(args []any) {
 	size := 1
 	for size < len(args) {
 		size *= 2
@@ -204,12 +204,12 @@ func (w *writer) padded(args []any) {
 	}
 }
 
-// elements compares the members of an array: cs has all, ov has one, cd has no
+// writeElements compares the members of an array: cs has all, ov has one, cd has no
 // other. The list is bound as one JSON array.
-func (w *writer) elements(p *pred, t string) {
+func (w *writer) writeElements(p *pred, t string) {
 	col := t + "." + p.field.Name
 	if p.field.Type == catalog.JSON {
-		doc := "CAST($" + strconv.Itoa(w.param(p.args[0])) + " AS text)"
+		doc := "CAST($" + strconv.Itoa(w.addArgument(p.args[0])) + " AS text)"
 		if p.op == Contains {
 			w.s("(", w.d.JSONContains(col, doc), ")")
 		} else {
@@ -221,7 +221,7 @@ func (w *writer) elements(p *pred, t string) {
 	for i, a := range p.args {
 		list[i], _ = a.(string)
 	}
-	at := w.param(List(list))
+	at := w.addArgument(List(list))
 	switch p.op {
 	case Contains:
 		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", w.d.Elements("$"+strconv.Itoa(at), "k"),

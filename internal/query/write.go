@@ -33,9 +33,9 @@ type Options struct {
 	Body   *Body
 }
 
-// base makes what all writes share. The rows of the answer need the right to
+// newWrite makes what all writes share. The rows of the answer need the right to
 // read.
-func base(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
+func newWrite(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
 	w := &Write{Resource: r, Body: o.Body, Count: o.Prefer.Count, Missing: o.Prefer.Missing, MaxRows: -1,
 		Singular: o.Form.Singular, Location: o.Prefer.Return == Headers}
 	if o.Prefer.Strict {
@@ -69,7 +69,7 @@ func BindInsert(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Req
 	if _, err := Access(a, r, r.Access.Create); err != nil {
 		return nil, err
 	}
-	w, err := base(c, a, r, req, o)
+	w, err := newWrite(c, a, r, req, o)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func conflictKey(r *catalog.Resource, cols []string) ([]string, error) {
 		if _, ok := r.Field(c); !ok {
 			return nil, unknownColumn(r, c)
 		}
-		if c != "tenant_id" && !has(want, c) {
+		if c != "tenant_id" && !containsText(want, c) {
 			want = append(want, c)
 		}
 	}
@@ -113,17 +113,17 @@ func conflictKey(r *catalog.Resource, cols []string) ([]string, error) {
 		}
 		same := true
 		for _, c := range u {
-			same = same && has(want, c)
+			same = same && containsText(want, c)
 		}
 		if same {
 			return u, nil
 		}
 	}
-	return nil, fault.New(fault.Invalid, "42P10", "there is no unique key on (%s)", clip(strings.Join(want, ", "))).
-		With("", "unique keys of "+r.Name+": "+keys(r))
+	return nil, fault.New(fault.Invalid, "42P10", "there is no unique key on (%s)", clipText(strings.Join(want, ", "))).
+		With("", "unique keys of "+r.Name+": "+conflictKeys(r))
 }
 
-func keys(r *catalog.Resource) string {
+func conflictKeys(r *catalog.Resource) string {
 	out := []string{"(id)"}
 	for _, u := range r.Unique {
 		out = append(out, "("+strings.Join(u, ", ")+")")
@@ -142,7 +142,7 @@ func bodyColumns(r *catalog.Resource, b *Body) error {
 }
 
 func unknownBody(r *catalog.Resource, name string) error {
-	e := fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, clip(name)).At(clip(name), "unknown column")
+	e := fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, clipText(name)).At(clipText(name), "unknown column")
 	if near := suggest.Nearest(name, Names(r)); near != "" {
 		e.Hint = "perhaps \"" + near + "\" is meant"
 	}
@@ -151,7 +151,7 @@ func unknownBody(r *catalog.Resource, name string) error {
 
 // BindUpdate checks a PATCH.
 func BindUpdate(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
-	w, err := change(c, a, r, r.Access.Update, req, o)
+	w, err := newChange(c, a, r, r.Access.Update, req, o)
 	if err != nil {
 		return nil, err
 	}
@@ -163,17 +163,17 @@ func BindUpdate(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Req
 
 // BindDelete checks a DELETE.
 func BindDelete(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
-	return change(c, a, r, r.Access.Delete, req, o)
+	return newChange(c, a, r, r.Access.Delete, req, o)
 }
 
-func change(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catalog.Grant, req *Request, o Options) (*Write, error) {
+func newChange(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catalog.Grant, req *Request, o Options) (*Write, error) {
 	if _, err := Access(a, r, gs); err != nil {
 		return nil, err
 	}
 	if r.AppendOnly {
 		return nil, fault.New(fault.Forbidden, "42501", "rows of %s are never changed or deleted", r.Name)
 	}
-	w, err := base(c, a, r, req, o)
+	w, err := newWrite(c, a, r, req, o)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func BindPut(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Reques
 			return nil, fault.New(fault.Invalid, "PGRST114", "limit and offset are not allowed with PUT")
 		}
 	}
-	w, err := base(c, a, r, req, o)
+	w, err := newWrite(c, a, r, req, o)
 	if err != nil {
 		return nil, err
 	}
