@@ -35,11 +35,11 @@ func readAhead(r io.Reader) *ahead {
 	for range aheadBlocks {
 		a.empty <- make([]byte, aheadBlock)
 	}
-	a.done.Go(func() { a.fill(r) })
+	a.done.Go(func() { a.readAhead(r) })
 	return a
 }
 
-func (a *ahead) fill(r io.Reader) {
+func (a *ahead) readAhead(r io.Reader) {
 	for {
 		select {
 		case <-a.over:

@@ -71,7 +71,7 @@ var (
 	ErrNewer   = errors.New("the backup was made by a newer Holdfast")
 )
 
-func (h Head) check() error {
+func (h Head) checkHead() error {
 	switch {
 	case h.Format > Format:
 		return fmt.Errorf("backup: %w: its form is %d, this program reads up to %d", ErrNewer, h.Format, Format)

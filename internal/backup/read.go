@@ -23,16 +23,16 @@ type Reader struct {
 // NewReader opens a backup and reads what it is of. It fails with ErrSecret,
 // ErrDamaged or ErrNewer.
 func NewReader(r io.Reader, o Opener) (*Reader, error) {
-	ids, err := o.identities()
+	ids, err := o.ageIdentities()
 	if err != nil {
 		return nil, err
 	}
 	plain, err := age.Decrypt(r, ids...)
 	if err != nil {
-		return nil, opened(err)
+		return nil, classifyOpenError(err)
 	}
 	ahead := readAhead(plain)
-	out, err := begin(ahead)
+	out, err := beginReading(ahead)
 	if err != nil {
 		ahead.Close()
 		return nil, err
@@ -44,24 +44,24 @@ func NewReader(r io.Reader, o Opener) (*Reader, error) {
 // Close must be called before the file below is closed.
 func (r *Reader) Close() error { return r.ahead.Close() }
 
-func begin(plain io.Reader) (*Reader, error) {
+func beginReading(plain io.Reader) (*Reader, error) {
 	out := &Reader{tar: tar.NewReader(plain)}
 	h, err := out.tar.Next()
 	if err != nil || h.Name != headName {
-		return nil, damaged(fmt.Errorf("no %s: %w", headName, err))
+		return nil, damagedError(fmt.Errorf("no %s: %w", headName, err))
 	}
-	if err := out.json(&out.Head); err != nil {
+	if err := out.readJSON(&out.Head); err != nil {
 		return nil, err
 	}
-	return out, out.Head.check()
+	return out, out.Head.checkHead()
 }
 
 // longest is the most that an entry about the backup may have.
 const longest = 1 << 30
 
-func (r *Reader) json(v any) error {
+func (r *Reader) readJSON(v any) error {
 	if err := json.NewDecoder(io.LimitReader(r.tar, longest)).Decode(v); err != nil {
-		return damaged(err)
+		return damagedError(err)
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (r *Reader) Each(f func(name string, size int64, part io.Reader) error) (*M
 		h, err := r.tar.Next()
 		switch {
 		case err == io.EOF:
-			return nil, damaged(errors.New("it ends without a manifest"))
+			return nil, damagedError(errors.New("it ends without a manifest"))
 		case err != nil:
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		case h.Name == manifestName:
-			return r.compare(found)
-		case !safe(h):
-			return nil, damaged(fmt.Errorf("entry %q", h.Name))
+			return r.compareParts(found)
+		case !isSafeEntry(h):
+			return nil, damagedError(fmt.Errorf("entry %q", h.Name))
 		}
 		sum := sha256.New()
 		part := io.TeeReader(telling{r.tar}, sum)
@@ -100,40 +100,40 @@ type telling struct{ io.Reader }
 func (t telling) Read(p []byte) (int, error) {
 	n, err := t.Reader.Read(p)
 	if err != nil && err != io.EOF {
-		err = damaged(err)
+		err = damagedError(err)
 	}
 	return n, err
 }
 
-// safe lets only entries through that Writer makes: none that leads elsewhere.
-func safe(h *tar.Header) bool {
+// isSafeEntry lets only entries through that Writer makes: none that leads elsewhere.
+func isSafeEntry(h *tar.Header) bool {
 	name := strings.TrimPrefix(h.Name, Files)
 	return h.Typeflag == tar.TypeReg && name != "" && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, ".")
 }
 
-func (r *Reader) compare(found map[string]Part) (*Manifest, error) {
+func (r *Reader) compareParts(found map[string]Part) (*Manifest, error) {
 	m := &Manifest{}
-	if err := r.json(m); err != nil {
+	if err := r.readJSON(m); err != nil {
 		return nil, err
 	}
 	if m.ID != r.Head.ID {
-		return nil, damaged(errors.New("its two ends are of different backups"))
+		return nil, damagedError(errors.New("its two ends are of different backups"))
 	}
 	// The last bytes are sealed too: a file cut after the manifest is noticed.
 	if _, err := r.tar.Next(); err != io.EOF {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	for _, p := range m.Parts {
 		if p.Held != "" {
 			continue
 		}
 		if got := found[p.Name]; got != p {
-			return nil, damaged(fmt.Errorf("%s has SHA-256 %s, not %s", p.Name, got.SHA256, p.SHA256))
+			return nil, damagedError(fmt.Errorf("%s has SHA-256 %s, not %s", p.Name, got.SHA256, p.SHA256))
 		}
 		delete(found, p.Name)
 	}
 	for name := range found {
-		return nil, damaged(fmt.Errorf("%s is not in the manifest", name))
+		return nil, damagedError(fmt.Errorf("%s is not in the manifest", name))
 	}
 	return m, nil
 }
@@ -141,26 +141,26 @@ func (r *Reader) compare(found map[string]Part) (*Manifest, error) {
 // ReadManifest reads the manifest of a backup of so many bytes without the
 // parts before it.
 func ReadManifest(f io.ReaderAt, size int64, o Opener) (*Manifest, error) {
-	ids, err := o.identities()
+	ids, err := o.ageIdentities()
 	if err != nil {
 		return nil, err
 	}
 	plain, size, err := age.DecryptReaderAt(f, size, ids...)
 	if err != nil {
-		return nil, opened(err)
+		return nil, classifyOpenError(err)
 	}
-	r, err := begin(io.NewSectionReader(plain, 0, size))
+	r, err := beginReading(io.NewSectionReader(plain, 0, size))
 	if err != nil {
 		return nil, err
 	}
 	for {
 		h, err := r.tar.Next()
 		if err != nil {
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		}
 		if h.Name == manifestName {
 			m := &Manifest{}
-			return m, r.json(m)
+			return m, r.readJSON(m)
 		}
 	}
 }

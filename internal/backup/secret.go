@@ -28,11 +28,11 @@ type Secret struct {
 
 // Check fails when there is none, or one that is too weak.
 func (s Secret) Check() error {
-	_, err := s.recipient()
+	_, err := s.ageRecipient()
 	return err
 }
 
-func (s Secret) recipient() (age.Recipient, error) {
+func (s Secret) ageRecipient() (age.Recipient, error) {
 	switch {
 	case s.Recipient != "":
 		r, err := age.ParseRecipients(strings.NewReader(s.Recipient))
@@ -59,7 +59,7 @@ type Opener struct {
 	IdentityFile string
 }
 
-func (o Opener) identities() ([]age.Identity, error) {
+func (o Opener) ageIdentities() ([]age.Identity, error) {
 	if o.IdentityFile != "" {
 		f, err := os.Open(o.IdentityFile)
 		if err != nil {
@@ -83,13 +83,13 @@ func (o Opener) identities() ([]age.Identity, error) {
 	return []age.Identity{id}, nil
 }
 
-// opened tells a wrong secret from a damaged file.
-func opened(err error) error {
+// classifyOpenError tells a wrong secret from a damaged file.
+func classifyOpenError(err error) error {
 	var none *age.NoIdentityMatchError
 	if errors.As(err, &none) || errors.Is(err, age.ErrIncorrectIdentity) {
 		return fmt.Errorf("backup: %w", ErrSecret)
 	}
-	return damaged(err)
+	return damagedError(err)
 }
 
-func damaged(err error) error { return fmt.Errorf("backup: %w (%w)", ErrDamaged, err) }
+func damagedError(err error) error { return fmt.Errorf("backup: %w (%w)", ErrDamaged, err) }

@@ -77,7 +77,7 @@ type SegmentWriter struct {
 // NewSegmentWriter begins a segment for who holds the identity of to, with the
 // pages that each calls its function with.
 func NewSegmentWriter(w io.Writer, to string, s Segment, each func(Page) error) (*SegmentWriter, error) {
-	key, err := Secret{Recipient: to}.recipient()
+	key, err := Secret{Recipient: to}.ageRecipient()
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +98,10 @@ func NewSegmentWriter(w io.Writer, to string, s Segment, each func(Page) error) 
 	if err := out.Add(segmentName, int64(len(text)), strings.NewReader(string(text))); err != nil {
 		return nil, err
 	}
-	return out, out.pages(s, each)
+	return out, out.writePages(s, each)
 }
 
-func (w *SegmentWriter) entry(name string, size int64) error {
+func (w *SegmentWriter) writeEntry(name string, size int64) error {
 	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: w.at.Truncate(time.Second)}
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("backup: %s: %w", name, err)
@@ -109,8 +109,8 @@ func (w *SegmentWriter) entry(name string, size int64) error {
 	return nil
 }
 
-func (w *SegmentWriter) pages(s Segment, each func(Page) error) error {
-	if err := w.entry(pagesName, s.Changed*int64(4+s.PageSize)); err != nil {
+func (w *SegmentWriter) writePages(s Segment, each func(Page) error) error {
+	if err := w.writeEntry(pagesName, s.Changed*int64(4+s.PageSize)); err != nil {
 		return err
 	}
 	number := make([]byte, 4)
@@ -120,13 +120,13 @@ func (w *SegmentWriter) pages(s Segment, each func(Page) error) error {
 			return fmt.Errorf("backup: %w", err)
 		}
 		_, err := w.tar.Write(content)
-		return wrapped(err)
+		return wrapError(err)
 	})
 }
 
 // Add writes a file of exactly size bytes.
 func (w *SegmentWriter) Add(name string, size int64, r io.Reader) error {
-	if err := w.entry(name, size); err != nil {
+	if err := w.writeEntry(name, size); err != nil {
 		return err
 	}
 	if n, err := io.Copy(w.tar, r); err != nil || n != size {
@@ -137,7 +137,7 @@ func (w *SegmentWriter) Add(name string, size int64, r io.Reader) error {
 
 // Close makes the segment whole.
 func (w *SegmentWriter) Close() error {
-	return errors.Join(wrapped(w.tar.Close()), wrapped(w.packed.Close()), wrapped(w.sealed.Close()))
+	return errors.Join(wrapError(w.tar.Close()), wrapError(w.packed.Close()), wrapError(w.sealed.Close()))
 }
 
 // Taking is where what a segment holds goes.
@@ -150,22 +150,22 @@ type Taking struct {
 // ReadSegment reads one segment whole. It fails with ErrSecret, ErrDamaged or
 // ErrNewer, or as what it is given to does.
 func ReadSegment(r io.Reader, l *Log, o Opener, to Taking) error {
-	ids, err := l.identities(o)
+	ids, err := l.logIdentities(o)
 	if err != nil {
 		return err
 	}
 	plain, err := age.Decrypt(r, ids...)
 	if err != nil {
-		return opened(err)
+		return classifyOpenError(err)
 	}
 	in := tar.NewReader(bufio.NewReader(flate.NewReader(plain)))
 	h, err := in.Next()
 	if err != nil || h.Name != segmentName {
-		return damaged(fmt.Errorf("no %s: %w", segmentName, err))
+		return damagedError(fmt.Errorf("no %s: %w", segmentName, err))
 	}
 	var s Segment
 	if err := json.NewDecoder(io.LimitReader(in, 1<<20)).Decode(&s); err != nil {
-		return damaged(err)
+		return damagedError(err)
 	}
 	if s.Format > Format {
 		return fmt.Errorf("backup: %w: its form is %d, this program reads up to %d", ErrNewer, s.Format, Format)
@@ -173,33 +173,33 @@ func ReadSegment(r io.Reader, l *Log, o Opener, to Taking) error {
 	if err := to.Begin(s); err != nil {
 		return err
 	}
-	return s.take(in, to)
+	return s.takeSegment(in, to)
 }
 
-func (l *Log) identities(o Opener) ([]age.Identity, error) {
+func (l *Log) logIdentities(o Opener) ([]age.Identity, error) {
 	if l.Identity == "" {
-		return o.identities()
+		return o.ageIdentities()
 	}
 	id, err := age.ParseX25519Identity(l.Identity)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	return []age.Identity{id}, nil
 }
 
-func (s Segment) take(in *tar.Reader, to Taking) error {
+func (s Segment) takeSegment(in *tar.Reader, to Taking) error {
 	h, err := in.Next()
 	if err != nil || h.Name != pagesName || s.PageSize < 512 || s.PageSize > 1<<16 || h.Size != s.Changed*int64(4+s.PageSize) {
-		return damaged(fmt.Errorf("no %s: %w", pagesName, err))
+		return damagedError(fmt.Errorf("no %s: %w", pagesName, err))
 	}
 	b := make([]byte, 4+s.PageSize)
 	for range s.Changed {
 		if _, err := io.ReadFull(in, b); err != nil {
-			return damaged(err)
+			return damagedError(err)
 		}
 		page := binary.BigEndian.Uint32(b)
 		if page == 0 || page > s.Pages {
-			return damaged(fmt.Errorf("page %d of %d", page, s.Pages))
+			return damagedError(fmt.Errorf("page %d of %d", page, s.Pages))
 		}
 		if err := to.Page(page, b[4:]); err != nil {
 			return err
@@ -211,9 +211,9 @@ func (s Segment) take(in *tar.Reader, to Taking) error {
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return damaged(err)
-		case !safe(h) || !strings.HasPrefix(h.Name, Files):
-			return damaged(fmt.Errorf("entry %q", h.Name))
+			return damagedError(err)
+		case !isSafeEntry(h) || !strings.HasPrefix(h.Name, Files):
+			return damagedError(fmt.Errorf("entry %q", h.Name))
 		}
 		if err := to.File(h.Name, telling{in}); err != nil {
 			return err

@@ -26,7 +26,7 @@ type Writer struct {
 // NewWriter begins a backup on w. progress, which may be nil, is told how many
 // bytes more were written.
 func NewWriter(w io.Writer, s Secret, h Head, progress func(n int64)) (*Writer, error) {
-	to, err := s.recipient()
+	to, err := s.ageRecipient()
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,13 @@ func NewWriter(w io.Writer, s Secret, h Head, progress func(n int64)) (*Writer, 
 		progress = func(int64) {}
 	}
 	out := &Writer{sealed: sealed, tar: tar.NewWriter(sealed), manifest: Manifest{Head: h}, progress: progress}
-	return out, out.json(headName, h)
+	return out, out.writeJSON(headName, h)
 }
 
 // Add writes a part of exactly size bytes.
 func (w *Writer) Add(name string, size int64, r io.Reader) error {
 	sum := sha256.New()
-	if err := w.entry(name, size, io.TeeReader(counting{r, w.progress}, sum)); err != nil {
+	if err := w.writeEntry(name, size, io.TeeReader(counting{r, w.progress}, sum)); err != nil {
 		return err
 	}
 	w.manifest.Parts = append(w.manifest.Parts, Part{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))})
@@ -72,26 +72,26 @@ func (w *Writer) Refer(p Part, id string) {
 
 // Close writes the manifest, without which the file is no backup, and returns it.
 func (w *Writer) Close() (Manifest, error) {
-	err := w.json(manifestName, w.manifest)
-	return w.manifest, errors.Join(err, wrapped(w.tar.Close()), wrapped(w.sealed.Close()))
+	err := w.writeJSON(manifestName, w.manifest)
+	return w.manifest, errors.Join(err, wrapError(w.tar.Close()), wrapError(w.sealed.Close()))
 }
 
-func wrapped(err error) error {
+func wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("backup: %w", err)
 }
 
-func (w *Writer) json(name string, v any) error {
+func (w *Writer) writeJSON(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	return w.entry(name, int64(len(text)), bytes.NewReader(text))
+	return w.writeEntry(name, int64(len(text)), bytes.NewReader(text))
 }
 
-func (w *Writer) entry(name string, size int64, r io.Reader) error {
+func (w *Writer) writeEntry(name string, size int64, r io.Reader) error {
 	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: w.manifest.Made.Truncate(time.Second)}
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("backup: %s: %w", name, err)

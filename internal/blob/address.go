@@ -94,7 +94,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-func (a Address) options() *minio.Options {
+func (a Address) clientOptions() *minio.Options {
 	o := &minio.Options{Secure: !a.Plain, Region: a.Region}
 	switch {
 	case a.InPath:

@@ -70,18 +70,18 @@ func newRef() (Ref, error) {
 	return Ref{Key: id.String()}, nil
 }
 
-// valid accepts the names that Put makes and no others: a lower-case UUID.
-func valid(key string) bool {
+// isValidKey accepts the names that Put makes and no others: a lower-case UUID.
+func isValidKey(key string) bool {
 	id, err := uuid.Parse(key)
 	return err == nil && id.String() == key
 }
 
-func absent(err error) error {
+func notFoundFault(err error) error {
 	return fault.Wrap(err, fault.NotFound, "file_not_found", "no such file")
 }
 
-// full classifies a disk or quota without room.
-func full(err error) error {
+// classifyFull classifies a disk or quota without room.
+func classifyFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fault.Wrap(err, fault.NoSpace, "no_space", "the server's disk is full")
 	}
@@ -102,7 +102,7 @@ type copying struct {
 // recheck is how many bytes are written between two looks at the free space.
 const recheck = 8 << 20
 
-func (c *copying) run() error {
+func (c *copying) runCopy() error {
 	buf := make([]byte, 64<<10)
 	next := int64(0)
 	for {
@@ -116,7 +116,7 @@ func (c *copying) run() error {
 			next = c.size + recheck
 		}
 		n, end := c.from.Read(buf)
-		if err := c.write(buf[:n]); err != nil {
+		if err := c.writeChunk(buf[:n]); err != nil {
 			return err
 		}
 		if end == io.EOF {
@@ -128,7 +128,7 @@ func (c *copying) run() error {
 	}
 }
 
-func (c *copying) write(p []byte) error {
+func (c *copying) writeChunk(p []byte) error {
 	c.size += int64(len(p))
 	if c.size > c.limit {
 		return fault.New(fault.TooLarge, "file_too_large", "the file is larger than %d bytes", c.limit)

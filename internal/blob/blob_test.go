@@ -110,7 +110,7 @@ func TestHostileKeys(t *testing.T) {
 			if _, err := s.Stat(t.Context(), key); !fault.Is(err, fault.NotFound) {
 				t.Errorf("stat %q: %v", key, err)
 			}
-			if err := s.Delete(t.Context(), key); valid(key) == (err != nil) {
+			if err := s.Delete(t.Context(), key); isValidKey(key) == (err != nil) {
 				t.Errorf("delete %q: %v", key, err)
 			}
 		}

@@ -40,9 +40,9 @@ const patience = 10 * time.Second
 // A bucket that refuses is an error; one that cannot be reached is a line in
 // the log, since only imports need it.
 func OpenBucket(ctx context.Context, a Address, spool string) (*Bucket, error) {
-	o := a.options()
+	o := a.clientOptions()
 	o.MaxRetries = attempts
-	o.Transport = transport()
+	o.Transport = newTransport()
 	c, err := minio.New(a.Host, o)
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
@@ -52,15 +52,15 @@ func OpenBucket(ctx context.Context, a Address, spool string) (*Bucket, error) {
 		return nil, err
 	}
 	b := &Bucket{client: c, bucket: a.Bucket, prefix: a.Prefix, spool: d}
-	if err := b.probe(ctx); err != nil {
+	if err := b.probeBucket(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return b, nil
 }
 
-// transport is net/http's, with an end to waiting and without a proxy from the
+// newTransport is net/http's, with an end to waiting and without a proxy from the
 // environment.
-func transport() http.RoundTripper {
+func newTransport() http.RoundTripper {
 	return &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: patience, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   patience,
@@ -71,8 +71,8 @@ func transport() http.RoundTripper {
 	}
 }
 
-// probe lists one name, the least that the key must be allowed to.
-func (b *Bucket) probe(ctx context.Context) error {
+// probeBucket lists one name, the least that the key must be allowed to.
+func (b *Bucket) probeBucket(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix, MaxKeys: 1}) {
@@ -99,12 +99,12 @@ func (b *Bucket) Put(ctx context.Context, r io.Reader, limit int64) (ref Ref, er
 	}
 	name := temporary + ref.Key
 	defer func() {
-		if err = errors.Join(err, b.spool.remove(name)); err != nil {
+		if err = errors.Join(err, b.spool.removeFile(name)); err != nil {
 			ref = Ref{}
 		}
 	}()
-	if err := b.spool.gather(ctx, &ref, r, limit); err != nil {
-		return Ref{}, full(err)
+	if err := b.spool.gatherFile(ctx, &ref, r, limit); err != nil {
+		return Ref{}, classifyFull(err)
 	}
 	f, err := b.spool.root.Open(name)
 	if err != nil {
@@ -118,24 +118,24 @@ func (b *Bucket) Put(ctx context.Context, r io.Reader, limit int64) (ref Ref, er
 	if err != nil {
 		// The service may have kept it all the same: nothing names it then, and
 		// the sweep of orphans finds it.
-		return Ref{}, away(ctx, err)
+		return Ref{}, classifyAnswer(ctx, err)
 	}
 	return ref, nil
 }
 
 // Open implements Store: the file is fetched into the spool.
 func (b *Bucket) Open(ctx context.Context, key string) (io.ReadSeekCloser, error) {
-	if !valid(key) {
-		return nil, absent(nil)
+	if !isValidKey(key) {
+		return nil, notFoundFault(nil)
 	}
 	o, err := b.client.GetObject(ctx, b.bucket, b.prefix+key, minio.GetObjectOptions{})
 	if err != nil {
-		return nil, away(ctx, err)
+		return nil, classifyAnswer(ctx, err)
 	}
 	defer o.Close()
 	st, err := o.Stat()
 	if err != nil {
-		return nil, away(ctx, err)
+		return nil, classifyAnswer(ctx, err)
 	}
 	local, err := newRef()
 	if err != nil {
@@ -143,26 +143,26 @@ func (b *Bucket) Open(ctx context.Context, key string) (io.ReadSeekCloser, error
 	}
 	name := temporary + local.Key
 	sent := &sender{r: o}
-	err = b.spool.gather(ctx, &local, sent, st.Size)
+	err = b.spool.gatherFile(ctx, &local, sent, st.Size)
 	if sent.err != nil {
-		err = away(ctx, sent.err)
+		err = classifyAnswer(ctx, sent.err)
 	}
 	if err == nil && local.Size != st.Size {
-		err = away(ctx, io.ErrUnexpectedEOF)
+		err = classifyAnswer(ctx, io.ErrUnexpectedEOF)
 	}
 	if err != nil {
-		return nil, errors.Join(full(err), b.spool.remove(name))
+		return nil, errors.Join(classifyFull(err), b.spool.removeFile(name))
 	}
-	return b.spool.fetched(name)
+	return b.spool.openSpooled(name)
 }
 
-// fetched opens a spooled file, which goes when it is closed.
-func (d *Dir) fetched(name string) (io.ReadSeekCloser, error) {
+// openSpooled opens a spooled file, which goes when it is closed.
+func (d *Dir) openSpooled(name string) (io.ReadSeekCloser, error) {
 	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
-	return &spooled{File: f, gone: func() error { return d.remove(name) }}, nil
+	return &spooled{File: f, gone: func() error { return d.removeFile(name) }}, nil
 }
 
 type spooled struct {
@@ -188,26 +188,26 @@ func (s *sender) Read(p []byte) (int, error) {
 
 // Stat implements Store.
 func (b *Bucket) Stat(ctx context.Context, key string) (Info, error) {
-	if !valid(key) {
-		return Info{}, absent(nil)
+	if !isValidKey(key) {
+		return Info{}, notFoundFault(nil)
 	}
 	o, err := b.client.StatObject(ctx, b.bucket, b.prefix+key, minio.StatObjectOptions{})
 	if err != nil {
-		return Info{}, away(ctx, err)
+		return Info{}, classifyAnswer(ctx, err)
 	}
 	return Info{Key: key, Size: o.Size, Kept: o.LastModified}, nil
 }
 
 // Delete implements Store.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	if !valid(key) {
-		return absent(nil)
+	if !isValidKey(key) {
+		return notFoundFault(nil)
 	}
 	err := b.client.RemoveObject(ctx, b.bucket, b.prefix+key, minio.RemoveObjectOptions{})
 	if err == nil {
 		return nil
 	}
-	if err = away(ctx, err); fault.Is(err, fault.NotFound) {
+	if err = classifyAnswer(ctx, err); fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	return err
@@ -218,11 +218,11 @@ func (b *Bucket) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix, Recursive: true}) {
 			if o.Err != nil {
-				yield(Info{}, away(ctx, o.Err))
+				yield(Info{}, classifyAnswer(ctx, o.Err))
 				return
 			}
 			key := strings.TrimPrefix(o.Key, b.prefix)
-			if valid(key) && !yield(Info{Key: key, Size: o.Size, Kept: o.LastModified}, nil) {
+			if isValidKey(key) && !yield(Info{Key: key, Size: o.Size, Kept: o.LastModified}, nil) {
 				return
 			}
 		}
@@ -232,16 +232,16 @@ func (b *Bucket) List(ctx context.Context) iter.Seq2[Info, error] {
 // SweepTemporary implements Store, for the spool.
 func (b *Bucket) SweepTemporary(age time.Duration) (int, error) { return b.spool.SweepTemporary(age) }
 
-// away classifies what the service answered, or that it did not. Its message
+// classifyAnswer classifies what the service answered, or that it did not. Its message
 // goes to the log, never to a client.
-func away(ctx context.Context, err error) error {
+func classifyAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("blob: %w", ctx.Err())
 	}
 	r := minio.ToErrorResponse(err)
 	switch {
 	case r.Code == minio.NoSuchKey:
-		return absent(err)
+		return notFoundFault(err)
 	case r.StatusCode == http.StatusInsufficientStorage:
 		return fault.Wrap(err, fault.NoSpace, "no_space", "the file store is full")
 	}

@@ -42,7 +42,7 @@ func OpenDir(dir string) (*Dir, error) {
 	if err := root.Chmod(".", 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("blob: %w", err), root.Close())
 	}
-	return &Dir{root: root, free: func() (uint64, error) { return available(dir) }}, nil
+	return &Dir{root: root, free: func() (uint64, error) { return availableBytes(dir) }}, nil
 }
 
 // Close implements Store.
@@ -55,36 +55,36 @@ func (d *Dir) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	if err := d.put(ctx, &ref, r, limit); err != nil {
-		return Ref{}, full(err)
+	if err := d.putFile(ctx, &ref, r, limit); err != nil {
+		return Ref{}, classifyFull(err)
 	}
 	return ref, nil
 }
 
-func (d *Dir) put(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
+func (d *Dir) putFile(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
 	name := temporary + ref.Key
-	err := d.gather(ctx, ref, r, limit)
+	err := d.gatherFile(ctx, ref, r, limit)
 	if err == nil {
 		err = d.root.Rename(name, ref.Key)
 	}
 	if err != nil {
-		return errors.Join(err, d.remove(name))
+		return errors.Join(err, d.removeFile(name))
 	}
-	if err := d.sync(); err != nil {
-		return errors.Join(err, d.remove(ref.Key))
+	if err := d.syncDir(); err != nil {
+		return errors.Join(err, d.removeFile(ref.Key))
 	}
 	return nil
 }
 
-// gather writes a file under its temporary name and fills in ref. The caller
+// gatherFile writes a file under its temporary name and fills in ref. The caller
 // removes it.
-func (d *Dir) gather(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
+func (d *Dir) gatherFile(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
 	f, err := d.root.OpenFile(temporary+ref.Key, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
-	c := copying{ctx: ctx, from: r, to: f, sum: sha256.New(), limit: limit, space: d.space}
-	err = c.run()
+	c := copying{ctx: ctx, from: r, to: f, sum: sha256.New(), limit: limit, space: d.checkSpace}
+	err = c.runCopy()
 	if err == nil {
 		err = f.Sync()
 	}
@@ -92,8 +92,8 @@ func (d *Dir) gather(ctx context.Context, ref *Ref, r io.Reader, limit int64) er
 	return errors.Join(err, f.Close())
 }
 
-// space refuses when fewer than the floor's bytes are left.
-func (d *Dir) space() error {
+// checkSpace refuses when fewer than the floor's bytes are left.
+func (d *Dir) checkSpace() error {
 	left, err := d.free()
 	if err != nil {
 		return fmt.Errorf("blob: free space: %w", err)
@@ -104,9 +104,9 @@ func (d *Dir) space() error {
 	return nil
 }
 
-// sync makes the directory's entries durable, without which a rename may be
+// syncDir makes the directory's entries durable, without which a rename may be
 // forgotten.
-func (d *Dir) sync() error {
+func (d *Dir) syncDir() error {
 	f, err := d.root.Open(".")
 	if err != nil {
 		return fmt.Errorf("blob: %w", err)
@@ -119,47 +119,47 @@ func (d *Dir) sync() error {
 
 // Open implements Store.
 func (d *Dir) Open(_ context.Context, key string) (io.ReadSeekCloser, error) {
-	if !valid(key) {
-		return nil, absent(nil)
+	if !isValidKey(key) {
+		return nil, notFoundFault(nil)
 	}
 	f, err := d.root.Open(key)
 	if err != nil {
-		return nil, missing(err)
+		return nil, classifyMissing(err)
 	}
 	return f, nil
 }
 
 // Stat implements Store.
 func (d *Dir) Stat(_ context.Context, key string) (Info, error) {
-	if !valid(key) {
-		return Info{}, absent(nil)
+	if !isValidKey(key) {
+		return Info{}, notFoundFault(nil)
 	}
 	st, err := d.root.Lstat(key)
 	if err != nil {
-		return Info{}, missing(err)
+		return Info{}, classifyMissing(err)
 	}
 	return Info{Key: key, Size: st.Size(), Kept: st.ModTime()}, nil
 }
 
-func missing(err error) error {
+func classifyMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return absent(err)
+		return notFoundFault(err)
 	}
 	return fmt.Errorf("blob: %w", err)
 }
 
 // Delete implements Store.
 func (d *Dir) Delete(_ context.Context, key string) error {
-	if !valid(key) {
-		return absent(nil)
+	if !isValidKey(key) {
+		return notFoundFault(nil)
 	}
-	if err := d.remove(key); err != nil {
+	if err := d.removeFile(key); err != nil {
 		return err
 	}
-	return d.sync()
+	return d.syncDir()
 }
 
-func (d *Dir) remove(name string) error {
+func (d *Dir) removeFile(name string) error {
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("blob: %w", err)
 	}
@@ -169,7 +169,7 @@ func (d *Dir) remove(name string) error {
 // List implements Store.
 func (d *Dir) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		err := d.each(valid, func(st fs.FileInfo) error {
+		err := d.eachFile(isValidKey, func(st fs.FileInfo) error {
 			if !yield(Info{Key: st.Name(), Size: st.Size(), Kept: st.ModTime()}, nil) {
 				return fs.SkipAll
 			}
@@ -185,19 +185,19 @@ func (d *Dir) List(ctx context.Context) iter.Seq2[Info, error] {
 // no other process uses the directory.
 func (d *Dir) SweepTemporary(age time.Duration) (int, error) {
 	removed := 0
-	err := d.each(func(name string) bool { return strings.HasPrefix(name, temporary) }, func(st fs.FileInfo) error {
+	err := d.eachFile(func(name string) bool { return strings.HasPrefix(name, temporary) }, func(st fs.FileInfo) error {
 		if time.Since(st.ModTime()) < age {
 			return nil
 		}
 		removed++
-		return d.remove(st.Name())
+		return d.removeFile(st.Name())
 	})
 	return removed, err
 }
 
-// each calls f for the files with such names, a batch of them in memory at a
+// eachFile calls f for the files with such names, a batch of them in memory at a
 // time. One that goes meanwhile is passed over.
-func (d *Dir) each(named func(string) bool, f func(fs.FileInfo) error) error {
+func (d *Dir) eachFile(named func(string) bool, f func(fs.FileInfo) error) error {
 	dir, err := d.root.Open(".")
 	if err != nil {
 		return fmt.Errorf("blob: %w", err)

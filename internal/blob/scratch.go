@@ -13,7 +13,7 @@ import (
 // is fault.NoSpace; errors of r come as they are.
 func Scratch(dir string, r io.Reader) (f *os.File, size int64, err error) {
 	if f, err = os.CreateTemp(dir, temporary+"*"); err != nil {
-		return nil, 0, full(fmt.Errorf("blob: scratch file: %w", err))
+		return nil, 0, classifyFull(fmt.Errorf("blob: scratch file: %w", err))
 	}
 	if err = os.Remove(f.Name()); err == nil {
 		size, err = io.Copy(f, r)
@@ -22,7 +22,7 @@ func Scratch(dir string, r io.Reader) (f *os.File, size int64, err error) {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, 0, full(errors.Join(err, f.Close()))
+		return nil, 0, classifyFull(errors.Join(err, f.Close()))
 	}
 	return f, size, nil
 }

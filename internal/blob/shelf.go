@@ -48,8 +48,8 @@ func OpenShelf(address string) (Shelf, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := a.options()
-	o.MaxRetries, o.Transport = attempts, transport()
+	o := a.clientOptions()
+	o.MaxRetries, o.Transport = attempts, newTransport()
 	c, err := minio.New(a.Host, o)
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
@@ -59,20 +59,20 @@ func OpenShelf(address string) (Shelf, error) {
 
 type dirShelf string
 
-func (d dirShelf) path(name string) string { return filepath.Join(string(d), name) }
+func (d dirShelf) filePath(name string) string { return filepath.Join(string(d), name) }
 
 func (d dirShelf) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
-	path := d.path(name)
+	path := d.filePath(name)
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("blob: %s exists already", path)
 	}
 	f, err := os.CreateTemp(string(d), "."+temporary+"*")
 	if err != nil {
-		return full(fmt.Errorf("blob: %w", err))
+		return classifyFull(fmt.Errorf("blob: %w", err))
 	}
 	defer func() {
 		if err != nil {
-			err = full(errors.Join(err, f.Close(), os.Remove(f.Name())))
+			err = classifyFull(errors.Join(err, f.Close(), os.Remove(f.Name())))
 		}
 	}()
 	if err := write(&gentle{f: f}); err != nil {
@@ -107,7 +107,7 @@ func (g *gentle) Write(b []byte) (int, error) {
 		return n, err
 	}
 	begin := time.Now()
-	err = send(g.f, g.sent, g.written-g.sent)
+	err = syncRange(g.f, g.sent, g.written-g.sent)
 	g.sent = g.written
 	time.Sleep(time.Since(begin))
 	return n, err
@@ -122,15 +122,15 @@ func syncPath(dir string) error {
 }
 
 func (d dirShelf) Open(_ context.Context, name string) (File, error) {
-	f, err := os.Open(d.path(name))
+	f, err := os.Open(d.filePath(name))
 	if err != nil {
-		return nil, missing(err)
+		return nil, classifyMissing(err)
 	}
 	return f, nil
 }
 
 func (d dirShelf) Remove(_ context.Context, name string) error {
-	if err := os.Remove(d.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(d.filePath(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (d dirShelf) Remove(_ context.Context, name string) error {
 func (d dirShelf) List(_ context.Context, prefix string) (names []string, err error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
-		return nil, missing(err)
+		return nil, classifyMissing(err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), prefix) {
@@ -150,9 +150,9 @@ func (d dirShelf) List(_ context.Context, prefix string) (names []string, err er
 }
 
 func (d dirShelf) Size(_ context.Context, name string) (int64, error) {
-	st, err := os.Stat(d.path(name))
+	st, err := os.Stat(d.filePath(name))
 	if err != nil {
-		return 0, missing(err)
+		return 0, classifyMissing(err)
 	}
 	return st.Size(), nil
 }
@@ -184,7 +184,7 @@ func (b *bucketShelf) Create(ctx context.Context, name string, write func(io.Wri
 		return werr
 	}
 	if err != nil {
-		return away(ctx, err)
+		return classifyAnswer(ctx, err)
 	}
 	return nil
 }
@@ -195,14 +195,14 @@ func (b *bucketShelf) Open(ctx context.Context, name string) (File, error) {
 		_, err = o.Stat()
 	}
 	if err != nil {
-		return nil, away(ctx, err)
+		return nil, classifyAnswer(ctx, err)
 	}
 	return o, nil
 }
 
 func (b *bucketShelf) Remove(ctx context.Context, name string) error {
 	if err := b.client.RemoveObject(ctx, b.bucket, b.prefix+name, minio.RemoveObjectOptions{}); err != nil {
-		return away(ctx, err)
+		return classifyAnswer(ctx, err)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (b *bucketShelf) Remove(ctx context.Context, name string) error {
 func (b *bucketShelf) List(ctx context.Context, prefix string) (names []string, err error) {
 	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix}) {
 		if o.Err != nil {
-			return nil, away(ctx, o.Err)
+			return nil, classifyAnswer(ctx, o.Err)
 		}
 		names = append(names, strings.TrimPrefix(o.Key, b.prefix))
 	}
@@ -220,10 +220,10 @@ func (b *bucketShelf) List(ctx context.Context, prefix string) (names []string, 
 func (b *bucketShelf) Size(ctx context.Context, name string) (int64, error) {
 	st, err := b.client.StatObject(ctx, b.bucket, b.prefix+name, minio.StatObjectOptions{})
 	if err != nil {
-		return 0, away(ctx, err)
+		return 0, classifyAnswer(ctx, err)
 	}
 	return st.Size, nil
 }
 
 // Room is how many bytes may still be written on the disk of a directory.
-func Room(dir string) (uint64, error) { return available(dir) }
+func Room(dir string) (uint64, error) { return availableBytes(dir) }

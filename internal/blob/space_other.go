@@ -4,5 +4,5 @@ package blob
 
 import "math"
 
-// available knows nothing here: a full disk shows when it refuses a write.
-func available(string) (uint64, error) { return math.MaxUint64, nil }
+// availableBytes knows nothing here: a full disk shows when it refuses a write.
+func availableBytes(string) (uint64, error) { return math.MaxUint64, nil }

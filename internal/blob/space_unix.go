@@ -4,8 +4,8 @@ package blob
 
 import "golang.org/x/sys/unix"
 
-// available is what an ordinary user may still write on dir's file system.
-func available(dir string) (uint64, error) {
+// availableBytes is what an ordinary user may still write on dir's file system.
+func availableBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, err

@@ -82,30 +82,30 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{o: o, id: db.NewID(), wake: make(chan struct{}, 1), known: map[string]bool{}, beats: map[string]pulse{}}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	b.nodes.Store(1)
-	if !b.shared() {
+	if !b.isShared() {
 		return b, nil
 	}
 	if !o.Deaf {
 		var err error
-		if b.last, b.lastID, err = b.head(ctx); err != nil {
+		if b.last, b.lastID, err = b.readHead(ctx); err != nil {
 			return nil, err
 		}
 		b.seen = time.Now()
-		if err := b.live(ctx); err != nil {
+		if err := b.recordHeartbeat(ctx); err != nil {
 			return nil, err
 		}
 		b.Tell(Notice{Kind: Joined})
-		b.work.Go(b.listening)
+		b.work.Go(b.pollLoop)
 		if o.Redis != nil {
-			b.work.Go(b.subscribing)
+			b.work.Go(b.subscribeLoop)
 		}
 	}
-	b.work.Go(b.telling)
+	b.work.Go(b.publishLoop)
 	return b, nil
 }
 
-// shared reports that other nodes can be on this database.
-func (b *Bus) shared() bool { return b.o.DB.Engine() == db.PostgreSQL }
+// isShared reports that other nodes can be on this database.
+func (b *Bus) isShared() bool { return b.o.DB.Engine() == db.PostgreSQL }
 
 // Nodes is how many nodes live, this one included: 1 or more.
 func (b *Bus) Nodes() int { return int(b.nodes.Load()) }
@@ -113,11 +113,11 @@ func (b *Bus) Nodes() int { return int(b.nodes.Load()) }
 // Tell lets the other nodes know, soon; the caller does not wait and has done
 // itself what the notice asks for.
 func (b *Bus) Tell(n Notice) {
-	if !b.shared() {
+	if !b.isShared() {
 		return
 	}
 	b.mu.Lock()
-	b.pending.add(n)
+	b.pending.addNotice(n)
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
@@ -129,32 +129,32 @@ func (b *Bus) Tell(n Notice) {
 func (b *Bus) Close(ctx context.Context) error {
 	b.stop()
 	b.work.Wait()
-	if !b.shared() {
+	if !b.isShared() {
 		return nil
 	}
 	if b.o.Deaf {
-		return b.send(ctx)
+		return b.sendBatch(ctx)
 	}
-	if err := b.leave(ctx); err != nil {
+	if err := b.removeNode(ctx); err != nil {
 		return err
 	}
 	b.Tell(Notice{Kind: Joined})
-	return b.send(ctx)
+	return b.sendBatch(ctx)
 }
 
-// telling sends batches until the bus is closed.
-func (b *Bus) telling() {
-	for b.rest(b.wake, time.Hour) {
-		b.rest(nil, gather)
-		if err := b.guarded(b.send); err != nil && b.ctx.Err() == nil {
+// publishLoop sends batches until the bus is closed.
+func (b *Bus) publishLoop() {
+	for b.waitFor(b.wake, time.Hour) {
+		b.waitFor(nil, gather)
+		if err := b.runGuarded(b.sendBatch); err != nil && b.ctx.Err() == nil {
 			b.o.Log.Warn("other nodes wait for notices: they cannot be written", "error", err)
 		}
-		b.rest(nil, gap)
+		b.waitFor(nil, gap)
 	}
 }
 
-// rest waits for wake or d and reports whether the bus goes on.
-func (b *Bus) rest(wake <-chan struct{}, d time.Duration) bool {
+// waitFor waits for wake or d and reports whether the bus goes on.
+func (b *Bus) waitFor(wake <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -166,8 +166,8 @@ func (b *Bus) rest(wake <-chan struct{}, d time.Duration) bool {
 	return true
 }
 
-// guarded keeps the process alive when something is wrong here.
-func (b *Bus) guarded(f func(context.Context) error) (err error) {
+// runGuarded keeps the process alive when something is wrong here.
+func (b *Bus) runGuarded(f func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("bus: panic: %v\n%s", p, debug.Stack())
@@ -176,46 +176,46 @@ func (b *Bus) guarded(f func(context.Context) error) (err error) {
 	return f(b.ctx)
 }
 
-// send writes one batch. What could not be written is told again.
-func (b *Bus) send(ctx context.Context) error {
+// sendBatch writes one batch. What could not be written is told again.
+func (b *Bus) sendBatch(ctx context.Context) error {
 	b.mu.Lock()
 	sent := b.pending
 	b.pending = batch{}
 	b.mu.Unlock()
-	if sent.empty() {
+	if sent.isEmpty() {
 		return nil
 	}
-	err := b.write(ctx, sent.notices())
+	err := b.writeNotices(ctx, sent.listNotices())
 	if err == nil {
 		return nil
 	}
-	for _, n := range sent.notices() {
+	for _, n := range sent.listNotices() {
 		b.Tell(n)
 	}
 	return err
 }
 
-func (b *Bus) write(ctx context.Context, list []Notice) error {
+func (b *Bus) writeNotices(ctx context.Context, list []Notice) error {
 	body, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
 	id := db.NewID()
-	b.publish(ctx, message{ID: id, Node: b.id, Body: string(body)})
-	return b.insert(ctx, id, string(body))
+	b.publishToRedis(ctx, message{ID: id, Node: b.id, Body: string(body)})
+	return b.insertRow(ctx, id, string(body))
 }
 
-// hear gives a batch to the node, once: where there is Redis it comes twice.
-func (b *Bus) hear(id, body string) {
+// deliverOnce gives a batch to the node, once: where there is Redis it comes twice.
+func (b *Bus) deliverOnce(id, body string) {
 	b.hearing.Lock()
 	defer b.hearing.Unlock()
 	if b.known[id] {
 		return
 	}
 	if b.o.Redis != nil && id != "" {
-		b.remember(id) // the other way brings it too
+		b.rememberID(id) // the other way brings it too
 	}
-	for _, n := range parse(body) {
+	for _, n := range parseBody(body) {
 		if n.Kind == Joined {
 			b.recount.Store(true)
 			continue
@@ -228,7 +228,7 @@ func (b *Bus) hear(id, body string) {
 // within a second.
 const remembered = 4096
 
-func (b *Bus) remember(id string) {
+func (b *Bus) rememberID(id string) {
 	if len(b.order) >= remembered {
 		delete(b.known, b.order[0])
 		b.order = b.order[1:]

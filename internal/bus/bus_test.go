@@ -162,15 +162,15 @@ func TestManyNoticesAreFewRows(t *testing.T) {
 	one, two := d.join(false), d.join(false)
 	one.mu.Lock() // as many as come while a batch is being written
 	for range 1000 {
-		one.pending.add(items)
-		one.pending.add(zones)
-		one.pending.add(Notice{Kind: User, Names: []string{"u1"}})
+		one.pending.addNotice(items)
+		one.pending.addNotice(zones)
+		one.pending.addNotice(Notice{Kind: User, Names: []string{"u1"}})
 	}
 	one.mu.Unlock()
 	one.Tell(items)
 	two.hears(t, Notice{Kind: User, Names: []string{"u1"}}, Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
 	var rows int64
-	err := one.o.DB.Read(context.Background(), everywhere(), func(tx *db.Tx) error {
+	err := one.o.DB.Read(context.Background(), scopeOfAll(), func(tx *db.Tx) error {
 		return tx.One("SELECT COUNT(*) FROM notices WHERE body LIKE '%changed%'", nil, func(r *db.Row) error { rows = r.Int(0); return nil })
 	})
 	if err != nil || rows == 0 || rows > 5 {
@@ -205,7 +205,7 @@ func TestNodesThatLive(t *testing.T) {
 		{6 * beat, map[string]int64{"a": 9, "gone": 3}, 2},
 		{7 * beat, map[string]int64{}, 1},
 	} {
-		b.count(c.beats, start.Add(c.after))
+		b.countNodes(c.beats, start.Add(c.after))
 		if b.Nodes() != c.want {
 			t.Errorf("after %v: %d nodes, want %d", c.after, b.Nodes(), c.want)
 		}
@@ -248,7 +248,7 @@ func TestAfterALongPauseEverythingIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	one.seen = time.Now().Add(-lost - time.Second)
-	if err := one.look(context.Background()); err != nil {
+	if err := one.readNewRows(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	one.awaits(t, Notice{Kind: All})
@@ -282,11 +282,11 @@ func TestNumbersThatGoBackMakeEverythingStale(t *testing.T) {
 		if err := one.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := one.look(t.Context()); err != nil { // until the row of its own leaving
+		if err := one.readNewRows(t.Context()); err != nil { // until the row of its own leaving
 			t.Fatal(err)
 		}
 		last := one.last
-		if err := x.Write(t.Context(), everywhere(), func(tx *db.Tx) error {
+		if err := x.Write(t.Context(), scopeOfAll(), func(tx *db.Tx) error {
 			tx.Queue("DELETE FROM notices WHERE seq > $1", []any{last - 2}, nil)
 			tx.Queue("UPDATE notices_head SET seq = $1 WHERE one = 1", []any{last - 2}, nil)
 			return nil
@@ -295,12 +295,12 @@ func TestNumbersThatGoBackMakeEverythingStale(t *testing.T) {
 		}
 		other := &Bus{o: Options{DB: x, Now: time.Now}, id: uuid.NewString()}
 		for range after {
-			if err := other.insert(t.Context(), uuid.NewString(), `[{"kind":"changed","tenant":"t1","names":["items"]}]`); err != nil {
+			if err := other.insertRow(t.Context(), uuid.NewString(), `[{"kind":"changed","tenant":"t1","names":["items"]}]`); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range 2 {
-			if err := one.look(t.Context()); err != nil {
+			if err := one.readNewRows(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -321,10 +321,10 @@ func TestSweepTrustsNoClock(t *testing.T) {
 	}, Hear: func(Notice) {}}, id: uuid.NewString(), beats: map[string]pulse{}}
 	left := func() (oldest int64, nodes int) {
 		t.Helper()
-		if err := ahead.live(t.Context()); err != nil {
+		if err := ahead.recordHeartbeat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := ahead.o.DB.Read(t.Context(), everywhere(), func(tx *db.Tx) error {
+		if err := ahead.o.DB.Read(t.Context(), scopeOfAll(), func(tx *db.Tx) error {
 			tx.Queue("SELECT coalesce(MIN(seq), 0) FROM notices", nil, func(r *db.Row) error { oldest = r.Int(0); return nil })
 			return tx.Query("SELECT COUNT(*) FROM nodes", nil, func(r *db.Row) error { nodes = int(r.Int(0)); return nil })
 		}); err != nil {
@@ -334,7 +334,7 @@ func TestSweepTrustsNoClock(t *testing.T) {
 	}
 	for end := time.Now().Add(30 * time.Second); ahead.last == 0; time.Sleep(10 * time.Millisecond) {
 		ahead.seen = time.Now()
-		if err := ahead.look(t.Context()); err != nil || time.Now().After(end) {
+		if err := ahead.readNewRows(t.Context()); err != nil || time.Now().After(end) {
 			t.Fatal("no row", err)
 		}
 	}
@@ -370,16 +370,16 @@ func TestEmbeddedDatabaseHasOneNode(t *testing.T) {
 func TestTooManyNoticesAreOne(t *testing.T) {
 	var b batch
 	for i := range most + 1 {
-		b.add(Notice{Kind: Changed, Tenant: fmt.Sprint(i), Names: []string{"items"}})
+		b.addNotice(Notice{Kind: Changed, Tenant: fmt.Sprint(i), Names: []string{"items"}})
 	}
-	if got := b.notices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
+	if got := b.listNotices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
 		t.Errorf("%d notices", len(got))
 	}
 	b = batch{}
 	for i := range most + 1 {
-		b.add(Notice{Kind: User, Names: []string{fmt.Sprint(i)}})
+		b.addNotice(Notice{Kind: User, Names: []string{fmt.Sprint(i)}})
 	}
-	if got := b.notices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
+	if got := b.listNotices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
 		t.Errorf("%d notices", len(got))
 	}
 }
@@ -389,7 +389,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		if list := parse(body); len(list) == 0 {
+		if list := parseBody(body); len(list) == 0 {
 			t.Errorf("%q says nothing", body)
 		}
 	})

@@ -17,12 +17,12 @@ type message struct {
 // publishTimeout bounds a publication; its row follows in any case.
 const publishTimeout = 250 * time.Millisecond
 
-// channel names the deployment's channel: channels are not apart by database.
-func (b *Bus) channel() string { return fmt.Sprintf("hf:notices:%d", b.o.Redis.Database()) }
+// channelName names the deployment's channel: channels are not apart by database.
+func (b *Bus) channelName() string { return fmt.Sprintf("hf:notices:%d", b.o.Redis.Database()) }
 
-// publish tries Redis. A failure costs time only, because the row follows;
+// publishToRedis tries Redis. A failure costs time only, because the row follows;
 // the limiter tells of a Redis that is away.
-func (b *Bus) publish(ctx context.Context, m message) {
+func (b *Bus) publishToRedis(ctx context.Context, m message) {
 	if b.o.Redis == nil || !b.o.Redis.Up() {
 		return
 	}
@@ -32,28 +32,28 @@ func (b *Bus) publish(ctx context.Context, m message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if _, err := b.o.Redis.Do(ctx, "PUBLISH", b.channel(), string(text)); err != nil {
+	if _, err := b.o.Redis.Do(ctx, "PUBLISH", b.channelName(), string(text)); err != nil {
 		b.o.Log.Debug("a notice goes by its row only", "error", err)
 	}
 }
 
-// subscribing hears the channel until the bus is closed.
-func (b *Bus) subscribing() {
+// subscribeLoop hears the channel until the bus is closed.
+func (b *Bus) subscribeLoop() {
 	for b.ctx.Err() == nil {
 		if b.o.Redis.Up() {
-			err := b.o.Redis.Subscribe(b.ctx, b.channel(), b.received)
+			err := b.o.Redis.Subscribe(b.ctx, b.channelName(), b.receiveMessage)
 			if err != nil && b.ctx.Err() == nil {
 				b.o.Log.Debug("notices come by their rows only", "error", err)
 			}
 		}
-		b.rest(nil, time.Second)
+		b.waitFor(nil, time.Second)
 	}
 }
 
-func (b *Bus) received(text string) {
+func (b *Bus) receiveMessage(text string) {
 	var m message
 	if json.Unmarshal([]byte(text), &m) != nil || m.ID == "" || m.Node == b.id {
 		return
 	}
-	b.hear(m.ID, m.Body)
+	b.deliverOnce(m.ID, m.Body)
 }

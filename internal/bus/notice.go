@@ -53,7 +53,7 @@ type subject struct {
 	tenant string
 }
 
-func (b *batch) add(n Notice) {
+func (b *batch) addNotice(n Notice) {
 	if b.all || n.Kind == All || len(b.names) >= most {
 		*b = batch{all: true}
 		return
@@ -73,10 +73,10 @@ func (b *batch) add(n Notice) {
 	}
 }
 
-func (b *batch) empty() bool { return !b.all && len(b.names) == 0 }
+func (b *batch) isEmpty() bool { return !b.all && len(b.names) == 0 }
 
-// notices lists the batch in one order.
-func (b *batch) notices() []Notice {
+// listNotices lists the batch in one order.
+func (b *batch) listNotices() []Notice {
 	if b.all {
 		return []Notice{{Kind: All}}
 	}
@@ -90,9 +90,9 @@ func (b *batch) notices() []Notice {
 	return out
 }
 
-// parse reads a body. One that cannot be read, from a newer Holdfast perhaps,
+// parseBody reads a body. One that cannot be read, from a newer Holdfast perhaps,
 // means everything.
-func parse(body string) []Notice {
+func parseBody(body string) []Notice {
 	var list []Notice
 	if json.Unmarshal([]byte(body), &list) != nil || len(list) == 0 {
 		return []Notice{{Kind: All}}

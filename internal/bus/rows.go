@@ -8,12 +8,12 @@ import (
 	"holdfast/internal/db"
 )
 
-// everywhere is the scope of rows that belong to no tenant.
-func everywhere() db.Scope { return db.Scope{All: true} }
+// scopeOfAll is the scope of rows that belong to no tenant.
+func scopeOfAll() db.Scope { return db.Scope{All: true} }
 
-// head is the newest number, and the id of its row: "" when that was swept.
-func (b *Bus) head(ctx context.Context) (seq int64, id string, err error) {
-	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
+// readHead is the newest number, and the id of its row: "" when that was swept.
+func (b *Bus) readHead(ctx context.Context) (seq int64, id string, err error) {
+	err = b.o.DB.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		return tx.Last().One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1", nil, func(r *db.Row) error {
 			seq, id = r.Int(0), r.Text(1)
 			return nil
@@ -22,11 +22,11 @@ func (b *Bus) head(ctx context.Context) (seq int64, id string, err error) {
 	return seq, id, err
 }
 
-// insert writes a batch as a row. A notice that is lost with the database server
+// insertRow writes a batch as a row. A notice that is lost with the database server
 // is noticed by the number it had, which another gets then. The head's row is locked from the update to
 // the commit, so rows become visible in the order of seq.
-func (b *Bus) insert(ctx context.Context, id, body string) error {
-	return b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+func (b *Bus) insertRow(ctx context.Context, id, body string) error {
+	return b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		tx.Relaxed()
 		tx.Queue("UPDATE notices_head SET seq = seq + 1 WHERE one = 1", nil, nil)
 		tx.Queue("INSERT INTO notices (seq, id, node, at, body) SELECT seq, $1, $2, $3, $4 FROM notices_head WHERE one = 1",
@@ -35,14 +35,14 @@ func (b *Bus) insert(ctx context.Context, id, body string) error {
 	})
 }
 
-// listening looks for rows of other nodes, and shows that this one lives.
-func (b *Bus) listening() {
+// pollLoop looks for rows of other nodes, and shows that this one lives.
+func (b *Bus) pollLoop() {
 	failing := false
 	lived := time.Now()
-	for b.rest(nil, poll) {
-		err := b.guarded(b.look)
+	for b.waitFor(nil, poll) {
+		err := b.runGuarded(b.readNewRows)
 		if err == nil && (b.recount.Swap(false) || time.Since(lived) >= beat) {
-			if err = b.guarded(b.live); err == nil {
+			if err = b.runGuarded(b.recordHeartbeat); err == nil {
 				lived = time.Now()
 			}
 		}
@@ -53,42 +53,42 @@ func (b *Bus) listening() {
 	}
 }
 
-// look reads what is new. Where rows are missing between the last one read and
+// readNewRows reads what is new. Where rows are missing between the last one read and
 // the newest, or it has not looked for long, it says All; also where the numbers
 // went back: a standby that takes over may lack the newest rows, and gives their
 // numbers to others.
-func (b *Bus) look(ctx context.Context) error {
-	head, id, err := b.head(ctx)
+func (b *Bus) readNewRows(ctx context.Context) error {
+	head, id, err := b.readHead(ctx)
 	if err != nil {
 		return err
 	}
-	whole := time.Since(b.seen) <= lost && (b.last < head || b.last == head && b.same(id))
+	whole := time.Since(b.seen) <= lost && (b.last < head || b.last == head && b.isSameRow(id))
 	for whole && b.last < head {
-		if whole, err = b.next(ctx, head); err != nil {
+		if whole, err = b.readNextRows(ctx, head); err != nil {
 			return err
 		}
 	}
 	if !whole {
 		b.last, b.lastID, b.marks = head, id, nil
-		b.hear("", `[{"kind":"all"}]`)
+		b.deliverOnce("", `[{"kind":"all"}]`)
 	}
 	b.seen = time.Now()
 	return nil
 }
 
-// same reports that a row with the number of the last one read is that row, as
+// isSameRow reports that a row with the number of the last one read is that row, as
 // far as either is known.
-func (b *Bus) same(id string) bool { return id == b.lastID || id == "" || b.lastID == "" }
+func (b *Bus) isSameRow(id string) bool { return id == b.lastID || id == "" || b.lastID == "" }
 
-// next reads the next rows up to head, this node's own without their text. It
+// readNextRows reads the next rows up to head, this node's own without their text. It
 // reports false when one is missing: seq has no gaps but by sweeping.
-func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
+func (b *Bus) readNextRows(ctx context.Context, head int64) (whole bool, err error) {
 	type row struct {
 		seq      int64
 		id, body string
 	}
 	var rows []row
-	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
+	err = b.o.DB.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		rows = nil
 		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT 200",
 			[]any{b.last, head, b.id}, func(r *db.Row) error {
@@ -100,7 +100,7 @@ func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
 		return false, err
 	}
 	if len(rows) > 0 && rows[0].seq == b.last {
-		if !b.same(rows[0].id) {
+		if !b.isSameRow(rows[0].id) {
 			return false, nil
 		}
 		rows = rows[1:]
@@ -110,25 +110,25 @@ func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
 			return false, nil
 		}
 		if r.body != "" {
-			b.hear(r.id, r.body)
+			b.deliverOnce(r.id, r.body)
 		}
 		b.last, b.lastID = r.seq, r.id
 	}
 	return len(rows) > 0, nil
 }
 
-// live beats, counts the nodes that do, and sweeps what nobody needs. Clocks of
+// recordHeartbeat beats, counts the nodes that do, and sweeps what nobody needs. Clocks of
 // nodes are not compared: what is old is so by this node's own watch.
-func (b *Bus) live(ctx context.Context) error {
+func (b *Bus) recordHeartbeat(ctx context.Context) error {
 	b.beat++
 	at := time.Now()
 	beats := map[string]int64{}
-	swept := b.outlived(at)
-	silent, err := json.Marshal(b.silent(at))
+	swept := b.oldestNoticeStillNeeded(at)
+	silent, err := json.Marshal(b.nodesWithoutHeartbeat(at))
 	if err != nil {
 		return err
 	}
-	err = b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+	err = b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		clear(beats)
 		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = "+
 			"excluded.seen_at", []any{b.id, b.beat, b.o.Now()}, nil)
@@ -139,13 +139,13 @@ func (b *Bus) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.count(beats, time.Now())
+	b.countNodes(beats, time.Now())
 	return nil
 }
 
-// outlived notes how far the rows were read at a time, and returns how far that
+// oldestNoticeStillNeeded notes how far the rows were read at a time, and returns how far that
 // was a keep before: 0 while the node is younger.
-func (b *Bus) outlived(at time.Time) (seq int64) {
+func (b *Bus) oldestNoticeStillNeeded(at time.Time) (seq int64) {
 	b.marks = append(b.marks, pulse{b.last, at})
 	for at.Sub(b.marks[0].at) >= keep {
 		seq, b.marks = b.marks[0].beat, b.marks[1:]
@@ -153,9 +153,9 @@ func (b *Bus) outlived(at time.Time) (seq int64) {
 	return seq
 }
 
-// silent are the nodes whose beat has stood still for so long that they ended
+// nodesWithoutHeartbeat are the nodes whose beat has stood still for so long that they ended
 // without a word.
-func (b *Bus) silent(at time.Time) []string {
+func (b *Bus) nodesWithoutHeartbeat(at time.Time) []string {
 	ids := []string{}
 	for id, p := range b.beats {
 		if at.Sub(p.at) > forget {
@@ -165,9 +165,9 @@ func (b *Bus) silent(at time.Time) []string {
 	return ids
 }
 
-// count counts the nodes whose beat goes on. One that is seen for the first
+// countNodes counts the nodes whose beat goes on. One that is seen for the first
 // time lives until its silence proves the contrary.
-func (b *Bus) count(beats map[string]int64, now time.Time) {
+func (b *Bus) countNodes(beats map[string]int64, now time.Time) {
 	n := int64(1)
 	next := map[string]pulse{}
 	for id, beat := range beats {
@@ -184,8 +184,8 @@ func (b *Bus) count(beats map[string]int64, now time.Time) {
 	b.nodes.Store(n)
 }
 
-func (b *Bus) leave(ctx context.Context) error {
-	return b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+func (b *Bus) removeNode(ctx context.Context) error {
+	return b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		tx.Queue("DELETE FROM nodes WHERE id = $1", []any{b.id}, nil)
 		return nil
 	})

@@ -34,7 +34,7 @@ func (b *Body) Made() time.Time { return b.made }
 // made at the first call, so that an answer which nobody asks for twice costs
 // nothing.
 func (b *Body) Gzip() []byte {
-	b.once.Do(func() { b.zipped = compressed(b.plain) })
+	b.once.Do(func() { b.zipped = compressBody(b.plain) })
 	return b.zipped
 }
 
@@ -52,7 +52,7 @@ func (b *Body) Tag() []string {
 // worth is the size below which compressing saves no packet.
 const worth = 1024
 
-func compressed(plain []byte) []byte {
+func compressBody(plain []byte) []byte {
 	if len(plain) < worth {
 		return nil
 	}

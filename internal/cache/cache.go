@@ -40,7 +40,7 @@ type Options struct {
 	Sweep         time.Duration // between removals of what has expired: 5 min
 }
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	fill := func(n *int, otherwise int) {
 		if *n <= 0 {
 			*n = otherwise
@@ -85,9 +85,9 @@ type Stats struct {
 
 // New returns an empty cache with its janitor running.
 func New(o Options) *Cache {
-	c := &Cache{o: o.filled(), tenants: map[string]*tenant{}, stop: make(chan struct{})}
+	c := &Cache{o: o.withDefaults(), tenants: map[string]*tenant{}, stop: make(chan struct{})}
 	c.close = sync.OnceFunc(func() { close(c.stop) })
-	c.janitor.Go(c.sweeping)
+	c.janitor.Go(c.sweepLoop)
 	return c
 }
 
@@ -112,7 +112,7 @@ func (c *Cache) Get(k Key) (*Body, bool) {
 	if t == nil {
 		return nil, false
 	}
-	e := t.lookup(k)
+	e := t.lookupEntry(k)
 	if e == nil || !time.Now().Before(e.ends) {
 		return nil, false
 	}
@@ -127,7 +127,7 @@ func (c *Cache) Get(k Key) (*Body, bool) {
 // wait and is not kept. The answer lives for ttl less a little, counted from
 // the start of its making, so ttl is an upper bound on its age.
 func (c *Cache) Fill(ctx context.Context, k Key, ttl time.Duration, build Build) (*Body, bool, error) {
-	return c.fill(ctx, k, ttl, build, true)
+	return c.fillEntry(ctx, k, ttl, build, true)
 }
 
 // Refresh is Fill for a caller who asks not to be given a kept answer (RFC 9111
@@ -135,7 +135,7 @@ func (c *Cache) Fill(ctx context.Context, k Key, ttl time.Duration, build Build)
 // While a making is under way, all who ask so wait for one that follows it, so
 // that many at once cost no more than two.
 func (c *Cache) Refresh(ctx context.Context, k Key, ttl time.Duration, build Build) (*Body, error) {
-	b, _, err := c.fill(ctx, k, ttl, build, false)
+	b, _, err := c.fillEntry(ctx, k, ttl, build, false)
 	return b, err
 }
 
@@ -149,16 +149,16 @@ type Answer struct {
 	Miss, Hit []byte
 }
 
-func (c *Cache) fill(ctx context.Context, k Key, ttl time.Duration, build Build, kept bool) (*Body, bool, error) {
-	t := c.lock(k.Tenant)
-	s := t.shelf(k.Function)
-	if e := s.entries[k.spot()]; kept && e != nil && time.Now().Before(e.ends) {
+func (c *Cache) fillEntry(ctx context.Context, k Key, ttl time.Duration, build Build, kept bool) (*Body, bool, error) {
+	t := c.lockTenant(k.Tenant)
+	s := t.bucketOf(k.Function)
+	if e := s.entries[k.entryKey()]; kept && e != nil && time.Now().Before(e.ends) {
 		t.mu.Unlock()
 		c.hits.Add(1)
 		return &e.body, true, nil
 	}
 	c.misses.Add(1)
-	f := s.flights[k.spot()]
+	f := s.flights[k.entryKey()]
 	before := f
 	if f != nil && !kept {
 		f = f.next
@@ -169,13 +169,13 @@ func (c *Cache) fill(ctx context.Context, k Key, ttl time.Duration, build Build,
 		f = &flight{done: make(chan struct{}), t: t, s: s, key: k, ttl: ttl}
 		f.start = func() {
 			f.began = time.Now()
-			go c.make(context.WithoutCancel(ctx), f, build)
+			go c.runFlight(context.WithoutCancel(ctx), f, build)
 		}
 		t.flights++
 		if before != nil {
 			before.next = f
 		} else {
-			s.flights[k.spot()] = f
+			s.flights[k.entryKey()] = f
 			f.start()
 		}
 	}
@@ -203,7 +203,7 @@ type flight struct {
 	err   error
 }
 
-func (c *Cache) make(ctx context.Context, f *flight, build Build) {
+func (c *Cache) runFlight(ctx context.Context, f *flight, build Build) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.FillTimeout)
 	defer cancel()
 	var a Answer
@@ -213,27 +213,27 @@ func (c *Cache) make(ctx context.Context, f *flight, build Build) {
 			f.err = fmt.Errorf("cache: the making of %s panicked: %v\n%s", f.key.Function, p, debug.Stack())
 		}
 		f.miss.plain, f.miss.hit, f.miss.made = a.Miss, a.Hit, f.began
-		c.land(f, a)
+		c.endFlight(f, a)
 		close(f.done)
 	}()
 	a, f.err = build(ctx)
 }
 
-// land ends a flight and keeps its answer, unless it failed or was cleared.
-func (c *Cache) land(f *flight, a Answer) {
+// endFlight ends a flight and keeps its answer, unless it failed or was cleared.
+func (c *Cache) endFlight(f *flight, a Answer) {
 	f.t.mu.Lock()
 	f.t.flights--
 	if f.next != nil {
-		f.s.flights[f.key.spot()] = f.next
+		f.s.flights[f.key.entryKey()] = f.next
 		f.next.start()
 	} else {
-		delete(f.s.flights, f.key.spot())
+		delete(f.s.flights, f.key.entryKey())
 	}
 	if f.err == nil && f.ttl > 0 && f.t.shelves[f.key.Function] == f.s {
-		c.keep(f, a)
+		c.keepAnswer(f, a)
 	}
 	f.t.mu.Unlock()
-	c.shrink()
+	c.shrinkToBounds()
 }
 
 // jitter is how much sooner than its TTL an answer may end, so that answers
@@ -241,24 +241,24 @@ func (c *Cache) land(f *flight, a Answer) {
 // an answer of a minute is promised to be there after 59 seconds.
 const jitter = 800 * time.Millisecond
 
-func (c *Cache) keep(f *flight, a Answer) {
-	size := charge(f.key, a)
-	old := f.s.entries[f.key.spot()]
+func (c *Cache) keepAnswer(f *flight, a Answer) {
+	size := entrySize(f.key, a)
+	old := f.s.entries[f.key.entryKey()]
 	if size > c.o.TenantBytes {
 		return
 	}
 	if old != nil {
-		c.drop(f.t, f.s, f.key.spot())
+		c.dropEntry(f.t, f.s, f.key.entryKey())
 	}
 	for f.t.entries >= c.o.TenantEntries || f.t.bytes+size > c.o.TenantBytes {
-		c.evict(f.t)
+		c.evictOne(f.t)
 	}
 	life := f.ttl - time.Duration(rand.Float64()*float64(min(f.ttl/10, jitter)))
 	e := &entry{size: size, ends: f.began.Add(life)}
 	e.body.plain, e.body.hit, e.body.made = a.Hit, a.Hit, f.began
-	f.s.entries[f.key.spot()] = e
+	f.s.entries[f.key.entryKey()] = e
 	f.s.bytes += size
-	c.count(f.t, 1, size)
+	c.countEntries(f.t, 1, size)
 }
 
 // ClearTenant forgets a tenant's answers, and what is being made for it now
@@ -272,7 +272,7 @@ func (c *Cache) ClearTenant(tenant string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c.count(t, -t.entries, -t.bytes)
+	c.countEntries(t, -t.entries, -t.bytes)
 	t.shelves = map[string]*shelf{}
 }
 
@@ -288,7 +288,7 @@ func (c *Cache) Clear(tenant string, functions ...string) {
 	defer t.mu.Unlock()
 	for _, name := range functions {
 		if s := t.shelves[name]; s != nil {
-			c.count(t, -len(s.entries), -s.bytes)
+			c.countEntries(t, -len(s.entries), -s.bytes)
 			delete(t.shelves, name)
 		}
 	}
@@ -296,7 +296,7 @@ func (c *Cache) Clear(tenant string, functions ...string) {
 
 // ClearAll forgets every tenant's answers.
 func (c *Cache) ClearAll() {
-	for _, name := range c.names() {
+	for _, name := range c.tenantNames() {
 		c.ClearTenant(name)
 	}
 }

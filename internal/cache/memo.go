@@ -35,10 +35,10 @@ func (m *Memo[T]) Get(key string, now time.Time) (T, bool) {
 func (m *Memo[T]) Put(key string, v T, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(key, v, until)
+	m.putValue(key, v, until)
 }
 
-func (m *Memo[T]) put(key string, v T, until time.Time) {
+func (m *Memo[T]) putValue(key string, v T, until time.Time) {
 	if m.kept == nil || len(m.kept) >= memoSize {
 		m.kept = map[string]memoRow[T]{}
 	}
@@ -51,7 +51,7 @@ func (m *Memo[T]) PutSince(key string, v T, began, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !began.Before(m.all) && !began.Before(m.forgot[key]) {
-		m.put(key, v, until)
+		m.putValue(key, v, until)
 	}
 }
 

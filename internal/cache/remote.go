@@ -43,7 +43,7 @@ func (r *Remote[T]) Get(ctx context.Context, now func() time.Time, ask func(cont
 	default:
 		a = &reply[T]{done: make(chan struct{})}
 		r.asking = a
-		go r.run(context.WithoutCancel(ctx), a, now, ask)
+		go r.runRemote(context.WithoutCancel(ctx), a, now, ask)
 	}
 	r.mu.Unlock()
 	select {
@@ -55,7 +55,7 @@ func (r *Remote[T]) Get(ctx context.Context, now func() time.Time, ask func(cont
 	}
 }
 
-func (r *Remote[T]) run(ctx context.Context, a *reply[T], now func() time.Time, ask func(context.Context) (T, error)) {
+func (r *Remote[T]) runRemote(ctx context.Context, a *reply[T], now func() time.Time, ask func(context.Context) (T, error)) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	defer func() {

@@ -32,26 +32,26 @@ type entry struct {
 	size int64
 }
 
-func (k Key) spot() spot { return spot{k.Role, k.User, k.Params} }
+func (k Key) entryKey() spot { return spot{k.Role, k.User, k.Params} }
 
-// charge is what an answer counts against the bounds: its plain bytes, as many
+// entrySize is what an answer counts against the bounds: its plain bytes, as many
 // again for the gzip form that may come, and the bookkeeping.
-func charge(k Key, a Answer) int64 {
+func entrySize(k Key, a Answer) int64 {
 	return int64(2*len(a.Hit) + len(k.Role) + len(k.User) + len(k.Params) + 300)
 }
 
-// lookup may return an entry that has expired.
-func (t *tenant) lookup(k Key) *entry {
+// lookupEntry may return an entry that has expired.
+func (t *tenant) lookupEntry(k Key) *entry {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if s := t.shelves[k.Function]; s != nil {
-		return s.entries[k.spot()]
+		return s.entries[k.entryKey()]
 	}
 	return nil
 }
 
-// shelf finds or makes a function's shelf. The tenant must be locked.
-func (t *tenant) shelf(function string) *shelf {
+// bucketOf finds or makes a function's shelf. The tenant must be locked.
+func (t *tenant) bucketOf(function string) *shelf {
 	s := t.shelves[function]
 	if s == nil {
 		s = &shelf{entries: map[spot]*entry{}, flights: map[spot]*flight{}}
@@ -60,14 +60,14 @@ func (t *tenant) shelf(function string) *shelf {
 	return s
 }
 
-// lock finds or makes a tenant and locks it.
-func (c *Cache) lock(name string) *tenant {
+// lockTenant finds or makes a tenant and locks it.
+func (c *Cache) lockTenant(name string) *tenant {
 	for {
 		c.mu.RLock()
 		t := c.tenants[name]
 		c.mu.RUnlock()
 		if t == nil {
-			t = c.add(name)
+			t = c.addTenant(name)
 		}
 		t.mu.Lock()
 		if !t.gone {
@@ -77,7 +77,7 @@ func (c *Cache) lock(name string) *tenant {
 	}
 }
 
-func (c *Cache) add(name string) *tenant {
+func (c *Cache) addTenant(name string) *tenant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tenants[name]
@@ -88,24 +88,24 @@ func (c *Cache) add(name string) *tenant {
 	return t
 }
 
-// count books entries and bytes that come or go. The tenant must be locked.
-func (c *Cache) count(t *tenant, entries int, bytes int64) {
+// countEntries books entries and bytes that come or go. The tenant must be locked.
+func (c *Cache) countEntries(t *tenant, entries int, bytes int64) {
 	t.entries += entries
 	t.bytes += bytes
 	c.entries.Add(int64(entries))
 	c.bytes.Add(bytes)
 }
 
-func (c *Cache) drop(t *tenant, s *shelf, at spot) {
+func (c *Cache) dropEntry(t *tenant, s *shelf, at spot) {
 	size := s.entries[at].size
 	delete(s.entries, at)
 	s.bytes -= size
-	c.count(t, -1, -size)
+	c.countEntries(t, -1, -size)
 }
 
-// evict forgets the tenant's answer that is nearest its end. The tenant must be
+// evictOne forgets the tenant's answer that is nearest its end. The tenant must be
 // locked.
-func (c *Cache) evict(t *tenant) {
+func (c *Cache) evictOne(t *tenant) {
 	var from *shelf
 	var at spot
 	var ends time.Time
@@ -117,27 +117,27 @@ func (c *Cache) evict(t *tenant) {
 		}
 	}
 	if from != nil {
-		c.drop(t, from, at)
+		c.dropEntry(t, from, at)
 	}
 }
 
-// shrink keeps the overall bounds. What goes is taken from the largest of some
+// shrinkToBounds keeps the overall bounds. What goes is taken from the largest of some
 // tenants, so that many small ones do not pay for it.
-func (c *Cache) shrink() {
+func (c *Cache) shrinkToBounds() {
 	for c.entries.Load() > int64(c.o.Entries) || c.bytes.Load() > c.o.Bytes {
-		t := c.largest()
+		t := c.largestTenant()
 		if t == nil {
 			return
 		}
 		t.mu.Lock()
-		c.evict(t)
+		c.evictOne(t)
 		t.mu.Unlock()
 	}
 }
 
-// largest returns the tenant with the most bytes among eight that have any, in
+// largestTenant returns the tenant with the most bytes among eight that have any, in
 // the map's random order.
-func (c *Cache) largest() (found *tenant) {
+func (c *Cache) largestTenant() (found *tenant) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var most int64
@@ -159,29 +159,29 @@ func (c *Cache) largest() (found *tenant) {
 	return found
 }
 
-func (c *Cache) sweeping() {
+func (c *Cache) sweepLoop() {
 	tick := time.NewTicker(c.o.Sweep)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			c.sweep()
+			c.sweepExpired()
 		case <-c.stop:
 			return
 		}
 	}
 }
 
-// names lists the tenants of which something is kept.
-func (c *Cache) names() []string {
+// tenantNames lists the tenants of which something is kept.
+func (c *Cache) tenantNames() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.Collect(maps.Keys(c.tenants))
 }
 
-// sweep removes what has expired, then the tenants that have nothing left.
-func (c *Cache) sweep() {
-	for _, name := range c.names() {
+// sweepExpired removes what has expired, then the tenants that have nothing left.
+func (c *Cache) sweepExpired() {
+	for _, name := range c.tenantNames() {
 		c.sweepTenant(name)
 	}
 }
@@ -196,7 +196,7 @@ func (c *Cache) sweepTenant(name string) {
 	for function, s := range t.shelves {
 		for k, e := range s.entries {
 			if !now.Before(e.ends) {
-				c.drop(t, s, k)
+				c.dropEntry(t, s, k)
 			}
 		}
 		if len(s.entries) == 0 && len(s.flights) == 0 {

@@ -39,7 +39,7 @@ func (d *DB) Claim(ctx context.Context) (*Claim, error) {
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, classify(fmt.Errorf("db: claim: %w", err))
+		return nil, classifyError(fmt.Errorf("db: claim: %w", err))
 	}
 	c := &Claim{Key: rand.Int64N(1<<62) + 1, conn: conn}
 	for _, sql := range []string{"BEGIN", "SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -48,7 +48,7 @@ func (d *DB) Claim(ctx context.Context) (*Claim, error) {
 		fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", c.Key)} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			c.Close()
-			return nil, classify(fmt.Errorf("db: claim: %w", err))
+			return nil, classifyError(fmt.Errorf("db: claim: %w", err))
 		}
 	}
 	return c, nil

@@ -9,22 +9,22 @@ import (
 	"modernc.org/sqlite"
 )
 
-// contains backs json_contains(X, Y) on SQLite: whether the JSON text X holds Y
+// jsonContains backs json_contains(X, Y) on SQLite: whether the JSON text X holds Y
 // as jsonb's @> has it (postgresql.org/docs/current/datatype-json.html, "jsonb
 // Containment and Existence"). Null where either is null or no JSON.
-func contains(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	left, ok1 := parsed(args[0])
-	right, ok2 := parsed(args[1])
+func jsonContains(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	left, ok1 := parseJSON(args[0])
+	right, ok2 := parseJSON(args[1])
 	if !ok1 || !ok2 {
 		return nil, nil
 	}
 	if list, ok := left.([]any); ok && plainValue(right) {
 		return anyHolds(list, right), nil // an array contains a plain value, but only at the top
 	}
-	return holds(left, right), nil
+	return holdsJSON(left, right), nil
 }
 
-func parsed(arg driver.Value) (v any, ok bool) {
+func parseJSON(arg driver.Value) (v any, ok bool) {
 	text, ok := arg.(string)
 	if !ok {
 		return nil, false
@@ -42,7 +42,7 @@ func plainValue(v any) bool {
 	return true
 }
 
-func holds(left, right any) bool {
+func holdsJSON(left, right any) bool {
 	switch r := right.(type) {
 	case map[string]any:
 		l, ok := left.(map[string]any)
@@ -50,7 +50,7 @@ func holds(left, right any) bool {
 			return false
 		}
 		for key, want := range r {
-			if have, there := l[key]; !there || !holds(have, want) {
+			if have, there := l[key]; !there || !holdsJSON(have, want) {
 				return false
 			}
 		}
@@ -75,7 +75,7 @@ func holds(left, right any) bool {
 
 func anyHolds(list []any, want any) bool {
 	for _, have := range list {
-		if holds(have, want) {
+		if holdsJSON(have, want) {
 			return true
 		}
 	}

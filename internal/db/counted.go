@@ -8,8 +8,8 @@ type counted struct{}
 // when it began: Options.Observe is not told of its transactions.
 func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, counted{}, true) }
 
-// told hands a transaction to the observer.
-func (d *DB) told(ctx context.Context, s Scope, write bool, statements int) {
+// observeTransaction hands a transaction to the observer.
+func (d *DB) observeTransaction(ctx context.Context, s Scope, write bool, statements int) {
 	if ctx.Value(counted{}) == nil {
 		d.observe(s, write, statements)
 	}

@@ -123,7 +123,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	if err := d.eng.ping(ctx); err != nil {
 		return err
 	}
-	return d.heal(ctx)
+	return d.probeWrite(ctx)
 }
 
 // KeepLog gives the key that rows of the audit log are authenticated with; it
@@ -144,17 +144,17 @@ func (d *DB) Close() error { return d.eng.close() }
 
 // Read runs fn on one snapshot of the rows in scope. fn must not write.
 func (d *DB) Read(ctx context.Context, s Scope, fn func(*Tx) error) error {
-	if err := s.check(); err != nil {
+	if err := s.checkUUIDs(); err != nil {
 		return err
 	}
 	n := 0
-	err := d.eng.read(ctx, s, counting(fn, &n))
-	d.told(ctx, s, false, n)
-	return classify(err)
+	err := d.eng.read(ctx, s, countStatements(fn, &n))
+	d.observeTransaction(ctx, s, false, n)
+	return classifyError(err)
 }
 
-// counting runs fn and leaves the number of statements it asked for in n.
-func counting(fn func(*Tx) error, n *int) func(*Tx) error {
+// countStatements runs fn and leaves the number of statements it asked for in n.
+func countStatements(fn func(*Tx) error, n *int) func(*Tx) error {
 	return func(t *Tx) error {
 		err := fn(t)
 		*n = t.asked
@@ -172,24 +172,24 @@ const retries = 3
 // a write failed that shared its transaction. So it works on nothing that an
 // earlier run has changed, or takes that back with Tx.Undone.
 func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) (err error) {
-	if err := s.check(); err != nil {
+	if err := s.checkUUIDs(); err != nil {
 		return err
 	}
 	ctx, span := trace.Begin(ctx, "transaction", "")
 	defer func() { span.End(err) }()
 	for attempt := 1; ; attempt++ {
 		n := 0
-		tx, err := d.eng.write(ctx, s, counting(fn, &n))
-		d.told(ctx, s, true, n)
+		tx, err := d.eng.write(ctx, s, countStatements(fn, &n))
+		d.observeTransaction(ctx, s, true, n)
 		if err == nil {
 			for _, f := range tx.after {
 				f()
 			}
 			return nil
 		}
-		err = classify(err)
-		d.health.note(err)
-		if attempt > retries || !retryable(err) || ctx.Err() != nil {
+		err = classifyError(err)
+		d.health.noteWrite(err)
+		if attempt > retries || !isRetryable(err) || ctx.Err() != nil {
 			return err
 		}
 		// Two that collided and wait equally long collide again.
@@ -197,13 +197,13 @@ func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) (err error)
 	}
 }
 
-func retryable(err error) bool {
+func isRetryable(err error) bool {
 	code := fault.As(err).Code
 	return code == "40001" || code == "40P01"
 }
 
-// check keeps anything but UUIDs out of the scope, and so of SET LOCAL's text.
-func (s Scope) check() error {
+// checkUUIDs keeps anything but UUIDs out of the scope, and so of SET LOCAL's text.
+func (s Scope) checkUUIDs() error {
 	for _, id := range []string{s.Tenant, s.User} {
 		if id == "" {
 			continue
@@ -261,7 +261,7 @@ func (t *Tx) Relaxed() {
 // noted outside the database.
 func (t *Tx) Undone(f func()) { t.undo = append(t.undo, f) }
 
-func (t *Tx) undone() {
+func (t *Tx) runUndo() {
 	for _, f := range t.undo {
 		f()
 	}
@@ -281,18 +281,18 @@ func (t *Tx) Flush() error {
 	if len(t.queue) == 0 {
 		return nil
 	}
-	if err := t.ended(); err != nil {
+	if err := t.endedError(); err != nil {
 		return err
 	}
 	q := t.queue
 	t.queue = nil
 	t.busy = true
 	defer func() { t.busy = t.last }()
-	return t.watched(q, t.run)
+	return t.runWatched(q, t.run)
 }
 
-// ended is the error of a statement that comes too late.
-func (t *Tx) ended() error {
+// endedError is the error of a statement that comes too late.
+func (t *Tx) endedError() error {
 	if t.busy && len(t.queue) > 0 {
 		return errors.New("db: a row callback used its own transaction, or a read its ended one")
 	}
@@ -308,12 +308,12 @@ func (t *Tx) Last() *Tx {
 }
 
 // End is the last Flush of a read.
-func (t *Tx) End() error { return classify(t.Last().Flush()) }
+func (t *Tx) End() error { return classifyError(t.Last().Flush()) }
 
 // Query queues a statement and flushes.
 func (t *Tx) Query(sql string, args []any, each func(*Row) error) error {
 	t.Queue(sql, args, each)
-	return classify(t.Flush())
+	return classifyError(t.Flush())
 }
 
 // One runs a statement and scans its first row; no row is fault.NotFound.
@@ -337,12 +337,12 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 	var n int64
 	t.asked++
 	t.queue = append(t.queue, stmt{sql: sql, args: args, n: &n})
-	err := classify(t.Flush())
+	err := classifyError(t.Flush())
 	return n, err
 }
 
-// encode turns an argument into nil, string, int64, bool, float64 or []byte.
-func encode(a any) (any, error) {
+// encodeArgument turns an argument into nil, string, int64, bool, float64 or []byte.
+func encodeArgument(a any) (any, error) {
 	switch v := a.(type) {
 	case nil, string, int64, bool, float64:
 		return v, nil

@@ -115,7 +115,7 @@ func TestPositional(t *testing.T) {
 		{"'$1", "'$1", "[]"},
 		{"$0 $x", "$0 $x", "[]"},
 	} {
-		out, order := positional(c.in)
+		out, order := positionalParameters(c.in)
 		if out != c.out || fmt.Sprint(order) != c.order {
 			t.Errorf("%s: %s %v, want %s %s", c.in, out, order, c.out, c.order)
 		}

@@ -137,7 +137,7 @@ func (d *DB) Hour(expr string) string {
 // object or an array comes as it stands there: jsonb would sort its members and
 // put blanks between them.
 func (d *DB) JSONPath(col string, path []Arrow, asText bool) string {
-	e := d.legible(col)
+	e := d.legibleJSON(col)
 	if d.kind == PostgreSQL {
 		e = "CAST(" + e + " AS json)"
 	}
@@ -146,7 +146,7 @@ func (d *DB) JSONPath(col string, path []Arrow, asText bool) string {
 		if asText && i == len(path)-1 {
 			op = "->>"
 		}
-		e = "(" + e + " " + op + " " + d.step(s) + ")"
+		e = "(" + e + " " + op + " " + d.arrowStep(s) + ")"
 	}
 	return e
 }
@@ -163,7 +163,7 @@ func (d *DB) JSONNumber(json string) string {
 // has it.
 func (d *DB) JSONContains(left, right string) string {
 	if d.kind == PostgreSQL {
-		return "CAST(" + d.legible(left) + " AS jsonb) @> CAST(" + d.legible(right) + " AS jsonb)"
+		return "CAST(" + d.legibleJSON(left) + " AS jsonb) @> CAST(" + d.legibleJSON(right) + " AS jsonb)"
 	}
 	return "json_contains(" + left + ", " + right + ")"
 }
@@ -173,11 +173,11 @@ func (d *DB) JSONContains(left, right string) string {
 const noCharacter = `((?<!\\)(?:\\\\)*)\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|` +
 	`[dD][c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))`
 
-// legible is a JSON text whose escapes both engines can read as characters. No
+// legibleJSON is a JSON text whose escapes both engines can read as characters. No
 // write brings others; where a row has them all the same (put there by other
 // means), they read as U+FFFD, and PostgreSQL refuses no statement over the
 // column. Texts without escapes by number, nearly all, are not looked through.
-func (d *DB) legible(json string) string {
+func (d *DB) legibleJSON(json string) string {
 	if d.kind == PostgreSQL {
 		return `CASE WHEN strpos(` + json + `, '\u') = 0 THEN ` + json + ` ELSE regexp_replace(` + json + `, '` + noCharacter + `', '\1\\ufffd', 'g') END`
 	}

@@ -61,20 +61,20 @@ func examinePostgres(ctx context.Context, tx pgx.Tx) (Snapshot, error) {
 	}
 	err := tx.QueryRow(ctx, "SELECT current_setting('server_version'), (SELECT coalesce(max(version), 0) FROM schema_migrations)").Scan(&out.Version, &out.Schema)
 	if err != nil {
-		return out, fmt.Errorf("db: read the schema: %w", classify(err))
+		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	rows, err := tx.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY table_name")
 	if err != nil {
-		return out, fmt.Errorf("db: read the schema: %w", classify(err))
+		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return out, fmt.Errorf("db: read the schema: %w", classify(err))
+		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	for _, t := range tables {
 		var n int64
 		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM "+pgx.Identifier{t}.Sanitize()).Scan(&n); err != nil {
-			return out, fmt.Errorf("db: count %s: %w", t, classify(err))
+			return out, fmt.Errorf("db: count %s: %w", t, classifyError(err))
 		}
 		out.Counts[t] = n
 	}
@@ -102,7 +102,7 @@ func Load(ctx context.Context, dsn, path string) (out Snapshot, err error) {
 	if err := byteOrder(ctx, c); err != nil {
 		return out, err
 	}
-	if err := empty(ctx, c); err != nil {
+	if err := checkEmpty(ctx, c); err != nil {
 		return out, err
 	}
 	// A lock of a transaction holds behind a transaction pooler too.
@@ -135,7 +135,7 @@ func loadAlone(ctx context.Context, tx pgx.Tx, dsn, path string) error {
 	if !alone {
 		return errors.New("db: another restore into this database is under way")
 	}
-	if err := empty(ctx, tx); err != nil {
+	if err := checkEmpty(ctx, tx); err != nil {
 		return err
 	}
 	if err := roleFor(ctx, dsn); err != nil {
@@ -162,15 +162,15 @@ func Empty(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	return empty(ctx, c)
+	return checkEmpty(ctx, c)
 }
 
-func empty(ctx context.Context, c interface {
+func checkEmpty(ctx context.Context, c interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }) error {
 	var tables int
 	if err := c.QueryRow(ctx, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables); err != nil {
-		return fmt.Errorf("db: look at the database: %w", classify(err))
+		return fmt.Errorf("db: look at the database: %w", classifyError(err))
 	}
 	if tables > 0 {
 		return fmt.Errorf("db: %w: it has %d tables; a backup is restored into a new database", ErrNotEmpty, tables)

@@ -61,7 +61,7 @@ func TestMigrationsExpand(t *testing.T) {
 	}
 	for _, m := range all[firstRelease:] {
 		made := map[string]bool{}
-		for _, s := range statements(m.SQL) {
+		for _, s := range splitStatements(m.SQL) {
 			if c := createTable.FindStringSubmatch(s); c != nil {
 				made[c[1]] = true
 			}

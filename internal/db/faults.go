@@ -20,9 +20,9 @@ type Violation struct {
 	Columns    []string // SQLite only (unique and not-null)
 }
 
-// classify turns driver errors into faults with the SQLSTATE as code. Faults
+// classifyError turns driver errors into faults with the SQLSTATE as code. Faults
 // and unknown errors pass unchanged.
-func classify(err error) error {
+func classifyError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -34,11 +34,11 @@ func classify(err error) error {
 	var ce *pgconn.ConnectError
 	if errors.As(err, &pe) {
 		if strings.HasPrefix(pe.Message, "unsupported startup parameter") {
-			return unavailable(err, pe.Code, "a connection pooler stands before the database that was not declared: set database_pooler = transaction")
+			return unavailableFault(err, pe.Code, "a connection pooler stands before the database that was not declared: set database_pooler = transaction")
 		}
 		f := pgFault(err, pe)
 		if f.Kind == fault.Internal && errors.As(err, &ce) { // a password that is no longer the right one
-			return unavailable(err, pe.Code, "the database refuses the server")
+			return unavailableFault(err, pe.Code, "the database refuses the server")
 		}
 		return f
 	}
@@ -48,12 +48,12 @@ func classify(err error) error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return unavailable(err, "57014", "the database did not answer in time")
+		return unavailableFault(err, "57014", "the database did not answer in time")
 	case errors.Is(err, context.Canceled):
-		return unavailable(err, "57014", "the request was cancelled")
+		return unavailableFault(err, "57014", "the request was cancelled")
 	}
 	if errors.As(err, &ce) || pgconn.SafeToRetry(err) || lostConnection(err) {
-		return unavailable(err, "08006", "the database cannot be reached")
+		return unavailableFault(err, "08006", "the database cannot be reached")
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func lostConnection(err error) bool {
 		strings.Contains(s, "connection reset") || strings.Contains(s, "broken pipe") || strings.Contains(s, "closed pool")
 }
 
-func unavailable(err error, code, msg string) *fault.Error {
+func unavailableFault(err error, code, msg string) *fault.Error {
 	f := fault.Wrap(err, fault.Unavailable, code, "%s; try again", msg)
 	f.RetryAfter = time.Second
 	return f
@@ -92,10 +92,10 @@ func pgFault(err error, pe *pgconn.PgError) *fault.Error {
 	case pe.Code == "53100":
 		f.Kind, f.Msg = fault.NoSpace, "the database has no room left"
 	case pe.Code == "42P01": // each statement has run in a test: the database is another one
-		return unavailable(err, pe.Code, "the database is not the one that the server began with")
+		return unavailableFault(err, pe.Code, "the database is not the one that the server began with")
 	case pe.Code == "40001", pe.Code == "40P01", pe.Code == "55P03", pe.Code == "57014",
 		strings.HasPrefix(pe.Code, "08"), strings.HasPrefix(pe.Code, "53"), strings.HasPrefix(pe.Code, "57P"), pe.Code == "25006":
-		return unavailable(err, pe.Code, "the database is busy or restarting")
+		return unavailableFault(err, pe.Code, "the database is busy or restarting")
 	}
 	return f
 }
@@ -127,13 +127,13 @@ func liteFault(err error, se *sqlite.Error) error {
 	}
 	switch se.Code() & 0xff {
 	case liteBusy, liteLocked:
-		return unavailable(err, "55P03", "the database is busy")
+		return unavailableFault(err, "55P03", "the database is busy")
 	case liteInterrupt:
-		return unavailable(err, "57014", "the database did not answer in time")
+		return unavailableFault(err, "57014", "the database did not answer in time")
 	case liteFull:
 		f.Kind, f.Code, f.Msg = fault.NoSpace, "53100", "the disk is full; nothing was written"
 	case liteReadonly, liteIOErr, liteCantOpen, liteCorrupt, liteNotADB:
-		return unavailable(err, "58030", "the database file cannot be read or written")
+		return unavailableFault(err, "58030", "the database file cannot be read or written")
 	case liteTooBig:
 		f.Kind, f.Code, f.Msg = fault.Invalid, "22001", "a value is too long"
 	}

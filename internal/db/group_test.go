@@ -38,7 +38,7 @@ func TestGroupLosesItsTransaction(t *testing.T) {
 	}
 	queue(0, func() error { return insert(0) })
 	queue(1, func() error {
-		return d.Write(ctx, Scope{}, func(*Tx) error { l.writer.exec("ROLLBACK"); return errors.New("disk I/O error") })
+		return d.Write(ctx, Scope{}, func(*Tx) error { l.writer.execText("ROLLBACK"); return errors.New("disk I/O error") })
 	})
 	queue(2, func() error { return insert(2) })
 	close(release)

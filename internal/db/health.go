@@ -10,10 +10,10 @@ import (
 // health remembers that nothing can be written.
 type health struct{ failed atomic.Pointer[fault.Error] }
 
-// note takes in how a write ended. Only what is the matter with the disk, or
+// noteWrite takes in how a write ended. Only what is the matter with the disk, or
 // with a server that takes no writes, counts: a write that changes nothing
 // succeeds on a full disk, so that success proves nothing.
-func (h *health) note(err error) {
+func (h *health) noteWrite(err error) {
 	switch f := fault.As(err); f.Code {
 	case "53100", "58030", "25006": // disk full, I/O error, read-only transaction
 		h.failed.Store(f)
@@ -23,8 +23,8 @@ func (h *health) note(err error) {
 // probe changes a row of its own.
 const probe = "INSERT INTO probes (name, beat) VALUES ('writable', 1) ON CONFLICT (name) DO UPDATE SET beat = probes.beat + 1"
 
-// heal tries a write, when the last one failed for the disk.
-func (d *DB) heal(ctx context.Context) error {
+// probeWrite tries a write, when the last one failed for the disk.
+func (d *DB) probeWrite(ctx context.Context) error {
 	failed := d.health.failed.Load()
 	if failed == nil {
 		return nil

@@ -13,7 +13,7 @@ func TestUnwritable(t *testing.T) {
 	write := func(sql string) error {
 		return d.Write(t.Context(), Scope{All: true}, func(tx *Tx) error { _, err := tx.Exec(sql); return err })
 	}
-	if err := w.exec("PRAGMA query_only = ON"); err != nil {
+	if err := w.execText("PRAGMA query_only = ON"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Ping(t.Context()); err != nil {
@@ -30,7 +30,7 @@ func TestUnwritable(t *testing.T) {
 	if err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query("SELECT 1", nil, func(*Row) error { return nil }) }); err != nil {
 		t.Errorf("a read: %v", err)
 	}
-	if err := w.exec("PRAGMA query_only = OFF"); err != nil {
+	if err := w.execText("PRAGMA query_only = OFF"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Ping(t.Context()); err != nil {
@@ -38,7 +38,7 @@ func TestUnwritable(t *testing.T) {
 	}
 	for code, counts := range map[string]bool{"53100": true, "58030": true, "25006": true, "57014": false, "23505": false, "": false} {
 		var h health
-		if h.note(fault.New(fault.Unavailable, code, "x")); (h.failed.Load() != nil) != counts {
+		if h.noteWrite(fault.New(fault.Unavailable, code, "x")); (h.failed.Load() != nil) != counts {
 			t.Errorf("code %q counts: %v", code, !counts)
 		}
 	}

@@ -28,7 +28,7 @@ func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
 	}
 	list := t.Rows(table, cols, "")
 	for _, row := range rows {
-		if err := errors.Join(list.set(row), list.close()); err != nil {
+		if err := errors.Join(list.setValues(row), list.closeRows()); err != nil {
 			return err
 		}
 		if list.n == rowsPerStatement {

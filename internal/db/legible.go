@@ -7,18 +7,18 @@ import (
 	"modernc.org/sqlite"
 )
 
-// legible backs json_legible(X) on SQLite: the JSON text X with U+FFFD for each
+// replaceUnreadable backs json_legible(X) on SQLite: the JSON text X with U+FFFD for each
 // escape that stands for no character.
-func legible(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+func replaceUnreadable(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	text, ok := args[0].(string)
 	if !ok {
 		return nil, nil
 	}
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
-		unit := escaped(text[i:])
+		unit := escapedUnit(text[i:])
 		switch {
-		case unit >= 0xD800 && unit <= 0xDBFF && low(escaped(text[i+len(`\uD800`):])):
+		case unit >= 0xD800 && unit <= 0xDBFF && isLowSurrogate(escapedUnit(text[i+len(`\uD800`):])):
 			out = append(out, text[i:i+len(`\uD800\uDC00`)]...)
 			i += len(`\uD800\uDC00`)
 		case unit == 0 || unit >= 0xD800 && unit <= 0xDFFF:
@@ -35,10 +35,10 @@ func legible(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, erro
 	return string(out), nil
 }
 
-func low(unit int) bool { return unit >= 0xDC00 && unit <= 0xDFFF }
+func isLowSurrogate(unit int) bool { return unit >= 0xDC00 && unit <= 0xDFFF }
 
-// escaped is the UTF-16 unit that a text begins with as \uXXXX, or -1.
-func escaped(s string) int {
+// escapedUnit is the UTF-16 unit that a text begins with as \uXXXX, or -1.
+func escapedUnit(s string) int {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return -1
 	}

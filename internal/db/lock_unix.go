@@ -33,12 +33,12 @@ const besideName = "beside.lock"
 // joinDir tells the server that this process is at work. The lock ends with
 // the process, however it ends.
 func joinDir(dir string) (*os.File, error) {
-	return flock(dir, syscall.LOCK_SH)
+	return lockDirectory(dir, syscall.LOCK_SH)
 }
 
 // aloneIn reports whether no process is at work beside the server.
 func aloneIn(dir string) bool {
-	f, err := flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
+	f, err := lockDirectory(dir, syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		return false
 	}
@@ -46,7 +46,7 @@ func aloneIn(dir string) bool {
 	return true
 }
 
-func flock(dir string, how int) (*os.File, error) {
+func lockDirectory(dir string, how int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, besideName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("db: lock file: %w", err)

@@ -65,8 +65,8 @@ const (
 	noteMigration = "INSERT INTO schema_migrations VALUES ($1, $2, $3)"
 )
 
-// pending returns the steps after have, and refuses a newer schema.
-func pending(have int, apply bool) ([]Migration, error) {
+// pendingMigrations returns the steps after have, and refuses a newer schema.
+func pendingMigrations(have int, apply bool) ([]Migration, error) {
 	all, err := Migrations()
 	if err != nil {
 		return nil, err
@@ -84,28 +84,28 @@ func pending(have int, apply bool) ([]Migration, error) {
 // the lock against a second process.
 func (l *lite) migrate(apply bool) (err error) {
 	w := l.writer
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.execText("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			w.exec("ROLLBACK")
+			w.execText("ROLLBACK")
 		}
 	}()
-	if err := w.exec(versionTable); err != nil {
+	if err := w.execText(versionTable); err != nil {
 		return err
 	}
 	have := 0
-	if err := w.query(schemaVersion, nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
+	if err := w.queryRows(schemaVersion, nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
 		return err
 	}
-	steps, err := pending(have, apply)
+	steps, err := pendingMigrations(have, apply)
 	if err != nil {
 		return err
 	}
 	for _, m := range steps {
-		for _, s := range statements(m.SQL) {
-			if err := w.exec(s); err != nil {
+		for _, s := range splitStatements(m.SQL) {
+			if err := w.execText(s); err != nil {
 				return fmt.Errorf("db: migration %d %s: %w\n%s", m.Version, m.Name, err, s)
 			}
 		}
@@ -114,7 +114,7 @@ func (l *lite) migrate(apply bool) (err error) {
 			return err
 		}
 	}
-	return w.exec("COMMIT")
+	return w.execText("COMMIT")
 }
 
 // migratePostgres runs as the database's owner, on a connection of its own.
@@ -196,7 +196,7 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 	if err := tx.QueryRow(ctx, schemaVersion).Scan(&have); err != nil {
 		return fmt.Errorf("db: read schema version: %w", err)
 	}
-	steps, err := pending(have, apply)
+	steps, err := pendingMigrations(have, apply)
 	if err != nil || len(steps) == 0 {
 		return err
 	}
@@ -275,8 +275,8 @@ func prepareError(err error) error {
 		"or an administrator creates it and grants it): %w", appRole, err)
 }
 
-// statements splits a migration at semicolons that end a line.
-func statements(sql string) []string {
+// splitStatements splits a migration at semicolons that end a line.
+func splitStatements(sql string) []string {
 	var out []string
 	for _, s := range regexp.MustCompile(`;[ \t]*(\n|$)`).Split(sql, -1) {
 		if strings.TrimSpace(stripComments(s)) != "" {
@@ -302,7 +302,7 @@ var (
 // graph), then row level security.
 func postgresDDL(sql string) []string {
 	var create, place, keys, policy []string
-	for _, s := range statements(sql) {
+	for _, s := range splitStatements(sql) {
 		m := createTable.FindStringSubmatch(s)
 		if m == nil {
 			create = append(create, s)
@@ -325,7 +325,7 @@ func postgresDDL(sql string) []string {
 			continue
 		}
 		place = append(place, fmt.Sprintf("SELECT hf_place('%s', '%s')", table, col))
-		policy = append(policy, policies(table, col, user)...)
+		policy = append(policy, policyStatements(table, col, user)...)
 	}
 	return append(append(append(create, place...), keys...), policy...)
 }
@@ -351,9 +351,9 @@ func tenantColumn(create string, body int) (col, user string) {
 	return "", ""
 }
 
-// policies fences a table. The sub-selects make PostgreSQL evaluate each
+// policyStatements fences a table. The sub-selects make PostgreSQL evaluate each
 // setting once per statement instead of once per row.
-func policies(table, col, user string) []string {
+func policyStatements(table, col, user string) []string {
 	cond := fmt.Sprintf("%s = (SELECT hf_tenant()) OR (SELECT hf_all())", col)
 	out := []string{
 		fmt.Sprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table),

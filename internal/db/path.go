@@ -13,10 +13,10 @@ type Arrow struct {
 	IsIndex bool
 }
 
-// step writes the right side of an arrow. PostgreSQL takes a key as it is.
+// arrowStep writes the right side of an arrow. PostgreSQL takes a key as it is.
 // SQLite reads a path, whose quoted labels have the escapes of JSON
 // (sqlite.org/json1.html, "PATH arguments").
-func (d *DB) step(s Arrow) string {
+func (d *DB) arrowStep(s Arrow) string {
 	switch {
 	case s.IsIndex && d.kind == SQLite && s.Index < 0:
 		return quoteText("$[#" + strconv.Itoa(s.Index) + "]")

@@ -19,8 +19,8 @@ func Patient(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, patient{}, max(d, time.Millisecond)) // none is for ever to PostgreSQL
 }
 
-// longest is how long a statement under ctx may take, by default usual.
-func longest(ctx context.Context, usual time.Duration) time.Duration {
+// longestStatement is how long a statement under ctx may take, by default usual.
+func longestStatement(ctx context.Context, usual time.Duration) time.Duration {
 	if d, ok := ctx.Value(patient{}).(time.Duration); ok {
 		return d
 	}

@@ -37,15 +37,15 @@ type shelf struct {
 
 func newShelf(size int) *shelf { return &shelf{free: make(chan struct{}, size)} }
 
-func (s *shelf) put(c *liteConn) {
+func (s *shelf) putBack(c *liteConn) {
 	s.mu.Lock()
 	s.idle = append(s.idle, c)
 	s.mu.Unlock()
 	s.free <- struct{}{}
 }
 
-// take is what a receipt from free gives the right to.
-func (s *shelf) take() *liteConn {
+// takeIdle is what a receipt from free gives the right to.
+func (s *shelf) takeIdle() *liteConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.idle) - 1

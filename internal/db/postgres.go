@@ -67,7 +67,7 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 func trustAnew(url string, c *pgx.ConnConfig) error {
 	now, err := pgx.ParseConfig(url)
 	if err != nil {
-		return unavailable(err, "08006", "the files that the database's URL names cannot be read")
+		return unavailableFault(err, "08006", "the files that the database's URL names cannot be read")
 	}
 	c.Password, c.TLSConfig, c.Fallbacks = now.Password, now.TLSConfig, now.Fallbacks
 	return nil
@@ -75,7 +75,7 @@ func trustAnew(url string, c *pgx.ConnConfig) error {
 
 // ping asks for a table of the schema: an empty database answers too.
 func (p *postgres) ping(ctx context.Context) error {
-	return classify(p.read(ctx, Scope{}, func(tx *Tx) error {
+	return classifyError(p.read(ctx, Scope{}, func(tx *Tx) error {
 		return tx.Query("SELECT 1 FROM probes LIMIT 1", nil, func(*Row) error { return nil })
 	}))
 }
@@ -86,16 +86,16 @@ func (p *postgres) close() error {
 }
 
 func (p *postgres) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
-	_, err := p.transact(ctx, &Tx{ctx: ctx, scope: s, db: p.db, reads: true}, fn)
+	_, err := p.runTransaction(ctx, &Tx{ctx: ctx, scope: s, db: p.db, reads: true}, fn)
 	return err
 }
 
 func (p *postgres) write(ctx context.Context, s Scope, fn func(*Tx) error) (*Tx, error) {
-	return p.transact(ctx, &Tx{ctx: ctx, scope: s, db: p.db}, fn)
+	return p.runTransaction(ctx, &Tx{ctx: ctx, scope: s, db: p.db}, fn)
 }
 
-func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ *Tx, err error) {
-	conn, err := p.acquire(ctx)
+func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ *Tx, err error) {
+	conn, err := p.acquireConn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,21 +106,21 @@ func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ 
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
 		}
 		if err != nil {
-			x.rollback()
-			tx.undone()
+			x.rollbackOrClose()
+			tx.runUndo()
 		}
 	}()
-	tx.run = func(q []stmt) error { return x.send(q, tx.last) }
+	tx.run = func(q []stmt) error { return x.sendBatch(q, tx.last) }
 	if err := fn(tx); err != nil {
 		return nil, err
 	}
-	if err := tx.ended(); err != nil {
+	if err := tx.endedError(); err != nil {
 		return nil, err
 	}
 	q := tx.queue
 	tx.queue = nil
 	tx.busy = true
-	if err := tx.watched(q, func(q []stmt) error { return x.send(q, true) }); err != nil {
+	if err := tx.runWatched(q, func(q []stmt) error { return x.sendBatch(q, true) }); err != nil {
 		return nil, err
 	}
 	return tx, nil
@@ -129,7 +129,7 @@ func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ 
 // poolWait bounds the wait for a connection; a full pool is a 503, not a queue.
 const poolWait = 5 * time.Second
 
-func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (p *postgres) acquireConn(ctx context.Context) (*pgxpool.Conn, error) {
 	wait, cancel := context.WithTimeout(ctx, poolWait)
 	defer cancel()
 	conn, err := p.pool.Acquire(wait)
@@ -137,18 +137,18 @@ func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return conn, nil
 	}
 	if ctx.Err() == nil && wait.Err() != nil {
-		return nil, unavailable(err, "53300", "all database connections are busy")
+		return nil, unavailableFault(err, "53300", "all database connections are busy")
 	}
 	return nil, err
 }
 
-// head is what opens a transaction. It travels with the first statements, and
+// openingStatements is what opens a transaction. It travels with the first statements, and
 // stays prepared as they do: the values are parameters.
 //
 // A transaction that is sent whole needs neither begin nor commit, which cost
 // PostgreSQL as much as a look-up each: what stands before a Sync is one
 // transaction, which ends with it (PostgreSQL, "Extended Query Overview").
-func (p *postgres) head(tx *Tx, whole bool) []stmt {
+func (p *postgres) openingStatements(tx *Tx, whole bool) []stmt {
 	h, s := make([]stmt, 0, 3), tx.scope
 	switch {
 	case whole:
@@ -161,7 +161,7 @@ func (p *postgres) head(tx *Tx, whole bool) []stmt {
 		h = append(h, stmt{sql: "SET LOCAL ROLE " + appRole})
 	}
 	var values [len(settings)]any
-	if d := longest(tx.ctx, statementTimeout); p.pooler || d != statementTimeout {
+	if d := longestStatement(tx.ctx, statementTimeout); p.pooler || d != statementTimeout {
 		values[0] = d.Milliseconds()
 	}
 	if s.Tenant != "" {
@@ -176,20 +176,20 @@ func (p *postgres) head(tx *Tx, whole bool) []stmt {
 	if whole && tx.reads {
 		values[4] = "on"
 	}
-	return p.set(h, &values)
+	return p.addSettings(h, &values)
 }
 
-// whole reports that q is all of a transaction and its end, which the next Sync
+// isSentWhole reports that q is all of a transaction and its end, which the next Sync
 // can be. Several reads want one snapshot, which only begin asks for. Behind a
 // pooler and on Citus SET LOCAL stands before them, which wants a begin.
-func (p *postgres) whole(tx *Tx, q []stmt, commit bool) bool {
+func (p *postgres) isSentWhole(tx *Tx, q []stmt, commit bool) bool {
 	return commit && !p.pooler && !p.citus && (!tx.reads || len(q) == 1)
 }
 
-// set adds the one statement that sets what has a value. Citus tells its other
+// addSettings adds the one statement that sets what has a value. Citus tells its other
 // servers of SET LOCAL alone, which takes no parameters; Scope.check has seen to
 // it that the values are UUIDs.
-func (p *postgres) set(head []stmt, values *[len(settings)]any) []stmt {
+func (p *postgres) addSettings(head []stmt, values *[len(settings)]any) []stmt {
 	if p.citus {
 		for i, v := range values {
 			if v != nil {
@@ -242,7 +242,7 @@ const (
 // own limit: a server that has gone silent (a cut cable, a stopped process)
 // must not hold requests for ever.
 func answerTime(ctx context.Context, n int) time.Duration {
-	return longest(ctx, statementTimeout) + silence + time.Duration(n)*20*time.Millisecond
+	return longestStatement(ctx, statementTimeout) + silence + time.Duration(n)*20*time.Millisecond
 }
 
 // pgTx is one transaction on one connection, spoken as extended-protocol
@@ -269,7 +269,7 @@ type pgStatements struct {
 	args  wireArgs
 }
 
-func (x *pgTx) statements() *pgStatements {
+func (x *pgTx) preparedStatements() *pgStatements {
 	const key = "holdfast.statements"
 	p, ok := x.conn.CustomData()[key].(*pgStatements)
 	if !ok {
@@ -279,7 +279,7 @@ func (x *pgTx) statements() *pgStatements {
 	return p
 }
 
-func (p *pgStatements) add(name, sql string, d *pgconn.StatementDescription) {
+func (p *pgStatements) addPrepared(name, sql string, d *pgconn.StatementDescription) {
 	d.Name, d.SQL = name, sql
 	p.known[sql] = d
 	p.order = append(p.order, sql)
@@ -291,60 +291,60 @@ func (p *pgStatements) add(name, sql string, d *pgconn.StatementDescription) {
 	}
 }
 
-func (x *pgTx) send(q []stmt, commit bool) error {
+func (x *pgTx) sendBatch(q []stmt, commit bool) error {
 	if commit && !x.begun && len(q) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, answerTime(x.ctx, len(q)))
 	defer cancel()
 	pipe := x.conn.StartPipeline(ctx)
-	known := x.statements()
+	known := x.preparedStatements()
 	w := pgWire{pipe: pipe, p: known, named: !x.p.pooler, sent: known.wire[:0]}
-	whole := !x.begun && x.p.whole(x.tx, q, commit)
-	if err := w.all(x, q, commit, whole); err != nil {
+	whole := !x.begun && x.p.isSentWhole(x.tx, q, commit)
+	if err := w.encodeBatch(x, q, commit, whole); err != nil {
 		pipe.Close()
 		return err
 	}
 	ends := commit && !x.tx.reads
 	if err := pipe.Sync(); err != nil {
 		pipe.Close()
-		return lost(err, ends)
+		return commitLost(err, ends)
 	}
-	err := x.receive(pipe, w.sent, known, ends)
+	err := x.receiveAnswers(pipe, w.sent, known, ends)
 	if whole && err == nil {
 		_, err = pipe.GetResults() // of the Sync
-		err = lost(err, ends)
+		err = commitLost(err, ends)
 	}
 	clear(w.sent)
 	known.wire = w.sent
 	x.begun = !whole && (err != nil || !commit)
 	if cerr := pipe.Close(); err == nil {
-		err = lost(cerr, ends)
+		err = commitLost(cerr, ends)
 	}
 	return err
 }
 
-// lost names an unknown outcome: the connection went away while a commit was on
+// commitLost names an unknown outcome: the connection went away while a commit was on
 // its way.
-func lost(err error, commit bool) error {
+func commitLost(err error, commit bool) error {
 	var pe *pgconn.PgError
 	if err == nil || !commit || errors.As(err, &pe) {
 		return err
 	}
-	return unavailable(err, "08007", "the connection was lost during commit, so the outcome is unknown")
+	return unavailableFault(err, "08007", "the connection was lost during commit, so the outcome is unknown")
 }
 
-// receive reads the answers. After the first error the server skips the rest
+// receiveAnswers reads the answers. After the first error the server skips the rest
 // of the pipeline, and so do we. ends says that a write's commit is among them.
-func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, p *pgStatements, ends bool) error {
+func (x *pgTx) receiveAnswers(pipe *pgconn.Pipeline, wire []sent, p *pgStatements, ends bool) error {
 	for _, w := range wire {
 		res, err := pipe.GetResults()
 		if err != nil {
-			return lost(err, ends)
+			return commitLost(err, ends)
 		}
 		switch r := res.(type) {
 		case *pgconn.StatementDescription:
-			p.add(w.name, w.prepare, r)
+			p.addPrepared(w.name, w.prepare, r)
 		case *pgconn.ResultReader:
 			if err := readRows(r, w, ends); err != nil {
 				return err
@@ -366,7 +366,7 @@ func readRows(r *pgconn.ResultReader, w sent, ends bool) error {
 	}
 	tag, err := r.Close()
 	if err != nil {
-		return lost(err, ends)
+		return commitLost(err, ends)
 	}
 	if w.commit && tag.String() == "ROLLBACK" {
 		return errors.New("db: the transaction was already aborted")
@@ -377,9 +377,9 @@ func readRows(r *pgconn.ResultReader, w sent, ends bool) error {
 	return failed
 }
 
-// rollback ends a transaction that failed. A connection that cannot even roll
+// rollbackOrClose ends a transaction that failed. A connection that cannot even roll
 // back is closed, so that the pool replaces it.
-func (x *pgTx) rollback() {
+func (x *pgTx) rollbackOrClose() {
 	if !x.begun || x.conn.IsClosed() {
 		return
 	}
@@ -399,7 +399,7 @@ func byteOrder(ctx context.Context, c *pgx.Conn) error {
 	if err := c.QueryRow(ctx,
 		"SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (SELECT datcollate FROM pg_database WHERE datname = "+
 			"current_database())").Scan(&bytes, &collation); err != nil {
-		return classify(err)
+		return classifyError(err)
 	}
 	if !bytes {
 		return fault.New(fault.Unavailable, "", "the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
@@ -421,7 +421,7 @@ func askServer(ctx context.Context, c *pgx.Conn) (pgServer, error) {
 	var num int
 	if err := c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::int, "+
 		"EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&s.version, &num, &s.citus); err != nil {
-		return s, classify(err)
+		return s, classifyError(err)
 	}
 	if num < 150000 {
 		return s, fault.New(fault.Unavailable, "", "PostgreSQL %s is too old: 15 or newer is needed", s.version)

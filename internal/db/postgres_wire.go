@@ -29,13 +29,13 @@ type pgWire struct {
 	sent  []sent
 }
 
-// all puts in what opens the transaction, what is to be closed, the statements
+// encodeBatch puts in what opens the transaction, what is to be closed, the statements
 // and, if they are the last, the commit; a whole transaction has none.
-func (w *pgWire) all(x *pgTx, q []stmt, commit, whole bool) error {
+func (w *pgWire) encodeBatch(x *pgTx, q []stmt, commit, whole bool) error {
 	if !x.begun {
-		head := x.p.head(x.tx, whole)
+		head := x.p.openingStatements(x.tx, whole)
 		for i := range head {
-			if err := w.add(&head[i]); err != nil {
+			if err := w.encodeStatement(&head[i]); err != nil {
 				return err
 			}
 		}
@@ -47,23 +47,23 @@ func (w *pgWire) all(x *pgTx, q []stmt, commit, whole bool) error {
 	}
 	w.p.drop = w.p.drop[:0]
 	for i := range q {
-		if err := w.add(&q[i]); err != nil {
+		if err := w.encodeStatement(&q[i]); err != nil {
 			return err
 		}
 	}
 	if !commit || whole {
 		return nil
 	}
-	err := w.add(&commitment)
+	err := w.encodeStatement(&commitment)
 	w.sent[len(w.sent)-1].commit = true
 	return err
 }
 
-// add puts in one statement, prepared under a name that the connection keeps
+// encodeStatement puts in one statement, prepared under a name that the connection keeps
 // unless its text comes once.
-func (w *pgWire) add(s *stmt) error {
+func (w *pgWire) encodeStatement(s *stmt) error {
 	args := &w.p.args
-	if err := args.set(s.args); err != nil {
+	if err := args.setArguments(s.args); err != nil {
 		return err
 	}
 	if !w.named || s.once {
@@ -104,10 +104,10 @@ type wireArgs struct {
 // keptText is the most room that is kept for the next statement.
 const keptText = 64 << 10
 
-// set makes every parameter text and lets the server infer its type from the
+// setArguments makes every parameter text and lets the server infer its type from the
 // statement, so that one Go value fits uuid, timestamptz and bigint columns
 // alike. Only bytes, which are never anything else, go as they are.
-func (w *wireArgs) set(args []any) error {
+func (w *wireArgs) setArguments(args []any) error {
 	clear(w.values) // of what the caller owns
 	w.values, w.formats = w.values[:0], nil
 	if w.text = w.text[:0]; w.text == nil || cap(w.text) > keptText {
@@ -155,7 +155,7 @@ func appendArg(b []byte, a any) (text []byte, null bool, err error) {
 	case float64:
 		return strconv.AppendFloat(b, v, 'g', -1, 64), false, nil
 	}
-	v, err := encode(a)
+	v, err := encodeArgument(a)
 	if err != nil || v == nil {
 		return b, true, err
 	}

@@ -267,18 +267,18 @@ func appendTime(b []byte, t time.Time) []byte {
 	h, mi, s := t.Clock()
 	us := t.Nanosecond() / 1000
 	b = append(b, byte('0'+y/1000%10), byte('0'+y/100%10), byte('0'+y/10%10), byte('0'+y%10), '-')
-	b = append(two(b, int(mo)), '-')
-	b = append(two(b, d), 'T')
-	b = append(two(b, h), ':')
-	b = append(two(b, mi), ':')
-	b = append(two(b, s), '.')
+	b = append(appendTwoDigits(b, int(mo)), '-')
+	b = append(appendTwoDigits(b, d), 'T')
+	b = append(appendTwoDigits(b, h), ':')
+	b = append(appendTwoDigits(b, mi), ':')
+	b = append(appendTwoDigits(b, s), '.')
 	for div := 100000; div > 0; div /= 10 {
 		b = append(b, byte('0'+us/div%10))
 	}
 	return append(b, 'Z')
 }
 
-func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+func appendTwoDigits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 func textOf(a any) (string, bool) {
 	if raw, ok := a.(json.RawMessage); ok {

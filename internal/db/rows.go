@@ -50,15 +50,15 @@ func (t *Tx) Rows(table string, cols []Column, conflict string) *Rows {
 // Add appends a row: nil, a text, int, int64, float64, bool, decimal.Dec or
 // time.Time for each column.
 func (r *Rows) Add(values ...any) error {
-	if err := r.set(values); err != nil {
+	if err := r.setValues(values); err != nil {
 		return err
 	}
 	return r.End()
 }
 
-func (r *Rows) set(values []any) error {
+func (r *Rows) setValues(values []any) error {
 	for _, v := range values {
-		v, err := encode(v)
+		v, err := encodeArgument(v)
 		if err != nil {
 			return err
 		}
@@ -74,17 +74,17 @@ func (r *Rows) set(values []any) error {
 		case nil:
 			r.Null()
 		default:
-			r.refuse(fmt.Sprintf("%T", v))
+			r.refuseValue(fmt.Sprintf("%T", v))
 		}
 	}
 	return nil
 }
 
-// next begins the next value and returns the type of its column, "" past the
+// nextColumnType begins the next value and returns the type of its column, "" past the
 // last one.
-func (r *Rows) next() string {
+func (r *Rows) nextColumnType() string {
 	if r.at >= len(r.cols) {
-		r.refuse("one value more")
+		r.refuseValue("one value more")
 		return ""
 	}
 	if r.vectors != nil {
@@ -102,7 +102,7 @@ func (r *Rows) next() string {
 	return r.cols[r.at].Type
 }
 
-func (r *Rows) refuse(what string) {
+func (r *Rows) refuseValue(what string) {
 	if r.err == nil {
 		name := "the last"
 		if r.at < len(r.cols) {
@@ -114,20 +114,20 @@ func (r *Rows) refuse(what string) {
 
 // Null, and the functions after it, set the next column of the row.
 func (r *Rows) Null() {
-	if r.next(); r.vectors == nil {
+	if r.nextColumnType(); r.vectors == nil {
 		r.json = append(r.json, "null"...)
 	} else {
 		r.elem = binary.BigEndian.AppendUint32(r.elem, math.MaxUint32) // length -1
 	}
-	r.took()
+	r.endValue()
 }
 
 // Text sets a text, or a uuid or an instant written out.
 func (r *Rows) Text(s string) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if r.vectors == nil {
 		r.json = AppendString(r.json, s)
-		r.took()
+		r.endValue()
 		return
 	}
 	switch kind {
@@ -136,32 +136,32 @@ func (r *Rows) Text(s string) {
 	case "uuid":
 		id, err := uuid.Parse(s)
 		if err != nil {
-			r.refuse(strconv.Quote(s))
+			r.refuseValue(strconv.Quote(s))
 		}
 		r.elem = append(binary.BigEndian.AppendUint32(r.elem, 16), id[:]...)
 	case "timestamptz":
 		at, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
-			r.refuse(strconv.Quote(s))
+			r.refuseValue(strconv.Quote(s))
 		}
 		r.elem = appendMicros(r.elem, at)
 	default:
-		r.refuse("a text")
+		r.refuseValue("a text")
 	}
-	r.took()
+	r.endValue()
 }
 
 // Time sets an instant.
 func (r *Rows) Time(at time.Time) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if r.vectors == nil {
 		r.json = append(appendTime(append(r.json, '"'), at.UTC()), '"')
 	} else if kind == "timestamptz" {
 		r.elem = appendMicros(r.elem, at)
 	} else {
-		r.refuse("an instant")
+		r.refuseValue("an instant")
 	}
-	r.took()
+	r.endValue()
 }
 
 func appendMicros(b []byte, at time.Time) []byte {
@@ -170,79 +170,79 @@ func appendMicros(b []byte, at time.Time) []byte {
 
 // UUID sets a uuid.
 func (r *Rows) UUID(id uuid.UUID) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if r.vectors == nil {
 		r.json = append(AppendUUID(append(r.json, '"'), id), '"')
 	} else if kind == "uuid" {
 		r.elem = append(binary.BigEndian.AppendUint32(r.elem, 16), id[:]...)
 	} else {
-		r.refuse("a uuid")
+		r.refuseValue("a uuid")
 	}
-	r.took()
+	r.endValue()
 }
 
 // Int sets a whole number, or a decimal as it is scaled.
 func (r *Rows) Int(n int64) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if r.vectors == nil {
 		r.json = strconv.AppendInt(r.json, n, 10)
 	} else if kind == "bigint" {
 		r.elem = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(r.elem, 8), uint64(n))
 	} else {
-		r.refuse("a whole number")
+		r.refuseValue("a whole number")
 	}
-	r.took()
+	r.endValue()
 }
 
 // Float sets a number that is finite.
 func (r *Rows) Float(f float64) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		r.refuse("what is no number")
+		r.refuseValue("what is no number")
 	} else if r.vectors == nil {
 		r.json = strconv.AppendFloat(r.json, f, 'g', -1, 64)
 	} else if kind == "double precision" {
 		r.elem = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(r.elem, 8), math.Float64bits(f))
 	} else {
-		r.refuse("a number")
+		r.refuseValue("a number")
 	}
-	r.took()
+	r.endValue()
 }
 
 // Bool sets a truth value.
 func (r *Rows) Bool(b bool) {
-	kind := r.next()
+	kind := r.nextColumnType()
 	if r.vectors == nil {
 		r.json = strconv.AppendBool(r.json, b)
 	} else if kind != "boolean" {
-		r.refuse("a truth value")
+		r.refuseValue("a truth value")
 	} else if r.elem = binary.BigEndian.AppendUint32(r.elem, 1); b {
 		r.elem = append(r.elem, 1)
 	} else {
 		r.elem = append(r.elem, 0)
 	}
-	r.took()
+	r.endValue()
 }
 
-// took ends a value.
-func (r *Rows) took() {
+// endValue ends a value.
+func (r *Rows) endValue() {
 	if r.vectors != nil && r.err == nil {
-		r.vectors[r.at].add(r.elem)
+		r.vectors[r.at].addElement(r.elem)
 	}
 	r.at++
 }
 
 // End closes a row. It sends what has gathered when that is enough.
 func (r *Rows) End() error {
-	if err := r.close(); err != nil || r.n < rowsPerStatement {
+	if err := r.closeRows(); err != nil || r.n < rowsPerStatement {
 		return err
 	}
 	return r.Send()
 }
 
-func (r *Rows) close() error {
+func (r *Rows) closeRows() error {
 	if r.err == nil && r.at < len(r.cols) {
-		r.refuse("nothing")
+		r.refuseValue("nothing")
 	}
 	if r.err != nil {
 		return r.err
@@ -258,7 +258,7 @@ func (r *Rows) close() error {
 // Queue leaves the last statement to the transaction's next flush.
 func (r *Rows) Queue() {
 	if r.n > 0 {
-		r.tx.Queue(r.statement())
+		r.tx.Queue(r.takeStatement())
 	}
 }
 
@@ -267,11 +267,11 @@ func (r *Rows) Send() error {
 	if r.n == 0 {
 		return nil
 	}
-	return r.tx.Query(r.statement())
+	return r.tx.Query(r.takeStatement())
 }
 
-// statement takes what has gathered. What it returns outlives the next rows.
-func (r *Rows) statement() (string, []any, func(*Row) error) {
+// takeStatement takes what has gathered. What it returns outlives the next rows.
+func (r *Rows) takeStatement() (string, []any, func(*Row) error) {
 	b := append(insertInto(r.table, r.cols), "SELECT "...)
 	args := []any{nil}
 	if r.vectors == nil {
@@ -302,10 +302,10 @@ func appendVectors(b []byte, vectors []vector, cols []Column, n int) ([]byte, []
 		// A single unrolled column keeps the number of the rows.
 		if v.rest == nil && (i > 0 || n == 1) {
 			b = fmt.Appendf(b, "CAST($%d AS %s)", i+1, cols[i].Type)
-			args[i] = v.value()
+			args[i] = v.sharedValue()
 		} else {
 			b = fmt.Appendf(b, "unnest(CAST($%d AS %s[]))", i+1, cols[i].Type)
-			args[i] = v.array(cols[i].Type)
+			args[i] = v.arrayValue(cols[i].Type)
 		}
 		*v = vector{}
 	}
@@ -320,29 +320,29 @@ type vector struct {
 	rest  []byte // room for the array's head and all elements, from the second value on
 }
 
-func (v *vector) add(elem []byte) {
+func (v *vector) addElement(elem []byte) {
 	switch {
 	case v.n == 0:
 		v.first = append([]byte(nil), elem...)
 	case v.rest != nil:
 		v.rest = append(v.rest, elem...)
 	case !bytes.Equal(v.first, elem):
-		v.spread()
+		v.spreadShared()
 		v.rest = append(v.rest, elem...)
 	}
 	v.n++
 }
 
-// spread writes the shared element out for each row so far.
-func (v *vector) spread() {
+// spreadShared writes the shared element out for each row so far.
+func (v *vector) spreadShared() {
 	v.rest = make([]byte, arrayHead, arrayHead+len(v.first)*rowsPerStatement*9/8)
 	for range v.n {
 		v.rest = append(v.rest, v.first...)
 	}
 }
 
-// value is the shared element as a parameter.
-func (v *vector) value() any {
+// sharedValue is the shared element as a parameter.
+func (v *vector) sharedValue() any {
 	if len(v.first) == 4 && binary.BigEndian.Uint32(v.first) == math.MaxUint32 {
 		return nil
 	}
@@ -355,10 +355,10 @@ var elementTypes = map[string]uint32{"boolean": 16, "bigint": 20, "text": 25, "d
 // arrayHead is the length of what stands before the elements.
 const arrayHead = 5 * 4
 
-// array is the column as a parameter: one dimension from 1 on, with nulls.
-func (v *vector) array(kind string) []byte {
+// arrayValue is the column as a parameter: one dimension from 1 on, with nulls.
+func (v *vector) arrayValue(kind string) []byte {
 	if v.rest == nil {
-		v.spread()
+		v.spreadShared()
 	}
 	head := v.rest[:0]
 	for _, n := range [...]uint32{1, 1, elementTypes[kind], uint32(v.n), 1} {

@@ -50,7 +50,7 @@ func (d *DB) Checkpoint(ctx context.Context, last func() error) (all bool, err e
 			return
 		}
 		var logged, written int64
-		err = l.writer.query("PRAGMA wal_checkpoint(PASSIVE)", nil, func(r *Row) error {
+		err = l.writer.queryRows("PRAGMA wal_checkpoint(PASSIVE)", nil, func(r *Row) error {
 			logged, written = r.Int(1), r.Int(2)
 			return nil
 		})
@@ -61,7 +61,7 @@ func (d *DB) Checkpoint(ctx context.Context, last func() error) (all bool, err e
 		<-over
 		return all, err
 	case <-l.done:
-		return false, unavailable(nil, "57P01", "the server is stopping")
+		return false, unavailableFault(nil, "57P01", "the server is stopping")
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -123,16 +123,16 @@ func Keep(dir string) (*Keeper, error) {
 	if st, err := os.Stat(path); err != nil || st.Size() == 0 {
 		return nil, nil
 	}
-	if err := whole(path); err != nil {
+	if err := checkWholeFile(path); err != nil {
 		return nil, err
 	}
-	c, err := (&lite{path: path, shipped: true}).connect("-2000")
+	c, err := (&lite{path: path, shipped: true}).openConn("-2000")
 	if err != nil {
 		return nil, err
 	}
-	if err := c.query("SELECT COUNT(*) FROM sqlite_master", nil, func(*Row) error { return nil }); err != nil {
-		c.close()
-		return nil, fmt.Errorf("db: read the schema: %w", classify(err))
+	if err := c.queryRows("SELECT COUNT(*) FROM sqlite_master", nil, func(*Row) error { return nil }); err != nil {
+		c.closeConn()
+		return nil, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	return &Keeper{c}, nil
 }
@@ -140,7 +140,7 @@ func Keep(dir string) (*Keeper, error) {
 // Close lets the log go.
 func (k *Keeper) Close() error {
 	if k != nil && k.c != nil {
-		k.c.close()
+		k.c.closeConn()
 		k.c = nil
 	}
 	return nil

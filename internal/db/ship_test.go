@@ -135,14 +135,14 @@ func TestChangesMissed(t *testing.T) {
 	c.Close()
 	at := c.End
 	add()
-	other, err := (&lite{path: filepath.Join(dir, FileName)}).connect("-2000")
+	other, err := (&lite{path: filepath.Join(dir, FileName)}).openConn("-2000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.exec("PRAGMA wal_checkpoint(RESTART)"); err != nil {
+	if err := other.execText("PRAGMA wal_checkpoint(RESTART)"); err != nil {
 		t.Fatal(err)
 	}
-	other.close()
+	other.closeConn()
 	if c, err := d.Changes(at); err != nil || c.Pages == 0 {
 		t.Errorf("nothing was overwritten yet: %v", err)
 	}

@@ -22,12 +22,12 @@ func (d *DB) Shrink(ctx context.Context) error {
 // out the same again.
 func (l *lite) shrinkReaders(ctx context.Context) (err error) {
 	for range l.size {
-		c, busy := l.reader(ctx)
+		c, busy := l.waitForReader(ctx)
 		if busy != nil {
 			return errors.Join(err, busy)
 		}
-		defer l.readers.put(c)
-		err = errors.Join(err, c.exec("PRAGMA shrink_memory"))
+		defer l.readers.putBack(c)
+		err = errors.Join(err, c.execText("PRAGMA shrink_memory"))
 	}
 	return err
 }

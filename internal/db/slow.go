@@ -21,25 +21,25 @@ const (
 	shownBytes      = 400
 )
 
-// watched runs statements that go to the database together, in a span where the
+// runWatched runs statements that go to the database together, in a span where the
 // context is traced, and tells of those that take long.
-func (t *Tx) watched(q []stmt, run func([]stmt) error) error {
-	_, span := trace.Client(t.ctx, operation(q))
+func (t *Tx) runWatched(q []stmt, run func([]stmt) error) error {
+	_, span := trace.Client(t.ctx, spanName(q))
 	if span.On() {
 		span.Text("db.system.name", map[Engine]string{SQLite: "sqlite", PostgreSQL: "postgresql"}[t.db.Engine()])
-		span.Text("db.query.text", strings.Join(shown(q), ";\n"))
+		span.Text("db.query.text", strings.Join(shownTexts(q), ";\n"))
 		span.Number("db.operation.batch.size", len(q))
 	}
 	begin := time.Now()
 	err := run(q)
-	t.db.slowly(t.ctx, q, time.Since(begin))
+	t.db.reportSlow(t.ctx, q, time.Since(begin))
 	span.End(err)
 	return err
 }
 
-// operation is what a span of statements is called: the keyword of one, BATCH
+// spanName is what a span of statements is called: the keyword of one, BATCH
 // for several.
-func operation(q []stmt) string {
+func spanName(q []stmt) string {
 	switch len(q) {
 	case 0:
 		return "COMMIT"
@@ -50,8 +50,8 @@ func operation(q []stmt) string {
 	return "BATCH"
 }
 
-// shown are the texts of the first statements.
-func shown(q []stmt) []string {
+// shownTexts are the texts of the first statements.
+func shownTexts(q []stmt) []string {
 	var texts []string
 	for _, s := range q[:min(len(q), shownStatements)] {
 		texts = append(texts, s.sql[:min(len(s.sql), shownBytes)])
@@ -59,9 +59,9 @@ func shown(q []stmt) []string {
 	return texts
 }
 
-func (d *DB) slowly(ctx context.Context, q []stmt, took time.Duration) {
-	after := d.slow.After * max(1, longest(ctx, statementTimeout)/statementTimeout) // of work that was promised more time, so many times later
+func (d *DB) reportSlow(ctx context.Context, q []stmt, took time.Duration) {
+	after := d.slow.After * max(1, longestStatement(ctx, statementTimeout)/statementTimeout) // of work that was promised more time, so many times later
 	if d.slow.Tell != nil && took > after {
-		d.slow.Tell(ctx, took, shown(q))
+		d.slow.Tell(ctx, took, shownTexts(q))
 	}
 }

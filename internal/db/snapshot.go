@@ -45,20 +45,20 @@ func Copy(ctx context.Context, o Options, path string) (Snapshot, error) {
 }
 
 func vacuumInto(ctx context.Context, from, to string) error {
-	c, err := (&lite{path: from}).connect("-2000")
+	c, err := (&lite{path: from}).openConn("-2000")
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.closeConn()
 	// A VACUUM makes its copy as durable as its connection is. That is asked for anew
 	// before the end: closing may write the log back.
-	if err := c.exec("PRAGMA synchronous = OFF"); err != nil {
-		return fmt.Errorf("db: copy the database: %w", classify(err))
+	if err := c.execText("PRAGMA synchronous = OFF"); err != nil {
+		return fmt.Errorf("db: copy the database: %w", classifyError(err))
 	}
 	err = c.runAll(ctx, snapshotTime, []stmt{{sql: "VACUUM INTO $1", args: []any{to}}})
-	err = errors.Join(err, c.exec("PRAGMA synchronous = FULL"))
+	err = errors.Join(err, c.execText("PRAGMA synchronous = FULL"))
 	if err != nil {
-		return fmt.Errorf("db: copy the database: %w", classify(err))
+		return fmt.Errorf("db: copy the database: %w", classifyError(err))
 	}
 	return os.Chmod(to, 0o600)
 }
@@ -67,12 +67,12 @@ func vacuumInto(ctx context.Context, from, to string) error {
 // references agree, and it says what is in it. It neither migrates nor writes.
 func Examine(ctx context.Context, path string) (Snapshot, error) {
 	out := Snapshot{Engine: SQLite, Counts: map[string]int64{}}
-	c, err := (&lite{path: path, apart: true}).connect("-8000")
+	c, err := (&lite{path: path, apart: true}).openConn("-8000")
 	if err != nil {
 		return out, err
 	}
-	defer c.close()
-	if err := c.sound(ctx); err != nil {
+	defer c.closeConn()
+	if err := c.checkIntegrity(ctx); err != nil {
 		return out, err
 	}
 	var tables []string
@@ -83,12 +83,12 @@ func Examine(ctx context.Context, path string) (Snapshot, error) {
 			each: func(r *Row) error { tables = append(tables, r.Text(0)); return nil }},
 	})
 	if err != nil {
-		return out, fmt.Errorf("db: read the schema: %w", classify(err))
+		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	for _, t := range tables {
 		err := c.runAll(ctx, snapshotTime, []stmt{{sql: "SELECT COUNT(*) FROM " + t, each: func(r *Row) error { out.Counts[t] = r.Int(0); return nil }}})
 		if err != nil {
-			return out, fmt.Errorf("db: count %s: %w", t, classify(err))
+			return out, fmt.Errorf("db: count %s: %w", t, classifyError(err))
 		}
 	}
 	return out, nil
@@ -102,16 +102,16 @@ func Sound(ctx context.Context, dir string) error {
 		return err
 	}
 	defer f.Close()
-	c, err := (&lite{path: filepath.Join(dir, FileName)}).connect("-8000")
+	c, err := (&lite{path: filepath.Join(dir, FileName)}).openConn("-8000")
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	return c.sound(ctx)
+	defer c.closeConn()
+	return c.checkIntegrity(ctx)
 }
 
-// sound fails when SQLite finds damage or a row whose reference leads nowhere.
-func (c *liteConn) sound(ctx context.Context) error {
+// checkIntegrity fails when SQLite finds damage or a row whose reference leads nowhere.
+func (c *liteConn) checkIntegrity(ctx context.Context) error {
 	var said []string
 	note := func(r *Row) error {
 		if text := r.Text(0); text != "ok" && len(said) < 5 {
@@ -125,7 +125,7 @@ func (c *liteConn) sound(ctx context.Context) error {
 			"FROM pragma_foreign_key_check LIMIT 5", each: note},
 	})
 	if err != nil {
-		return fmt.Errorf("db: check the database: %w", classify(err))
+		return fmt.Errorf("db: check the database: %w", classifyError(err))
 	}
 	if len(said) > 0 {
 		return fmt.Errorf("db: the database is damaged: %v", said)

@@ -58,13 +58,13 @@ type lite struct {
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d, p := new(sqlite.Driver), &patterns{compiled: map[string]*regexp.Regexp{}}
-	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, contains); err != nil {
+	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, jsonContains); err != nil {
 		return nil, err
 	}
-	if err := d.RegisterDeterministicScalarFunction("json_legible", 1, legible); err != nil {
+	if err := d.RegisterDeterministicScalarFunction("json_legible", 1, replaceUnreadable); err != nil {
 		return nil, err
 	}
-	return d, d.RegisterDeterministicScalarFunction("regexp", 2, p.match)
+	return d, d.RegisterDeterministicScalarFunction("regexp", 2, p.matchPattern)
 })
 
 // patterns keeps the regular expressions compiled last: the operator is called
@@ -77,21 +77,21 @@ type patterns struct {
 // maxPatterns bounds the expressions kept. A request may have 20.
 const maxPatterns = 256
 
-// match backs the REGEXP operator: X REGEXP Y calls regexp(Y, X).
-func (p *patterns) match(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+// matchPattern backs the REGEXP operator: X REGEXP Y calls regexp(Y, X).
+func (p *patterns) matchPattern(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	pattern, ok1 := args[0].(string)
 	text, ok2 := args[1].(string)
 	if !ok1 || !ok2 {
 		return nil, nil
 	}
-	re, err := p.get(pattern)
+	re, err := p.compilePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
 	return re.MatchString(text), nil
 }
 
-func (p *patterns) get(pattern string) (*regexp.Regexp, error) {
+func (p *patterns) compilePattern(pattern string) (*regexp.Regexp, error) {
 	p.Lock()
 	defer p.Unlock()
 	if re := p.compiled[pattern]; re != nil {
@@ -127,30 +127,30 @@ func openSQLite(d *DB, o Options) (engine, string, error) {
 		return nil, "", err
 	}
 	l.lock = f
-	version, err := l.start(o)
+	version, err := l.openFile(o)
 	if err != nil {
-		l.release()
+		l.releaseLock()
 		return nil, "", err
 	}
 	return l, version, nil
 }
 
-func (l *lite) start(o Options) (string, error) {
+func (l *lite) openFile(o Options) (string, error) {
 	defer o.Kept.Close()
 	if o.Kept == nil { // else Keep has looked; to close the file now would take its locks away
-		if err := whole(l.path); err != nil {
+		if err := checkWholeFile(l.path); err != nil {
 			return "", err
 		}
 	}
 	var err error
-	if l.writer, err = l.connect("-16000"); err != nil {
+	if l.writer, err = l.openConn("-16000"); err != nil {
 		return "", err
 	}
 	var version string
-	if err := l.writer.query("SELECT sqlite_version()", nil, func(r *Row) error { version = r.Text(0); return nil }); err != nil {
+	if err := l.writer.queryRows("SELECT sqlite_version()", nil, func(r *Row) error { version = r.Text(0); return nil }); err != nil {
 		return "", err
 	}
-	if older(version, minSQLite) {
+	if isOlderVersion(version, minSQLite) {
 		return "", fmt.Errorf("db: SQLite %s is too old: %s fixed a corruption bug; build with a newer driver", version, minSQLite)
 	}
 	if err := os.Chmod(l.path, 0o600); err != nil {
@@ -172,24 +172,24 @@ func (l *lite) start(o Options) (string, error) {
 	}
 	l.readers = newShelf(l.size)
 	for range l.size {
-		c, err := l.connect("-16000")
+		c, err := l.openConn("-16000")
 		if err == nil {
-			err = c.exec("PRAGMA query_only = ON")
+			err = c.execText("PRAGMA query_only = ON")
 		}
 		if err != nil {
 			return "", err
 		}
-		l.readers.put(c)
+		l.readers.putBack(c)
 	}
 	go l.writeLoop()
 	return version, nil
 }
 
-// connect opens one connection. cache is its page cache in negative KiB.
-func (l *lite) connect(cache string) (*liteConn, error) {
+// openConn opens one connection. cache is its page cache in negative KiB.
+func (l *lite) openConn(cache string) (*liteConn, error) {
 	q := url.Values{}
 	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.written() + ")"}
+		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.checkpointPages() + ")"}
 	if l.apart {
 		pragmas = slices.DeleteFunc(pragmas, func(p string) bool { return p == "journal_mode(WAL)" })
 	}
@@ -215,54 +215,54 @@ func (l *lite) connect(cache string) (*liteConn, error) {
 // logPages is how many pages the log gathers before they are written back.
 const logPages = 8000
 
-// written is after how many pages a commit writes the log back; 0 = it never does.
-func (l *lite) written() string {
+// checkpointPages is after how many pages a commit writes the log back; 0 = it never does.
+func (l *lite) checkpointPages() string {
 	if l.shipped {
 		return "0"
 	}
 	return strconv.Itoa(logPages)
 }
 
-// reader waits for a connection; when all are busy for long it is a 503, not a
+// waitForReader waits for a connection; when all are busy for long it is a 503, not a
 // queue.
-func (l *lite) reader(ctx context.Context) (*liteConn, error) {
+func (l *lite) waitForReader(ctx context.Context) (*liteConn, error) {
 	select {
 	case <-l.readers.free:
-		return l.readers.take(), nil
+		return l.readers.takeIdle(), nil
 	default:
 	}
 	wait := time.NewTimer(l.patience)
 	defer wait.Stop()
 	select {
 	case <-l.readers.free:
-		return l.readers.take(), nil
+		return l.readers.takeIdle(), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
-		return nil, unavailable(nil, "53300", "all database connections are busy")
+		return nil, unavailableFault(nil, "53300", "all database connections are busy")
 	}
 }
 
 func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
-	c, err := l.reader(ctx)
+	c, err := l.waitForReader(ctx)
 	if err != nil {
 		return err
 	}
-	defer l.readers.put(c)
+	defer l.readers.putBack(c)
 	begun := false
 	tx := &Tx{ctx: ctx, scope: s, db: l.db, reads: true}
 	tx.run = func(q []stmt) error {
 		if !begun && (len(q) > 1 || !tx.last) {
-			if err := c.exec("BEGIN"); err != nil {
+			if err := c.execText("BEGIN"); err != nil {
 				return err
 			}
 			begun = true
 		}
-		return c.runAll(ctx, longest(ctx, l.longest), q)
+		return c.runAll(ctx, longestStatement(ctx, l.longest), q)
 	}
 	defer func() {
 		if begun {
-			c.exec("COMMIT") // a read has nothing to lose
+			c.execText("COMMIT") // a read has nothing to lose
 		}
 	}()
 	if err := fn(tx); err != nil {
@@ -271,16 +271,16 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	return tx.Flush()
 }
 
-// lost reports whether the database file was moved, replaced, deleted or cut
+// checkFileInPlace reports whether the database file was moved, replaced, deleted or cut
 // off. The open file would go on taking writes that nobody will find again.
-func (l *lite) lost() error {
+func (l *lite) checkFileInPlace() error {
 	least := l.bytes.Load()
 	now, err := os.Stat(l.path)
 	if err != nil || !os.SameFile(now, l.inode) {
 		return fault.Wrap(err, fault.Unavailable, "58030",
 			"the database file was moved or replaced; put it back, or restart on the right data directory")
 	}
-	if now.Size() < max(least, 1) && !vacuumed(l.file, now.Size()) {
+	if now.Size() < max(least, 1) && !isVacuumed(l.file, now.Size()) {
 		return fault.New(fault.Unavailable, "58030",
 			"the end of the database file is missing: it had %d bytes and has %d; restart, and restore the last backup if that is refused",
 			least, now.Size())
@@ -294,11 +294,11 @@ func (l *lite) lost() error {
 // cutOff reports whether the file that is open is shorter than it was.
 func (l *lite) cutOff() bool {
 	now, err := os.Stat(l.path)
-	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load() && !vacuumed(l.file, now.Size())
+	return err == nil && os.SameFile(now, l.inode) && now.Size() < l.bytes.Load() && !isVacuumed(l.file, now.Size())
 }
 
 func (l *lite) ping(ctx context.Context) error {
-	if err := l.lost(); err != nil {
+	if err := l.checkFileInPlace(); err != nil {
 		return err
 	}
 	return l.read(ctx, Scope{}, func(tx *Tx) error { return tx.Query("SELECT 1", nil, func(*Row) error { return nil }) })
@@ -310,31 +310,31 @@ func (l *lite) close() error {
 		<-l.done
 		for range l.size {
 			<-l.readers.free
-			l.readers.take().close()
+			l.readers.takeIdle().closeConn()
 		}
 		if l.atEnd != nil {
 			l.atEnd()
 		}
 		if !l.cutOff() { // else the log would be written into what is left, and hide it: the process keeps it open until its end
 			if !l.shipped || !l.beside { // SQLite does it itself where this is the last
-				l.writer.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+				l.writer.execText("PRAGMA wal_checkpoint(TRUNCATE)")
 			}
-			l.writer.close()
+			l.writer.closeConn()
 		}
 		l.file.Close() // not before: it would take the locks of this process on the database along
-		l.release()
+		l.releaseLock()
 	})
 	return nil
 }
 
-func (l *lite) release() {
+func (l *lite) releaseLock() {
 	if l.lock != nil {
 		l.lock.Close()
 		l.lock = nil
 	}
 }
 
-func older(version, floor string) bool {
+func isOlderVersion(version, floor string) bool {
 	v, f := strings.Split(version, "."), strings.Split(floor, ".")
 	for i := range f {
 		if i >= len(v) {
@@ -364,7 +364,7 @@ func (d *DB) WrittenByOthers(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if err := l.lost(); err != nil {
+	if err := l.checkFileInPlace(); err != nil {
 		return false, err
 	}
 	var version int64

@@ -38,12 +38,12 @@ type liteStmt struct {
 // maxStatements bounds the prepared statements of a connection.
 const maxStatements = 400
 
-func (c *liteConn) prepare(sql string) (*liteStmt, error) {
+func (c *liteConn) prepareText(sql string) (*liteStmt, error) {
 	if e := c.stmts[sql]; e != nil {
 		c.order.MoveToBack(e)
 		return e.Value.(*liteStmt), nil
 	}
-	text, order := positional(sql)
+	text, order := positionalParameters(sql)
 	prepared, err := c.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, fmt.Errorf("db: prepare %s: %w", sql, err)
@@ -58,10 +58,10 @@ func (c *liteConn) prepare(sql string) (*liteStmt, error) {
 	return st, nil
 }
 
-// positional rewrites $1..$n as ?, and says which argument each takes. SQLite
+// positionalParameters rewrites $1..$n as ?, and says which argument each takes. SQLite
 // keeps the names of $n in a list that it walks for every parameter bound:
 // with 256 rows to a statement, binding cost five times the insert.
-func positional(sql string) (text string, order []int) {
+func positionalParameters(sql string) (text string, order []int) {
 	var b strings.Builder
 	for i := 0; i < len(sql); i++ {
 		switch c := sql[i]; {
@@ -87,13 +87,13 @@ func positional(sql string) (text string, order []int) {
 	return b.String(), order
 }
 
-func (c *liteConn) bind(st *liteStmt, args []any) ([]driver.NamedValue, error) {
+func (c *liteConn) bindArguments(st *liteStmt, args []any) ([]driver.NamedValue, error) {
 	c.named = c.named[:0]
 	for i, n := range st.order {
 		if n > len(args) {
 			return nil, fmt.Errorf("db: no argument for $%d", n)
 		}
-		v, err := encode(args[n-1])
+		v, err := encodeArgument(args[n-1])
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func (c *liteConn) bind(st *liteStmt, args []any) ([]driver.NamedValue, error) {
 // runAll runs q, each statement for at most longest, and ends the one that
 // runs when ctx does.
 func (c *liteConn) runAll(ctx context.Context, longest time.Duration, q []stmt) error {
-	w := c.watch(ctx, longest)
-	defer w.stop()
+	w := c.watchStatement(ctx, longest)
+	defer w.stopWatching()
 	for i, s := range q {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -123,13 +123,13 @@ func (c *liteConn) runAll(ctx context.Context, longest time.Duration, q []stmt) 
 
 func (c *liteConn) runOne(s stmt) error {
 	if s.each != nil {
-		return c.query(s.sql, s.args, s.each)
+		return c.queryRows(s.sql, s.args, s.each)
 	}
-	st, err := c.prepare(s.sql)
+	st, err := c.prepareText(s.sql)
 	if err != nil {
 		return err
 	}
-	args, err := c.bind(st, s.args)
+	args, err := c.bindArguments(st, s.args)
 	if err != nil {
 		return err
 	}
@@ -143,12 +143,12 @@ func (c *liteConn) runOne(s stmt) error {
 	return err
 }
 
-func (c *liteConn) query(sql string, args []any, each func(*Row) error) error {
-	st, err := c.prepare(sql)
+func (c *liteConn) queryRows(sql string, args []any, each func(*Row) error) error {
+	st, err := c.prepareText(sql)
 	if err != nil {
 		return err
 	}
-	named, err := c.bind(st, args)
+	named, err := c.bindArguments(st, args)
 	if err != nil {
 		return err
 	}
@@ -175,11 +175,11 @@ func (c *liteConn) query(sql string, args []any, each func(*Row) error) error {
 	}
 }
 
-func (c *liteConn) exec(sql string) error {
+func (c *liteConn) execText(sql string) error {
 	return c.runOne(stmt{sql: sql})
 }
 
-func (c *liteConn) close() {
+func (c *liteConn) closeConn() {
 	for e := c.order.Front(); e != nil; e = e.Next() {
 		e.Value.(*liteStmt).stmt.Close()
 	}

@@ -36,22 +36,22 @@ type watch struct {
 	over  bool
 }
 
-func (c *liteConn) watch(ctx context.Context, longest time.Duration) *watch {
+func (c *liteConn) watchStatement(ctx context.Context, longest time.Duration) *watch {
 	w := &watch{c: c}
-	w.timer = time.AfterFunc(longest, w.end)
-	w.leave = context.AfterFunc(ctx, w.end)
+	w.timer = time.AfterFunc(longest, w.interruptUntilStopped)
+	w.leave = context.AfterFunc(ctx, w.interruptUntilStopped)
 	return w
 }
 
-// end interrupts until stop is called: SQLite forgets an interrupt that comes
+// interruptUntilStopped interrupts until stop is called: SQLite forgets an interrupt that comes
 // between two statements (sqlite.org/c3ref/interrupt.html).
-func (w *watch) end() {
-	for w.interrupt() {
+func (w *watch) interruptUntilStopped() {
+	for w.interruptOnce() {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-func (w *watch) interrupt() bool {
+func (w *watch) interruptOnce() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.over {
@@ -60,7 +60,7 @@ func (w *watch) interrupt() bool {
 	return !w.over
 }
 
-func (w *watch) stop() {
+func (w *watch) stopWatching() {
 	w.mu.Lock()
 	w.over = true
 	w.mu.Unlock()
@@ -68,9 +68,9 @@ func (w *watch) stop() {
 	w.leave()
 }
 
-// interrupted reports a statement that was ended; when it was writing, SQLite
+// isInterrupted reports a statement that was ended; when it was writing, SQLite
 // has undone its whole transaction.
-func interrupted(err error) bool {
+func isInterrupted(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == liteInterrupt
 }

@@ -50,7 +50,7 @@ func TestBusyReaders(t *testing.T) {
 	l.patience = 50 * time.Millisecond
 	for range l.size {
 		<-l.readers.free
-		defer l.readers.put(l.readers.take())
+		defer l.readers.putBack(l.readers.takeIdle())
 	}
 	f := fault.As(d.Read(t.Context(), Scope{}, func(*Tx) error { return nil }))
 	if f.Code != "53300" || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
@@ -116,12 +116,12 @@ func TestReaderStaysWarm(t *testing.T) {
 	l := d.eng.(*lite)
 	used := map[*liteConn]bool{}
 	for range 3 * l.size {
-		c, err := l.reader(t.Context())
+		c, err := l.waitForReader(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		used[c] = true
-		l.readers.put(c)
+		l.readers.putBack(c)
 	}
 	if len(used) != 1 {
 		t.Errorf("one caller used %d connections", len(used))

@@ -23,11 +23,11 @@ type writeJob struct {
 func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (_ *Tx, err error) {
 	defer func() {
 		if recover() != nil { // the writes channel is closed: shutting down
-			err = unavailable(nil, "57P01", "the server is stopping")
+			err = unavailableFault(nil, "57P01", "the server is stopping")
 		}
 	}()
 	// What were acknowledged after the file was moved would be in no database.
-	if err := l.lost(); err != nil {
+	if err := l.checkFileInPlace(); err != nil {
 		return nil, err
 	}
 	j := &writeJob{ctx: ctx, scope: s, fn: fn, state: make(chan struct{}, 1), reply: make(chan error, 1)}
@@ -72,52 +72,52 @@ func (l *lite) writeLoop() {
 			if !ok {
 				return
 			}
-			l.group(j)
+			l.runGroup(j)
 		case turn := <-l.turns:
 			turn()
 		}
 	}
 }
 
-// group runs first and what waits behind it, and commits; then all are answered.
+// runGroup runs first and what waits behind it, and commits; then all are answered.
 // One that fails waits as well: what it read, and was refused for, may be what
 // those before it wrote, which nobody else sees until the commit and which may
 // never come. Savepoints would let each job fail alone, but copy every page that a job changes. So jobs run
 // without, and when one fails that has written, all is undone and the others
 // run again, inside savepoints; as do the next groups, so that a caller whose
 // writes all fail does not make everybody work twice.
-func (l *lite) group(first *writeJob) {
+func (l *lite) runGroup(first *writeJob) {
 	g := group{l: l, careful: l.careful > 0}
 	if g.careful {
 		l.careful--
 	}
-	if err := l.writer.exec("BEGIN IMMEDIATE"); err != nil {
-		first.finish(err)
+	if err := l.writer.execText("BEGIN IMMEDIATE"); err != nil {
+		first.replyWith(err)
 		return
 	}
 	var broken error
 	deadline := time.Now().Add(l.groupTime)
-	for j := first; j != nil; j = l.next(len(g.jobs), deadline) {
-		if broken = g.run(j); broken != nil {
+	for j := first; j != nil; j = l.nextJob(len(g.jobs), deadline) {
+		if broken = g.runJob(j); broken != nil {
 			break // before the next is taken: nobody would answer it
 		}
 	}
 	l.gathered = len(g.jobs)
 	if broken == nil {
-		broken = l.writer.exec("COMMIT")
+		broken = l.writer.execText("COMMIT")
 	}
 	if broken != nil {
-		l.writer.exec("ROLLBACK")
+		l.writer.execText("ROLLBACK")
 	}
 	for _, j := range g.jobs {
-		j.finish(cmp.Or(broken, j.err))
+		j.replyWith(cmp.Or(broken, j.err))
 	}
 }
 
 // carefulGroups is how many groups use savepoints after one had to start over.
 const carefulGroups = 64
 
-func (l *lite) next(n int, deadline time.Time) *writeJob {
+func (l *lite) nextJob(n int, deadline time.Time) *writeJob {
 	if n >= groupJobs || time.Now().After(deadline) {
 		return nil
 	}
@@ -139,22 +139,22 @@ func (l *lite) next(n int, deadline time.Time) *writeJob {
 	}
 }
 
-func (j *writeJob) finish(err error) {
+func (j *writeJob) replyWith(err error) {
 	if err != nil {
-		j.undone()
+		j.undoJob()
 	}
 	j.reply <- err
 }
 
-func (j *writeJob) undone() {
+func (j *writeJob) undoJob() {
 	if j.tx != nil {
-		j.tx.undone()
+		j.tx.runUndo()
 		j.tx = nil
 	}
 }
 
-// started takes the job from its caller, who may have given it up.
-func (j *writeJob) started() bool {
+// takeFromCaller takes the job from its caller, who may have given it up.
+func (j *writeJob) takeFromCaller() bool {
 	select {
 	case <-j.state:
 		return true
@@ -170,14 +170,14 @@ type group struct {
 	careful bool
 }
 
-// run runs one job. What it returns is fatal: the shared transaction is gone
+// runJob runs one job. What it returns is fatal: the shared transaction is gone
 // (disk full, I/O error), and with it every job.
-func (g *group) run(j *writeJob) error {
-	if !j.started() {
+func (g *group) runJob(j *writeJob) error {
+	if !j.takeFromCaller() {
 		return nil
 	}
 	if g.l.rehearse {
-		if err := g.rehearse(j); err != nil {
+		if err := g.rehearseJob(j); err != nil {
 			return err
 		}
 	}
@@ -188,70 +188,70 @@ func (g *group) run(j *writeJob) error {
 	switch {
 	case err == nil:
 		g.jobs = append(g.jobs, j)
-	case !wrote && !g.alive():
-		j.finish(err)
+	case !wrote && !g.isTransactionAlive():
+		j.replyWith(err)
 		return err
 	case !wrote:
-		g.refuse(j, err)
+		g.refuseJob(j, err)
 	case !slices.ContainsFunc(g.jobs, func(j *writeJob) bool { return j.err == nil }):
-		g.refuse(j, err)
-		return g.restart()
+		g.refuseJob(j, err)
+		return g.restartTransaction()
 	default:
-		g.refuse(j, err)
-		return g.again()
+		g.refuseJob(j, err)
+		return g.runAllAgain()
 	}
 	return nil
 }
 
-// refuse has a job answered with its error when the others are committed.
-func (g *group) refuse(j *writeJob, err error) {
-	j.undone()
+// refuseJob has a job answered with its error when the others are committed.
+func (g *group) refuseJob(j *writeJob, err error) {
+	j.undoJob()
 	j.err = err
 	g.jobs = append(g.jobs, j)
 }
 
-// rehearse runs a job and undoes it, as happens to those that share their
+// rehearseJob runs a job and undoes it, as happens to those that share their
 // transaction with one that fails: whatever it leaves outside shows in tests.
-func (g *group) rehearse(j *writeJob) error {
+func (g *group) rehearseJob(j *writeJob) error {
 	w := g.l.writer
-	if err := w.exec("SAVEPOINT rehearsal"); err != nil {
+	if err := w.execText("SAVEPOINT rehearsal"); err != nil {
 		return err
 	}
 	_, _ = g.l.runJob(j) // its error comes again
-	j.undone()
-	if err := w.exec("ROLLBACK TO rehearsal"); err != nil {
+	j.undoJob()
+	if err := w.execText("ROLLBACK TO rehearsal"); err != nil {
 		return err
 	}
-	return w.exec("RELEASE rehearsal")
+	return w.execText("RELEASE rehearsal")
 }
 
-// alive reports whether the shared transaction is still there: some errors end
+// isTransactionAlive reports whether the shared transaction is still there: some errors end
 // it whatever the statement was (sqlite.org/lang_transaction.html, 3.1), and what
 // came after would be committed statement by statement.
-func (g *group) alive() bool {
-	if g.l.writer.exec("BEGIN") != nil {
+func (g *group) isTransactionAlive() bool {
+	if g.l.writer.execText("BEGIN") != nil {
 		return true // there is one to be within
 	}
-	g.l.writer.exec("ROLLBACK")
+	g.l.writer.execText("ROLLBACK")
 	return false
 }
 
-func (g *group) restart() error {
-	g.l.writer.exec("ROLLBACK") // SQLite may have done so itself
-	return g.l.writer.exec("BEGIN IMMEDIATE")
+func (g *group) restartTransaction() error {
+	g.l.writer.execText("ROLLBACK") // SQLite may have done so itself
+	return g.l.writer.execText("BEGIN IMMEDIATE")
 }
 
-// again runs the jobs so far once more, each inside its own savepoint: those that
+// runAllAgain runs the jobs so far once more, each inside its own savepoint: those that
 // failed too, since what they were refused for may turn out otherwise.
-func (g *group) again() error {
+func (g *group) runAllAgain() error {
 	g.careful, g.l.careful = true, carefulGroups
 	jobs := g.jobs
 	g.jobs = nil
 	for _, j := range jobs {
-		j.undone()
+		j.undoJob()
 		j.err = nil
 	}
-	fatal := g.restart()
+	fatal := g.restartTransaction()
 	for _, j := range jobs {
 		if fatal != nil {
 			g.jobs = append(g.jobs, j)
@@ -265,22 +265,22 @@ func (g *group) again() error {
 // inSavepoint runs one job so that its failure is undone alone.
 func (g *group) inSavepoint(j *writeJob) error {
 	w := g.l.writer
-	fatal := w.exec("SAVEPOINT w")
+	fatal := w.execText("SAVEPOINT w")
 	if fatal == nil {
 		var err error
 		if _, err = g.l.runJob(j); err != nil {
-			if undo := w.exec("ROLLBACK TO w"); undo != nil && interrupted(err) {
-				j.finish(err) // it took too long, and the transaction of those before it along
-				return g.again()
+			if undo := w.execText("ROLLBACK TO w"); undo != nil && isInterrupted(err) {
+				j.replyWith(err) // it took too long, and the transaction of those before it along
+				return g.runAllAgain()
 			} else if undo != nil {
 				fatal = err
 			}
 		}
 		if fatal == nil {
-			fatal = w.exec("RELEASE w")
+			fatal = w.execText("RELEASE w")
 		}
 		if fatal == nil && err != nil {
-			g.refuse(j, err)
+			g.refuseJob(j, err)
 			return nil
 		}
 	}
@@ -309,8 +309,8 @@ func (l *lite) runJob(j *writeJob) (wrote bool, err error) {
 			return err
 		}
 		wrote = wrote || slices.ContainsFunc(q, func(s stmt) bool { return !strings.HasPrefix(s.sql, "SELECT") })
-		err := l.writer.runAll(context.Background(), longest(j.ctx, l.longest), q)
-		if interrupted(err) {
+		err := l.writer.runAll(context.Background(), longestStatement(j.ctx, l.longest), q)
+		if isInterrupted(err) {
 			ended = err
 		}
 		return err

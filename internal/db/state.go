@@ -44,21 +44,21 @@ func (s *SchemaState) readSQLite(ctx context.Context, dir string) error {
 		s.Fresh = true
 		return nil
 	}
-	c, err := (&lite{path: path}).connect("-2000")
+	c, err := (&lite{path: path}).openConn("-2000")
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.closeConn()
 	tables := 0
 	one := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", each: func(r *Row) error { tables = int(r.Int(0)); return nil }}
 	if err := c.runAll(ctx, statementTimeout, []stmt{one}); err != nil {
-		return fmt.Errorf("db: read the schema: %w", classify(err))
+		return fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	if s.Fresh = tables == 0; s.Fresh {
 		return nil
 	}
 	one = stmt{sql: schemaVersion, each: func(r *Row) error { s.Have = int(r.Int(0)); return nil }}
-	return classify(c.runAll(ctx, statementTimeout, []stmt{one}))
+	return classifyError(c.runAll(ctx, statementTimeout, []stmt{one}))
 }
 
 func (s *SchemaState) readPostgres(ctx context.Context, dsn string) error {
@@ -68,9 +68,9 @@ func (s *SchemaState) readPostgres(ctx context.Context, dsn string) error {
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	if err := c.QueryRow(ctx, "SELECT to_regclass('schema_migrations') IS NULL").Scan(&s.Fresh); err != nil || s.Fresh {
-		return classify(err)
+		return classifyError(err)
 	}
-	return classify(c.QueryRow(ctx, schemaVersion).Scan(&s.Have))
+	return classifyError(c.QueryRow(ctx, schemaVersion).Scan(&s.Have))
 }
 
 // A Step is one statement of a migration that is due, and what it takes.
@@ -95,7 +95,7 @@ const perSecond = 150_000
 func (s SchemaState) Plan(engine Engine, rows func(table string) (int64, error)) ([]Step, error) {
 	var out []Step
 	for _, m := range s.Due {
-		for _, sql := range statements(m.SQL) {
+		for _, sql := range splitStatements(m.SQL) {
 			found := touches.FindStringSubmatch(strings.TrimSpace(stripComments(sql)))
 			if found == nil {
 				continue
@@ -109,15 +109,15 @@ func (s SchemaState) Plan(engine Engine, rows func(table string) (int64, error))
 				step.Rows = n
 			}
 			step.Takes = time.Duration(step.Rows) * time.Second / perSecond
-			step.Locks = locks(engine, step.Does)
+			step.Locks = lockSentence(engine, step.Does)
 			out = append(out, step)
 		}
 	}
 	return out, nil
 }
 
-// locks says what others wait for while a statement runs.
-func locks(e Engine, does string) string {
+// lockSentence says what others wait for while a statement runs.
+func lockSentence(e Engine, does string) string {
 	switch {
 	case e == SQLite:
 		return "all writes, until the migration ends"
@@ -135,17 +135,17 @@ func locks(e Engine, does string) string {
 // there is no such table.
 func About(ctx context.Context, o Options, table string) (n int64, err error) {
 	if o.URL == "" {
-		c, err := (&lite{path: filepath.Join(o.Dir, FileName)}).connect("-2000")
+		c, err := (&lite{path: filepath.Join(o.Dir, FileName)}).openConn("-2000")
 		if err != nil {
 			return 0, err
 		}
-		defer c.close()
+		defer c.closeConn()
 		note := func(r *Row) error { n = r.Int(0); return nil }
 		there := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1", args: []any{table}, each: note}
 		if err := c.runAll(ctx, snapshotTime, []stmt{there}); err != nil || n == 0 {
-			return 0, classify(err)
+			return 0, classifyError(err)
 		}
-		return n, classify(c.runAll(ctx, snapshotTime, []stmt{{sql: "SELECT COUNT(*) FROM " + table, each: note}}))
+		return n, classifyError(c.runAll(ctx, snapshotTime, []stmt{{sql: "SELECT COUNT(*) FROM " + table, each: note}}))
 	}
 	c, err := connectOwner(ctx, o.URL)
 	if err != nil {
@@ -153,5 +153,5 @@ func About(ctx context.Context, o Options, table string) (n int64, err error) {
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	err = c.QueryRow(ctx, "SELECT coalesce((SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass($1)), 0)", table).Scan(&n)
-	return n, classify(err)
+	return n, classifyError(err)
 }

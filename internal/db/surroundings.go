@@ -31,34 +31,34 @@ func (d *DB) Surroundings(ctx context.Context) (s Surroundings, err error) {
 	}
 	cfg, err := pgx.ParseConfig(p.url)
 	if err != nil {
-		return s, classify(err)
+		return s, classifyError(err)
 	}
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // a pooler may hand the next statement to another server process
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return s, classify(err)
+		return s, classifyError(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	var process uint32
 	if err := c.QueryRow(ctx, "SELECT pg_backend_pid(), session_user").Scan(&process, &s.Login); err != nil {
-		return s, classify(err)
+		return s, classifyError(err)
 	}
 	// A pooler names processes of its own when a client connects.
 	s.Pooled = process != c.PgConn().PID()
 	const replicas = "SELECT coalesce(application_name, ''), coalesce(extract(epoch FROM replay_lag), 0)::float8, state IS NULL FROM pg_stat_replication"
 	rows, err := c.Query(ctx, replicas)
 	if err != nil {
-		return s, classify(err)
+		return s, classifyError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r Replica
 		var seconds float64
 		if err := rows.Scan(&r.Name, &seconds, &r.Hidden); err != nil {
-			return s, classify(err)
+			return s, classifyError(err)
 		}
 		r.Behind = time.Duration(seconds * float64(time.Second))
 		s.Replicas = append(s.Replicas, r)
 	}
-	return s, classify(rows.Err())
+	return s, classifyError(rows.Err())
 }

@@ -19,11 +19,11 @@ const (
 	liteLockByte = 1 << 30 // the page that holds it is never written
 )
 
-// whole refuses a database file whose end is missing: SQLite fills it up with
+// checkWholeFile refuses a database file whose end is missing: SQLite fills it up with
 // zeros when it writes its log back, and what was cut off would look like damage
 // of another kind, or like nothing. A crash amid that writing leaves a short
 // file too, but with a log that has the missing pages, by sqlite.org/fileformat2.html.
-func whole(path string) error {
+func checkWholeFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -59,10 +59,10 @@ func whole(path string) error {
 	return nil
 }
 
-// vacuumed reports whether a file that has become shorter has all its pages by its
+// isVacuumed reports whether a file that has become shorter has all its pages by its
 // own header, as after a VACUUM of another program: the log is written back, header
 // included, before the file is cut.
-func vacuumed(f *os.File, size int64) bool {
+func isVacuumed(f *os.File, size int64) bool {
 	head := make([]byte, liteHead)
 	if _, err := f.ReadAt(head, 0); err != nil || !bytes.Equal(head[24:28], head[92:96]) {
 		return false

@@ -27,7 +27,7 @@ func TestWholeFile(t *testing.T) {
 	w := d.eng.(*lite).writer
 	must := func(sql string) {
 		t.Helper()
-		if err := w.exec(sql); err != nil {
+		if err := w.execText(sql); err != nil {
 			t.Fatal(err)
 		}
 	}

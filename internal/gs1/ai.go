@@ -18,15 +18,15 @@ type identifier struct {
 	fixed    bool   // of the predefined length: no separator follows
 }
 
-func key(ai, title string, n int) identifier {
+func keyIdentifier(ai, title string, n int) identifier {
 	return identifier{ai: ai, title: title, min: n, max: n, numeric: true, check: true, fixed: true}
 }
 
-func day(ai, title string) identifier {
+func dateIdentifier(ai, title string) identifier {
 	return identifier{ai: ai, title: title, min: 6, max: 6, numeric: true, date: true, fixed: true}
 }
 
-func measure(ai, title string) identifier {
+func measureIdentifier(ai, title string) identifier {
 	return identifier{ai: ai, title: title, min: 6, max: 6, numeric: true, fixed: true}
 }
 
@@ -34,27 +34,27 @@ func upTo(ai, title string, n int) identifier {
 	return identifier{ai: ai, title: title, min: 1, max: n}
 }
 
-func number(ai, title string, n int) identifier {
+func numberIdentifier(ai, title string, n int) identifier {
 	return identifier{ai: ai, title: title, min: 1, max: n, numeric: true}
 }
 
 // identifiers are the application identifiers that are read.
 var identifiers = []identifier{
-	key("00", "SSCC", lenSSCC), key("01", "GTIN", lenGTIN), key("02", "CONTENT", lenGTIN),
+	keyIdentifier("00", "SSCC", lenSSCC), keyIdentifier("01", "GTIN", lenGTIN), keyIdentifier("02", "CONTENT", lenGTIN),
 	upTo("10", "BATCH/LOT", 20),
-	day("11", "PROD DATE"), day("12", "DUE DATE"), day("13", "PACK DATE"), day("15", "BEST BEFORE"), day("16", "SELL BY"), day("17", "USE BY"),
+	dateIdentifier("11", "PROD DATE"), dateIdentifier("12", "DUE DATE"), dateIdentifier("13", "PACK DATE"), dateIdentifier("15", "BEST BEFORE"), dateIdentifier("16", "SELL BY"), dateIdentifier("17", "USE BY"),
 	{ai: "20", title: "VARIANT", min: 2, max: 2, numeric: true, fixed: true},
 	upTo("21", "SERIAL", 20), upTo("22", "CPV", 20),
 	upTo("240", "ADDITIONAL ID", 30), upTo("241", "CUST. PART No.", 30), upTo("250", "SECONDARY SERIAL", 30), upTo("251", "REF. TO SOURCE", 30),
 	upTo("254", "GLN EXTENSION COMPONENT", 20),
-	number("30", "VAR. COUNT", 8), number("37", "COUNT", 8),
-	measure("310n", "NET WEIGHT (kg)"), measure("311n", "LENGTH (m)"), measure("312n", "WIDTH (m)"), measure("313n", "HEIGHT (m)"),
-	measure("315n", "NET VOLUME (l)"), measure("320n", "NET WEIGHT (lb)"), measure("330n", "GROSS WEIGHT (kg)"),
+	numberIdentifier("30", "VAR. COUNT", 8), numberIdentifier("37", "COUNT", 8),
+	measureIdentifier("310n", "NET WEIGHT (kg)"), measureIdentifier("311n", "LENGTH (m)"), measureIdentifier("312n", "WIDTH (m)"), measureIdentifier("313n", "HEIGHT (m)"),
+	measureIdentifier("315n", "NET VOLUME (l)"), measureIdentifier("320n", "NET WEIGHT (lb)"), measureIdentifier("330n", "GROSS WEIGHT (kg)"),
 	upTo("400", "ORDER NUMBER", 30), upTo("401", "GINC", 30),
 	{ai: "402", title: "GSIN", min: lenGSIN, max: lenGSIN, numeric: true, check: true},
 	upTo("403", "ROUTE", 30),
-	key("410", "SHIP TO LOC", lenGLN), key("411", "BILL TO", lenGLN), key("412", "PURCHASE FROM", lenGLN), key("413", "SHIP FOR LOC", lenGLN),
-	key("414", "LOC No.", lenGLN), key("415", "PAY TO", lenGLN), key("416", "PROD/SERV LOC", lenGLN), key("417", "PARTY", lenGLN),
+	keyIdentifier("410", "SHIP TO LOC", lenGLN), keyIdentifier("411", "BILL TO", lenGLN), keyIdentifier("412", "PURCHASE FROM", lenGLN), keyIdentifier("413", "SHIP FOR LOC", lenGLN),
+	keyIdentifier("414", "LOC No.", lenGLN), keyIdentifier("415", "PAY TO", lenGLN), keyIdentifier("416", "PROD/SERV LOC", lenGLN), keyIdentifier("417", "PARTY", lenGLN),
 	upTo("420", "SHIP TO POST", 20),
 	{ai: "421", title: "SHIP TO POST", min: 4, max: 12},
 	{ai: "422", title: "ORIGIN", min: 3, max: 3, numeric: true},
@@ -71,8 +71,8 @@ var byDigits = func() map[string]identifier {
 	return m
 }()
 
-// leading finds the identifier at the start of s and its full digits.
-func leading(s string) (id identifier, ai string, ok bool) {
+// leadingIdentifier finds the identifier at the start of s and its full digits.
+func leadingIdentifier(s string) (id identifier, ai string, ok bool) {
 	for n := 2; n <= 3 && n <= len(s); n++ {
 		id, ok = byDigits[s[:n]]
 		if !ok {
@@ -89,24 +89,24 @@ func leading(s string) (id identifier, ai string, ok bool) {
 	return id, "", false
 }
 
-// named finds an identifier whose digits are exactly ai.
-func named(ai string) (identifier, bool) {
-	id, full, ok := leading(ai)
+// findIdentifier finds an identifier whose digits are exactly ai.
+func findIdentifier(ai string) (identifier, bool) {
+	id, full, ok := leadingIdentifier(ai)
 	return id, ok && full == ai
 }
 
-// wrong says what is wrong with a value, "" when nothing is.
-func (id identifier) wrong(v string) string {
+// valueProblem says what is wrong with a value, "" when nothing is.
+func (id identifier) valueProblem(v string) string {
 	switch {
 	case len(v) < id.min || len(v) > id.max:
-		return "has " + strconv.Itoa(len(v)) + " characters, not " + id.length()
-	case id.numeric && !digits(v):
+		return "has " + strconv.Itoa(len(v)) + " characters, not " + id.describeLength()
+	case id.numeric && !areDigits(v):
 		return "must be digits"
 	case id.check && !Checked(v):
 		return "has a wrong check digit"
 	case id.date && !validDay(v):
 		return "is no date YYMMDD"
-	case id.ai == "421" && !digits(v[:3]):
+	case id.ai == "421" && !areDigits(v[:3]):
 		return "must begin with a country of three digits"
 	}
 	for i := range len(v) {
@@ -117,7 +117,7 @@ func (id identifier) wrong(v string) string {
 	return ""
 }
 
-func (id identifier) length() string {
+func (id identifier) describeLength() string {
 	if id.min == id.max {
 		return strconv.Itoa(id.min)
 	}
@@ -141,7 +141,7 @@ func validDay(v string) bool {
 // ahead of its own are of the century before, 50 or more behind of the next
 // (General Specifications 7.12).
 func Day(yymmdd string, year int) (date string, ok bool) {
-	if len(yymmdd) != 6 || !digits(yymmdd) {
+	if len(yymmdd) != 6 || !areDigits(yymmdd) {
 		return "", false
 	}
 	yy, _ := strconv.Atoi(yymmdd[:2])

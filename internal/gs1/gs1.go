@@ -23,7 +23,7 @@ const (
 // Specifications 7.9). ok is false when data is empty or holds anything but
 // digits.
 func CheckDigit(data string) (digit byte, ok bool) {
-	if !digits(data) {
+	if !areDigits(data) {
 		return 0, false
 	}
 	sum := 0
@@ -69,7 +69,7 @@ func SSCC(extension int, companyPrefix string, serial int64) (string, error) {
 	switch {
 	case extension < 0 || extension > 9:
 		return "", fmt.Errorf("gs1: extension digit %d is not 0-9", extension)
-	case len(companyPrefix) < 4 || len(companyPrefix) > 12 || !digits(companyPrefix):
+	case len(companyPrefix) < 4 || len(companyPrefix) > 12 || !areDigits(companyPrefix):
 		return "", fmt.Errorf("gs1: a company prefix has 4-12 digits, %q has not", companyPrefix)
 	case serial < 0 || len(fmt.Sprint(serial)) > width:
 		return "", fmt.Errorf("gs1: serial number %d does not fit %d digits", serial, width)
@@ -79,8 +79,8 @@ func SSCC(extension int, companyPrefix string, serial int64) (string, error) {
 	return data + string(check), nil
 }
 
-// digits reports a text of one or more ASCII digits.
-func digits(s string) bool {
+// areDigits reports a text of one or more ASCII digits.
+func areDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false

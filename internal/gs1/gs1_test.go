@@ -185,7 +185,7 @@ func TestLabelValues(t *testing.T) {
 		t.Errorf("weight %s, date %s", l.Weight("310"), l.Date("17", 2026))
 	}
 	for in, want := range map[string]string{"000001": "0.001", "001000": "1", "000000": "0"} {
-		if got := decimals(in, 3); got != want {
+		if got := insertPoint(in, 3); got != want {
 			t.Errorf("decimals(%s) = %s", in, got)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // read here.
 var linkKeys = []string{"01", "00", "414", "417"}
 
-// link reads a GS1 Digital Link URI (GS1 Digital Link Standard: URI Syntax
+// parseLink reads a GS1 Digital Link URI (GS1 Digital Link Standard: URI Syntax
 // 1.4): key and qualifiers in the path, attributes in the query.
-func link(raw string) (list []Element, err error) {
+func parseLink(raw string) (list []Element, err error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
 		return nil, ErrNotGS1
@@ -36,7 +36,7 @@ func link(raw string) (list []Element, err error) {
 	}
 	query := u.Query()
 	for _, ai := range slices.Sorted(maps.Keys(query)) {
-		if _, known := named(ai); known {
+		if _, known := findIdentifier(ai); known {
 			if list, err = addLinked(list, ai, query.Get(ai)); err != nil {
 				return nil, err
 			}
@@ -47,14 +47,14 @@ func link(raw string) (list []Element, err error) {
 
 // addLinked takes shorter GTINs, which older links hold unpadded.
 func addLinked(list []Element, ai, value string) ([]Element, error) {
-	id, ok := named(ai)
+	id, ok := findIdentifier(ai)
 	if !ok {
 		return nil, fmt.Errorf("gs1: application identifier %q of the link is not known", ai)
 	}
 	if padded, whole := GTIN(value); ai == "01" && whole {
 		value = padded
 	}
-	return add(list, id, ai, value)
+	return addElement(list, id, ai, value)
 }
 
 // Link writes elements as a GS1 Digital Link URI in its canonical form, at

@@ -47,28 +47,28 @@ var symbologies = []string{"]C1", "]d2", "]Q3", "]e0", "]J1"}
 func Read(raw string) (Label, error) {
 	for _, prefix := range symbologies {
 		if rest, ok := strings.CutPrefix(raw, prefix); ok {
-			return label(Symbol)(joined(rest))
+			return labelOf(Symbol)(parseJoined(rest))
 		}
 	}
 	switch {
 	case strings.HasPrefix(raw, "http://") || strings.HasPrefix(raw, "https://"):
-		return label(DigitalLink)(link(raw))
+		return labelOf(DigitalLink)(parseLink(raw))
 	case strings.Contains(raw, FNC1):
-		return label(Separated)(joined(raw))
+		return labelOf(Separated)(parseJoined(raw))
 	case strings.HasPrefix(raw, "("):
-		if _, _, ok := opening(raw); !ok {
+		if _, _, ok := parseOpening(raw); !ok {
 			return Label{}, ErrNotGS1
 		}
-		return label(Bracketed)(bracketed(raw))
+		return labelOf(Bracketed)(parseBracketed(raw))
 	}
-	list, err := joined(raw)
-	if err != nil || !slices.ContainsFunc(list, proven) {
+	list, err := parseJoined(raw)
+	if err != nil || !slices.ContainsFunc(list, isProven) {
 		return Label{}, ErrNotGS1
 	}
 	return Label{Plain, list}, nil
 }
 
-func label(f Form) func([]Element, error) (Label, error) {
+func labelOf(f Form) func([]Element, error) (Label, error) {
 	return func(list []Element, err error) (Label, error) {
 		if err != nil {
 			return Label{}, err
@@ -77,10 +77,10 @@ func label(f Form) func([]Element, error) (Label, error) {
 	}
 }
 
-// proven reports an element whose check digit shows that it is no accident:
+// isProven reports an element whose check digit shows that it is no accident:
 // "10D9T" is a lot of that name, not lot "D9T".
-func proven(e Element) bool {
-	id, _ := named(e.AI)
+func isProven(e Element) bool {
+	id, _ := findIdentifier(e.AI)
 	return id.check
 }
 
@@ -106,13 +106,13 @@ func (l Label) Date(ai string, year int) string {
 func (l Label) Weight(ai string) string {
 	for _, e := range l.Elements {
 		if len(e.AI) == 4 && e.AI[:3] == ai {
-			return decimals(e.Value, int(e.AI[3]-'0'))
+			return insertPoint(e.Value, int(e.AI[3]-'0'))
 		}
 	}
 	return ""
 }
 
-func decimals(v string, places int) string {
+func insertPoint(v string, places int) string {
 	for len(v) <= places {
 		v = "0" + v
 	}
@@ -132,7 +132,7 @@ func (l Label) Encoded() string {
 	var b strings.Builder
 	for i, e := range l.Elements {
 		b.WriteString(e.AI + e.Value)
-		if id, _ := named(e.AI); !id.fixed && i < len(l.Elements)-1 {
+		if id, _ := findIdentifier(e.AI); !id.fixed && i < len(l.Elements)-1 {
 			b.WriteString(FNC1)
 		}
 	}
@@ -148,19 +148,19 @@ func (l Label) String() string {
 	return b.String()
 }
 
-// joined reads elements that follow each other, as a scanner sends them.
-func joined(s string) (list []Element, err error) {
+// parseJoined reads elements that follow each other, as a scanner sends them.
+func parseJoined(s string) (list []Element, err error) {
 	rest := strings.TrimPrefix(s, FNC1)
 	if rest == "" {
 		return nil, errors.New("gs1: nothing follows the prefix")
 	}
 	for rest != "" {
-		id, ai, ok := leading(rest)
+		id, ai, ok := leadingIdentifier(rest)
 		if !ok {
 			return nil, fmt.Errorf("gs1: no known application identifier at character %d", len(s)-len(rest)+1)
 		}
-		value, next := id.cut(rest[len(ai):])
-		if list, err = add(list, id, ai, value); err != nil {
+		value, next := id.cutValue(rest[len(ai):])
+		if list, err = addElement(list, id, ai, value); err != nil {
 			return nil, err
 		}
 		rest = next
@@ -168,8 +168,8 @@ func joined(s string) (list []Element, err error) {
 	return list, nil
 }
 
-// cut takes a value off the front: its fixed length, or up to FNC1.
-func (id identifier) cut(s string) (value, rest string) {
+// cutValue takes a value off the front: its fixed length, or up to FNC1.
+func (id identifier) cutValue(s string) (value, rest string) {
 	if !id.fixed {
 		value, rest, _ = strings.Cut(s, FNC1)
 		return value, rest
@@ -178,8 +178,8 @@ func (id identifier) cut(s string) (value, rest string) {
 	return s[:n], strings.TrimPrefix(s[n:], FNC1)
 }
 
-func add(list []Element, id identifier, ai, value string) ([]Element, error) {
-	if why := id.wrong(value); why != "" {
+func addElement(list []Element, id identifier, ai, value string) ([]Element, error) {
+	if why := id.valueProblem(value); why != "" {
 		return nil, fmt.Errorf("gs1: (%s) %s %q %s", ai, id.title, value, why)
 	}
 	for _, e := range list {
@@ -193,21 +193,21 @@ func add(list []Element, id identifier, ai, value string) ([]Element, error) {
 	return append(list, Element{ai, id.title, value}), nil
 }
 
-// opening reads "(AI)" at the start of s.
-func opening(s string) (ai, rest string, ok bool) {
+// parseOpening reads "(AI)" at the start of s.
+func parseOpening(s string) (ai, rest string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		return "", "", false
 	}
 	ai, rest, ok = strings.Cut(s[1:], ")")
-	return ai, rest, ok && len(ai) >= 2 && len(ai) <= 4 && digits(ai)
+	return ai, rest, ok && len(ai) >= 2 && len(ai) <= 4 && areDigits(ai)
 }
 
-// bracketed reads (AI)value(AI)value. A bracket that opens no known identifier
+// parseBracketed reads (AI)value(AI)value. A bracket that opens no known identifier
 // belongs to the value.
-func bracketed(s string) (list []Element, err error) {
+func parseBracketed(s string) (list []Element, err error) {
 	for s != "" {
-		ai, rest, _ := opening(s)
-		id, ok := named(ai)
+		ai, rest, _ := parseOpening(s)
+		id, ok := findIdentifier(ai)
 		if !ok {
 			return nil, fmt.Errorf("gs1: application identifier (%s) is not known", ai)
 		}
@@ -215,7 +215,7 @@ func bracketed(s string) (list []Element, err error) {
 		for end < len(rest) && !startsNext(rest[end:]) {
 			end++
 		}
-		if list, err = add(list, id, ai, rest[:end]); err != nil {
+		if list, err = addElement(list, id, ai, rest[:end]); err != nil {
 			return nil, err
 		}
 		s = rest[end:]
@@ -224,11 +224,11 @@ func bracketed(s string) (list []Element, err error) {
 }
 
 func startsNext(s string) bool {
-	ai, _, ok := opening(s)
+	ai, _, ok := parseOpening(s)
 	if !ok {
 		return false
 	}
-	_, known := named(ai)
+	_, known := findIdentifier(ai)
 	return known
 }
 
@@ -237,11 +237,11 @@ func startsNext(s string) bool {
 func Compose(elements ...Element) (Label, error) {
 	var l Label
 	for _, e := range elements {
-		id, ok := named(e.AI)
+		id, ok := findIdentifier(e.AI)
 		if !ok {
 			return Label{}, fmt.Errorf("gs1: application identifier (%s) is not known", e.AI)
 		}
-		list, err := add(l.Elements, id, e.AI, e.Value)
+		list, err := addElement(l.Elements, id, e.AI, e.Value)
 		if err != nil {
 			return Label{}, err
 		}

@@ -26,32 +26,32 @@ type moment struct {
 	in   time.Duration // since the slot began
 }
 
-// begin is the time at which slot s begins, not before now.
-func (m moment) begin(s int64) time.Time {
+// slotBegin is the time at which slot s begins, not before now.
+func (m moment) slotBegin(s int64) time.Time {
 	return m.now.Add(max(time.Duration(s-m.slot)*slot-m.in, 0))
 }
 
-// passed describes a window in which a call had room: minute units are counted,
+// passedState describes a window in which a call had room: minute units are counted,
 // the newest of them in slot newest.
-func (m moment) passed(r Rule, minute int, newest int64) State {
+func (m moment) passedState(r Rule, minute int, newest int64) State {
 	s := State{OK: true, Limit: r.Minute, Used: minute, Remaining: max(r.Minute-minute, 0), Reset: m.now}
 	if minute > 0 {
-		s.Reset = m.begin(newest + minuteSlots)
+		s.Reset = m.slotBegin(newest + minuteSlots)
 	}
 	return s
 }
 
-// refused describes a window that had no room for n units.
-func (m moment) refused(w *window, r Rule, n int) State {
+// refusedState describes a window that had no room for n units.
+func (m moment) refusedState(w *window, r Rule, n int) State {
 	s := State{Limit: r.Minute, Used: w.minute}
 	if w.burst+n > r.Burst && w.minute+n <= r.Minute {
 		s.Limit, s.Used = r.Burst, w.burst
 	}
 	if n > r.Minute || n > r.Burst {
-		s.Reset = m.begin(w.empties())
+		s.Reset = m.slotBegin(w.emptiesAt())
 		return s
 	}
-	s.Reset = m.begin(w.opens(r, n))
+	s.Reset = m.slotBegin(w.opensAt(r, n))
 	s.RetryAfter = (s.Reset.Sub(m.now) + time.Second - 1).Truncate(time.Second)
 	return s
 }

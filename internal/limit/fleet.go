@@ -72,8 +72,8 @@ func NewFleet(o FleetOptions) *Fleet {
 	}
 	f := &Fleet{o: o, pending: map[name]int{}}
 	f.ctx, f.close = context.WithCancel(context.Background())
-	f.work.Go(f.telling)
-	f.up() // says at once when Redis is away from the start
+	f.work.Go(f.publishLoop)
+	f.isUp() // says at once when Redis is away from the start
 	return f
 }
 
@@ -89,30 +89,30 @@ func (f *Fleet) Away() bool { return f.away.Load() }
 // Take implements Counter.
 func (f *Fleet) Take(key string, c Category, p Plan, n int) State {
 	r := p.Rule(c)
-	replies, m, err := f.ask(key, ask{c: c, rule: r, n: n})
+	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: n})
 	if err != nil {
 		return f.o.Local.Take(key, c, p.Share(f.o.Nodes()), n)
 	}
 	if !replies[0].counted {
-		return m.refused(replies[0].window(m), r, n)
+		return m.refusedState(replies[0].unpackWindow(m), r, n)
 	}
 	f.o.Local.Add(key, c, n)
-	return m.passed(r, replies[0].minute, replies[0].newest)
+	return m.passedState(r, replies[0].minute, replies[0].newest)
 }
 
 // Pass implements Counter. What Add has counted of next meanwhile is told in
 // the same step.
 func (f *Fleet) Pass(key string, c, next Category, p Plan) (taken, room State) {
 	r, then := p.Rule(c), p.Rule(next)
-	replies, m, err := f.ask(key, ask{c: c, rule: r, n: 1}, ask{c: next, rule: then, n: f.claim(name{next, key}), forced: true})
+	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: 1}, ask{c: next, rule: then, n: f.claimCounted(name{next, key}), forced: true})
 	if err != nil {
 		return f.o.Local.Pass(key, c, next, p.Share(f.o.Nodes()))
 	}
 	if !replies[0].counted {
-		return m.refused(replies[0].window(m), r, 1), State{}
+		return m.refusedState(replies[0].unpackWindow(m), r, 1), State{}
 	}
 	f.o.Local.Add(key, c, 1)
-	return m.passed(r, replies[0].minute, replies[0].newest), replies[1].peek(m, then)
+	return m.passedState(r, replies[0].minute, replies[0].newest), replies[1].stateOf(m, then)
 }
 
 // Add implements Counter. Redis is told with the key's next Pass or Peek, or
@@ -132,17 +132,17 @@ func (f *Fleet) Add(key string, c Category, n int) {
 // Peek implements Counter.
 func (f *Fleet) Peek(key string, c Category, p Plan) State {
 	r := p.Rule(c)
-	replies, m, err := f.ask(key, ask{c: c, rule: r, n: f.claim(name{c, key}), forced: true})
+	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: f.claimCounted(name{c, key}), forced: true})
 	if err != nil {
 		return f.o.Local.Peek(key, c, p.Share(f.o.Nodes()))
 	}
-	return replies[0].peek(m, r)
+	return replies[0].stateOf(m, r)
 }
 
 // Once reports whether this is the first call for key on any node within d.
 // While Redis is away each node answers for itself: true.
 func (f *Fleet) Once(key string, d time.Duration) bool {
-	if !f.up() {
+	if !f.isUp() {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
@@ -151,20 +151,20 @@ func (f *Fleet) Once(key string, d time.Duration) bool {
 	return err != nil || v != nil
 }
 
-// up reports that Redis may be asked, and makes known when it cannot.
-func (f *Fleet) up() bool {
+// isUp reports that Redis may be asked, and makes known when it cannot.
+func (f *Fleet) isUp() bool {
 	if f.away.Load() {
 		return false
 	}
 	if !f.o.Redis.Up() {
-		f.fail(redis.ErrAway)
+		f.reportFailure(redis.ErrAway)
 		return false
 	}
 	return true
 }
 
-// claim takes over the telling of what Add has counted.
-func (f *Fleet) claim(k name) int {
+// claimCounted takes over the telling of what Add has counted.
+func (f *Fleet) claimCounted(k name) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.pending[k]
@@ -190,15 +190,15 @@ type reply struct {
 	full          string
 }
 
-// ask runs the script for some windows of one key. Its error means that Redis
+// askRedis runs the script for some windows of one key. Its error means that Redis
 // is away, and was made known.
-func (f *Fleet) ask(key string, asks ...ask) ([]reply, moment, error) {
-	if !f.up() {
+func (f *Fleet) askRedis(key string, asks ...ask) ([]reply, moment, error) {
+	if !f.isUp() {
 		return nil, moment{}, redis.ErrAway
 	}
-	replies, m, err := f.exec(key, asks)
+	replies, m, err := f.runScript(key, asks)
 	if err != nil {
-		f.fail(err)
+		f.reportFailure(err)
 	}
 	return replies, m, err
 }
@@ -206,10 +206,10 @@ func (f *Fleet) ask(key string, asks ...ask) ([]reply, moment, error) {
 // windows is the script; its hash is made once.
 var windows = redis.NewScript(script)
 
-func (f *Fleet) exec(key string, asks []ask) ([]reply, moment, error) {
+func (f *Fleet) runScript(key string, asks []ask) ([]reply, moment, error) {
 	keys, args := make([]string, len(asks)), make([]string, 0, 4*len(asks))
 	for i, a := range asks {
-		keys[i] = place(name{a.c, key})
+		keys[i] = redisKey(name{a.c, key})
 		forced := "0"
 		if a.forced {
 			forced = "1"
@@ -222,13 +222,13 @@ func (f *Fleet) exec(key string, asks []ask) ([]reply, moment, error) {
 	if err != nil {
 		return nil, moment{}, fmt.Errorf("limit: count in Redis: %w", err)
 	}
-	return read(v, len(asks))
+	return parseReplies(v, len(asks))
 }
 
-// place is a window's key in Redis. All windows of a key are on one slot of a
+// redisKey is a window's key in Redis. All windows of a key are on one slot of a
 // cluster, by the braces. Addresses and accounts are personal data, so theirs
 // is a hash.
-func place(k name) string {
+func redisKey(k name) string {
 	tenant := k.key
 	if len(tenant) != 36 || k.category == Auth {
 		sum := sha256.Sum256([]byte(tenant))
@@ -237,7 +237,7 @@ func place(k name) string {
 	return "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
 }
 
-func read(values []any, n int) ([]reply, moment, error) {
+func parseReplies(values []any, n int) ([]reply, moment, error) {
 	if len(values) != 1+5*n {
 		return nil, moment{}, fmt.Errorf("limit: Redis answers %d values, not %d", len(values), 1+5*n)
 	}
@@ -263,18 +263,18 @@ func read(values []any, n int) ([]reply, moment, error) {
 	return out, m, nil
 }
 
-func (a reply) peek(m moment, r Rule) State {
+func (a reply) stateOf(m moment, r Rule) State {
 	if a.minute >= r.Minute || a.burst >= r.Burst {
-		return m.refused(a.window(m), r, 1)
+		return m.refusedState(a.unpackWindow(m), r, 1)
 	}
-	return m.passed(r, a.minute, a.newest)
+	return m.passedState(r, a.minute, a.newest)
 }
 
 // head is the length of what stands before a window's slots.
 const head = 24
 
-// window unpacks a full window and moves it to the moment.
-func (a reply) window(m moment) *window {
+// unpackWindow unpacks a full window and moves it to the moment.
+func (a reply) unpackWindow(m moment) *window {
 	if len(a.full) != head+2*int(minuteSlots) {
 		return &window{last: m.slot}
 	}
@@ -287,22 +287,22 @@ func (a reply) window(m moment) *window {
 	for i := range w.slots {
 		w.slots[i] = binary.BigEndian.Uint16(b[head+2*i:])
 	}
-	w.advance(m.slot)
+	w.advanceTo(m.slot)
 	return w
 }
 
-// fail makes known that Redis is away and begins to look for it.
-func (f *Fleet) fail(err error) {
+// reportFailure makes known that Redis is away and begins to look for it.
+func (f *Fleet) reportFailure(err error) {
 	if f.ctx.Err() != nil || !f.away.CompareAndSwap(false, true) {
 		return
 	}
 	f.o.Log.Error("ALARM: Redis is away; every node allows its share of the rate limits until it is back", "nodes", f.o.Nodes(), "error", err)
-	f.work.Go(f.search)
+	f.work.Go(f.searchRedis)
 }
 
-// search probes with the script itself, because a Redis that has become a
+// searchRedis probes with the script itself, because a Redis that has become a
 // replica or is full answers a ping and counts nothing.
-func (f *Fleet) search() {
+func (f *Fleet) searchRedis() {
 	began := time.Now()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -315,7 +315,7 @@ func (f *Fleet) search() {
 		if !f.o.Redis.Up() {
 			continue
 		}
-		if _, _, err := f.exec("probe", []ask{{n: 1, forced: true}}); err != nil {
+		if _, _, err := f.runScript("probe", []ask{{n: 1, forced: true}}); err != nil {
 			continue
 		}
 		f.o.Log.Info("Redis is back; rate limits are counted together again", "away", time.Since(began).Round(time.Millisecond).String())
@@ -324,8 +324,8 @@ func (f *Fleet) search() {
 	}
 }
 
-// telling tells Redis of what Add has counted.
-func (f *Fleet) telling() {
+// publishLoop tells Redis of what Add has counted.
+func (f *Fleet) publishLoop() {
 	tick := time.NewTicker(addEvery)
 	defer tick.Stop()
 	for {
@@ -333,30 +333,30 @@ func (f *Fleet) telling() {
 		case <-f.ctx.Done():
 			return
 		case <-tick.C:
-			f.tell()
+			f.publishCounts()
 		}
 	}
 }
 
-func (f *Fleet) tell() {
+func (f *Fleet) publishCounts() {
 	f.mu.Lock()
 	pending := f.pending
 	if len(pending) > 0 {
 		f.pending = map[name]int{}
 	}
 	f.mu.Unlock()
-	if len(pending) == 0 || !f.up() {
+	if len(pending) == 0 || !f.isUp() {
 		return
 	}
 	// The bounds are out of reach: only refused and full windows are sent back.
 	const open = "4000000000"
 	runs := make([]redis.Run, 0, len(pending))
 	for k, n := range pending {
-		runs = append(runs, redis.Run{Keys: []string{place(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
+		runs = append(runs, redis.Run{Keys: []string{redisKey(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, 4*f.o.Patience)
 	defer cancel()
 	if err := f.o.Redis.EvalAll(ctx, windows, runs); err != nil {
-		f.fail(err)
+		f.reportFailure(err)
 	}
 }

@@ -289,10 +289,10 @@ func TestOnceInTheFleet(t *testing.T) {
 }
 
 func TestKeysInRedisNameNobody(t *testing.T) {
-	if p := place(name{Auth, "account:ann@example.com"}); strings.Contains(p, "ann") {
+	if p := redisKey(name{Auth, "account:ann@example.com"}); strings.Contains(p, "ann") {
 		t.Error(p)
 	}
-	if p := place(name{API, "192.0.2.7"}); strings.Contains(p, "192") {
+	if p := redisKey(name{API, "192.0.2.7"}); strings.Contains(p, "192") {
 		t.Error(p)
 	}
 }

@@ -75,99 +75,99 @@ func New(o Options) *Limiter {
 
 // Take implements Counter.
 func (l *Limiter) Take(key string, c Category, p Plan, n int) State {
-	m := l.moment()
-	s := l.locate(key)
+	m := l.currentMoment()
+	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	return s.take(name{c, key}, p.Rule(c), n, m, l.limit)
+	return s.takeUnits(name{c, key}, p.Rule(c), n, m, l.limit)
 }
 
 // Pass implements Counter.
 func (l *Limiter) Pass(key string, c, next Category, p Plan) (taken, room State) {
-	m := l.moment()
-	s := l.locate(key) // one shard has all of a key's windows
+	m := l.currentMoment()
+	s := l.shardOf(key) // one shard has all of a key's windows
 	s.Lock()
 	defer s.Unlock()
-	taken = s.take(name{c, key}, p.Rule(c), 1, m, l.limit)
+	taken = s.takeUnits(name{c, key}, p.Rule(c), 1, m, l.limit)
 	if taken.OK {
-		room = s.peek(name{next, key}, p.Rule(next), m)
+		room = s.peekState(name{next, key}, p.Rule(next), m)
 	}
 	return taken, room
 }
 
 // Add implements Counter.
 func (l *Limiter) Add(key string, c Category, n int) {
-	m := l.moment()
-	s := l.locate(key)
+	m := l.currentMoment()
+	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	w := s.window(name{c, key}, m.slot, l.limit)
-	w.advance(m.slot)
-	w.add(n)
+	w := s.findOrMakeWindow(name{c, key}, m.slot, l.limit)
+	w.advanceTo(m.slot)
+	w.countPast(n)
 }
 
 // Peek implements Counter.
 func (l *Limiter) Peek(key string, c Category, p Plan) State {
-	m := l.moment()
-	s := l.locate(key)
+	m := l.currentMoment()
+	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	return s.peek(name{c, key}, p.Rule(c), m)
+	return s.peekState(name{c, key}, p.Rule(c), m)
 }
 
-func (l *Limiter) locate(key string) *shard {
+func (l *Limiter) shardOf(key string) *shard {
 	return &l.shard[maphash.String(l.seed, key)%shards]
 }
 
-// moment is now. Slots count from ring length on, since a window looks back
+// currentMoment is now. Slots count from ring length on, since a window looks back
 // one ring, and by the monotonic clock.
-func (l *Limiter) moment() moment {
+func (l *Limiter) currentMoment() moment {
 	now := l.now()
 	since := now.Sub(l.start)
 	s := int64(max(since, 0) / slot)
 	return moment{now: now, slot: s + minuteSlots, in: since - time.Duration(s)*slot}
 }
 
-func (s *shard) take(k name, r Rule, n int, m moment, limit int) State {
-	w := s.window(k, m.slot, limit)
-	w.advance(m.slot)
-	if !w.take(r, n) {
-		return m.refused(w, r, n)
+func (s *shard) takeUnits(k name, r Rule, n int, m moment, limit int) State {
+	w := s.findOrMakeWindow(k, m.slot, limit)
+	w.advanceTo(m.slot)
+	if !w.countWithin(r, n) {
+		return m.refusedState(w, r, n)
 	}
-	return m.passed(r, w.minute, w.newest())
+	return m.passedState(r, w.minute, w.newestSlot())
 }
 
-func (s *shard) peek(k name, r Rule, m moment) State {
+func (s *shard) peekState(k name, r Rule, m moment) State {
 	w := s.windows[k]
 	if w == nil {
 		w = &window{last: m.slot} // does not escape into the map
 	}
-	w.advance(m.slot)
+	w.advanceTo(m.slot)
 	if w.minute >= r.Minute || w.burst >= r.Burst {
-		return m.refused(w, r, 1)
+		return m.refusedState(w, r, 1)
 	}
-	return m.passed(r, w.minute, w.newest())
+	return m.passedState(r, w.minute, w.newestSlot())
 }
 
-// window finds or makes a key's window. Once a minute the shard forgets the
+// findOrMakeWindow finds or makes a key's window. Once a minute the shard forgets the
 // keys that were idle for one.
-func (s *shard) window(k name, now int64, limit int) *window {
+func (s *shard) findOrMakeWindow(k name, now int64, limit int) *window {
 	if now-s.swept >= minuteSlots {
-		s.sweep(now)
+		s.sweepIdle(now)
 	}
 	w := s.windows[k]
 	if w != nil {
 		return w
 	}
 	if len(s.windows) >= limit {
-		s.evict()
+		s.evictOne()
 	}
 	w = &window{last: now}
 	s.windows[k] = w
 	return w
 }
 
-func (s *shard) sweep(now int64) {
+func (s *shard) sweepIdle(now int64) {
 	s.swept = now
 	for k, w := range s.windows {
 		if now-w.last >= minuteSlots {
@@ -176,10 +176,10 @@ func (s *shard) sweep(now int64) {
 	}
 }
 
-// evict forgets, of a few keys that the map's random order offers, the one
+// evictOne forgets, of a few keys that the map's random order offers, the one
 // with the least to forget. So a flood of new keys pushes out itself and does
 // not clear the count of a key under attack.
-func (s *shard) evict() {
+func (s *shard) evictOne() {
 	var least name
 	var lost *window
 	seen := 0

@@ -105,7 +105,7 @@ func Custom(rules map[Category]Rule) (Plan, error) {
 // Check is Parse for limits that a tenant is about to be given: it refuses those
 // of attempts to sign in, which belong to addresses and accounts.
 func Check(text string) (Plan, error) {
-	rules, err := parse(text)
+	rules, err := parseRules(text)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -120,7 +120,7 @@ func Check(text string) (Plan, error) {
 // with the minute's units and, if wanted, the burst's. What is not named is as
 // in Standard, and so is auth, which earlier versions let be named.
 func Parse(text string) (Plan, error) {
-	rules, err := parse(text)
+	rules, err := parseRules(text)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -128,7 +128,7 @@ func Parse(text string) (Plan, error) {
 	return Custom(rules)
 }
 
-func parse(text string) (map[Category]Rule, error) {
+func parseRules(text string) (map[Category]Rule, error) {
 	var named map[string]*struct {
 		Minute int `json:"minute"`
 		Burst  int `json:"burst"`
@@ -143,7 +143,7 @@ func parse(text string) (map[Category]Rule, error) {
 	}
 	rules := map[Category]Rule{}
 	for name, r := range named {
-		c, ok := category(name)
+		c, ok := parseCategory(name)
 		if !ok || r == nil {
 			return nil, fmt.Errorf("limit: %q is no category with {minute, burst}; api, webhook, read and write are", name)
 		}
@@ -152,7 +152,7 @@ func parse(text string) (map[Category]Rule, error) {
 	return rules, nil
 }
 
-func category(name string) (Category, bool) {
+func parseCategory(name string) (Category, bool) {
 	for c := range categories {
 		if c.String() == name {
 			return c, true

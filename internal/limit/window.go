@@ -26,27 +26,27 @@ type window struct {
 	slots  [minuteSlots]uint16
 }
 
-// advance moves the window to slot now. A clock that went back stays in the
+// advanceTo moves the window to slot now. A clock that went back stays in the
 // newest slot.
-func (w *window) advance(now int64) {
+func (w *window) advanceTo(now int64) {
 	if now-w.last >= minuteSlots {
 		*w = window{last: now}
 		return
 	}
 	for w.last < now {
 		w.last++
-		w.burst -= int(*w.at(w.last - burstSlots))
-		entering := w.at(w.last)
+		w.burst -= int(*w.slotAt(w.last - burstSlots))
+		entering := w.slotAt(w.last)
 		w.minute -= int(*entering)
 		*entering = 0
 	}
 }
 
-func (w *window) at(s int64) *uint16 { return &w.slots[s%minuteSlots] }
+func (w *window) slotAt(s int64) *uint16 { return &w.slots[s%minuteSlots] }
 
-// take counts n units unless a rule or a slot's counter stands against it.
-func (w *window) take(r Rule, n int) bool {
-	now := w.at(w.last)
+// countWithin counts n units unless a rule or a slot's counter stands against it.
+func (w *window) countWithin(r Rule, n int) bool {
+	now := w.slotAt(w.last)
 	if n > r.Minute-w.minute || n > r.Burst-w.burst || n > math.MaxUint16-int(*now) {
 		return false
 	}
@@ -56,20 +56,20 @@ func (w *window) take(r Rule, n int) bool {
 	return true
 }
 
-// add counts n units past every rule, as far as a slot's counter reaches.
-func (w *window) add(n int) {
-	now := w.at(w.last)
+// countPast counts n units past every rule, as far as a slot's counter reaches.
+func (w *window) countPast(n int) {
+	now := w.slotAt(w.last)
 	n = min(n, math.MaxUint16-int(*now))
 	*now += uint16(n)
 	w.minute += n
 	w.burst += n
 }
 
-// free is the first slot at which excess units of the last span slots have
+// firstFreeSlot is the first slot at which excess units of the last span slots have
 // left the window.
-func (w *window) free(span int64, excess int) int64 {
+func (w *window) firstFreeSlot(span int64, excess int) int64 {
 	for s := w.last - span + 1; excess > 0 && s <= w.last; s++ {
-		excess -= int(*w.at(s))
+		excess -= int(*w.slotAt(s))
 		if excess <= 0 {
 			return s + span
 		}
@@ -77,15 +77,15 @@ func (w *window) free(span int64, excess int) int64 {
 	return w.last
 }
 
-// opens is the first slot at which n units pass, if nothing else is counted.
-func (w *window) opens(r Rule, n int) int64 {
+// opensAt is the first slot at which n units pass, if nothing else is counted.
+func (w *window) opensAt(r Rule, n int) int64 {
 	return max(w.last+1, // when only the slot's counter is full
-		w.free(minuteSlots, w.minute+n-r.Minute),
-		w.free(burstSlots, w.burst+n-r.Burst))
+		w.firstFreeSlot(minuteSlots, w.minute+n-r.Minute),
+		w.firstFreeSlot(burstSlots, w.burst+n-r.Burst))
 }
 
-// empties is the first slot at which nothing is counted any more.
-func (w *window) empties() int64 { return w.free(minuteSlots, w.minute) }
+// emptiesAt is the first slot at which nothing is counted any more.
+func (w *window) emptiesAt() int64 { return w.firstFreeSlot(minuteSlots, w.minute) }
 
-// newest is the last slot that something was counted in, when anything is.
-func (w *window) newest() int64 { return w.empties() - minuteSlots }
+// newestSlot is the last slot that something was counted in, when anything is.
+func (w *window) newestSlot() int64 { return w.emptiesAt() - minuteSlots }

@@ -40,9 +40,9 @@ func Hopeless(err error) bool {
 	return err != nil && slices.Contains([]string{"mail_address", "mail_subject", "mail_text", "mail_message"}, fault.As(err).Code)
 }
 
-// check refuses what could be read as more than one recipient or as another
+// checkHeaders refuses what could be read as more than one recipient or as another
 // header (RFC 5322 section 2.2: a line break ends a header).
-func (m Message) check() error {
+func (m Message) checkHeaders() error {
 	if err := checkAddress(m.To); err != nil {
 		return err
 	}

@@ -339,10 +339,10 @@ func FuzzCompose(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, to, subject, text string) {
 		m := Message{To: to, Subject: subject, Text: text}
-		if m.check() != nil {
+		if m.checkHeaders() != nil {
 			return
 		}
-		msg, err := s.compose(m)
+		msg, err := s.composeMessage(m)
 		if err != nil {
 			return
 		}

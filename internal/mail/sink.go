@@ -39,7 +39,7 @@ type Sink struct {
 
 // Send keeps m. It refuses what an SMTP server would not be handed either.
 func (s *Sink) Send(ctx context.Context, m Message) error {
-	if err := m.check(); err != nil {
+	if err := m.checkHeaders(); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -50,7 +50,7 @@ func (s *Sink) Send(ctx context.Context, m Message) error {
 		return fault.Wrap(err, fault.Unavailable, "mail_unavailable", "the message was not kept")
 	}
 	k := Kept{ID: id.String(), To: m.To, Subject: m.Subject, Kind: m.Kind, Text: m.Text, HTML: m.HTML,
-		At: time.Now().UTC(), Links: links(m.Text, html.UnescapeString(m.HTML))}
+		At: time.Now().UTC(), Links: findLinks(m.Text, html.UnescapeString(m.HTML))}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, k)
@@ -74,9 +74,9 @@ func (s *Sink) List(to string) []Kept {
 	return out
 }
 
-// links finds addresses in texts. A full stop or bracket after an address
+// findLinks finds addresses in texts. A full stop or bracket after an address
 // belongs to the sentence.
-func links(texts ...string) []string {
+func findLinks(texts ...string) []string {
 	pattern := regexp.MustCompile(`https?://[^\s"'<>]+`)
 	out := []string{}
 	for _, text := range texts {

@@ -45,7 +45,7 @@ func NewSMTP(address, from string) (*SMTP, error) {
 	if err != nil {
 		return nil, errors.New("mail: the server's address is no URL") // which may hold a password
 	}
-	options, err := dialling(u)
+	options, err := dialOptions(u)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +56,12 @@ func NewSMTP(address, from string) (*SMTP, error) {
 	return &SMTP{client: client, from: sender}, nil
 }
 
-func dialling(u *url.URL) ([]gomail.Option, error) {
+func dialOptions(u *url.URL) ([]gomail.Option, error) {
 	if u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("mail: the server's address is smtp://host:port or smtps://host:port")
 	}
 	options := []gomail.Option{gomail.WithTimeout(sendTimeout), gomail.WithoutNoop()}
-	clear := loopback(u.Hostname()) || u.Query().Get("tls") == "off"
+	clear := isLoopback(u.Hostname()) || u.Query().Get("tls") == "off"
 	auth, port := gomail.SMTPAuthAutoDiscover, 587
 	switch {
 	case u.Scheme == "smtps":
@@ -86,7 +86,7 @@ func dialling(u *url.URL) ([]gomail.Option, error) {
 	if u.User == nil {
 		return options, nil
 	}
-	if auth == gomail.SMTPAuthPlainNoEnc && !loopback(u.Hostname()) {
+	if auth == gomail.SMTPAuthPlainNoEnc && !isLoopback(u.Hostname()) {
 		return nil, errors.New("mail: a password is not sent in the clear: leave out tls=off or the password")
 	}
 	password, _ := u.User.Password()
@@ -94,7 +94,7 @@ func dialling(u *url.URL) ([]gomail.Option, error) {
 		gomail.WithUsername(u.User.Username()), gomail.WithPassword(password)), nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -102,10 +102,10 @@ func loopback(host string) bool {
 // Send delivers m and returns when the server has taken it. When ctx ends
 // before, whether it was delivered is not known.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
-	if err := m.check(); err != nil {
+	if err := m.checkHeaders(); err != nil {
 		return err
 	}
-	msg, err := s.compose(m)
+	msg, err := s.composeMessage(m)
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "mail_message", "the message cannot be written")
 	}
@@ -115,13 +115,13 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	go func() { sent <- s.client.DialAndSendWithContext(ctx, msg) }()
 	select {
 	case err := <-sent:
-		return refused(err)
+		return classifyRefusal(err)
 	case <-ctx.Done():
-		return refused(ctx.Err())
+		return classifyRefusal(ctx.Err())
 	}
 }
 
-func (s *SMTP) compose(m Message) (*gomail.Msg, error) {
+func (s *SMTP) composeMessage(m Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
 	if err := msg.To(m.To); err != nil {
@@ -145,9 +145,9 @@ func (s *SMTP) compose(m Message) (*gomail.Msg, error) {
 // their own for quotas.
 var noSuchAddress = [...]string{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
 
-// refused tells a refusal for good (RFC 5321 section 4.2.1, 5yz) from one that
+// classifyRefusal tells a refusal for good (RFC 5321 section 4.2.1, 5yz) from one that
 // may pass.
-func refused(err error) error {
+func classifyRefusal(err error) error {
 	if err == nil {
 		return nil
 	}

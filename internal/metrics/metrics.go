@@ -92,7 +92,7 @@ func (m *Metrics) Ended(s web.Seen) {
 	if s.Panicked {
 		m.panics.WithLabelValues("request").Inc()
 	}
-	x := m.series(spot{s.Route, method(s.Method), s.Status})
+	x := m.seriesAt(spot{s.Route, boundMethod(s.Method), s.Status})
 	x.count.Inc()
 	x.took.Observe(s.Took.Seconds())
 	if s.Cache != "" {
@@ -100,7 +100,7 @@ func (m *Metrics) Ended(s web.Seen) {
 	}
 }
 
-func (m *Metrics) series(at spot) series {
+func (m *Metrics) seriesAt(at spot) series {
 	if x, ok := m.known.Load(at); ok {
 		return x.(series)
 	}
@@ -115,8 +115,8 @@ func (m *Metrics) series(at spot) series {
 
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// method bounds what a client may call a method.
-func method(s string) string {
+// boundMethod bounds what a client may call a method.
+func boundMethod(s string) string {
 	if slices.Contains(methods, s) {
 		return s
 	}
@@ -183,20 +183,20 @@ type counting struct {
 // Take implements limit.Counter.
 func (c counting) Take(key string, k limit.Category, p limit.Plan, n int) limit.State {
 	s := c.Counter.Take(key, k, p, n)
-	c.note(k, s)
+	c.noteState(k, s)
 	return s
 }
 
 // Pass implements limit.Counter.
 func (c counting) Pass(key string, k, next limit.Category, p limit.Plan) (taken, room limit.State) {
 	taken, room = c.Counter.Pass(key, k, next, p)
-	if c.note(k, taken); taken.OK {
-		c.note(next, room)
+	if c.noteState(k, taken); taken.OK {
+		c.noteState(next, room)
 	}
 	return taken, room
 }
 
-func (c counting) note(k limit.Category, s limit.State) {
+func (c counting) noteState(k limit.Category, s limit.State) {
 	if !s.OK {
 		c.m.refused.WithLabelValues(k.String()).Inc()
 	}

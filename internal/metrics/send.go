@@ -47,8 +47,8 @@ func (m *Metrics) Send(ctx context.Context, version string, getenv func(string) 
 			return nil, fmt.Errorf("metrics: %s is %s, not %q", name, value, how)
 		}
 	}
-	interval, err1 := milliseconds("OTEL_METRIC_EXPORT_INTERVAL", time.Minute, getenv)
-	timeout, err2 := milliseconds("OTEL_METRIC_EXPORT_TIMEOUT", 30*time.Second, getenv)
+	interval, err1 := parseMilliseconds("OTEL_METRIC_EXPORT_INTERVAL", time.Minute, getenv)
+	timeout, err2 := parseMilliseconds("OTEL_METRIC_EXPORT_TIMEOUT", 30*time.Second, getenv)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (m *Metrics) Send(ctx context.Context, version string, getenv func(string) 
 	s := &Sender{to: to, about: about, timeout: timeout, ended: make(chan struct{})}
 	s.numbers = bridge.NewMetricProducer(bridge.WithGatherer(m.registry))
 	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	go s.run(ctx, interval)
+	go s.sendAtTicks(ctx, interval)
 	return s, nil
 }
 
-func milliseconds(name string, otherwise time.Duration, getenv func(string) string) (time.Duration, error) {
+func parseMilliseconds(name string, otherwise time.Duration, getenv func(string) string) (time.Duration, error) {
 	text := getenv(name)
 	if text == "" {
 		return otherwise, nil
@@ -79,9 +79,9 @@ func milliseconds(name string, otherwise time.Duration, getenv func(string) stri
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// run sends at every tick until ctx ends. The SDK's own reader would bring its
+// sendAtTicks sends at every tick until ctx ends. The SDK's own reader would bring its
 // instruments and views along, a megabyte that nothing uses.
-func (s *Sender) run(ctx context.Context, interval time.Duration) {
+func (s *Sender) sendAtTicks(ctx context.Context, interval time.Duration) {
 	defer close(s.ended)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -90,14 +90,14 @@ func (s *Sender) run(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.send(ctx, s.timeout); err != nil && ctx.Err() == nil {
+			if err := s.sendOnce(ctx, s.timeout); err != nil && ctx.Err() == nil {
 				otel.Handle(err)
 			}
 		}
 	}
 }
 
-func (s *Sender) send(ctx context.Context, timeout time.Duration) error {
+func (s *Sender) sendOnce(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	now, err := s.numbers.Produce(ctx)
@@ -114,7 +114,7 @@ func (s *Sender) Close() {
 	}
 	s.end()
 	<-s.ended
-	if err := s.send(context.Background(), trace.CloseTime); err != nil {
+	if err := s.sendOnce(context.Background(), trace.CloseTime); err != nil {
 		slog.Warn("the last numbers are lost", "error", err)
 	}
 	s.to.Shutdown(context.Background()) // holds nothing that waits

@@ -21,8 +21,8 @@ type address struct {
 	tls      *tls.Config // nil = in the clear
 }
 
-// parse reads a URL. Its errors do not repeat it: it holds a password.
-func parse(text string) (address, error) {
+// parseURL reads a URL. Its errors do not repeat it: it holds a password.
+func parseURL(text string) (address, error) {
 	wrong := func(why string) (address, error) {
 		return address{}, fmt.Errorf("redis: the URL cannot be read: %s; it is redis://user:password@host:6379/0, or rediss:// with TLS", why)
 	}
@@ -54,8 +54,8 @@ func parse(text string) (address, error) {
 	return at, nil
 }
 
-// dial connects and signs in.
-func (a address) dial(ctx context.Context) (redis.Conn, error) {
+// dialServer connects and signs in.
+func (a address) dialServer(ctx context.Context) (redis.Conn, error) {
 	options := []redis.DialOption{redis.DialConnectTimeout(dialTimeout), redis.DialTLSHandshakeTimeout(dialTimeout), redis.DialReadTimeout(lostAfter),
 		redis.DialWriteTimeout(writeTimeout), redis.DialUsername(a.user), redis.DialPassword(a.password), redis.DialDatabase(a.database)}
 	if a.tls != nil {

@@ -47,31 +47,31 @@ type Conn struct {
 // of the database) and tries the server. Only a URL that cannot be read is an
 // error: a server that is away is tried every second.
 func Open(url string) (*Conn, error) {
-	at, err := parse(url)
+	at, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{at: at}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.pool = &redis.Pool{DialContext: at.dial, MaxActive: connections, MaxIdle: connections, Wait: true}
-	if err := c.probe(); err != nil {
+	c.pool = &redis.Pool{DialContext: at.dialServer, MaxActive: connections, MaxIdle: connections, Wait: true}
+	if err := c.probeServer(); err != nil {
 		slog.Warn("Redis is away; it will be tried again every second", "error", err)
 	}
-	c.work.Go(c.watch)
+	c.work.Go(c.watchServer)
 	return c, nil
 }
 
-// probe asks whether the server answers. It knows a server that is away, and
+// probeServer asks whether the server answers. It knows a server that is away, and
 // that it is back, also when nobody asks anything.
-func (c *Conn) probe() error {
+func (c *Conn) probeServer() error {
 	ctx, cancel := context.WithTimeout(c.ctx, dialTimeout)
 	defer cancel()
-	_, err := c.do(ctx, "PING")
+	_, err := c.doCommand(ctx, "PING")
 	c.up.Store(err == nil)
 	return err
 }
 
-func (c *Conn) watch() {
+func (c *Conn) watchServer() {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
 	for {
@@ -80,7 +80,7 @@ func (c *Conn) watch() {
 			return
 		case <-tick.C:
 		}
-		if err := c.probe(); err != nil {
+		if err := c.probeServer(); err != nil {
 			slog.Debug("Redis is away", "error", err)
 		}
 	}
@@ -95,20 +95,20 @@ func (c *Conn) Do(ctx context.Context, command string, args ...any) (any, error)
 	if !c.Up() {
 		return nil, ErrAway
 	}
-	return c.do(ctx, command, args...)
+	return c.doCommand(ctx, command, args...)
 }
 
-func (c *Conn) do(ctx context.Context, command string, args ...any) (reply any, err error) {
-	err = c.with(ctx, func(conn redis.Conn) error {
+func (c *Conn) doCommand(ctx context.Context, command string, args ...any) (reply any, err error) {
+	err = c.withConn(ctx, func(conn redis.Conn) error {
 		reply, err = redis.DoContext(conn, ctx, command, args...)
 		return err
 	})
 	return reply, err
 }
 
-// with lends one connection. One that broke, or whose caller left, is not used
+// withConn lends one connection. One that broke, or whose caller left, is not used
 // again.
-func (c *Conn) with(ctx context.Context, use func(redis.Conn) error) error {
+func (c *Conn) withConn(ctx context.Context, use func(redis.Conn) error) error {
 	conn, err := c.pool.GetContext(ctx)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func NewScript(text string) *Script { return &Script{redis.NewScript(-1, text)} 
 // Run is what a script is run with.
 type Run struct{ Keys, Args []string }
 
-func (r Run) args() []any {
+func (r Run) scriptArgs() []any {
 	args := make([]any, 0, 1+len(r.Keys)+len(r.Args))
 	args = append(args, len(r.Keys))
 	for _, k := range r.Keys {
@@ -143,8 +143,8 @@ func (c *Conn) Eval(ctx context.Context, s *Script, r Run) (list []any, err erro
 	if !c.Up() {
 		return nil, ErrAway
 	}
-	err = c.with(ctx, func(conn redis.Conn) error {
-		list, err = redis.Values(s.script.DoContext(ctx, conn, r.args()...))
+	err = c.withConn(ctx, func(conn redis.Conn) error {
+		list, err = redis.Values(s.script.DoContext(ctx, conn, r.scriptArgs()...))
 		return err
 	})
 	return list, err
@@ -160,7 +160,7 @@ func (c *Conn) EvalAll(ctx context.Context, s *Script, runs []Run) error {
 	if !c.Up() {
 		return ErrAway
 	}
-	return c.with(ctx, func(conn redis.Conn) error {
+	return c.withConn(ctx, func(conn redis.Conn) error {
 		if err := s.script.Load(conn); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (c *Conn) EvalAll(ctx context.Context, s *Script, runs []Run) error {
 
 func evalSome(ctx context.Context, conn redis.Conn, s *Script, runs []Run) error {
 	for _, r := range runs {
-		if err := s.script.SendHash(conn, r.args()...); err != nil {
+		if err := s.script.SendHash(conn, r.scriptArgs()...); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func evalSome(ctx context.Context, conn redis.Conn, s *Script, runs []Run) error
 // Subscribe hears what is published on a channel until ctx ends or the
 // connection, which is one of its own, breaks; that is its error.
 func (c *Conn) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
-	conn, err := c.at.dial(ctx)
+	conn, err := c.at.dialServer(ctx)
 	if err != nil {
 		return err
 	}

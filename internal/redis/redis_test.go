@@ -51,16 +51,16 @@ func TestParse(t *testing.T) {
 		"redis://:pw@[::1]:7/3":       {host: "[::1]:7", password: "pw", database: 3},
 		"redis://ann:p%40w@h.example": {host: "h.example:6379", user: "ann", password: "p@w"},
 	} {
-		if got, err := parse(url); err != nil || got != want {
+		if got, err := parseURL(url); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", url, got, err)
 		}
 	}
-	if got, err := parse("rediss://h.example"); err != nil || got.tls == nil || got.tls.ServerName != "h.example" {
+	if got, err := parseURL("rediss://h.example"); err != nil || got.tls == nil || got.tls.ServerName != "h.example" {
 		t.Errorf("with TLS: %+v, %v", got, err)
 	}
 	for _, url := range []string{"", "h:6379", "http://u:hunter2@h", "redis://", "redis://u:hunter2@h/x", "redis://u:hunter2@h/-1",
 		"redis://u:hunter2@h?master_set=x", "redis://u:hunter2@h:port/%zz"} {
-		if _, err := parse(url); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := parseURL(url); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestHangingServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	var late net.Error
-	if _, err := c.do(ctx, "PING"); !errors.As(err, &late) || !late.Timeout() {
+	if _, err := c.doCommand(ctx, "PING"); !errors.As(err, &late) || !late.Timeout() {
 		t.Errorf("a caller waits: %v", err)
 	}
 	if do(t, c, "PING") != "PONG" {
@@ -258,7 +258,7 @@ func TestTLS(t *testing.T) {
 			go pong(conn, false)
 		}
 	}()
-	at, err := parse("rediss://" + l.Addr().String())
+	at, err := parseURL("rediss://" + l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestTLS(t *testing.T) {
 
 // tried signs in to a server and asks it something.
 func tried(at address) error {
-	conn, err := at.dial(context.Background())
+	conn, err := at.dialServer(context.Background())
 	if err != nil {
 		return err
 	}

@@ -29,53 +29,53 @@ var (
 	notInName = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-func (m *markdown) render(text string) string {
+func (m *markdown) renderText(text string) string {
 	lines := strings.Split(comment.ReplaceAllString(text, ""), "\n")
 	for len(lines) > 0 {
-		lines = lines[m.block(lines):]
+		lines = lines[m.renderBlock(lines):]
 	}
 	return m.b.String()
 }
 
-// block renders the block that begins with the first line and returns how many
+// renderBlock renders the block that begins with the first line and returns how many
 // lines it has.
-func (m *markdown) block(lines []string) int {
+func (m *markdown) renderBlock(lines []string) int {
 	first := lines[0]
 	switch {
 	case strings.TrimSpace(first) == "":
 		return 1
 	case fence.MatchString(first):
-		return m.code(lines)
+		return m.renderCode(lines)
 	case title.MatchString(first):
-		m.heading(title.FindStringSubmatch(first))
+		m.renderHeading(title.FindStringSubmatch(first))
 		return 1
 	case strings.HasPrefix(first, "|"):
-		return m.table(lines)
+		return m.renderTable(lines)
 	case bullet.MatchString(first):
-		return m.list("ul", bullet, lines)
+		return m.renderList("ul", bullet, lines)
 	case numbered.MatchString(first):
-		return m.list("ol", numbered, lines)
+		return m.renderList("ol", numbered, lines)
 	}
-	n := m.reach(lines)
-	m.b.WriteString("<p>" + m.inline(strings.Join(lines[:n], " ")) + "</p>\n")
+	n := m.paragraphLines(lines)
+	m.b.WriteString("<p>" + m.renderInline(strings.Join(lines[:n], " ")) + "</p>\n")
 	return n
 }
 
-// reach is how many lines a paragraph has, or an element of a list.
-func (m *markdown) reach(lines []string) int {
+// paragraphLines is how many lines a paragraph has, or an element of a list.
+func (m *markdown) paragraphLines(lines []string) int {
 	n := 1
-	for n < len(lines) && strings.TrimSpace(lines[n]) != "" && !begins(lines[n]) {
+	for n < len(lines) && strings.TrimSpace(lines[n]) != "" && !beginsBlock(lines[n]) {
 		n++
 	}
 	return n
 }
 
-// begins reports a line that no paragraph goes on with.
-func begins(line string) bool {
+// beginsBlock reports a line that no paragraph goes on with.
+func beginsBlock(line string) bool {
 	return fence.MatchString(line) || title.MatchString(line) || bullet.MatchString(line) || numbered.MatchString(line) || strings.HasPrefix(line, "|")
 }
 
-func (m *markdown) code(lines []string) int {
+func (m *markdown) renderCode(lines []string) int {
 	n := 1
 	for n < len(lines) && !strings.HasPrefix(lines[n], "```") {
 		n++
@@ -90,30 +90,30 @@ func (m *markdown) code(lines []string) int {
 	return n + 1
 }
 
-// heading makes the anchor that links to it name, as code hosts do.
-func (m *markdown) heading(parts []string) {
+// renderHeading makes the anchor that links to it name, as code hosts do.
+func (m *markdown) renderHeading(parts []string) {
 	level, text := len(parts[1]), parts[2]
 	id := strings.ReplaceAll(strings.ToLower(notInName.ReplaceAllString(text, "")), " ", "-")
 	if level == 2 {
-		m.toc = append(m.toc, heading{id, m.inline(text)})
+		m.toc = append(m.toc, heading{id, m.renderInline(text)})
 	}
-	fmt.Fprintf(&m.b, "<h%d id=%q>%s</h%d>\n", level, id, m.inline(text), level)
+	fmt.Fprintf(&m.b, "<h%d id=%q>%s</h%d>\n", level, id, m.renderInline(text), level)
 }
 
-func (m *markdown) list(tag string, mark *regexp.Regexp, lines []string) int {
+func (m *markdown) renderList(tag string, mark *regexp.Regexp, lines []string) int {
 	m.b.WriteString("<" + tag + ">\n")
 	n := 0
 	for n < len(lines) && mark.MatchString(lines[n]) {
-		size := m.reach(lines[n:])
+		size := m.paragraphLines(lines[n:])
 		element := append([]string{mark.FindStringSubmatch(lines[n])[1]}, lines[n+1:n+size]...)
-		m.b.WriteString("<li>" + m.inline(strings.Join(element, " ")) + "</li>\n")
+		m.b.WriteString("<li>" + m.renderInline(strings.Join(element, " ")) + "</li>\n")
 		n += size
 	}
 	m.b.WriteString("</" + tag + ">\n")
 	return n
 }
 
-func (m *markdown) table(lines []string) int {
+func (m *markdown) renderTable(lines []string) int {
 	m.b.WriteString("<div class=\"table\" tabindex=\"0\"><table>\n")
 	n := 0
 	for ; n < len(lines) && strings.HasPrefix(lines[n], "|"); n++ {
@@ -125,8 +125,8 @@ func (m *markdown) table(lines []string) int {
 			tag = "th"
 		}
 		m.b.WriteString("<tr>")
-		for _, cell := range cells(lines[n]) {
-			m.b.WriteString("<" + tag + ">" + m.inline(cell) + "</" + tag + ">")
+		for _, cell := range splitCells(lines[n]) {
+			m.b.WriteString("<" + tag + ">" + m.renderInline(cell) + "</" + tag + ">")
 		}
 		m.b.WriteString("</tr>\n")
 	}
@@ -134,8 +134,8 @@ func (m *markdown) table(lines []string) int {
 	return n
 }
 
-// cells cuts a row at its bars, but for those written \| or in code.
-func cells(row string) []string {
+// splitCells cuts a row at its bars, but for those written \| or in code.
+func splitCells(row string) []string {
 	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
 	var out []string
 	var cell strings.Builder
@@ -156,8 +156,8 @@ func cells(row string) []string {
 	return append(out, strings.TrimSpace(cell.String()))
 }
 
-// inline renders code, **strong**, *emphasis* and [links](target) of a line.
-func (m *markdown) inline(text string) string {
+// renderInline renders code, **strong**, *emphasis* and [linkResolver](target) of a line.
+func (m *markdown) renderInline(text string) string {
 	var b strings.Builder
 	for text != "" {
 		at := strings.IndexAny(text, "`*[")
@@ -167,7 +167,7 @@ func (m *markdown) inline(text string) string {
 		}
 		b.WriteString(html.EscapeString(text[:at]))
 		text = text[at:]
-		n, out := m.span(text)
+		n, out := m.renderSpan(text)
 		b.WriteString(out)
 		text = text[n:]
 	}
@@ -181,22 +181,22 @@ var (
 	anchor   = regexp.MustCompile(`^\[([^\]]+)\]\(([^)\s]+)\)`)
 )
 
-// span renders what begins with a mark and returns how long it is in the text.
-func (m *markdown) span(text string) (int, string) {
+// renderSpan renders what begins with a mark and returns how long it is in the text.
+func (m *markdown) renderSpan(text string) (int, string) {
 	if s := codeSpan.FindStringSubmatch(text); s != nil {
 		return len(s[0]), "<code>" + html.EscapeString(strings.TrimSpace(s[1]+s[2])) + "</code>"
 	}
 	if s := strong.FindStringSubmatch(text); s != nil {
-		return len(s[0]), "<strong>" + m.inline(s[1]) + "</strong>"
+		return len(s[0]), "<strong>" + m.renderInline(s[1]) + "</strong>"
 	}
 	if s := emphasis.FindStringSubmatch(text); s != nil {
-		return len(s[0]), "<em>" + m.inline(s[1]) + "</em>"
+		return len(s[0]), "<em>" + m.renderInline(s[1]) + "</em>"
 	}
 	if s := anchor.FindStringSubmatch(text); s != nil {
 		if href, ok := m.link(s[2]); ok {
-			return len(s[0]), fmt.Sprintf("<a href=%q>%s</a>", html.EscapeString(href), m.inline(s[1]))
+			return len(s[0]), fmt.Sprintf("<a href=%q>%s</a>", html.EscapeString(href), m.renderInline(s[1]))
 		}
-		return len(s[0]), m.inline(s[1])
+		return len(s[0]), m.renderInline(s[1])
 	}
 	return 1, html.EscapeString(text[:1])
 }

@@ -10,22 +10,22 @@ import (
 	"holdfast/docs"
 )
 
-// page is the address below /docs of a file of package docs: guides/README.md is
+// pageAddress is the address below /docs of a file of package docs: guides/README.md is
 // guides, guides/list.md is guides/list.
-func page(name string) string {
+func pageAddress(name string) string {
 	name = strings.TrimSuffix(name, ".md")
 	return strings.TrimSuffix(name, "/README")
 }
 
-// pages renders every page of package docs once, by address.
-func pages() (map[string]*file, error) {
+// renderPages renders every page of package docs once, by address.
+func renderPages() (map[string]*file, error) {
 	texts, served := map[string]string{}, map[string]bool{}
 	err := fs.WalkDir(docs.Pages, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		raw, err := docs.Pages.ReadFile(name)
-		texts[name], served[page(name)] = string(raw), true
+		texts[name], served[pageAddress(name)] = string(raw), true
 		return err
 	})
 	if err != nil {
@@ -33,17 +33,17 @@ func pages() (map[string]*file, error) {
 	}
 	out := map[string]*file{}
 	for name, text := range texts {
-		m := markdown{link: links(name, served)}
-		head, body, _ := strings.Cut(m.render(text), "</h1>\n")
-		text := fmt.Appendf(nil, frame, headline(text), menu(page(name)), head, m.contents(), body)
-		out[page(name)] = &file{kind: "text/html; charset=utf-8", plain: plainly(text)}
+		m := markdown{link: linkResolver(name, served)}
+		head, body, _ := strings.Cut(m.renderText(text), "</h1>\n")
+		text := fmt.Appendf(nil, frame, firstHeading(text), renderMenu(pageAddress(name)), head, m.renderContents(), body)
+		out[pageAddress(name)] = &file{kind: "text/html; charset=utf-8", plain: plainReader(text)}
 	}
 	return out, nil
 }
 
-// links leads from one page to others that are served, and out of the house; what
+// linkResolver leads from one page to others that are served, and out of the house; what
 // is in the repository alone stays text.
-func links(from string, served map[string]bool) func(string) (string, bool) {
+func linkResolver(from string, served map[string]bool) func(string) (string, bool) {
 	return func(target string) (string, bool) {
 		if strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "#") {
 			return target, true
@@ -52,13 +52,13 @@ func links(from string, served map[string]bool) func(string) (string, bool) {
 		if anchor != "" {
 			anchor = "#" + anchor
 		}
-		to := page(path.Join(path.Dir(from), name))
+		to := pageAddress(path.Join(path.Dir(from), name))
 		return "/docs/" + to + anchor, served[to]
 	}
 }
 
-// headline is the text of the first heading.
-func headline(text string) string {
+// firstHeading is the text of the first heading.
+func firstHeading(text string) string {
 	line, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 	return html.EscapeString(line)
 }
@@ -84,7 +84,7 @@ var steps = []struct{ address, label string }{
 	{"operating", "For operators"},
 }
 
-func menu(here string) string {
+func renderMenu(here string) string {
 	var b strings.Builder
 	for _, s := range steps {
 		current := ""
@@ -96,8 +96,8 @@ func menu(here string) string {
 	return b.String()
 }
 
-// contents lists the parts of a page that has several.
-func (m *markdown) contents() string {
+// renderContents lists the parts of a page that has several.
+func (m *markdown) renderContents() string {
 	if len(m.toc) < 3 {
 		return ""
 	}

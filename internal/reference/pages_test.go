@@ -26,7 +26,7 @@ func TestMarkdown(t *testing.T) {
 		"<!-- hidden\n-->\ntext":      "<p>text</p>",
 	} {
 		m := markdown{link: func(to string) (string, bool) { return "/to/" + to, strings.HasPrefix(to, "there") }}
-		if got := strings.TrimSuffix(m.render(text), "\n"); got != want {
+		if got := strings.TrimSuffix(m.renderText(text), "\n"); got != want {
 			t.Errorf("%q\ngot  %s\nwant %s", text, got, want)
 		}
 	}
@@ -41,7 +41,7 @@ var (
 // No page has Markdown left in it, and every link leads to a page that is served,
 // and to a heading that is there.
 func TestPages(t *testing.T) {
-	all, err := pages()
+	all, err := renderPages()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestPages_menu(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if !listed[page(name)] {
+		if !listed[pageAddress(name)] {
 			t.Errorf("no step leads to %s", name)
 		}
 	}

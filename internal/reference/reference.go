@@ -31,15 +31,15 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 
 // Handler serves /docs and the files below it, which are read when the first is asked for.
 func Handler() http.Handler {
-	files, texts := sync.OnceValues(load), sync.OnceValues(pages)
+	files, texts := sync.OnceValues(loadFiles), sync.OnceValues(renderPages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/docs"), "/")
 		if name == "" {
 			name = "index.html"
 		}
-		f, err := find(files, name)
+		f, err := findFile(files, name)
 		if f == nil && err == nil {
-			f, err = find(texts, strings.TrimSuffix(name, "/"))
+			f, err = findFile(texts, strings.TrimSuffix(name, "/"))
 		}
 		switch {
 		case err != nil:
@@ -47,13 +47,13 @@ func Handler() http.Handler {
 		case f == nil:
 			http.NotFound(w, r)
 		default:
-			f.serve(w, r)
+			f.serveFile(w, r)
 		}
 	})
 }
 
-// find is the file of a name, nil if there is none.
-func find(files func() (map[string]*file, error), name string) (*file, error) {
+// findFile is the file of a name, nil if there is none.
+func findFile(files func() (map[string]*file, error), name string) (*file, error) {
 	list, err := files()
 	return list[name], err
 }
@@ -65,11 +65,11 @@ type file struct {
 	gzip  []byte                 // nil = only plain
 }
 
-func plainly(text []byte) func() ([]byte, error) {
+func plainReader(text []byte) func() ([]byte, error) {
 	return func() ([]byte, error) { return text, nil }
 }
 
-func load() (map[string]*file, error) {
+func loadFiles() (map[string]*file, error) {
 	entries, err := dist.ReadDir("dist")
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
@@ -81,9 +81,9 @@ func load() (map[string]*file, error) {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
 		name, packed := strings.CutSuffix(e.Name(), ".gz")
-		f := &file{kind: mime.TypeByExtension(path.Ext(name)), plain: plainly(raw)}
+		f := &file{kind: mime.TypeByExtension(path.Ext(name)), plain: plainReader(raw)}
 		if packed {
-			f.plain = sync.OnceValues(func() ([]byte, error) { return unpack(raw) })
+			f.plain = sync.OnceValues(func() ([]byte, error) { return gunzip(raw) })
 			f.gzip = raw
 		}
 		out[name] = f
@@ -91,7 +91,7 @@ func load() (map[string]*file, error) {
 	return out, nil
 }
 
-func unpack(raw []byte) ([]byte, error) {
+func gunzip(raw []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func unpack(raw []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := f.body(r)
+func (f *file) serveFile(w http.ResponseWriter, r *http.Request) {
+	body, err := f.bodyFor(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -120,7 +120,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-func (f *file) body(r *http.Request) ([]byte, error) {
+func (f *file) bodyFor(r *http.Request) ([]byte, error) {
 	if f.gzip != nil && takesGzip(r) {
 		return f.gzip, nil
 	}

@@ -46,7 +46,7 @@ func Backtest(p *Panel, models []Model, origins int) (Report, error) {
 	for t := p.Periods - origins; t < p.Periods; t++ {
 		rep.Periods = append(rep.Periods, t)
 		for i, m := range models {
-			if err := runs[i].forecast(p, t, m); err != nil {
+			if err := runs[i].forecastPeriod(p, t, m); err != nil {
 				return Report{}, fmt.Errorf("score: backtest %s at period %d: %w", m.Name(), t, err)
 			}
 		}
@@ -68,7 +68,7 @@ type run struct {
 	events  []float64
 }
 
-func (r *run) forecast(p *Panel, t int, m Model) error {
+func (r *run) forecastPeriod(p *Panel, t int, m Model) error {
 	hours := make([]float64, p.Entities)
 	for e := range hours {
 		hours[e] = float64(p.At(e, t).Hours)
@@ -108,7 +108,7 @@ func Champion(tracks []Track) string {
 	name, least := NameWeighted, math.Inf(1)
 	for i := range tracks {
 		t := &tracks[i]
-		t.Wins = wins(t.Origins, weighted, pooled)
+		t.Wins = countWins(t.Origins, weighted, pooled)
 		if len(t.Origins) >= Origins && 3*t.Wins >= 2*len(t.Origins) && t.Overall.Deviance < least {
 			name, least = t.Model, t.Overall.Deviance
 		}
@@ -116,7 +116,7 @@ func Champion(tracks []Track) string {
 	return name
 }
 
-func wins(own, weighted, pooled []Metrics) int {
+func countWins(own, weighted, pooled []Metrics) int {
 	n := 0
 	for k := range own {
 		beats := func(other []Metrics) bool { return k < len(other) && own[k].Deviance < other[k].Deviance }

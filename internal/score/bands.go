@@ -21,7 +21,7 @@ type Cuts struct {
 // twice it.
 func DefaultCuts() Cuts { return Cuts{25, 50, 75} }
 
-func (c Cuts) check() error {
+func (c Cuts) checkCuts() error {
 	if err := firstError(
 		inRange("medium", c.Medium, 0, 100),
 		inRange("high", c.High, 0, 100),
@@ -30,7 +30,7 @@ func (c Cuts) check() error {
 		return err
 	}
 	if !(0 < c.Medium && c.Medium < c.High && c.High < c.Critical && c.Critical < 100) {
-		return invalid("cuts", "must rise: 0 < medium < high < critical < 100")
+		return refuseInput("cuts", "must rise: 0 < medium < high < critical < 100")
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (c Cuts) check() error {
 // Bands returns the four bands, worst first, or fault.Invalid for cut points
 // that do not rise.
 func (c Cuts) Bands() ([4]Band, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkCuts(); err != nil {
 		return [4]Band{}, err
 	}
 	return [4]Band{
@@ -65,7 +65,7 @@ type Range struct{ Min, Max float64 }
 // fault.Invalid.
 func Assign(scores []float64, c Cuts, r Range) ([]Cluster, error) {
 	bands, err := c.Bands()
-	if err := firstError(err, r.check()); err != nil {
+	if err := firstError(err, r.checkRange()); err != nil {
 		return nil, err
 	}
 	var members [4][]int
@@ -91,13 +91,13 @@ func Assign(scores []float64, c Cuts, r Range) ([]Cluster, error) {
 	return out, nil
 }
 
-func (r Range) check() error {
+func (r Range) checkRange() error {
 	err := firstError(
 		inRange("min_score", r.Min, 0, 100),
 		inRange("max_score", r.Max, 0, 100),
 	)
 	if err == nil && r.Min > r.Max {
-		err = invalid("min_score", "must not be above max_score")
+		err = refuseInput("min_score", "must not be above max_score")
 	}
 	return err
 }

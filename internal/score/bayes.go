@@ -97,7 +97,7 @@ func (q Posterior) Interval() (low, high float64) {
 
 // Score is 100 x (1 - 2^(-rate/peer)): 50 at the peer mean, 75 at twice it,
 // 87.5 at three times.
-func (q Posterior) Score() float64 { return 100 * halving(q.Rate()/q.Peer) }
+func (q Posterior) Score() float64 { return 100 * halvingTerm(q.Rate()/q.Peer) }
 
 // Probability of at least one event during next units of exposure (negative
 // binomial predictive).
@@ -121,7 +121,7 @@ type Estimate struct {
 // each in units of 200,000 hours. A NaN, negative or absurd value is
 // fault.Invalid naming its place.
 func (p Prior) Score(xs []Exposure, next []float64) ([]Estimate, error) {
-	if err := firstError(p.check(), checkExposures(xs), checkNext(next, len(xs))); err != nil {
+	if err := firstError(p.checkPrior(), checkExposures(xs), checkNext(next, len(xs))); err != nil {
 		return nil, err
 	}
 	// Most entities have no event: their quantiles differ by scale only.
@@ -148,7 +148,7 @@ func (p Prior) Score(xs []Exposure, next []float64) ([]Estimate, error) {
 
 func checkNext(next []float64, n int) error {
 	if len(next) != n {
-		return invalid("next", "must have one value per entity")
+		return refuseInput("next", "must have one value per entity")
 	}
 	for i, e := range next {
 		if !(e >= 0 && e <= maxHours) {

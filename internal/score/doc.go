@@ -44,16 +44,16 @@ func Round(x float64, decimals int) float64 {
 func inRange(name string, x, lo, hi float64) error {
 	switch {
 	case math.IsNaN(x):
-		return invalid(name, "is not a number")
+		return refuseInput(name, "is not a number")
 	case x < lo:
-		return invalid(name, "must be at least %g", lo)
+		return refuseInput(name, "must be at least %g", lo)
 	case x > hi:
-		return invalid(name, "must be at most %g", hi)
+		return refuseInput(name, "must be at most %g", hi)
 	}
 	return nil
 }
 
-func invalid(name, format string, args ...any) error {
+func refuseInput(name, format string, args ...any) error {
 	f := fault.New(fault.Invalid, "validation_failed", "").At(name, format, args...)
 	f.Msg = name + " " + f.Fields[0].Msg
 	return f
@@ -74,10 +74,10 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// clamp01 places x on the 0..1 ramp from lo to hi.
-func clamp01(x, lo, hi float64) float64 {
+// rampTo01 places x on the 0..1 ramp from lo to hi.
+func rampTo01(x, lo, hi float64) float64 {
 	return math.Max(0, math.Min(1, (x-lo)/(hi-lo)))
 }
 
-// halving is 1 - 2^-x: 0 at 0, one half at 1, three quarters at 2.
-func halving(x float64) float64 { return -math.Expm1(-x * math.Ln2) }
+// halvingTerm is 1 - 2^-x: 0 at 0, one half at 1, three quarters at 2.
+func halvingTerm(x float64) float64 { return -math.Expm1(-x * math.Ln2) }

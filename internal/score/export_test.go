@@ -3,7 +3,7 @@ package score
 // Marshall is marshall of counts without decay; histories without exposure are
 // left out.
 func Marshall(xs []Exposure) (alpha, beta float64) {
-	return marshall(rawCounts(xs))
+	return marshallMoments(rawCounts(xs))
 }
 
 // WithPeers returns the prior of a group whose decayed history is g: its mean

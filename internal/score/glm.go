@@ -25,10 +25,10 @@ type Fit struct {
 
 // Mean returns the mean count at features x and the given offset.
 func (f Fit) Mean(x []float64, logExposure float64) float64 {
-	return math.Exp(f.eta(x) + logExposure)
+	return math.Exp(f.linearPredictor(x) + logExposure)
 }
 
-func (f Fit) eta(x []float64) float64 {
+func (f Fit) linearPredictor(x []float64) float64 {
 	eta := f.Intercept
 	for j, b := range f.Coef {
 		eta += b * x[j]
@@ -53,20 +53,20 @@ func FitPoisson(s Sample, lambda float64) (Fit, error) {
 	if !(y > 0 && e > 0) {
 		return Fit{}, tooThin("a regression needs at least one event and some exposure")
 	}
-	return s.fit(Fit{Intercept: math.Log(y / e), Coef: make([]float64, s.P), Lambda: lambda})
+	return s.fitFrom(Fit{Intercept: math.Log(y / e), Coef: make([]float64, s.P), Lambda: lambda})
 }
 
-// fit improves start until the penalised deviance stands still. A step that
+// fitFrom improves start until the penalised deviance stands still. A step that
 // makes it worse is halved.
-func (s Sample) fit(start Fit) (Fit, error) {
+func (s Sample) fitFrom(start Fit) (Fit, error) {
 	w := newNormal(s.P)
-	objective := w.sum(s, start)
+	objective := w.sumNormal(s, start)
 	for range 100 {
-		step, err := w.solve()
+		step, err := w.solveStep()
 		if err != nil {
 			return Fit{}, err
 		}
-		next, better := w.advance(s, start, step, objective)
+		next, better := w.takeStep(s, start, step, objective)
 		if math.IsInf(better, 1) {
 			return Fit{}, tooThin("the regression does not converge")
 		}
@@ -76,11 +76,11 @@ func (s Sample) fit(start Fit) (Fit, error) {
 			break
 		}
 	}
-	start.Deviance = objective - start.penalty()
+	start.Deviance = objective - start.ridgePenalty()
 	return start, nil
 }
 
-func (f Fit) penalty() float64 {
+func (f Fit) ridgePenalty() float64 {
 	var p float64
 	for _, b := range f.Coef {
 		p += b * b
@@ -101,9 +101,9 @@ func newNormal(p int) *normal {
 	return w
 }
 
-// sum fills the gradient and Hessian of half the penalised deviance at f and
+// sumNormal fills the gradient and Hessian of half the penalised deviance at f and
 // returns that deviance.
-func (w *normal) sum(s Sample, f Fit) float64 {
+func (w *normal) sumNormal(s Sample, f Fit) float64 {
 	clear(w.grad)
 	w.hess.Zero()
 	h, p := w.hess.RawSymmetric(), s.P+1
@@ -124,10 +124,10 @@ func (w *normal) sum(s Sample, f Fit) float64 {
 		w.grad[j+1] -= f.Lambda * b
 		h.Data[(j+1)*h.Stride+j+1] += f.Lambda
 	}
-	return dev + f.penalty()
+	return dev + f.ridgePenalty()
 }
 
-func (w *normal) solve() ([]float64, error) {
+func (w *normal) solveStep() ([]float64, error) {
 	var chol mat.Cholesky
 	if !chol.Factorize(w.hess) {
 		return nil, tooThin("the features of the regression determine each other")
@@ -139,9 +139,9 @@ func (w *normal) solve() ([]float64, error) {
 	return step.RawVector().Data, nil
 }
 
-// advance returns the fit a step away and its penalised deviance, +Inf when no
+// takeStep returns the fit a step away and its penalised deviance, +Inf when no
 // fraction of the step helps.
-func (w *normal) advance(s Sample, f Fit, step []float64, objective float64) (Fit, float64) {
+func (w *normal) takeStep(s Sample, f Fit, step []float64, objective float64) (Fit, float64) {
 	slack := 1e-12 * (math.Abs(objective) + 1)
 	for scale := 1.0; scale > 1e-8; scale /= 2 {
 		next := f
@@ -150,7 +150,7 @@ func (w *normal) advance(s Sample, f Fit, step []float64, objective float64) (Fi
 		for j := range next.Coef {
 			next.Coef[j] = f.Coef[j] + scale*step[j+1]
 		}
-		if v := w.sum(s, next); v <= objective+slack {
+		if v := w.sumNormal(s, next); v <= objective+slack {
 			return next, v
 		}
 	}

@@ -59,7 +59,7 @@ func Measure(fs []Forecast, events []float64) (Metrics, error) {
 		m.Predicted += fs[i].Mean
 		m.Observed += events[i]
 	}
-	if auc, ok := AUC(probabilities(fs), happened(events)); ok {
+	if auc, ok := AUC(probabilitiesOf(fs), hadEvents(events)); ok {
 		m.AUC = &auc
 	}
 	if m.Observed > 0 {
@@ -71,7 +71,7 @@ func Measure(fs []Forecast, events []float64) (Metrics, error) {
 
 func checkForecasts(fs []Forecast, events []float64) error {
 	if len(fs) != len(events) || len(fs) == 0 {
-		return invalid("forecasts", "must be as many as the entities observed, at least one")
+		return refuseInput("forecasts", "must be as many as the entities observed, at least one")
 	}
 	for i := range fs {
 		if err := firstError(
@@ -108,7 +108,7 @@ func Deviance(fs []Forecast, events []float64) float64 {
 // (Brier 1950), 0 at best.
 func Brier(fs []Forecast, events []float64) float64 {
 	var b float64
-	for i, hit := range happened(events) {
+	for i, hit := range hadEvents(events) {
 		d := fs[i].Probability
 		if hit {
 			d--
@@ -122,7 +122,7 @@ func Brier(fs []Forecast, events []float64) float64 {
 // Raftery 2007); probabilities closer than 1e-9 to 0 or 1 count as 1e-9 away.
 func LogLoss(fs []Forecast, events []float64) float64 {
 	var l float64
-	for i, hit := range happened(events) {
+	for i, hit := range hadEvents(events) {
 		p := fs[i].Probability
 		if !hit {
 			p = 1 - p
@@ -135,7 +135,7 @@ func LogLoss(fs []Forecast, events []float64) float64 {
 // AUC is the chance that a positive ranks above a negative, ties counting one
 // half (Mann-Whitney; Hanley & McNeil 1982). It is false without both kinds.
 func AUC(scores []float64, positive []bool) (float64, bool) {
-	order := ascending(scores)
+	order := ascendingOrder(scores)
 	var ranks, pos float64
 	for i := 0; i < len(order); {
 		j, hits := i, 0.0
@@ -158,8 +158,8 @@ func AUC(scores []float64, positive []bool) (float64, bool) {
 // order given.
 func Bins(fs []Forecast, events []float64) [5]Bin {
 	var out [5]Bin
-	hit := happened(events)
-	order := ascending(probabilities(fs))
+	hit := hadEvents(events)
+	order := ascendingOrder(probabilitiesOf(fs))
 	for k := range out {
 		b := &out[k]
 		for _, i := range order[len(order)*k/5 : len(order)*(k+1)/5] {
@@ -181,7 +181,7 @@ func Bins(fs []Forecast, events []float64) [5]Bin {
 // with the most events expected (rounded up to whole entities). Entities tied
 // at the edge count by their average.
 func Caught(fs []Forecast, events []float64, share float64) float64 {
-	order := ascending(means(fs))
+	order := ascendingOrder(meansOf(fs))
 	slices.Reverse(order)
 	var total, caught float64
 	for _, y := range events {
@@ -201,8 +201,8 @@ func Caught(fs []Forecast, events []float64, share float64) float64 {
 	return caught / total
 }
 
-// ascending returns the indices of v by rising value, ties by index.
-func ascending(v []float64) []int {
+// ascendingOrder returns the indices of v by rising value, ties by index.
+func ascendingOrder(v []float64) []int {
 	order := make([]int, len(v))
 	for i := range order {
 		order[i] = i
@@ -219,7 +219,7 @@ func ascending(v []float64) []int {
 	return order
 }
 
-func probabilities(fs []Forecast) []float64 {
+func probabilitiesOf(fs []Forecast) []float64 {
 	out := make([]float64, len(fs))
 	for i := range fs {
 		out[i] = fs[i].Probability
@@ -227,7 +227,7 @@ func probabilities(fs []Forecast) []float64 {
 	return out
 }
 
-func means(fs []Forecast) []float64 {
+func meansOf(fs []Forecast) []float64 {
 	out := make([]float64, len(fs))
 	for i := range fs {
 		out[i] = fs[i].Mean
@@ -235,7 +235,7 @@ func means(fs []Forecast) []float64 {
 	return out
 }
 
-func happened(events []float64) []bool {
+func hadEvents(events []float64) []bool {
 	out := make([]bool, len(events))
 	for i, y := range events {
 		out[i] = y > 0

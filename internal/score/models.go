@@ -79,7 +79,7 @@ func (m weightedModel) Forecast(past *Panel, hours []float64) ([]Forecast, error
 	out := make([]Forecast, len(hours))
 	x := make([]float64, 1)
 	for e, h := range hours {
-		r, err := v1.Score(past.window(e, past.Periods))
+		r, err := v1.Score(past.inputsBefore(e, past.Periods))
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func scoreSample(past *Panel, v1 Weighted) (Sample, error) {
 			if c.Hours == 0 {
 				continue
 			}
-			r, err := v1.Score(past.window(e, t))
+			r, err := v1.Score(past.inputsBefore(e, t))
 			if err != nil {
 				return Sample{}, err
 			}
@@ -120,19 +120,19 @@ type bayesModel struct{}
 func (bayesModel) Name() string { return NameBayes }
 
 func (bayesModel) Forecast(past *Panel, hours []float64) ([]Forecast, error) {
-	xs := past.exposures()
+	xs := past.decayedExposures()
 	prior, err := FitPrior(xs)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Forecast, len(hours))
 	for e, h := range hours {
-		out[e] = prior.Posterior(xs[e]).forecast(h)
+		out[e] = prior.Posterior(xs[e]).forecastHours(h)
 	}
 	return out, nil
 }
 
-func (q Posterior) forecast(hours float64) Forecast {
+func (q Posterior) forecastHours(hours float64) Forecast {
 	next := hours / HoursUnit
 	return Forecast{Mean: q.Rate() * next, Probability: q.Probability(next)}
 }
@@ -152,7 +152,7 @@ func (regressionModel) Forecast(past *Panel, hours []float64) ([]Forecast, error
 	}
 	out := make([]Forecast, len(hours))
 	for e, h := range hours {
-		out[e] = r.posterior(past, e).forecast(h)
+		out[e] = r.entityPosterior(past, e).forecastHours(h)
 	}
 	return out, nil
 }

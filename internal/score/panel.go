@@ -42,7 +42,7 @@ func NewPanel(entities, periods int, start time.Time, b Bounds) (*Panel, error) 
 	err := firstError(
 		inRange("entities", float64(entities), 1, 1e7),
 		inRange("periods", float64(periods), 1, 1000),
-		b.check(),
+		b.checkBounds(),
 	)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (p *Panel) Before(t int) *Panel {
 func (p *Panel) Check() error {
 	for e := range p.Entities {
 		for t := range p.Periods {
-			if err := p.At(e, t).check(); err != nil {
+			if err := p.At(e, t).checkCell(); err != nil {
 				return fmt.Errorf("score: cell of entity %d, period %d: %w", e, t, err)
 			}
 		}
@@ -74,7 +74,7 @@ func (p *Panel) Check() error {
 	return nil
 }
 
-func (c *Cell) check() error {
+func (c *Cell) checkCell() error {
 	ok := func(v, most float32) bool { return v >= 0 && v <= most }
 	if ok(c.Events, maxCount) && ok(c.NearMisses, maxCount) && ok(c.Hours, maxHours) &&
 		ok(c.Workload, maxLoad) && ok(c.Overdue, maxCount) && ok(c.ChecklistGap, 1) {
@@ -90,20 +90,20 @@ func (c *Cell) check() error {
 	)
 }
 
-// recency is the weight of period t seen from the end of the panel: half for
+// recencyWeight is the weight of period t seen from the end of the panel: half for
 // every 180 days from the period's middle, 0 past one year.
-func (p *Panel) recency(t int) float64 {
+func (p *Panel) recencyWeight(t int) float64 {
 	if p.Periods-t > yearPeriods {
 		return 0
 	}
 	return Decay((float64(p.Periods-t)-0.5)*PanelDays, HalfLife)
 }
 
-// exposures returns the decayed history of every entity.
-func (p *Panel) exposures() []Exposure {
+// decayedExposures returns the decayed history of every entity.
+func (p *Panel) decayedExposures() []Exposure {
 	xs := make([]Exposure, p.Entities)
 	for t := max(0, p.Periods-yearPeriods); t < p.Periods; t++ {
-		w := p.recency(t)
+		w := p.recencyWeight(t)
 		for e := range xs {
 			c := p.At(e, t)
 			xs[e].AddEvents(int(c.Events), w)
@@ -113,9 +113,9 @@ func (p *Panel) exposures() []Exposure {
 	return xs
 }
 
-// window returns what the weighted score knew of entity e when period t began:
+// inputsBefore returns what the weighted score knew of entity e when period t began:
 // the period before it.
-func (p *Panel) window(e, t int) Inputs {
+func (p *Panel) inputsBefore(e, t int) Inputs {
 	c := p.At(e, t-1)
 	return Inputs{
 		IncidentCount: int(c.Events),
@@ -142,11 +142,11 @@ func featureNames() [features]string {
 	return [features]string{"near_misses", "shift_hours", "load", "overdue_actions", "checklists", "season_sin", "season_cos"}
 }
 
-// features writes what is known of entity e when period t >= 1 begins: near
+// fillFeatures writes what is known of entity e when period t >= 1 begins: near
 // misses per 1,000 hours of the 84 days before (log), the hours and load terms
 // of the weighted score and the open state of the period before, and the
 // season at the middle of t.
-func (p *Panel) features(e, t int, season bool, x []float64) {
+func (p *Panel) fillFeatures(e, t int, season bool, x []float64) {
 	var near, hours float64
 	for k := max(0, t-3); k < t; k++ {
 		c := p.At(e, k)
@@ -157,16 +157,16 @@ func (p *Panel) features(e, t int, season bool, x []float64) {
 		x[featNearMiss] = math.Log1p(1000 * near / hours)
 	}
 	c := p.At(e, t-1)
-	x[featHours] = clamp01(7*float64(c.Hours)/PanelDays, p.Bounds.HoursLow, p.Bounds.HoursHigh)
-	x[featLoad] = clamp01(float64(c.Workload), p.Bounds.LoadLow, p.Bounds.LoadHigh)
+	x[featHours] = rampTo01(7*float64(c.Hours)/PanelDays, p.Bounds.HoursLow, p.Bounds.HoursHigh)
+	x[featLoad] = rampTo01(float64(c.Workload), p.Bounds.LoadLow, p.Bounds.LoadHigh)
 	x[featOverdue] = math.Log1p(float64(c.Overdue))
 	x[featChecklist] = float64(c.ChecklistGap)
 	if season {
-		x[featSin], x[featCos] = p.season(t)
+		x[featSin], x[featCos] = p.seasonTerms(t)
 	}
 }
 
-func (p *Panel) season(t int) (sin, cos float64) {
+func (p *Panel) seasonTerms(t int) (sin, cos float64) {
 	mid := p.Start.Add(time.Duration(t)*PanelDays*24*time.Hour + PanelDays*12*time.Hour)
 	return math.Sincos(2 * math.Pi * float64(mid.YearDay()-1) / 365.25)
 }

@@ -46,7 +46,7 @@ func ShippedPrior() Prior {
 	return Prior{Alpha: 1.1, Beta: 0.34, Mean: 3.3, Source: SourceShipped}
 }
 
-func (p Prior) check() error {
+func (p Prior) checkPrior() error {
 	const tiny = 1e-12
 	return firstError(
 		inRange("alpha", p.Alpha, tiny, maxCount),
@@ -77,7 +77,7 @@ func FitPrior(xs []Exposure) (Prior, error) {
 	}
 	p := ShippedPrior()
 	if entities >= MinEntities && events >= MinEvents {
-		if p = fitGamma(xs); p.check() != nil {
+		if p = fitGamma(xs); p.checkPrior() != nil {
 			return Prior{}, fault.New(fault.Unprocessable, "prior_not_fitted",
 				"no prior can be learned from %d events of %d entities: events and hours do not belong together", events, entities)
 		}
@@ -109,17 +109,17 @@ func decayedCounts(xs []Exposure) []count {
 	return out
 }
 
-func sums(cs []count) (y, e float64) {
+func sumCounts(cs []count) (y, e float64) {
 	for _, c := range cs {
 		y, e = y+c.y, e+c.e
 	}
 	return y, e
 }
 
-// marshall returns the moment estimates of shape and rate (Marshall 1991, Appl
+// marshallMoments returns the moment estimates of shape and rate (Marshall 1991, Appl
 // Stat 40:283-294); without any event or exposure both are 0.
-func marshall(cs []count) (alpha, beta float64) {
-	y, e := sums(cs)
+func marshallMoments(cs []count) (alpha, beta float64) {
+	y, e := sumCounts(cs)
 	if y == 0 {
 		return 0, 0
 	}
@@ -137,18 +137,18 @@ func marshall(cs []count) (alpha, beta float64) {
 // decayed ones. It needs at least one event under exposure.
 func fitGamma(xs []Exposure) Prior {
 	raw := rawCounts(xs)
-	alpha, beta := marshall(raw)
+	alpha, beta := marshallMoments(raw)
 	shape := math.Max(minShape, math.Min(maxShape, alpha))
-	at := nbPoint(raw, math.Log(shape), math.Log(alpha/beta)).top(raw, nb.joint)
+	at := nbPoint(raw, math.Log(shape), math.Log(alpha/beta)).climbToTop(raw, nb.jointStep)
 	if recent := decayedCounts(xs); hasEvents(recent) {
-		at = nbPoint(recent, at.a, at.b).top(recent, nb.meanOnly)
+		at = nbPoint(recent, at.a, at.b).climbToTop(recent, nb.meanOnly)
 	}
 	alpha, m := math.Exp(at.a), math.Exp(at.b)
 	return Prior{Alpha: alpha, Beta: alpha / m, Mean: m, Source: SourceTenant}
 }
 
 func hasEvents(cs []count) bool {
-	y, _ := sums(cs)
+	y, _ := sumCounts(cs)
 	return y > 0
 }
 
@@ -188,9 +188,9 @@ func nbPoint(cs []count, a, b float64) nb {
 	return p
 }
 
-// joint is the Newton step in both parameters, or one along the gradient where
+// jointStep is the Newton step in both parameters, or one along the gradient where
 // the surface is not concave.
-func (p nb) joint() (da, db float64) {
+func (p nb) jointStep() (da, db float64) {
 	det := p.haa*p.hbb - p.hab*p.hab
 	if p.haa < 0 && det > 0 {
 		return (p.gb*p.hab - p.ga*p.hbb) / det, (p.ga*p.hab - p.gb*p.haa) / det
@@ -201,11 +201,11 @@ func (p nb) joint() (da, db float64) {
 // meanOnly is the Newton step in log m at a fixed shape.
 func (p nb) meanOnly() (da, db float64) { return 0, -p.gb / p.hbb }
 
-// top climbs from p by damped steps until it stands still.
-func (p nb) top(cs []count, step func(nb) (da, db float64)) nb {
+// climbToTop climbs from p by damped steps until it stands still.
+func (p nb) climbToTop(cs []count, step func(nb) (da, db float64)) nb {
 	for range 100 {
 		da, db := step(p)
-		next, moved := p.climb(cs, da, db)
+		next, moved := p.climbStep(cs, da, db)
 		done := !moved || math.Abs(next.a-p.a)+math.Abs(next.b-p.b) < 1e-10
 		if p = next; done {
 			break
@@ -214,9 +214,9 @@ func (p nb) top(cs []count, step func(nb) (da, db float64)) nb {
 	return p
 }
 
-// climb takes the step, halved until it does not descend; moved is false where
+// climbStep takes the step, halved until it does not descend; moved is false where
 // no fraction of it climbs.
-func (p nb) climb(cs []count, da, db float64) (next nb, moved bool) {
+func (p nb) climbStep(cs []count, da, db float64) (next nb, moved bool) {
 	da, db = math.Max(-2, math.Min(2, da)), math.Max(-2, math.Min(2, db))
 	for range 30 {
 		a := math.Max(math.Log(minShape), math.Min(math.Log(maxShape), p.a+da))

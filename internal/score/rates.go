@@ -21,15 +21,15 @@ type Recordables struct{ Deaths, DaysAway, Restricted, Other int }
 // TRIR is (G+H+I+J) x 200,000 / hours (OSHA). Some state texts count H+I+J
 // only; this one counts deaths.
 func TRIR(r Recordables, hours float64) (Rate, error) {
-	return r.rate(r.Deaths+r.DaysAway+r.Restricted+r.Other, hours)
+	return r.incidenceRate(r.Deaths+r.DaysAway+r.Restricted+r.Other, hours)
 }
 
 // DART is (H+I) x 200,000 / hours (OSHA).
 func DART(r Recordables, hours float64) (Rate, error) {
-	return r.rate(r.DaysAway+r.Restricted, hours)
+	return r.incidenceRate(r.DaysAway+r.Restricted, hours)
 }
 
-func (r Recordables) rate(n int, hours float64) (Rate, error) {
+func (r Recordables) incidenceRate(n int, hours float64) (Rate, error) {
 	err := firstError(
 		inRange("deaths", float64(r.Deaths), 0, maxCount),
 		inRange("days_away", float64(r.DaysAway), 0, maxCount),
@@ -64,26 +64,26 @@ type quantity struct {
 	value float64
 }
 
-func (q quantity) check() error { return inRange(q.name, q.value, 0, maxHours) }
+func (q quantity) checkQuantity() error { return inRange(q.name, q.value, 0, maxHours) }
 
 func countRate(n, exposure quantity, base float64) (Rate, error) {
-	if err := firstError(n.check(), exposure.check()); err != nil || exposure.value == 0 {
+	if err := firstError(n.checkQuantity(), exposure.checkQuantity()); err != nil || exposure.value == 0 {
 		return Rate{}, err
 	}
 	k := base / exposure.value
 	low, high := Garwood(int(n.value))
-	return Rate{rounded(n.value * k), rounded(low * k), rounded(high * k)}, nil
+	return Rate{roundToHundredths(n.value * k), roundToHundredths(low * k), roundToHundredths(high * k)}, nil
 }
 
 func dayRate(days, hours, base float64) (Rate, error) {
-	err := firstError(quantity{"lost_days", days}.check(), quantity{"hours", hours}.check())
+	err := firstError(quantity{"lost_days", days}.checkQuantity(), quantity{"hours", hours}.checkQuantity())
 	if err != nil || hours == 0 {
 		return Rate{}, err
 	}
-	return Rate{Value: rounded(days * base / hours)}, nil
+	return Rate{Value: roundToHundredths(days * base / hours)}, nil
 }
 
-func rounded(x float64) *float64 { x = Round(x, 2); return &x }
+func roundToHundredths(x float64) *float64 { x = Round(x, 2); return &x }
 
 // Garwood returns the exact 90 % limits of the mean of a Poisson count n >= 0:
 // chi2(0.05, 2n)/2 and chi2(0.95, 2n+2)/2 (Garwood 1936, Biometrika

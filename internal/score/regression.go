@@ -48,12 +48,12 @@ func FitRegression(p *Panel) (*Regression, error) {
 		return nil, err
 	}
 	r := &Regression{Season: p.Periods > yearPeriods}
-	rows := p.rows(r.Season)
+	rows := p.trainingRows(r.Season)
 	names := featureNames()
 	r.Names, r.Rows = names[:], len(rows)
 	s := sampleOf(rows)
 	r.Scaler = NewScaler(s)
-	if err := r.enough(rows); err != nil {
+	if err := r.checkEnoughData(rows); err != nil {
 		return nil, err
 	}
 	s = r.Scaler.Sample(s)
@@ -66,8 +66,8 @@ func FitRegression(p *Panel) (*Regression, error) {
 	return r, nil
 }
 
-// rows lists the training rows, period by period.
-func (p *Panel) rows(season bool) []row {
+// trainingRows lists the training rows, period by period.
+func (p *Panel) trainingRows(season bool) []row {
 	n := 0
 	for t := 1; t < p.Periods; t++ {
 		for e := range p.Entities {
@@ -84,7 +84,7 @@ func (p *Panel) rows(season bool) []row {
 			if c.Hours == 0 {
 				continue
 			}
-			p.features(e, t, season, x[:])
+			p.fillFeatures(e, t, season, x[:])
 			r := row{y: c.Events, logE: float32(math.Log(float64(c.Hours) / HoursUnit)), entity: int32(e), period: int32(t)}
 			for j, v := range x {
 				r.x[j] = float32(v)
@@ -105,7 +105,7 @@ func sampleOf(rows []row) Sample {
 	}}
 }
 
-func (r *Regression) enough(rows []row) error {
+func (r *Regression) checkEnoughData(rows []row) error {
 	entities := map[int32]bool{}
 	for i := range rows {
 		r.Events += int(rows[i].y)
@@ -148,8 +148,8 @@ func foldsOf(rows []row) []fold {
 	return out
 }
 
-// without leaves the rows of a fold out.
-func (s Sample) without(f fold) Sample {
+// withoutFold leaves the rows of a fold out.
+func (s Sample) withoutFold(f fold) Sample {
 	row := s.Row
 	s.N -= f.hi - f.lo
 	s.Row = func(i int, x []float64) (float64, float64) {
@@ -180,14 +180,14 @@ func chooseRidge(s Sample, folds []fold) (Fit, error) {
 			best, least = start, held
 		}
 	}
-	return s.fit(best)
+	return s.fitFrom(best)
 }
 
 func heldOut(s Sample, folds []fold, start Fit) (float64, error) {
 	var dev float64
 	x := make([]float64, s.P)
 	for _, f := range folds {
-		fit, err := s.without(f).fit(start)
+		fit, err := s.withoutFold(f).fitFrom(start)
 		if err != nil {
 			return 0, err
 		}
@@ -222,7 +222,7 @@ func (r *Regression) ownHistory(p *Panel, rows []row) {
 	var x [features]float64
 	for i := range rows {
 		q := &rows[i]
-		w := p.recency(int(q.period))
+		w := p.recencyWeight(int(q.period))
 		if w == 0 {
 			continue
 		}
@@ -246,9 +246,9 @@ func (r *Regression) Observe(p *Panel) error {
 		return err
 	}
 	if len(r.Coef) != features || len(r.Scaler.Mean) != features || len(r.Scaler.SD) != features {
-		return invalid("coefficients", "must be %d, with as many means and standard deviations", features)
+		return refuseInput("coefficients", "must be %d, with as many means and standard deviations", features)
 	}
-	r.ownHistory(p, p.rows(r.Season))
+	r.ownHistory(p, p.trainingRows(r.Season))
 	return nil
 }
 
@@ -260,14 +260,14 @@ func (r *Regression) History(e int) Exposure { return r.own[e] }
 // measured, in the order of Names.
 func (r *Regression) Features(p *Panel, e int) []float64 {
 	x := make([]float64, features)
-	p.features(e, p.Periods, r.Season, x)
+	p.fillFeatures(e, p.Periods, r.Season, x)
 	return x
 }
 
-// posterior of the rate of entity e per 200,000 hours in the period after p.
-func (r *Regression) posterior(p *Panel, e int) Posterior {
+// entityPosterior of the rate of entity e per 200,000 hours in the period after p.
+func (r *Regression) entityPosterior(p *Panel, e int) Posterior {
 	var x [features]float64
-	p.features(e, p.Periods, r.Season, x[:])
+	p.fillFeatures(e, p.Periods, r.Season, x[:])
 	r.Scaler.Apply(x[:])
 	rate := Fit{Intercept: r.Intercept, Coef: r.Coef}.Mean(x[:], 0)
 	q := r.Theta.Posterior(r.own[e])
@@ -277,12 +277,12 @@ func (r *Regression) posterior(p *Panel, e int) Posterior {
 // Score returns the v3 estimates of the period after p, the panel the model was
 // fitted on or has observed; hours are those each entity will have in it.
 func (r *Regression) Score(p *Panel, hours []float64) ([]Estimate, error) {
-	if err := r.fits(p, hours); err != nil {
+	if err := r.checkPanel(p, hours); err != nil {
 		return nil, err
 	}
 	out := make([]Estimate, p.Entities)
 	for e := range out {
-		q := r.posterior(p, e)
+		q := r.entityPosterior(p, e)
 		low, high := q.Interval()
 		out[e] = Estimate{
 			Score:       Round(q.Score(), 1),
@@ -296,9 +296,9 @@ func (r *Regression) Score(p *Panel, hours []float64) ([]Estimate, error) {
 	return out, nil
 }
 
-func (r *Regression) fits(p *Panel, hours []float64) error {
+func (r *Regression) checkPanel(p *Panel, hours []float64) error {
 	if len(r.own) != p.Entities {
-		return invalid("panel", "must be the one the model was fitted on or has observed")
+		return refuseInput("panel", "must be the one the model was fitted on or has observed")
 	}
 	return checkNext(hours, p.Entities)
 }
@@ -309,7 +309,7 @@ func (r *Regression) fits(p *Panel, hours []float64) error {
 // with level (what the intercept adds), sum to it.
 func (r *Regression) Explain(p *Panel, e int) []Term {
 	var raw, z [features]float64
-	p.features(e, p.Periods, r.Season, raw[:])
+	p.fillFeatures(e, p.Periods, r.Season, raw[:])
 	z = raw
 	r.Scaler.Apply(z[:])
 	theta := r.Theta.Posterior(r.own[e]).Rate()
@@ -344,7 +344,7 @@ func (r *Regression) Weights() Weights {
 		ShiftHours: math.Abs(r.Coef[featHours]),
 		Load:       math.Abs(r.Coef[featLoad]),
 	}
-	sum := w.sum()
+	sum := w.sumWeights()
 	if sum == 0 {
 		return Weights{Incident: 1}
 	}

@@ -20,7 +20,7 @@ type Inputs struct {
 	PeriodDays    int     `json:"period_days"`
 }
 
-func (in Inputs) check() error {
+func (in Inputs) checkInputs() error {
 	return firstError(
 		inRange("incident_count", float64(in.IncidentCount), 0, maxCount),
 		inRange("near_miss_count", float64(in.NearMissCount), 0, maxCount),
@@ -42,17 +42,17 @@ type Weights struct {
 // DefaultWeights are the weights shipped: 0.45, 0.20, 0.20, 0.15.
 func DefaultWeights() Weights { return Weights{0.45, 0.20, 0.20, 0.15} }
 
-func (w Weights) sum() float64 { return w.Incident + w.NearMiss + w.ShiftHours + w.Load }
+func (w Weights) sumWeights() float64 { return w.Incident + w.NearMiss + w.ShiftHours + w.Load }
 
-func (w Weights) check() error {
+func (w Weights) checkWeights() error {
 	err := firstError(
 		inRange("weight_incident", w.Incident, 0, maxCount),
 		inRange("weight_near_miss", w.NearMiss, 0, maxCount),
 		inRange("weight_shift_hours", w.ShiftHours, 0, maxCount),
 		inRange("weight_load", w.Load, 0, maxCount),
 	)
-	if err == nil && w.sum() <= 0 {
-		err = invalid("weights", "must have a sum above 0")
+	if err == nil && w.sumWeights() <= 0 {
+		err = refuseInput("weights", "must have a sum above 0")
 	}
 	return err
 }
@@ -83,12 +83,12 @@ func DefaultBounds(entityType string) (Bounds, error) {
 	case Equipment:
 		b.HoursHigh = 120
 	default:
-		return Bounds{}, invalid("entity_type", "must be zone, driver, worker or equipment")
+		return Bounds{}, refuseInput("entity_type", "must be zone, driver, worker or equipment")
 	}
 	return b, nil
 }
 
-func (b Bounds) check() error {
+func (b Bounds) checkBounds() error {
 	const tiny = 1e-9
 	err := firstError(
 		inRange("hours_low", b.HoursLow, 0, maxHours),
@@ -103,9 +103,9 @@ func (b Bounds) check() error {
 	case err != nil:
 		return err
 	case b.HoursHigh <= b.HoursLow:
-		return invalid("hours_high", "must be above hours_low")
+		return refuseInput("hours_high", "must be above hours_low")
 	case b.LoadHigh <= b.LoadLow:
-		return invalid("load_high", "must be above load_low")
+		return refuseInput("load_high", "must be above load_low")
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ type Weighted struct {
 // NewWeighted returns the weighted model, or fault.Invalid naming the weight or
 // bound that cannot be used.
 func NewWeighted(w Weights, b Bounds) (Weighted, error) {
-	if err := firstError(w.check(), b.check()); err != nil {
+	if err := firstError(w.checkWeights(), b.checkBounds()); err != nil {
 		return Weighted{}, err
 	}
 	return Weighted{w, b}, nil
@@ -148,10 +148,10 @@ type WeightedResult struct {
 // days give 1 - 2^-n, so reporting many near misses is never punished beyond
 // their weight (Probst & Estrada 2010 on under-reporting).
 func (m Weighted) Score(in Inputs) (WeightedResult, error) {
-	if err := in.check(); err != nil {
+	if err := in.checkInputs(); err != nil {
 		return WeightedResult{}, err
 	}
-	r := WeightedResult{Terms: m.terms(in), Confidence: Round(m.confidence(in), 2)}
+	r := WeightedResult{Terms: m.scoreTerms(in), Confidence: Round(m.confidenceOf(in), 2)}
 	var sum float64
 	for i := range r.Terms {
 		sum += r.Terms[i].Points
@@ -160,29 +160,29 @@ func (m Weighted) Score(in Inputs) (WeightedResult, error) {
 	return r, nil
 }
 
-func (m Weighted) terms(in Inputs) [4]Term {
-	per30, b, sum := 30/float64(in.PeriodDays), m.bounds, m.weights.sum()
+func (m Weighted) scoreTerms(in Inputs) [4]Term {
+	per30, b, sum := 30/float64(in.PeriodDays), m.bounds, m.weights.sumWeights()
 	term := func(name string, value, weight float64) Term {
 		share := weight / sum
 		return Term{name, value, share, 100 * share * value}
 	}
 	weekly := 7 * in.ShiftHours / float64(in.PeriodDays)
 	return [4]Term{
-		term("incidents", halving(float64(in.IncidentCount)*per30/b.IncidentHalf), m.weights.Incident),
-		term("near_misses", halving(float64(in.NearMissCount)*per30/b.NearMissHalf), m.weights.NearMiss),
-		term("shift_hours", clamp01(weekly, b.HoursLow, b.HoursHigh), m.weights.ShiftHours),
-		term("load", clamp01(in.Workload, b.LoadLow, b.LoadHigh), m.weights.Load),
+		term("incidents", halvingTerm(float64(in.IncidentCount)*per30/b.IncidentHalf), m.weights.Incident),
+		term("near_misses", halvingTerm(float64(in.NearMissCount)*per30/b.NearMissHalf), m.weights.NearMiss),
+		term("shift_hours", rampTo01(weekly, b.HoursLow, b.HoursHigh), m.weights.ShiftHours),
+		term("load", rampTo01(in.Workload, b.LoadLow, b.LoadHigh), m.weights.Load),
 	}
 }
 
-// confidence is A x H/(H + H0), A the share of the weights whose input is
+// confidenceOf is A x H/(H + H0), A the share of the weights whose input is
 // known. Without any shift, hours and load are unknown and the length of the
 // window stands in: A x P/(P + 90).
-func (m Weighted) confidence(in Inputs) float64 {
+func (m Weighted) confidenceOf(in Inputs) float64 {
 	if in.ShiftHours > 0 {
 		return in.ShiftHours / (in.ShiftHours + m.bounds.ConfidenceHours)
 	}
-	known := (m.weights.Incident + m.weights.NearMiss) / m.weights.sum()
+	known := (m.weights.Incident + m.weights.NearMiss) / m.weights.sumWeights()
 	days := float64(in.PeriodDays)
 	return known * days / (days + 90)
 }

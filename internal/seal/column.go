@@ -34,8 +34,8 @@ const (
 	uses
 )
 
-// label is what the key of a use is derived with (RFC 5869 section 3.2).
-func (u use) label() string {
+// keyLabel is what the key of a use is derived with (RFC 5869 section 3.2).
+func (u use) keyLabel() string {
 	return [uses]string{"holdfast identity seal", "holdfast webhook secrets"}[u]
 }
 
@@ -47,7 +47,7 @@ type place struct {
 	owner       string // stands before the row's id in what is authenticated
 }
 
-func (c Column) place() place {
+func (c Column) placeOf() place {
 	return [Columns]place{
 		SigningKey:       {table: "signing_keys", name: "sealed"},
 		FactorSecret:     {table: "mfa_factors", name: "secret"},
@@ -60,13 +60,13 @@ func (c Column) place() place {
 }
 
 // Table and Name say which column it is; its rows have the key "id".
-func (c Column) Table() string { return c.place().table }
+func (c Column) Table() string { return c.placeOf().table }
 
 // Name is the column's.
-func (c Column) Name() string { return c.place().name }
+func (c Column) Name() string { return c.placeOf().name }
 
 // Text reports a column of text; the others hold bytes.
-func (c Column) Text() bool { return c.place().text }
+func (c Column) Text() bool { return c.placeOf().text }
 
 // mark begins sealed bytes that name their key. Those of older versions begin
 // with their nonce.
@@ -76,7 +76,7 @@ const mark = "\x00hf1"
 // result, and id, the row's, is authenticated with it, so that a sealed value
 // cannot be moved to another row. In a column of text the result is one.
 func (k Keys) Close(c Column, plain []byte, id string) []byte {
-	p := c.place()
+	p := c.placeOf()
 	r := k.rings[p.use]
 	nonce := make([]byte, r.NonceSize())
 	rand.Read(nonce)
@@ -90,16 +90,16 @@ func (k Keys) Close(c Column, plain []byte, id string) []byte {
 // Open decrypts what Close made for the same column and row, in this version
 // or in one that did not name the key.
 func (k Keys) Open(c Column, sealed []byte, id string) ([]byte, error) {
-	p := c.place()
+	p := c.placeOf()
 	r := k.rings[p.use]
-	name, value, err := p.split(sealed)
+	name, value, err := p.splitName(sealed)
 	if err != nil {
 		return nil, fmt.Errorf("seal: %s of %s %s is damaged: %w", p.name, p.table, id, err)
 	}
-	plain, err := r.open(value, p.owner+id)
+	plain, err := r.openSealed(value, p.owner+id)
 	if err != nil && name != nil && !p.text {
 		// Once in four thousand million times an old value's nonce looks so.
-		if old, olderr := r.open(sealed, p.owner+id); olderr == nil {
+		if old, olderr := r.openSealed(sealed, p.owner+id); olderr == nil {
 			return old, nil
 		}
 	}
@@ -112,8 +112,8 @@ func (k Keys) Open(c Column, sealed []byte, id string) ([]byte, error) {
 	return plain, nil
 }
 
-// split takes the key's name off, nil where there is none.
-func (p place) split(sealed []byte) (name, value []byte, err error) {
+// splitName takes the key's name off, nil where there is none.
+func (p place) splitName(sealed []byte) (name, value []byte, err error) {
 	if !p.text {
 		if rest, ok := bytes.CutPrefix(sealed, []byte(mark)); ok && len(rest) >= nameSize {
 			return rest[:nameSize], rest[nameSize:], nil
@@ -130,7 +130,7 @@ func (p place) split(sealed []byte) (name, value []byte, err error) {
 	return name, value, err
 }
 
-func (r ring) open(sealed []byte, owner string) ([]byte, error) {
+func (r ring) openSealed(sealed []byte, owner string) ([]byte, error) {
 	n := r.NonceSize()
 	if len(sealed) < n {
 		return nil, fmt.Errorf("it is cut short")
@@ -141,8 +141,8 @@ func (r ring) open(sealed []byte, owner string) ([]byte, error) {
 // Again seals anew what old sealed; what k itself sealed, with its name, is
 // returned as it is. A value that neither opens is an error.
 func (k Keys) Again(old Keys, c Column, sealed []byte, id string) ([]byte, error) {
-	p := c.place()
-	if name, _, err := p.split(sealed); err == nil && bytes.Equal(name, k.rings[p.use].name[:]) {
+	p := c.placeOf()
+	if name, _, err := p.splitName(sealed); err == nil && bytes.Equal(name, k.rings[p.use].name[:]) {
 		if _, err := k.Open(c, sealed, id); err == nil {
 			return sealed, nil
 		}

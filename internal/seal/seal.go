@@ -44,7 +44,7 @@ func New(master []byte) (Keys, error) {
 		return s, fmt.Errorf("seal: the master key has %d bytes; it needs %d", len(master), MasterSize)
 	}
 	out := map[string][]byte{}
-	for _, label := range []string{forIdentity.label(), forWebhooks.label(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256",
+	for _, label := range []string{forIdentity.keyLabel(), forWebhooks.keyLabel(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256",
 		"holdfast audit rows"} {
 		k, err := hkdf.Key(sha256.New, master, nil, label, 32)
 		if err != nil {
@@ -54,7 +54,7 @@ func New(master []byte) (Keys, error) {
 	}
 	for u := range uses {
 		var err error
-		if s.rings[u], err = newRing(out[u.label()]); err != nil {
+		if s.rings[u], err = newRing(out[u.keyLabel()]); err != nil {
 			return s, fmt.Errorf("seal: derive key: %w", err)
 		}
 	}

@@ -24,10 +24,10 @@ func (s *Shape) Check(raw []byte) (path, reason string) {
 	if err := dec.Decode(&v); err != nil {
 		return "", "is not JSON"
 	}
-	return s.check("", v)
+	return s.checkValue("", v)
 }
 
-func (s *Shape) check(at string, v any) (path, reason string) {
+func (s *Shape) checkValue(at string, v any) (path, reason string) {
 	if v == nil && s.Null {
 		return "", ""
 	}
@@ -68,7 +68,7 @@ func (s *Shape) checkObject(at string, v any) (path, reason string) {
 			}
 			continue
 		}
-		if path, reason := m.check(child, value); reason != "" {
+		if path, reason := m.checkValue(child, value); reason != "" {
 			return path, reason
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Shape) checkMap(at string, v any) (path, reason string) {
 	}
 	sort.Strings(names) // the same refusal each time
 	for _, name := range names {
-		if path, reason := s.Of.check(at+"["+strconv.Quote(name)+"]", o[name]); reason != "" {
+		if path, reason := s.Of.checkValue(at+"["+strconv.Quote(name)+"]", o[name]); reason != "" {
 			return path, reason
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Shape) checkList(at string, v any) (path, reason string) {
 		return at, fmt.Sprintf("must have at most %d elements", s.MaxLen)
 	}
 	for i, e := range list {
-		if path, reason := s.Of.check(at+"["+strconv.Itoa(i)+"]", e); reason != "" {
+		if path, reason := s.Of.checkValue(at+"["+strconv.Itoa(i)+"]", e); reason != "" {
 			return path, reason
 		}
 	}
@@ -134,15 +134,15 @@ func (s *Shape) checkNumber(at string, v any) (path, reason string) {
 		return at, "is out of range"
 	case s.Kind == Integer && n != math.Trunc(n):
 		return at, "must be a whole number"
-	case s.Min != "" && n < bound(s.Min):
+	case s.Min != "" && n < parseBound(s.Min):
 		return at, "must be at least " + s.Min
-	case s.Max != "" && n > bound(s.Max):
+	case s.Max != "" && n > parseBound(s.Max):
 		return at, "must be at most " + s.Max
 	}
 	return "", ""
 }
 
-func bound(text string) float64 {
+func parseBound(text string) float64 {
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
 }

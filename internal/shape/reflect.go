@@ -22,15 +22,15 @@ import (
 //	records:"zones"          a list of rows
 //
 // Of(nil) is an object without members.
-func Of(v any) *Shape { return reader{}.top(v) }
+func Of(v any) *Shape { return reader{}.topShape(v) }
 
 // Input is Of for what a request gives: only a member with required:"true" must
 // be there, and max bounds the length of a text.
-func Input(v any) *Shape { return reader{input: true}.top(v) }
+func Input(v any) *Shape { return reader{input: true}.topShape(v) }
 
 type reader struct{ input bool }
 
-func (r reader) top(v any) *Shape {
+func (r reader) topShape(v any) *Shape {
 	if v == nil {
 		return &Shape{Kind: Object}
 	}
@@ -66,7 +66,7 @@ func (r reader) ofType(t reflect.Type) Shape {
 		s.Null = true
 		return s
 	case reflect.Struct:
-		return Shape{Kind: Object, Members: r.members(t)}
+		return Shape{Kind: Object, Members: r.membersOf(t)}
 	case reflect.Slice, reflect.Array:
 		of := r.ofType(t.Elem())
 		return Shape{Kind: List, Of: &of}
@@ -86,37 +86,37 @@ func (r reader) ofType(t reflect.Type) Shape {
 	return Shape{Kind: Any}
 }
 
-func (r reader) members(t reflect.Type) []Member {
+func (r reader) membersOf(t reflect.Type) []Member {
 	var out []Member
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous && f.Tag.Get("json") == "" {
 			if e := f.Type; e.Kind() == reflect.Struct {
-				out = append(out, r.members(e)...)
+				out = append(out, r.membersOf(e)...)
 				continue
 			} else if e.Kind() == reflect.Pointer && e.Elem().Kind() == reflect.Struct {
-				out = append(out, optional(r.members(e.Elem()))...)
+				out = append(out, makeOptional(r.membersOf(e.Elem()))...)
 				continue
 			}
 		}
-		if m, ok := r.member(f); ok {
+		if m, ok := r.memberOf(f); ok {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// optional are members of an embedded object that may be absent as a whole.
-func optional(ms []Member) []Member {
+// makeOptional are members of an embedded object that may be absent as a whole.
+func makeOptional(ms []Member) []Member {
 	for i := range ms {
 		ms[i].Required = false
 	}
 	return ms
 }
 
-// member is a struct field as its tags describe it. Arguments of a query are
+// memberOf is a struct field as its tags describe it. Arguments of a query are
 // named by query, everything else by json.
-func (r reader) member(f reflect.StructField) (Member, bool) {
+func (r reader) memberOf(f reflect.StructField) (Member, bool) {
 	tag := f.Tag
 	name, options, _ := strings.Cut(tag.Get("json"), ",")
 	required := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")

@@ -65,8 +65,8 @@ func (s *Shape) Schema() map[string]any {
 			m["type"] = []string{name, "null"}
 		}
 	}
-	s.describe(m)
-	s.limit(m)
+	s.describeIn(m)
+	s.limitIn(m)
 	switch s.Kind {
 	case Object:
 		s.objectSchema(m)
@@ -91,7 +91,7 @@ func (s *Shape) typeName() string {
 		Record: "object"}[s.Kind]
 }
 
-func (s *Shape) describe(m map[string]any) {
+func (s *Shape) describeIn(m map[string]any) {
 	if s.Title != "" {
 		m["title"] = s.Title
 	}
@@ -102,7 +102,7 @@ func (s *Shape) describe(m map[string]any) {
 		m["format"] = s.Format
 	}
 	if s.Default != "" {
-		m["default"] = s.literal(s.Default)
+		m["default"] = s.literalValue(s.Default)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Shape) Description() string {
 	return s.Doc + " Unit: " + s.Unit + "."
 }
 
-func (s *Shape) limit(m map[string]any) {
+func (s *Shape) limitIn(m map[string]any) {
 	if len(s.OneOf) > 0 && s.Kind == Text {
 		values := make([]any, 0, len(s.OneOf)+1)
 		for _, v := range s.OneOf {
@@ -157,8 +157,8 @@ func (s *Shape) objectSchema(m map[string]any) {
 	}
 }
 
-// literal is a text as the JSON value of the shape's kind.
-func (s *Shape) literal(text string) any {
+// literalValue is a text as the JSON value of the shape's kind.
+func (s *Shape) literalValue(text string) any {
 	switch s.Kind {
 	case Integer, Number:
 		return json.Number(text)

@@ -32,34 +32,34 @@ type Response struct {
 func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Client) identity.Landing {
 	target := s.ident.Links.Target()
 	if !s.cfg.SAML {
-		return s.misled(target, samlOff())
+		return s.misledLanding(target, samlOff())
 	}
-	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cut(in.SAMLResponse, 2*samlsp.MaxXML)), ""))
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cutText(in.SAMLResponse, 2*samlsp.MaxXML)), ""))
 	if err != nil || len(raw) == 0 {
-		return s.misled(target, badResponse(err))
+		return s.misledLanding(target, badResponse(err))
 	}
 	q, c, err := s.requestOf(ctx, in.RelayState)
 	if err != nil {
 		if q.id != "" || !fault.HasCode(err, "saml_relay_state_not_found") {
-			return s.misled(target, err)
+			return s.misledLanding(target, err)
 		}
-		return s.unsolicited(ctx, raw, in.RelayState, who)
+		return s.takeUnsolicited(ctx, raw, in.RelayState, who)
 	}
 	if c.Kind != SAML {
-		return s.misled(target, noRelay())
+		return s.misledLanding(target, noRelay())
 	}
-	a, err := s.verify(ctx, c, raw, q.samlID)
+	a, err := s.verifyResponse(ctx, c, raw, q.samlID)
 	if err != nil {
-		return s.failed(ctx, c, q, arrival{}, err, who)
+		return s.failSignIn(ctx, c, q, arrival{}, err, who)
 	}
 	arr := samlArrival(a)
-	return s.arrive(ctx, c, q, arr, who, func(tx *db.Tx, f *identity.Federated) error {
+	return s.finishSignIn(ctx, c, q, arr, who, func(tx *db.Tx, f *identity.Federated) error {
 		f.EndsAt = a.SessionEnd
-		return s.once(tx, c, a)
+		return s.storeAssertionID(tx, c, a)
 	})
 }
 
-func (s *Service) misled(target string, err error) identity.Landing {
+func (s *Service) misledLanding(target string, err error) identity.Landing {
 	return identity.Landing{Location: s.ident.Federation.Misled(target, err)}
 }
 
@@ -70,17 +70,17 @@ func badResponse(err error) error {
 	return f
 }
 
-// verify checks a response against the connection's metadata. When no
+// verifyResponse checks a response against the connection's metadata. When no
 // certificate fits, the metadata may be behind the provider's rotation: they
 // are read again, at most every five minutes.
-func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, requestID string) (*samlsp.Assertion, error) {
+func (s *Service) verifyResponse(ctx context.Context, c *Connection, raw []byte, requestID string) (*samlsp.Assertion, error) {
 	w := samlsp.Want{EntityID: s.EntityID(), ACS: s.ACS(), RequestID: requestID, Now: s.now()}
 	p, err := samlsp.Metadata([]byte(c.MetadataXML), w.Now)
 	if err != nil {
 		return nil, badResponse(err)
 	}
 	a, err := samlsp.Verify(raw, p, w)
-	if errors.Is(err, samlsp.ErrSignature) && c.stale(w.Now, metadataRetry) && s.renewMetadata(ctx, c) == nil {
+	if errors.Is(err, samlsp.ErrSignature) && c.isStale(w.Now, metadataRetry) && s.renewMetadata(ctx, c) == nil {
 		if p, err = samlsp.Metadata([]byte(c.MetadataXML), w.Now); err == nil {
 			a, err = samlsp.Verify(raw, p, w)
 		}
@@ -94,9 +94,9 @@ func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, request
 	return a, nil
 }
 
-// once stores an assertion's id until it would be refused as expired: it is
+// storeAssertionID stores an assertion's id until it would be refused as expired: it is
 // taken once (saml-profiles-2.0 section 4.1.4.5).
-func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
+func (s *Service) storeAssertionID(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 	end := a.Expires
 	if end.IsZero() {
 		end = s.now().Add(s.cfg.RequestTTL)
@@ -109,36 +109,36 @@ func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 	return err
 }
 
-// unsolicited takes a response that nobody asked for, where the connection
+// takeUnsolicited takes a response that nobody asked for, where the connection
 // allows it. The issuer is read to choose the provider, which then has to have
 // signed it; RelayState may name a target.
-func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who identity.Client) identity.Landing {
+func (s *Service) takeUnsolicited(ctx context.Context, raw []byte, relay string, who identity.Client) identity.Landing {
 	target := s.ident.Links.Target(relay)
 	issuer, err := samlsp.Issuer(raw)
 	if err != nil {
-		return s.misled(s.ident.Links.Target(), badResponse(err))
+		return s.misledLanding(s.ident.Links.Target(), badResponse(err))
 	}
-	list, err := s.addressed(ctx, issuer, raw)
+	list, err := s.listAddressed(ctx, issuer, raw)
 	if err != nil || len(list) == 0 {
 		// One answer: which providers are known here is nobody's business.
-		return s.misled(s.ident.Links.Target(), noRelay())
+		return s.misledLanding(s.ident.Links.Target(), noRelay())
 	}
-	c, a, err := taker(list, func(c *Connection) (*samlsp.Assertion, error) { return s.verify(ctx, c, raw, "") })
+	c, a, err := findTaker(list, func(c *Connection) (*samlsp.Assertion, error) { return s.verifyResponse(ctx, c, raw, "") })
 	q := request{redirect: target, connection: c.ID}
 	if err != nil {
-		return s.failed(ctx, c, q, arrival{}, err, who)
+		return s.failSignIn(ctx, c, q, arrival{}, err, who)
 	}
-	return s.arrive(ctx, c, q, samlArrival(a), who, func(tx *db.Tx, f *identity.Federated) error {
+	return s.finishSignIn(ctx, c, q, samlArrival(a), who, func(tx *db.Tx, f *identity.Federated) error {
 		f.EndsAt = a.SessionEnd
-		return s.once(tx, c, a)
+		return s.storeAssertionID(tx, c, a)
 	})
 }
 
-// addressed lists the connections that a response nobody asked for may be meant
+// listAddressed lists the connections that a response nobody asked for may be meant
 // for: of its issuer, which any tenant may name, those that proved the domain of an
 // address in it. A domain is one connection's, so a tenant that copies another's
 // provider takes none of its people.
-func (s *Service) addressed(ctx context.Context, issuer string, raw []byte) (list []*Connection, err error) {
+func (s *Service) listAddressed(ctx context.Context, issuer string, raw []byte) (list []*Connection, err error) {
 	addresses, err := samlsp.Addresses(raw)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (s *Service) addressed(ctx context.Context, issuer string, raw []byte) (lis
 		}
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		list, err = s.find(tx, "WHERE c.issuer = $1 AND c.kind = 'saml' AND c.status = 'active' AND c.allow_unsolicited = $2 AND EXISTS "+
+		list, err = s.findConnections(tx, "WHERE c.issuer = $1 AND c.kind = 'saml' AND c.status = 'active' AND c.allow_unsolicited = $2 AND EXISTS "+
 			"(SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL AND "+tx.DB().InText("d.domain", 3)+") ORDER BY c.id",
 			issuer, true, asJSON(domains))
 		return err
@@ -159,16 +159,16 @@ func (s *Service) addressed(ctx context.Context, issuer string, raw []byte) (lis
 	return list, err
 }
 
-// taker verifies a response by each connection it may be meant for and returns
+// findTaker verifies a response by each connection it may be meant for and returns
 // the one that has a place for its person; of none, and of two, the first and why.
-func taker(list []*Connection, verify func(*Connection) (*samlsp.Assertion, error)) (*Connection, *samlsp.Assertion, error) {
+func findTaker(list []*Connection, verify func(*Connection) (*samlsp.Assertion, error)) (*Connection, *samlsp.Assertion, error) {
 	var found *Connection
 	var held *samlsp.Assertion
 	var refused error
 	for _, c := range list {
 		a, err := verify(c)
 		if err == nil {
-			_, err = c.person(samlArrival(a))
+			_, err = c.mapPerson(samlArrival(a))
 		}
 		switch {
 		case err != nil && refused == nil:
@@ -197,25 +197,25 @@ func (s *Service) FinishOIDC(ctx context.Context, in Answer, who identity.Client
 		err = noRelay() // the answer of one provider at another's door
 	}
 	if err != nil {
-		return s.misled(s.ident.Links.Target(), err)
+		return s.misledLanding(s.ident.Links.Target(), err)
 	}
-	if err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.claim(tx, q) }); err != nil {
-		return s.misled(s.ident.Links.Target(), err)
+	if err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.claimRequest(tx, q) }); err != nil {
+		return s.misledLanding(s.ident.Links.Target(), err)
 	}
-	claims, err := s.redeem(ctx, c, q, in)
+	claims, err := s.redeemCode(ctx, c, q, in)
 	if err != nil {
-		return s.failed(ctx, c, q, arrival{}, err, who)
+		return s.failSignIn(ctx, c, q, arrival{}, err, who)
 	}
 	q.used = true
-	return s.arrive(ctx, c, q, oidcArrival(claims), who, func(*db.Tx, *identity.Federated) error { return nil })
+	return s.finishSignIn(ctx, c, q, oidcArrival(claims), who, func(*db.Tx, *identity.Federated) error { return nil })
 }
 
-func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answer) (map[string]any, error) {
+func (s *Service) redeemCode(ctx context.Context, c *Connection, q request, in Answer) (map[string]any, error) {
 	switch {
 	case c.Disabled && q.tester == "":
-		return nil, disabled()
+		return nil, refuseDisabled()
 	case in.Error != "":
-		return nil, fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
+		return nil, fault.New(fault.Forbidden, "access_denied", "%s", cutText(in.Error+": "+in.Description, 200))
 	case in.Code == "" || len(in.Code) > 4096:
 		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
@@ -227,36 +227,36 @@ func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answe
 	if err := json.Unmarshal(plain, &sec); err != nil {
 		return nil, err
 	}
-	p, err := s.provider(c)
+	p, err := s.openProvider(c)
 	if err != nil {
 		return nil, err
 	}
 	claims, err := p.Redeem(ctx, in.Code, in.Issuer, sec)
-	return claims, answered(err)
+	return claims, classifyAnswer(err)
 }
 
-// failed tells of a sign-in that did not come to pass: in the audit log, in
+// failSignIn tells of a sign-in that did not come to pass: in the audit log, in
 // the test result, and to the browser.
-func (s *Service) failed(ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client) identity.Landing {
+func (s *Service) failSignIn(ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client) identity.Landing {
 	cause := reasonOf(err)
 	if inner := errors.Unwrap(fault.As(err)); inner != nil && fault.As(err).Kind != fault.Internal {
 		cause += ": " + inner.Error()
 	}
-	if noted := s.refused(ctx, c, cause, who); noted != nil {
+	if noted := s.auditRefusal(ctx, c, cause, who); noted != nil {
 		s.cfg.Log.Error("audit row not written", "error", noted)
 	}
 	if q.tester != "" {
-		told := fault.New(fault.Invalid, "validation_failed", "%s", cut(strings.ReplaceAll(cause, "samlsp: ", ""), 300))
-		return s.tested(ctx, c, q, in, told)
+		told := fault.New(fault.Invalid, "validation_failed", "%s", cutText(strings.ReplaceAll(cause, "samlsp: ", ""), 300))
+		return s.finishTest(ctx, c, q, in, told)
 	}
-	return s.misled(q.redirect, err)
+	return s.misledLanding(q.redirect, err)
 }
 
-// arrive ends a sign-in whose answer was verified.
-func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arrival, who identity.Client,
+// finishSignIn ends a sign-in whose answer was verified.
+func (s *Service) finishSignIn(ctx context.Context, c *Connection, q request, in arrival, who identity.Client,
 	extra func(tx *db.Tx, f *identity.Federated) error) identity.Landing {
 	if q.tester != "" {
-		return s.tested(ctx, c, q, in, nil)
+		return s.finishTest(ctx, c, q, in, nil)
 	}
 	land, err := s.ident.Federation.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
 		now, err := s.byID(tx, c.ID)
@@ -264,32 +264,32 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 		case err != nil:
 			return identity.Federated{}, err
 		case now.Disabled:
-			return identity.Federated{}, disabled()
+			return identity.Federated{}, refuseDisabled()
 		}
-		f, err := now.person(in)
+		f, err := now.mapPerson(in)
 		if err != nil {
 			return f, err
 		}
 		if q.id != "" && !q.used {
-			if err := s.claim(tx, q); err != nil {
+			if err := s.claimRequest(tx, q); err != nil {
 				return f, err
 			}
 		}
 		if err := extra(tx, &f); err != nil {
 			return f, err
 		}
-		return f, provisioned(tx, now, &f)
+		return f, findProvisioned(tx, now, &f)
 	}}, who)
 	if err != nil {
-		return s.failed(ctx, c, q, in, err, who)
+		return s.failSignIn(ctx, c, q, in, err, who)
 	}
 	return land
 }
 
-// provisioned finds the account that SCIM made for a person before the first
+// findProvisioned finds the account that SCIM made for a person before the first
 // sign-in, and adds the groups that SCIM put it in. Whose account SCIM removed
 // leaves it for one that was made since.
-func provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
+func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
 	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false
@@ -320,7 +320,7 @@ func provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	if err != nil {
 		return err
 	}
-	f.Role, f.Ruled = c.role(slices.Concat(f.Groups, groups))
+	f.Role, f.Ruled = c.roleOf(slices.Concat(f.Groups, groups))
 	return nil
 }
 
@@ -333,22 +333,22 @@ func scimGroups(tx *db.Tx, userID string) (out []string, err error) {
 	return out, err
 }
 
-// tested stores what a test sign-in brought and leads back to the site.
-func (s *Service) tested(ctx context.Context, c *Connection, q request, in arrival, failed error) identity.Landing {
-	result := c.test(in, failed)
+// finishTest stores what a test sign-in brought and leads back to the site.
+func (s *Service) finishTest(ctx context.Context, c *Connection, q request, in arrival, failed error) identity.Landing {
+	result := c.testResult(in, failed)
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		if !q.used {
-			if err := s.claim(tx, q); err != nil && failed == nil {
+			if err := s.claimRequest(tx, q); err != nil && failed == nil {
 				return err
 			}
 		}
 		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2",
 			[]any{c.TenantID, c.ID, string(result), s.now()}, nil)
-		s.note(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
+		s.writeAudit(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
 		return tx.Flush()
 	})
 	if err != nil {
-		return s.misled(q.redirect, err)
+		return s.misledLanding(q.redirect, err)
 	}
 	outcome := "ok"
 	if strings.HasPrefix(string(result), `{"outcome":"failed"`) {

@@ -72,7 +72,7 @@ const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.is
 	c.created_at, c.updated_at, c.version, c.resource_id, c.authorization_params,
 	(SELECT n.name FROM sso_names n WHERE n.name = c.identifier AND n.connection_id = c.id)`
 
-func (s *Service) scan(r *db.Row) (*Connection, error) {
+func (s *Service) scanConnection(r *db.Row) (*Connection, error) {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
 	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
 		Issuer:      r.Text(6),
@@ -97,12 +97,12 @@ func (s *Service) scan(r *db.Row) (*Connection, error) {
 	return c, nil
 }
 
-// find reads the connections that match; from is our own text.
-func (s *Service) find(tx *db.Tx, from string, args ...any) ([]*Connection, error) {
+// findConnections reads the connections that match; from is our own text.
+func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Connection, error) {
 	var list []*Connection
 	byID := map[string]*Connection{}
 	err := tx.Query("SELECT "+columns+" FROM sso_connections c "+from, args, func(r *db.Row) error {
-		c, err := s.scan(r)
+		c, err := s.scanConnection(r)
 		if err == nil {
 			list, byID[c.ID] = append(list, c), c
 		}
@@ -123,8 +123,8 @@ func (s *Service) find(tx *db.Tx, from string, args ...any) ([]*Connection, erro
 		})
 }
 
-func (s *Service) one(tx *db.Tx, from string, args ...any) (*Connection, error) {
-	list, err := s.find(tx, from, args...)
+func (s *Service) findOne(tx *db.Tx, from string, args ...any) (*Connection, error) {
+	list, err := s.findConnections(tx, from, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,11 @@ func (s *Service) byID(tx *db.Tx, id string) (*Connection, error) {
 	if !ok {
 		return nil, errNoProvider()
 	}
-	return s.one(tx, "WHERE c.id = $1", canonical)
+	return s.findOne(tx, "WHERE c.id = $1", canonical)
 }
 
-// mine is byID for a caller: a foreign connection is an unknown one.
-func (s *Service) mine(tx *db.Tx, a actor.Actor, id string) (*Connection, error) {
+// findOwn is byID for a caller: a foreign connection is an unknown one.
+func (s *Service) findOwn(tx *db.Tx, a actor.Actor, id string) (*Connection, error) {
 	c, err := s.byID(tx, id)
 	if err == nil && a.Role != actor.Service && (c.TenantID != a.TenantID || a.TenantID == "") {
 		return nil, errNoProvider()
@@ -155,10 +155,10 @@ func (s *Service) mine(tx *db.Tx, a actor.Actor, id string) (*Connection, error)
 func (s *Service) List(ctx context.Context, a actor.Actor) (list []*Connection, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		if a.Role == actor.Service {
-			list, err = s.find(tx, "ORDER BY c.created_at NULLS LAST, c.id LIMIT 1000")
+			list, err = s.findConnections(tx, "ORDER BY c.created_at NULLS LAST, c.id LIMIT 1000")
 			return err
 		}
-		list, err = s.find(tx, "WHERE c.tenant_id = $1 ORDER BY c.created_at NULLS LAST, c.id", a.TenantID)
+		list, err = s.findConnections(tx, "WHERE c.tenant_id = $1 ORDER BY c.created_at NULLS LAST, c.id", a.TenantID)
 		return err
 	})
 	return list, err
@@ -167,7 +167,7 @@ func (s *Service) List(ctx context.Context, a actor.Actor) (list []*Connection, 
 // Get returns one connection of the caller's tenant.
 func (s *Service) Get(ctx context.Context, a actor.Actor, id string) (c *Connection, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		c, err = s.mine(tx, a, id)
+		c, err = s.findOwn(tx, a, id)
 		return err
 	})
 	return c, err
@@ -182,7 +182,7 @@ const leading = "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_
 func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Connection, err error) {
 	var list []*Connection
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		list, err = s.find(tx, "WHERE c.identifier = $1 AND c.kind = 'oidc' ORDER BY c.id LIMIT 1000", identifier)
+		list, err = s.findConnections(tx, "WHERE c.identifier = $1 AND c.kind = 'oidc' ORDER BY c.id LIMIT 1000", identifier)
 		return err
 	})
 	if err != nil {
@@ -208,37 +208,37 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 	if a.Role == actor.Service && d.TenantID != nil {
 		id, ok := accounts.CanonicalID(*d.TenantID)
 		if !ok {
-			return nil, invalid("tenant_id must be a UUID")
+			return nil, refuseInvalid("tenant_id must be a UUID")
 		}
 		c.TenantID = id
 	}
 	if c.TenantID == "" {
-		return nil, invalid("tenant_id is required: a provider belongs to one tenant")
+		return nil, refuseInvalid("tenant_id is required: a provider belongs to one tenant")
 	}
 	if d.Kind != nil {
 		c.Kind = *d.Kind
 	}
-	if err := s.drafts.apply(ctx, c, d); err != nil {
+	if err := s.drafts.applyDraft(ctx, c, d); err != nil {
 		return nil, err
 	}
 	if c.Enforced {
-		return nil, invalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
+		return nil, refuseInvalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error {
 			return nil
 		}); fault.Is(err, fault.NotFound) {
-			return invalid("tenant_id names no tenant")
+			return refuseInvalid("tenant_id names no tenant")
 		} else if err != nil {
 			return err
 		}
 		if err := fewConnections(tx, c.TenantID); err != nil {
 			return err
 		}
-		if err := s.insert(tx, c, a); err != nil {
+		if err := s.insertConnection(tx, c, a); err != nil {
 			return err
 		}
-		s.note(tx, c, a, "sso.connection_created", map[string]any{"kind": c.Kind, "issuer": c.Issuer})
+		s.writeAudit(tx, c, a, "sso.connection_created", map[string]any{"kind": c.Kind, "issuer": c.Issuer})
 		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
 			return err
 		}
@@ -262,10 +262,10 @@ func fewConnections(tx *db.Tx, tenantID string) error {
 	})
 }
 
-// stored refuses a connection whose names another one of the same tenant has. What
+// classifyStored refuses a connection whose names another one of the same tenant has. What
 // other tenants call theirs does not stand against it, and is not told: whoever
 // signs up may try the entity ids of whole countries.
-func stored(err error) error {
+func classifyStored(err error) error {
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists", "The tenant has a provider with this entity id or identifier already")
 	}
@@ -299,7 +299,7 @@ func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
 	})
 }
 
-func (c *Connection) status() string {
+func (c *Connection) statusName() string {
 	if c.Disabled {
 		return "disabled"
 	}
@@ -313,17 +313,17 @@ func (c *Connection) metadataAt() any {
 	return c.MetadataAt.Time
 }
 
-func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
+func (s *Service) insertConnection(tx *db.Tx, c *Connection, a actor.Actor) error {
 	now := s.now()
 	_, err := tx.Exec(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url,
 		metadata_xml, metadata_at, client_id, secret, scopes,
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
 		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
 			$20, $21, $21, $22, $23, $24, 1)`,
-		c.TenantID, c.ID, c.Kind, db.Null(c.Name), db.Null(c.Identifier), c.status(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML), c.metadataAt(),
+		c.TenantID, c.ID, c.Kind, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML), c.metadataAt(),
 		db.Null(c.ClientID), db.Null(c.sealed), asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole),
 		c.Enforced, db.Null(c.BreakGlass), c.Unsolicited, now, db.Null(a.UserID), db.Null(c.ResourceID), asJSON(c.Params))
-	return stored(err)
+	return classifyStored(err)
 }
 
 // Update changes a connection. Disabling it ends its sessions at once.
@@ -334,9 +334,9 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 	}
 	was := *c
 	if d.Kind != nil && *d.Kind != c.Kind {
-		return nil, invalid("the kind of a connection does not change; make another")
+		return nil, refuseInvalid("the kind of a connection does not change; make another")
 	}
-	if err := s.drafts.apply(ctx, c, d); err != nil {
+	if err := s.drafts.applyDraft(ctx, c, d); err != nil {
 		return nil, err
 	}
 	if c.Kind == SAML && c.Issuer != was.Issuer {
@@ -348,7 +348,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 			secret = $11, scopes = $12, name_id_format = $13, attribute_mapping = $14, role_map = $15, default_role = $16, enforced = $17, break_glass_user_id = $18,
 			allow_unsolicited = $19, updated_at = $20, resource_id = $22, authorization_params = $23, version = version + 1
 				WHERE tenant_id = $1 AND id = $2 AND version = $21`,
-			c.TenantID, c.ID, db.Null(c.Name), db.Null(c.Identifier), c.status(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML),
+			c.TenantID, c.ID, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML),
 			c.metadataAt(), db.Null(c.ClientID), db.Null(c.sealed),
 			asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole), c.Enforced,
 			db.Null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
@@ -357,7 +357,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 			err = fault.New(fault.Conflict, "conflict", "The connection was changed at the same time; read it again")
 		}
 		if err != nil {
-			return stored(err)
+			return classifyStored(err)
 		}
 		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
 			return err
@@ -367,7 +367,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 		}
 		if c.Enforced && !c.Disabled {
 			begins := !was.Enforced || was.Disabled
-			if err := s.enforce(tx, c.ID, begins, d); err != nil {
+			if err := s.checkEnforced(tx, c.ID, begins, d); err != nil {
 				return err
 			}
 		}
@@ -376,7 +376,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 				return err
 			}
 		}
-		s.note(tx, c, a, "sso.connection_changed", map[string]any{"status": c.status(), "enforced": c.Enforced})
+		s.writeAudit(tx, c, a, "sso.connection_changed", map[string]any{"status": c.statusName(), "enforced": c.Enforced})
 		return tx.Flush()
 	})
 	if err != nil {
@@ -390,7 +390,7 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 // refused to who may not suspend one of them, and where no owner would remain.
 func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Connection, err error) {
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if c, err = s.mine(tx, a, id); err != nil {
+		if c, err = s.findOwn(tx, a, id); err != nil {
 			return err
 		}
 		if err := s.endAll(tx, c); err != nil {
@@ -405,7 +405,7 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 			tx.Queue("DELETE FROM "+table+" WHERE connection_id = $1", []any{c.ID}, nil)
 		}
 		tx.Queue("DELETE FROM sso_connections WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID}, nil)
-		s.note(tx, c, a, "sso.connection_deleted", nil)
+		s.writeAudit(tx, c, a, "sso.connection_deleted", nil)
 		return tx.Flush()
 	})
 	return c, err
@@ -425,13 +425,13 @@ func (s *Service) RevokeSCIM(ctx context.Context, a actor.Actor, id string) erro
 
 func (s *Service) setSCIM(ctx context.Context, a actor.Actor, id, action string, hash any) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		c, err := s.mine(tx, a, id)
+		c, err := s.findOwn(tx, a, id)
 		if err != nil {
 			return err
 		}
 		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2",
 			[]any{c.TenantID, c.ID, hash, s.now()}, nil)
-		s.note(tx, c, a, action, nil)
+		s.writeAudit(tx, c, a, action, nil)
 		return tx.Flush()
 	})
 }
@@ -444,13 +444,13 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// stale reports metadata due to be read again.
-func (c *Connection) stale(now time.Time, after time.Duration) bool {
+// isStale reports metadata due to be read again.
+func (c *Connection) isStale(now time.Time, after time.Duration) bool {
 	return c.MetadataURL != "" && now.Sub(c.MetadataAt.Time) > after
 }
 
-// holds reports an address within a proved domain of the connection.
-func (c *Connection) holds(email string) bool {
+// holdsAddress reports an address within a proved domain of the connection.
+func (c *Connection) holdsAddress(email string) bool {
 	_, domain, _ := strings.Cut(email, "@")
 	for _, d := range c.Domains {
 		if d.Domain == domain && !d.VerifiedAt.IsZero() {

@@ -58,7 +58,7 @@ func canonicalDomain(raw string) (string, error) {
 	addr, err := accounts.Canonical("postmaster@" + strings.TrimSuffix(strings.TrimSpace(raw), "."))
 	_, d, _ := strings.Cut(addr, "@")
 	if err != nil || !strings.Contains(d, ".") || strings.HasPrefix(d, "[") {
-		return "", invalid("domain %.80q is not a domain name", raw)
+		return "", refuseInvalid("domain %.80q is not a domain name", raw)
 	}
 	return d, nil
 }
@@ -70,7 +70,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 		return nil
 	}
 	if len(*want) > maxDomains {
-		return invalid("more than %d domains", maxDomains)
+		return refuseInvalid("more than %d domains", maxDomains)
 	}
 	var list []string
 	for _, raw := range *want {
@@ -85,7 +85,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 	for _, d := range c.Domains {
 		if !slices.Contains(list, d.Domain) {
 			tx.Queue("DELETE FROM sso_domains WHERE connection_id = $1 AND domain = $2", []any{c.ID, d.Domain}, nil)
-			s.note(tx, c, a, "sso.domain_removed", map[string]any{"domain": d.Domain})
+			s.writeAudit(tx, c, a, "sso.domain_removed", map[string]any{"domain": d.Domain})
 		}
 	}
 	for _, d := range list {
@@ -98,7 +98,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 		if a.Role != actor.Service {
 			continue
 		}
-		if err := s.prove(tx, c, a, Domain{id: id, Domain: d}, "operator"); err != nil {
+		if err := s.proveDomain(tx, c, a, Domain{id: id, Domain: d}, "operator"); err != nil {
 			return err
 		}
 	}
@@ -110,11 +110,11 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 	return tx.Flush()
 }
 
-// prove marks a domain as the connection's. Of two that claim it, the first to
+// proveDomain marks a domain as the connection's. Of two that claim it, the first to
 // prove it has it. The connection is read again under its lock, or one that is
 // enforced at this moment would miss the domain.
-func (s *Service) prove(tx *db.Tx, c *Connection, a actor.Actor, d Domain, method string) error {
-	c, err := s.one(tx, "WHERE c.id = $1"+tx.DB().ForUpdate(), c.ID)
+func (s *Service) proveDomain(tx *db.Tx, c *Connection, a actor.Actor, d Domain, method string) error {
+	c, err := s.findOne(tx, "WHERE c.id = $1"+tx.DB().ForUpdate(), c.ID)
 	if err != nil {
 		return err
 	}
@@ -129,14 +129,14 @@ func (s *Service) prove(tx *db.Tx, c *Connection, a actor.Actor, d Domain, metho
 	if err := claimName(tx, c, a, false); err != nil {
 		return err
 	}
-	s.note(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
+	s.writeAudit(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
 	if !c.Enforced || c.Disabled {
 		return nil
 	}
 	return s.endOthers(tx, c, d)
 }
 
-func (s *Service) claimed(ctx context.Context, a actor.Actor, id, domain string) (*Connection, Domain, error) {
+func (s *Service) readClaimed(ctx context.Context, a actor.Actor, id, domain string) (*Connection, Domain, error) {
 	name, err := canonicalDomain(domain)
 	if err != nil {
 		return nil, Domain{}, err
@@ -156,7 +156,7 @@ func (s *Service) claimed(ctx context.Context, a actor.Actor, id, domain string)
 // ProveByDNS looks for the TXT record that only the owner of the domain can
 // have made.
 func (s *Service) ProveByDNS(ctx context.Context, a actor.Actor, id, domain string) (*Connection, error) {
-	c, d, err := s.claimed(ctx, a, id, domain)
+	c, d, err := s.readClaimed(ctx, a, id, domain)
 	if err != nil || !d.VerifiedAt.IsZero() {
 		return c, err
 	}
@@ -166,7 +166,7 @@ func (s *Service) ProveByDNS(ctx context.Context, a actor.Actor, id, domain stri
 	if err != nil || !slices.ContainsFunc(records, func(r string) bool { return strings.TrimSpace(r) == d.DNSValue }) {
 		return nil, fault.Wrap(err, fault.Unprocessable, "validation_failed", "There is no TXT record %s with the value %s yet", d.DNSName, d.DNSValue)
 	}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.prove(tx, c, a, d, "dns") })
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.proveDomain(tx, c, a, d, "dns") })
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Service) ProveByDNS(ctx context.Context, a actor.Actor, id, domain stri
 // MailCode sends a code to postmaster of the domain (RFC 2142 section 5 says
 // that the mailbox exists), for those who cannot reach their DNS.
 func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string) error {
-	c, d, err := s.claimed(ctx, a, id, domain)
+	c, d, err := s.readClaimed(ctx, a, id, domain)
 	if err != nil || !d.VerifiedAt.IsZero() {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 		}
 		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL",
 			[]any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
-		s.note(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
+		s.writeAudit(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
 		return tx.Flush()
 	})
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most i
 
 // ProveByCode takes the code that was mailed.
 func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, code string) (*Connection, error) {
-	c, d, err := s.claimed(ctx, a, id, domain)
+	c, d, err := s.readClaimed(ctx, a, id, domain)
 	if err != nil || !d.VerifiedAt.IsZero() {
 		return c, err
 	}
@@ -255,7 +255,7 @@ func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, co
 			refused = wrong
 			return nil
 		}
-		return s.prove(tx, c, a, d, "email")
+		return s.proveDomain(tx, c, a, d, "email")
 	})
 	if err == nil {
 		err = refused

@@ -62,9 +62,9 @@ type drafting struct {
 	ours               func(identifier string) bool // names a provider of this server
 }
 
-// apply checks a draft and writes it onto the connection. It may go to the
+// applyDraft checks a draft and writes it onto the connection. It may go to the
 // network, for metadata.
-func (w *drafting) apply(ctx context.Context, c *Connection, d Draft) error {
+func (w *drafting) applyDraft(ctx context.Context, c *Connection, d Draft) error {
 	for _, f := range []struct {
 		name     string
 		from, to *string
@@ -76,7 +76,7 @@ func (w *drafting) apply(ctx context.Context, c *Connection, d Draft) error {
 			continue
 		}
 		if len(*f.from) > f.max || strings.ContainsAny(*f.from, "\x00\r\n") {
-			return invalid("%s is longer than %d characters, or holds a line break", f.name, f.max)
+			return refuseInvalid("%s is longer than %d characters, or holds a line break", f.name, f.max)
 		}
 		*f.to = strings.TrimSpace(*f.from)
 	}
@@ -89,15 +89,15 @@ func (w *drafting) apply(ctx context.Context, c *Connection, d Draft) error {
 		}
 	}
 	if id, ok := accounts.CanonicalID(c.BreakGlass); c.BreakGlass != "" && !ok {
-		return invalid("break_glass_user_id must be a UUID")
+		return refuseInvalid("break_glass_user_id must be a UUID")
 	} else if ok {
 		c.BreakGlass = id
 	}
 	if c.Identifier != "" && !identifierForm.MatchString(c.Identifier) {
-		return invalid(`identifier must be "custom:" and lower-case letters, digits, - or _`)
+		return refuseInvalid(`identifier must be "custom:" and lower-case letters, digits, - or _`)
 	}
 	if d.Identifier != nil && w.ours(c.Identifier) {
-		return invalid("identifier is the name of a provider of this server")
+		return refuseInvalid("identifier is the name of a provider of this server")
 	}
 	if err := c.applyRoles(d); err != nil {
 		return err
@@ -108,31 +108,31 @@ func (w *drafting) apply(ctx context.Context, c *Connection, d Draft) error {
 	case OIDC:
 		return w.applyOIDC(c, d)
 	}
-	return invalid("kind must be oidc or saml")
+	return refuseInvalid("kind must be oidc or saml")
 }
 
 func (c *Connection) applyRoles(d Draft) error {
 	if d.Mapping != nil {
-		if err := d.Mapping.check(); err != nil {
+		if err := d.Mapping.checkMapping(); err != nil {
 			return err
 		}
 		c.Mapping = *d.Mapping
 	}
 	if d.RoleMap != nil {
 		if len(*d.RoleMap) > 500 {
-			return invalid("role_map has more than 500 groups")
+			return refuseInvalid("role_map has more than 500 groups")
 		}
 		c.RoleMap = map[string]string{}
 		for g, r := range *d.RoleMap {
 			if err := checkRole(r); err != nil || g == "" || len(g) > 300 {
-				return invalid("role_map: %q must be one of admin, manager, safety, operator, driver, viewer", r)
+				return refuseInvalid("role_map: %q must be one of admin, manager, safety, operator, driver, viewer", r)
 			}
 			c.RoleMap[g] = r
 		}
 	}
 	if d.DefaultRole != nil {
 		if *d.DefaultRole != "" && checkRole(*d.DefaultRole) != nil {
-			return invalid("default_role must be one of admin, manager, safety, operator, driver, viewer, or empty")
+			return refuseInvalid("default_role must be one of admin, manager, safety, operator, driver, viewer, or empty")
 		}
 		c.DefaultRole = *d.DefaultRole
 	}
@@ -149,24 +149,24 @@ func checkRole(r string) error {
 
 func (w *drafting) applyOIDC(c *Connection, d Draft) error {
 	if d.MetadataURL != nil && *d.MetadataURL != "" || d.MetadataXML != nil && *d.MetadataXML != "" {
-		return invalid("metadata belong to SAML; an OpenID provider has an issuer")
+		return refuseInvalid("metadata belong to SAML; an OpenID provider has an issuer")
 	}
 	if d.Issuer != nil {
 		c.Issuer = *d.Issuer
 	}
 	if len(c.Issuer) > 1024 || strings.ContainsAny(c.Issuer, "?#") || outbound.CheckURL(c.Issuer, w.allowPrivate) != nil {
-		return invalid("issuer must be an https URL without query")
+		return refuseInvalid("issuer must be an https URL without query")
 	}
 	if c.ClientID == "" {
-		return invalid("client_id is required")
+		return refuseInvalid("client_id is required")
 	}
 	if d.Scopes != nil {
 		if len(*d.Scopes) > 20 {
-			return invalid("more than 20 scopes")
+			return refuseInvalid("more than 20 scopes")
 		}
 		for _, sc := range *d.Scopes {
 			if sc == "" || len(sc) > 100 || strings.ContainsAny(sc, " \"\\\r\n") {
-				return invalid("scope %.100q is malformed", sc)
+				return refuseInvalid("scope %.100q is malformed", sc)
 			}
 		}
 		c.Scopes = append([]string{}, *d.Scopes...)
@@ -176,7 +176,7 @@ func (w *drafting) applyOIDC(c *Connection, d Draft) error {
 	}
 	if d.ClientSecret != nil && *d.ClientSecret != "" {
 		if len(*d.ClientSecret) > 1000 {
-			return invalid("client_secret is longer than 1000 characters")
+			return refuseInvalid("client_secret is longer than 1000 characters")
 		}
 		c.sealed = string(w.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
 	}
@@ -190,21 +190,21 @@ func (c *Connection) applyParams(d Draft) error {
 		return nil
 	}
 	if len(*d.Params) > 20 {
-		return invalid("authorization_params are more than 20")
+		return refuseInvalid("authorization_params are more than 20")
 	}
 	for k, v := range *d.Params {
 		if oidc.Controls(k) {
-			return invalid("authorization_params: %.64q is not to be set", k)
+			return refuseInvalid("authorization_params: %.64q is not to be set", k)
 		}
 		if k == "" || len(k) > 64 || len(v) > 300 || strings.ContainsFunc(k+v, unicode.IsControl) {
-			return invalid("authorization_params: %.64q is empty or too long, or holds a control character", k)
+			return refuseInvalid("authorization_params: %.64q is empty or too long, or holds a control character", k)
 		}
 	}
 	c.Params = maps.Clone(*d.Params)
 	return nil
 }
 
-func (w *drafting) secret(c *Connection) (string, error) {
+func (w *drafting) openSecret(c *Connection) (string, error) {
 	if c.sealed == "" {
 		return "", nil
 	}
@@ -217,7 +217,7 @@ func (w *drafting) applySAML(ctx context.Context, c *Connection, d Draft) error 
 		return samlOff()
 	}
 	if d.Params != nil && len(*d.Params) > 0 {
-		return invalid("authorization_params are for OpenID providers")
+		return refuseInvalid("authorization_params are for OpenID providers")
 	}
 	if d.NameIDFormat != nil {
 		f := *d.NameIDFormat
@@ -225,14 +225,14 @@ func (w *drafting) applySAML(ctx context.Context, c *Connection, d Draft) error 
 			f = long
 		}
 		if f != "" && f != formats["persistent"] && f != samlsp.EmailFormat {
-			return invalid("name_id_format must be persistent or emailAddress")
+			return refuseInvalid("name_id_format must be persistent or emailAddress")
 		}
 		c.NameIDFormat = f
 	}
 	given := func(p *string) bool { return p != nil && *p != "" }
 	switch {
 	case given(d.MetadataURL) && given(d.MetadataXML):
-		return invalid("Only one of metadata_xml or metadata_url needs to be set")
+		return refuseInvalid("Only one of metadata_xml or metadata_url needs to be set")
 	case given(d.MetadataURL):
 		c.MetadataURL = *d.MetadataURL
 		return w.fetchMetadata(ctx, c)
@@ -240,7 +240,7 @@ func (w *drafting) applySAML(ctx context.Context, c *Connection, d Draft) error 
 		c.MetadataURL, c.MetadataAt = "", stamp.Time{}
 		return w.takeMetadata(c, []byte(*d.MetadataXML))
 	case c.MetadataXML == "":
-		return invalid("Either metadata_xml or metadata_url must be set")
+		return refuseInvalid("Either metadata_xml or metadata_url must be set")
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func samlOff() error {
 // fetchMetadata reads a connection's metadata from its address.
 func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
 	if outbound.CheckURL(c.MetadataURL, w.allowPrivate) != nil {
-		return invalid("metadata_url must be an https URL")
+		return refuseInvalid("metadata_url must be an https URL")
 	}
 	b, err := outbound.Get(ctx, w.client, c.MetadataURL)
 	if err != nil {
@@ -268,10 +268,10 @@ func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
 func (w *drafting) takeMetadata(c *Connection, b []byte) error {
 	p, err := samlsp.Metadata(b, w.now())
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s", strings.TrimPrefix(cut(err.Error(), 300), "samlsp: "))
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s", strings.TrimPrefix(cutText(err.Error(), 300), "samlsp: "))
 	}
 	if !w.allowPrivate && !strings.HasPrefix(p.SignIn, "https://") {
-		return invalid("the provider's sign-in address is not https")
+		return refuseInvalid("the provider's sign-in address is not https")
 	}
 	c.Issuer, c.MetadataXML = p.EntityID, string(b)
 	return nil

@@ -32,10 +32,10 @@ func (s *Service) endOthers(tx *db.Tx, c *Connection, domains ...Domain) error {
 	return tx.Flush()
 }
 
-// enforce holds a connection, as it is stored by now, to what enforcement asks
+// checkEnforced holds a connection, as it is stored by now, to what enforcement asks
 // for, where it begins or the draft touches that: one that broke while enforced
 // can be repaired otherwise.
-func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
+func (s *Service) checkEnforced(tx *db.Tx, id string, begins bool, d Draft) error {
 	if !begins && d.Domains == nil && d.BreakGlass == nil {
 		return nil
 	}

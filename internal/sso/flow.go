@@ -41,7 +41,7 @@ type request struct {
 // binds the answer to the browser that asked, and tokens of an organisation's
 // sign-in never travel in an address, where histories and logs keep them.
 func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
-	c, err := s.choose(ctx, in)
+	c, err := s.chooseConnection(ctx, in)
 	if err != nil && !s.cfg.SAML && in.Identifier == "" && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid)) {
 		return "", samlOff() // what clients of a server without SAML look for
 	}
@@ -56,12 +56,12 @@ func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
 		return "", err
 	}
 	if c.Disabled {
-		return "", disabled()
+		return "", refuseDisabled()
 	}
-	return s.send(ctx, c, request{redirect: in.Redirect, challenge: in.PKCE.Challenge}, in.Wish)
+	return s.sendToProvider(ctx, c, request{redirect: in.Redirect, challenge: in.PKCE.Challenge}, in.Wish)
 }
 
-func disabled() error {
+func refuseDisabled() error {
 	return fault.New(fault.NotFound, "sso_provider_disabled", "The SSO provider is disabled")
 }
 
@@ -69,21 +69,21 @@ func disabled() error {
 func checkPKCE(p identity.PKCE) error {
 	switch {
 	case p.Challenge == "" || p.Method == "":
-		return invalid("Single sign-on needs PKCE: create the client with flowType 'pkce'")
+		return refuseInvalid("Single sign-on needs PKCE: create the client with flowType 'pkce'")
 	case !strings.EqualFold(p.Method, "s256"):
-		return invalid("code_challenge_method must be s256")
+		return refuseInvalid("code_challenge_method must be s256")
 	case len(p.Challenge) < 43 || len(p.Challenge) > 128:
-		return invalid("code challenge has to be between 43 and 128 characters")
+		return refuseInvalid("code challenge has to be between 43 and 128 characters")
 	}
 	for _, r := range p.Challenge {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)) {
-			return invalid("code challenge holds a character other than A-Z a-z 0-9 - . _ ~")
+			return refuseInvalid("code challenge holds a character other than A-Z a-z 0-9 - . _ ~")
 		}
 	}
 	return nil
 }
 
-func (s *Service) choose(ctx context.Context, in Start) (c *Connection, err error) {
+func (s *Service) chooseConnection(ctx context.Context, in Start) (c *Connection, err error) {
 	given := 0
 	for _, v := range []string{in.ProviderID, in.Domain, in.Identifier} {
 		if v != "" {
@@ -91,14 +91,14 @@ func (s *Service) choose(ctx context.Context, in Start) (c *Connection, err erro
 		}
 	}
 	if given != 1 {
-		return nil, invalid("Exactly one of provider_id or domain must be provided")
+		return nil, refuseInvalid("Exactly one of provider_id or domain must be provided")
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		switch {
 		case in.ProviderID != "":
 			c, err = s.byID(tx, in.ProviderID)
 		case in.Identifier != "":
-			c, err = s.one(tx, leading, in.Identifier)
+			c, err = s.findOne(tx, leading, in.Identifier)
 		default:
 			_, domain, at := strings.Cut(in.Domain, "@")
 			if !at {
@@ -107,7 +107,7 @@ func (s *Service) choose(ctx context.Context, in Start) (c *Connection, err erro
 			if domain, err = canonicalDomain(domain); err != nil {
 				return errNoProvider()
 			}
-			c, err = s.one(tx, "JOIN sso_domains d ON d.tenant_id = c.tenant_id AND d.connection_id = c.id WHERE d.domain = $1 AND d.verified_at IS NOT NULL", domain)
+			c, err = s.findOne(tx, "JOIN sso_domains d ON d.tenant_id = c.tenant_id AND d.connection_id = c.id WHERE d.domain = $1 AND d.verified_at IS NOT NULL", domain)
 		}
 		return err
 	})
@@ -125,11 +125,11 @@ func (s *Service) BeginTest(ctx context.Context, a actor.Actor, id string) (stri
 	if tester == "" {
 		tester = c.ID // a service key's test is the connection's own
 	}
-	return s.send(ctx, c, request{redirect: s.ident.Links.Target(), tester: tester}, openid.Wish{})
+	return s.sendToProvider(ctx, c, request{redirect: s.ident.Links.Target(), tester: tester}, openid.Wish{})
 }
 
-// send stores the request and writes the provider's address.
-func (s *Service) send(ctx context.Context, c *Connection, q request, w openid.Wish) (loc string, err error) {
+// sendToProvider stores the request and writes the provider's address.
+func (s *Service) sendToProvider(ctx context.Context, c *Connection, q request, w openid.Wish) (loc string, err error) {
 	q.id = db.NewID()
 	if c.Kind == SAML {
 		loc, err = s.sendSAML(ctx, c, &q)
@@ -152,7 +152,7 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 	if !s.cfg.SAML {
 		return "", samlOff()
 	}
-	if c.stale(s.now(), 24*time.Hour) {
+	if c.isStale(s.now(), 24*time.Hour) {
 		// What is there stays good when the provider is away.
 		if err := s.renewMetadata(ctx, c); err != nil && !errors.Is(err, errLately) {
 			s.cfg.Log.Warn("SAML metadata not renewed", "connection", c.ID, "error", err)
@@ -163,7 +163,7 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 		return "", fault.Wrap(err, fault.NotFound, "saml_idp_not_found", "The provider's metadata are no longer usable")
 	}
 	q.samlID = "_" + seal.RandomHex(20)
-	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.state(q.id), Format: c.NameIDFormat, Now: s.now()})
+	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.signedState(q.id), Format: c.NameIDFormat, Now: s.now()})
 }
 
 // metadataRetry is how long an address is left alone after it was asked: whoever
@@ -205,18 +205,18 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 }
 
 func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w openid.Wish) (string, error) {
-	p, err := s.provider(c)
+	p, err := s.openProvider(c)
 	if err != nil {
 		return "", err
 	}
 	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
 	q.sealed = s.keys.Close(seal.RequestSecrets, []byte(asJSON(sec)), q.id)
-	loc, err := p.Location(ctx, s.state(q.id), sec, w)
-	return loc, answered(err)
+	loc, err := p.Location(ctx, s.signedState(q.id), sec, w)
+	return loc, classifyAnswer(err)
 }
 
-// answered classifies a provider's failure.
-func answered(err error) error {
+// classifyAnswer classifies a provider's failure.
+func classifyAnswer(err error) error {
 	switch {
 	case errors.Is(err, openid.ErrUnreachable):
 		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure", "The sign-in provider cannot be reached, or does not answer as an OpenID provider")
@@ -228,15 +228,15 @@ func answered(err error) error {
 	return err
 }
 
-// provider returns the client of an OpenID connection as it is now.
-func (s *Service) provider(c *Connection) (*openid.Provider, error) {
+// openProvider returns the client of an OpenID connection as it is now.
+func (s *Service) openProvider(c *Connection) (*openid.Provider, error) {
 	key := c.ID + "/" + c.UpdatedAt.String()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.providers[key]; p != nil {
 		return p, nil
 	}
-	secret, err := s.drafts.secret(c)
+	secret, err := s.drafts.openSecret(c)
 	if err != nil {
 		return nil, err
 	}
@@ -249,15 +249,15 @@ func (s *Service) provider(c *Connection) (*openid.Provider, error) {
 	return p, nil
 }
 
-// state is a request's id with a keyed hash behind it.
-func (s *Service) state(id string) string {
+// signedState is a request's id with a keyed hash behind it.
+func (s *Service) signedState(id string) string {
 	return id + "." + hex.EncodeToString(s.keys.Sum("sso-state", id)[:16])
 }
 
 func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Connection, err error) {
 	id, _, _ := strings.Cut(state, ".")
 	id, ok := accounts.CanonicalID(id)
-	if !ok || subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) != 1 {
+	if !ok || subtle.ConstantTimeCompare([]byte(s.signedState(id)), []byte(state)) != 1 {
 		return q, nil, noRelay()
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
@@ -295,8 +295,8 @@ func usedRelay() error {
 	return fault.New(fault.Invalid, "flow_state_already_used", "This sign-in was completed before")
 }
 
-// claim marks a request used: it works once.
-func (s *Service) claim(tx *db.Tx, q request) error {
+// claimRequest marks a request used: it works once.
+func (s *Service) claimRequest(tx *db.Tx, q request) error {
 	n, err := tx.Exec("UPDATE sso_requests SET used_at = $2 WHERE id = $1 AND used_at IS NULL", q.id, s.now())
 	if err == nil && n == 0 {
 		return usedRelay()

@@ -74,7 +74,7 @@ func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members b
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
 		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error { total = r.Int(0); return nil })
-		limit, offset := page(q)
+		limit, offset := pageBounds(q)
 		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset),
 			func(r *db.Row) error {
 				list = append(list, scanGroup(r))
@@ -83,16 +83,16 @@ func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members b
 		if err != nil || !members {
 			return err
 		}
-		list, err = populated(tx, list)
+		list, err = readMembers(tx, list)
 		return err
 	})
 	return list, total, err
 }
 
-// populated reads the members of listed groups. It ends the list before the group
+// readMembers reads the members of listed groups. It ends the list before the group
 // that would show too many; a page may be shorter than asked for (RFC 7644,
 // 3.4.2.4).
-func populated(tx *db.Tx, list []Group) ([]Group, error) {
+func readMembers(tx *db.Tx, list []Group) ([]Group, error) {
 	at, ids, sizes := map[string]int{}, []string{}, make([]int64, len(list))
 	for i, g := range list {
 		at[g.ID], ids = i, append(ids, g.ID)
@@ -129,7 +129,7 @@ func shownOf(sizes []int64, most int64) int {
 	return len(sizes)
 }
 
-func (g *Group) check() error {
+func (g *Group) checkGroup() error {
 	g.Display = strings.TrimSpace(g.Display)
 	if g.Display == "" || len(g.Display) > 300 || len(g.ExternalID) > 255 || len(g.Members) > maxMembers {
 		return fault.New(fault.Invalid, "invalidValue", "displayName is required, of at most 300 characters; a group has at most %d members", maxMembers)
@@ -139,7 +139,7 @@ func (g *Group) check() error {
 
 // CreateGroup makes a group; its members get the role it maps to.
 func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who identity.Client) (Group, error) {
-	if err := g.check(); err != nil {
+	if err := g.checkGroup(); err != nil {
 		return g, err
 	}
 	g.ID = db.NewID()
@@ -151,7 +151,7 @@ func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who 
 		if err != nil {
 			return err
 		}
-		return s.populate(tx, c, Group{ID: g.ID}, g, who)
+		return s.setMembers(tx, c, Group{ID: g.ID}, g, who)
 	})
 	if fault.HasCode(err, "23505") {
 		err = fault.New(fault.Conflict, "uniqueness", "There is a group with this displayName")
@@ -175,14 +175,14 @@ func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, wh
 			return err
 		}
 		g.ID = was.ID
-		if err := g.check(); err != nil {
+		if err := g.checkGroup(); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display,
 			db.Null(g.ExternalID), s.now()); err != nil {
 			return err
 		}
-		return s.populate(tx, c, was, g, who)
+		return s.setMembers(tx, c, was, g, who)
 	})
 	if fault.HasCode(err, "23505") {
 		err = fault.New(fault.Conflict, "uniqueness", "There is a group with this displayName")
@@ -193,10 +193,10 @@ func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, wh
 	return s.Group(ctx, c, id)
 }
 
-// populate makes the members exactly g's, and lets the roles of whoever came,
+// setMembers makes the members exactly g's, and lets the roles of whoever came,
 // went, or sits in a renamed group follow.
-func (s Directory) populate(tx *db.Tx, c *Connection, was, g Group, who identity.Client) error {
-	before, after := ids(was.Members), map[string]bool{}
+func (s Directory) setMembers(tx *db.Tx, c *Connection, was, g Group, who identity.Client) error {
+	before, after := memberIDs(was.Members), map[string]bool{}
 	touched := map[string]bool{}
 	for _, m := range g.Members {
 		id, ok := accounts.CanonicalID(m.ID)
@@ -229,7 +229,7 @@ func (s Directory) populate(tx *db.Tx, c *Connection, was, g Group, who identity
 		}
 	}
 	for id := range touched {
-		if err := s.follow(tx, c, id, who); err != nil {
+		if err := s.followGroups(tx, c, id, who); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (s Directory) populate(tx *db.Tx, c *Connection, was, g Group, who identity
 	return tx.Flush()
 }
 
-func ids(list []Ref) map[string]bool {
+func memberIDs(list []Ref) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range list {
 		out[m.ID] = true
@@ -255,7 +255,7 @@ func (s Directory) DeleteGroup(ctx context.Context, c *Connection, id string, wh
 		}
 		empty := was
 		empty.Members = nil
-		if err := s.populate(tx, c, was, empty, who); err != nil {
+		if err := s.setMembers(tx, c, was, empty, who); err != nil {
 			return err
 		}
 		_, err = tx.Exec("DELETE FROM sso_groups WHERE id = $1", was.ID)

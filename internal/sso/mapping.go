@@ -34,31 +34,31 @@ type Attribute struct {
 // reserved keys of the user's metadata are not a provider's to write.
 var reserved = []string{"tenant_id", "tenant_role", "role", "app_metadata", "email_verified", "phone_verified", "provider", "providers"}
 
-func (m *Mapping) check() error {
+func (m *Mapping) checkMapping() error {
 	if len(m.Keys) > 50 {
-		return invalid("attribute_mapping has more than 50 keys")
+		return refuseInvalid("attribute_mapping has more than 50 keys")
 	}
 	for k, a := range m.Keys {
 		if k == "" || len(k) > 64 || len(a.Name) > 300 || len(a.Names) > 20 {
-			return invalid("attribute_mapping: key %.64q is too long, or has too many names", k)
+			return refuseInvalid("attribute_mapping: key %.64q is too long, or has too many names", k)
 		}
 		if slices.Contains(reserved, k) {
-			return invalid("attribute_mapping: %s is not for a provider to set", k)
+			return refuseInvalid("attribute_mapping: %s is not for a provider to set", k)
 		}
 		if (k == "email" || k == "sub") && a.Default != nil {
-			return invalid("attribute_mapping: %s has no default: the provider says who signs in", k)
+			return refuseInvalid("attribute_mapping: %s has no default: the provider says who signs in", k)
 		}
 		switch a.Default.(type) {
 		case nil, string, bool, float64:
 		default:
-			return invalid("attribute_mapping: the default of %.64q must be a string, a number or a boolean", k)
+			return refuseInvalid("attribute_mapping: the default of %.64q must be a string, a number or a boolean", k)
 		}
 	}
 	return nil
 }
 
-// source is the first name that is there; "" = none.
-func (a Attribute) source(attrs map[string][]string) string {
+// sourceName is the first name that is there; "" = none.
+func (a Attribute) sourceName(attrs map[string][]string) string {
 	for _, n := range append([]string{a.Name}, a.Names...) {
 		if n != "" && len(attrs[n]) > 0 {
 			return n
@@ -67,8 +67,8 @@ func (a Attribute) source(attrs map[string][]string) string {
 	return ""
 }
 
-func (a Attribute) from(attrs map[string][]string) []string {
-	if n := a.source(attrs); n != "" {
+func (a Attribute) valuesFrom(attrs map[string][]string) []string {
+	if n := a.sourceName(attrs); n != "" {
 		return attrs[n]
 	}
 	if s, ok := a.Default.(string); ok && s != "" {
@@ -91,15 +91,15 @@ var usual = map[string]Attribute{
 	"family_name": {Names: []string{"family_name", "sn", "surname", "urn:oid:2.5.4.4", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/surname"}},
 }
 
-func (m Mapping) attribute(key string) Attribute {
+func (m Mapping) attributeFor(key string) Attribute {
 	if a, ok := m.Keys[key]; ok {
 		return a
 	}
 	return usual[key]
 }
 
-func (m Mapping) values(key string, attrs map[string][]string) []string {
-	return m.attribute(key).from(attrs)
+func (m Mapping) valuesFor(key string, attrs map[string][]string) []string {
+	return m.attributeFor(key).valuesFrom(attrs)
 }
 
 // arrival is what a provider said, in one form for both kinds.
@@ -125,12 +125,12 @@ func oidcArrival(claims map[string]any) arrival {
 	out := arrival{attrs: map[string][]string{}}
 	out.subject, _ = claims["sub"].(string)
 	for k, v := range claims {
-		out.attrs[k] = flat(v)
+		out.attrs[k] = flattenClaim(v)
 	}
 	return out
 }
 
-func flat(v any) []string {
+func flattenClaim(v any) []string {
 	switch v := v.(type) {
 	case string:
 		return []string{v}
@@ -150,21 +150,21 @@ func flat(v any) []string {
 	return nil
 }
 
-// person applies a connection's rules to what its provider said. scim are the
+// mapPerson applies a connection's rules to what its provider said. scim are the
 // groups that SCIM put the account in.
-func (c *Connection) person(in arrival) (identity.Federated, error) {
+func (c *Connection) mapPerson(in arrival) (identity.Federated, error) {
 	f := identity.Federated{Connection: c.ID, TenantID: c.TenantID, Method: "oauth", Issuer: c.Issuer, Subject: in.subject, Profile: map[string]any{}}
 	if c.Kind == SAML {
 		f.Method = sessions.MethodSAML
 	}
-	if v := c.Mapping.Keys["sub"].from(in.attrs); len(v) == 1 {
+	if v := c.Mapping.Keys["sub"].valuesFrom(in.attrs); len(v) == 1 {
 		f.Subject = v[0]
 	}
 	if f.Subject == "" || len(f.Subject) > 255 {
 		return f, fault.New(fault.Invalid, "saml_assertion_no_user_id", "The provider names no user")
 	}
 	raw := in.email
-	if v := c.Mapping.values("email", in.attrs); len(v) > 0 {
+	if v := c.Mapping.valuesFor("email", in.attrs); len(v) > 0 {
 		raw = v[0]
 	}
 	email, err := accounts.Canonical(raw)
@@ -172,30 +172,30 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 		return f, fault.New(fault.Invalid, "saml_assertion_no_email", "The provider gave no usable email address; map one in attribute_mapping")
 	}
 	f.Email = email
-	f.Doubted = c.Kind == OIDC && c.Mapping.attribute("email").source(in.attrs) == "email" && doubted(in.attrs)
-	if !c.holds(email) {
+	f.Doubted = c.Kind == OIDC && c.Mapping.attributeFor("email").sourceName(in.attrs) == "email" && isDoubted(in.attrs)
+	if !c.holdsAddress(email) {
 		return f, fault.New(fault.Forbidden, "access_denied", "The address is not in a domain that this organisation has proved")
 	}
-	for _, g := range c.Mapping.values("groups", in.attrs) {
+	for _, g := range c.Mapping.valuesFor("groups", in.attrs) {
 		if len(f.Groups) < maxValues && len(g) <= maxValue {
 			f.Groups = append(f.Groups, g)
 		}
 	}
-	f.Role, f.Ruled = c.role(f.Groups)
-	f.Profile = c.profile(in.attrs)
+	f.Role, f.Ruled = c.roleOf(f.Groups)
+	f.Profile = c.profileData(in.attrs)
 	return f, nil
 }
 
-// doubted reports that the provider does not vouch for the claim email:
+// isDoubted reports that the provider does not vouch for the claim email:
 // email_verified is there and not true (OpenID Connect Core section 5.1). Where it
 // is not there, as with many providers of organisations, the proved domain vouches.
-func doubted(attrs map[string][]string) bool {
+func isDoubted(attrs map[string][]string) bool {
 	v := attrs["email_verified"]
 	return len(v) > 0 && !strings.EqualFold(v[0], "true")
 }
 
-// profile is what goes into the user's metadata.
-func (c *Connection) profile(attrs map[string][]string) map[string]any {
+// profileData is what goes into the user's metadata.
+func (c *Connection) profileData(attrs map[string][]string) map[string]any {
 	out := map[string]any{}
 	put := func(key string, array bool, v []string) {
 		switch {
@@ -207,10 +207,10 @@ func (c *Connection) profile(attrs map[string][]string) map[string]any {
 		}
 	}
 	for _, k := range []string{"name", "given_name", "family_name"} {
-		put(k, false, c.Mapping.values(k, attrs))
+		put(k, false, c.Mapping.valuesFor(k, attrs))
 	}
 	for k, a := range c.Mapping.Keys {
-		if v := a.from(attrs); k != "email" && k != "groups" && k != "sub" {
+		if v := a.valuesFrom(attrs); k != "email" && k != "groups" && k != "sub" {
 			put(k, a.Array, v)
 			if _, ok := out[k]; !ok && a.Default != nil {
 				out[k] = a.Default
@@ -223,9 +223,9 @@ func (c *Connection) profile(attrs map[string][]string) map[string]any {
 	return out
 }
 
-// role is the strongest role of the groups, else the default. ruled says that
+// roleOf is the strongest role of the groups, else the default. ruled says that
 // groups decide, so that a role follows when they change.
-func (c *Connection) role(groups []string) (role actor.Role, ruled bool) {
+func (c *Connection) roleOf(groups []string) (role actor.Role, ruled bool) {
 	for _, r := range actor.Members {
 		for _, g := range groups {
 			if c.RoleMap[g] == string(r) {
@@ -236,28 +236,28 @@ func (c *Connection) role(groups []string) (role actor.Role, ruled bool) {
 	return actor.Role(c.DefaultRole), len(c.RoleMap) > 0
 }
 
-// shown is what a test sign-in shows: the attributes with their values cut, in
+// shownAttributes is what a test sign-in shows: the attributes with their values cut, in
 // the form the administrator has to map.
-func (in arrival) shown() map[string][]string {
+func (in arrival) shownAttributes() map[string][]string {
 	out := map[string][]string{}
 	for k, v := range in.attrs {
 		if len(out) >= 100 || len(k) > 300 {
 			continue
 		}
 		for _, x := range v[:min(len(v), 50)] {
-			out[k] = append(out[k], cut(x, 200))
+			out[k] = append(out[k], cutText(x, 200))
 		}
 	}
 	return out
 }
 
-// names reports whether an arrival has an address in a domain that the connection
+// namesProvedDomain reports whether an arrival has an address in a domain that the connection
 // has proved. The metadata of SAML providers are public, and every connection is
 // the same party to them: who copies another's shall not read what it says of its
 // people by leading them through a test.
-func (c *Connection) names(in arrival) bool {
+func (c *Connection) namesProvedDomain(in arrival) bool {
 	for _, v := range slices.Concat(append(slices.Collect(maps.Values(in.attrs)), []string{in.subject, in.email})...) {
-		if email, err := accounts.Canonical(v); err == nil && c.holds(email) {
+		if email, err := accounts.Canonical(v); err == nil && c.holdsAddress(email) {
 			return true
 		}
 	}
@@ -276,9 +276,9 @@ type testResult struct {
 	Attributes map[string][]string `json:"attributes,omitempty"`
 }
 
-func (c *Connection) test(in arrival, failed error) json.RawMessage {
+func (c *Connection) testResult(in arrival, failed error) json.RawMessage {
 	t := testResult{Outcome: "ok"}
-	f, err := c.person(in)
+	f, err := c.mapPerson(in)
 	if err == nil {
 		err = f.MayLink()
 	}
@@ -288,8 +288,8 @@ func (c *Connection) test(in arrival, failed error) json.RawMessage {
 	if err == nil && f.Role == "" {
 		err = fault.New(fault.Forbidden, "access_denied", "No group of this person is mapped to a role, and there is no default role")
 	}
-	if c.Kind != SAML || c.names(in) {
-		t.Subject, t.Attributes = cut(in.subject, 255), in.shown()
+	if c.Kind != SAML || c.namesProvedDomain(in) {
+		t.Subject, t.Attributes = cutText(in.subject, 255), in.shownAttributes()
 		t.Email, t.Groups, t.Role, t.Profile = f.Email, f.Groups, string(f.Role), f.Profile
 	}
 	if err != nil {

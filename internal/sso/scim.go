@@ -63,7 +63,7 @@ func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection,
 		if err != nil || subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 {
 			return err
 		}
-		if c, err = s.one(tx, "JOIN tenants t ON t.id = c.tenant_id WHERE c.scim_token_hash = $1 AND t.status = 'active'", hash); err != nil {
+		if c, err = s.findOne(tx, "JOIN tenants t ON t.id = c.tenant_id WHERE c.scim_token_hash = $1 AND t.status = 'active'", hash); err != nil {
 			return err
 		}
 		return tx.One("SELECT plan FROM tenants WHERE id = $1", []any{c.TenantID}, func(r *db.Row) error {
@@ -105,7 +105,7 @@ func (s Directory) personBy(tx *db.Tx, c *Connection, id string) (p Person, err 
 		return p, err
 	}
 	list := []Person{p}
-	err = grouped(tx, c, list)
+	err = readGroups(tx, c, list)
 	return list[0], err
 }
 
@@ -142,7 +142,7 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 				total = r.Int(0)
 				return nil
 			})
-		limit, offset := page(q)
+		limit, offset := pageBounds(q)
 		err := tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset),
 			func(r *db.Row) error {
 				list = append(list, scanPerson(r))
@@ -151,13 +151,13 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 		if err != nil {
 			return err
 		}
-		return grouped(tx, c, list)
+		return readGroups(tx, c, list)
 	})
 	return list, total, err
 }
 
-// grouped reads the groups of listed people.
-func grouped(tx *db.Tx, c *Connection, list []Person) error {
+// readGroups reads the groups of listed people.
+func readGroups(tx *db.Tx, c *Connection, list []Person) error {
 	at, ids := map[string]int{}, []string{}
 	for i, p := range list {
 		at[p.ID], ids = i, append(ids, p.ID)
@@ -174,7 +174,7 @@ func limitOffset(have int) string {
 	return " LIMIT $" + string(rune('1'+have)) + " OFFSET $" + string(rune('2'+have))
 }
 
-func page(q Query) (limit, offset int) {
+func pageBounds(q Query) (limit, offset int) {
 	limit = q.Count
 	if limit < 0 {
 		limit = 0
@@ -182,8 +182,8 @@ func page(q Query) (limit, offset int) {
 	return min(limit, maxPage), max(q.Start, 1) - 1
 }
 
-// complete fills in and checks a person that SCIM sent.
-func (p *Person) complete() error {
+// completePerson fills in and checks a person that SCIM sent.
+func (p *Person) completePerson() error {
 	p.UserName = strings.ToLower(strings.TrimSpace(p.UserName))
 	if p.UserName == "" || len(p.UserName) > 255 {
 		return fault.New(fault.Invalid, "invalidValue", "userName is required")
@@ -213,7 +213,7 @@ func errForeign() error {
 // the domain; an address that would be refused is not taken over with that.
 func (c *Connection) mayBecome(was Person, p *Person) error {
 	switch {
-	case c.holds(p.Email), p.Email == was.Email && p.UserName == was.UserName && (was.Active || !p.Active):
+	case c.holdsAddress(p.Email), p.Email == was.Email && p.UserName == was.UserName && (was.Active || !p.Active):
 		return nil
 	case was.Active && !p.Active:
 		p.UserName, p.Email = was.UserName, was.Email
@@ -222,9 +222,9 @@ func (c *Connection) mayBecome(was Person, p *Person) error {
 	return errForeign()
 }
 
-// lasting is the externalId where it says who a person is whatever the address:
+// lastingID is the externalId where it says who a person is whatever the address:
 // one that repeats a name passes on with it. "" = there is none.
-func (p Person) lasting() string {
+func (p Person) lastingID() string {
 	for _, name := range []string{p.UserName, p.Email} {
 		local, _, _ := strings.Cut(name, "@")
 		if strings.EqualFold(p.ExternalID, name) || strings.EqualFold(p.ExternalID, local) {
@@ -234,7 +234,7 @@ func (p Person) lasting() string {
 	return p.ExternalID
 }
 
-func (p Person) profile() map[string]any {
+func (p Person) profileData() map[string]any {
 	out := map[string]any{}
 	for k, v := range map[string]string{"name": p.Display, "full_name": p.Display, "given_name": p.Given, "family_name": p.Family} {
 		if v != "" {
@@ -254,10 +254,10 @@ func errTaken() error {
 // account that was removed comes back for the externalId it had, and never for
 // its name, which may be somebody else's by now.
 func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
-	if err := p.complete(); err != nil {
+	if err := p.completePerson(); err != nil {
 		return p, err
 	}
-	if !c.holds(p.Email) {
+	if !c.holdsAddress(p.Email) {
 		return p, errForeign()
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
@@ -266,7 +266,7 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 			AND (a.deleted_at IS NULL AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4
 				AND a.user_name <> CAST(a.user_id AS text)) OR a.deleted_at IS NOT NULL AND a.external_id = $5)
 			ORDER BY a.deleted_at DESC NULLS FIRST, a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`,
-			[]any{c.ID, p.UserName, p.Email, false, p.lasting()}, func(r *db.Row) error {
+			[]any{c.ID, p.UserName, p.Email, false, p.lastingID()}, func(r *db.Row) error {
 				was.ID, was.Active = r.Text(0), r.Bool(3)
 				removed = !r.Null(2)
 				if r.Bool(1) && !removed {
@@ -276,7 +276,7 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 			})
 		switch {
 		case fault.Is(err, fault.NotFound):
-			return s.provision(tx, c, &p, who)
+			return s.provisionPerson(tx, c, &p, who)
 		case err != nil:
 			return err
 		}
@@ -289,7 +289,7 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 		if err != nil {
 			return err
 		}
-		return s.store(tx, c, was, p, who)
+		return s.storePerson(tx, c, was, p, who)
 	})
 	if fault.HasCode(err, "23505") {
 		err = errTaken()
@@ -300,8 +300,8 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 	return s.Person(ctx, c, p.ID)
 }
 
-func (s Directory) provision(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
-	u, err := s.ident.Federation.MakeFederated(tx, c.TenantID, p.Email, p.profile(), who)
+func (s Directory) provisionPerson(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
+	u, err := s.ident.Federation.MakeFederated(tx, c.TenantID, p.Email, p.profileData(), who)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (s Directory) provision(tx *db.Tx, c *Connection, p *Person, who identity.C
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $11)`,
 		[]any{u.ID, c.TenantID, c.ID, p.UserName, db.Null(p.ExternalID), db.Null(p.Display), db.Null(p.Given), db.Null(p.Family), p.Active, true, now}, nil)
 	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
-	if role, _ := c.role(nil); role != "" && p.Active {
+	if role, _ := c.roleOf(nil); role != "" && p.Active {
 		return s.ident.Federation.JoinFederated(tx, c.TenantID, u, role, who)
 	}
 	return tx.Flush()
@@ -331,13 +331,13 @@ func (s Directory) ChangePerson(ctx context.Context, c *Connection, id string, w
 			return err
 		}
 		p.ID = was.ID
-		if err := p.complete(); err != nil {
+		if err := p.completePerson(); err != nil {
 			return err
 		}
 		if err := c.mayBecome(was, &p); err != nil {
 			return err
 		}
-		return s.store(tx, c, was, p, who)
+		return s.storePerson(tx, c, was, p, who)
 	})
 	if fault.HasCode(err, "23505") {
 		err = errTaken()
@@ -348,7 +348,7 @@ func (s Directory) ChangePerson(ctx context.Context, c *Connection, id string, w
 	return s.Person(ctx, c, id)
 }
 
-func (s Directory) store(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
+func (s Directory) storePerson(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
 	now := s.now()
 	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6,
 		active = $7, updated_at = $8 WHERE user_id = $1`,
@@ -366,7 +366,7 @@ func (s Directory) store(tx *db.Tx, c *Connection, was, p Person, who identity.C
 		note.Details = stillOwner(kept)
 	case !was.Active && p.Active:
 		note.Action = "scim.user_activated"
-		if err := s.place(tx, c, p.ID, who); err != nil {
+		if err := s.setMembership(tx, c, p.ID, who); err != nil {
 			return err
 		}
 	}
@@ -432,20 +432,20 @@ func stillOwner(kept bool) map[string]any {
 	return map[string]any{"membership": "kept: the only owner"}
 }
 
-// follow gives a person the role of their groups as they are now, where groups
+// followGroups gives a person the role of their groups as they are now, where groups
 // give the roles.
-func (s Directory) follow(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+func (s Directory) followGroups(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
 	if len(c.RoleMap) == 0 {
 		return nil
 	}
-	return s.place(tx, c, userID, who)
+	return s.setMembership(tx, c, userID, who)
 }
 
-// place makes the membership of an active account what it has to be: made where
+// setMembership makes the membership of an active account what it has to be: made where
 // there is none, given back where the directory took it, with the role of the
 // groups where those rule. Who is in no mapped group any more, where there is no
 // default, is out. Owners, and whom the tenant itself suspended, stay as they are.
-func (s Directory) place(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+func (s Directory) setMembership(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
 	groups, err := s.groupsOf(tx, userID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -453,7 +453,7 @@ func (s Directory) place(tx *db.Tx, c *Connection, userID string, who identity.C
 	if err != nil {
 		return err
 	}
-	role, ruled := c.role(groups)
+	role, ruled := c.roleOf(groups)
 	var active, shut bool
 	var status, email string
 	err = tx.One(`SELECT a.active, a.suspended_at, m.status, m.role, u.email FROM sso_accounts a JOIN users u ON u.id = a.user_id

@@ -115,22 +115,22 @@ func clientOf(a actor.Actor) identity.Client {
 	return identity.Client{Address: a.Address, RequestID: a.RequestID, SessionID: a.SessionID}
 }
 
-// note writes an audit row of a connection in the transaction of its change.
-func (s *Service) note(tx *db.Tx, c *Connection, a actor.Actor, action string, details map[string]any) {
+// writeAudit writes an audit row of a connection in the transaction of its change.
+func (s *Service) writeAudit(tx *db.Tx, c *Connection, a actor.Actor, action string, details map[string]any) {
 	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID,
 		Details: details, Client: clientOf(a)})
 }
 
-// refused writes an audit row of its own for a sign-in that failed.
-func (s *Service) refused(ctx context.Context, c *Connection, reason string, who identity.Client) error {
+// auditRefusal writes an audit row of its own for a sign-in that failed.
+func (s *Service) auditRefusal(ctx context.Context, c *Connection, reason string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Action: "sso.refused", Outcome: "refused", Entity: "sso_connections", EntityID: c.ID,
-			Details: map[string]any{"reason": cut(reason, 300)}, Client: who})
+			Details: map[string]any{"reason": cutText(reason, 300)}, Client: who})
 		return tx.Flush()
 	})
 }
 
-func cut(s string, n int) string {
+func cutText(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]
 	}
@@ -141,6 +141,6 @@ func errNoProvider() error {
 	return fault.New(fault.NotFound, "sso_provider_not_found", "No SSO provider assigned for this domain")
 }
 
-func invalid(format string, args ...any) error {
+func refuseInvalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, "validation_failed", format, args...)
 }

@@ -51,41 +51,41 @@ type classes struct {
 func classesOf(src Source) *classes {
 	c := &classes{catalog: src.Catalog, at: map[string]int{}}
 	for _, r := range src.Catalog.All() {
-		c.row(r)
+		c.declareRow(r)
 	}
 	for _, r := range src.Catalog.All() {
-		c.written("Insert", "What a new row may and must give.", r, inserted)
-		c.written("Update", "What a change may give.", r, updated)
+		c.declareWritten("Insert", "What a new row may and must give.", r, insertMark)
+		c.declareWritten("Update", "What a change may give.", r, updateMark)
 	}
 	for _, calls := range [][]Call{src.Verbs, src.Functions} {
 		for i := range calls {
-			c.call(&calls[i])
+			c.declareCall(&calls[i])
 		}
 	}
 	return c
 }
 
-// row is a record as it is read. What a caller may not see reads as null.
-func (c *classes) row(r *catalog.Resource) {
-	k := class{name: pascal(r.Name) + "Row", doc: "A row of " + r.Name + ", with all its columns."}
+// declareRow is a record as it is read. What a caller may not see reads as null.
+func (c *classes) declareRow(r *catalog.Resource) {
+	k := class{name: pascalCase(r.Name) + "Row", doc: "A row of " + r.Name + ", with all its columns."}
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if f.Secret() {
 			continue
 		}
 		if isEnum(f) {
-			c.sets = append(c.sets, closedSet{pascal(r.Name, f.Name), f.OneOf})
+			c.sets = append(c.sets, closedSet{pascalCase(r.Name, f.Name), f.OneOf})
 		}
 		s := f.Describe()
-		k.members = append(k.members, member{f.Name, told(f, &s), false, s.Null || len(f.Readers) > 0, c.column(r, f, &s)})
+		k.members = append(k.members, member{f.Name, columnDoc(f, &s), false, s.Null || len(f.Readers) > 0, c.columnValue(r, f, &s)})
 	}
-	c.declare(k)
+	c.declareClass(k)
 }
 
-// written is what a request may give of a record; of the columns that it may
+// declareWritten is what a request may give of a record; of the columns that it may
 // leave out, those that a row may lack can be null.
-func (c *classes) written(what, doc string, r *catalog.Resource, mark func(*catalog.Field) string) {
-	k := class{name: pascal(r.Name) + what, doc: doc}
+func (c *classes) declareWritten(what, doc string, r *catalog.Resource, mark func(*catalog.Field) string) {
+	k := class{name: pascalCase(r.Name) + what, doc: doc}
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		mark := mark(f)
@@ -93,64 +93,64 @@ func (c *classes) written(what, doc string, r *catalog.Resource, mark func(*cata
 			continue
 		}
 		s := f.Describe()
-		k.members = append(k.members, member{f.Name, "", mark == may, s.Null, c.column(r, f, &s)})
+		k.members = append(k.members, member{f.Name, "", mark == may, s.Null, c.columnValue(r, f, &s)})
 	}
 	if len(k.members) > 0 {
-		c.declare(k)
+		c.declareClass(k)
 	}
 }
 
-func (c *classes) column(r *catalog.Resource, f *catalog.Field, s *shape.Shape) value {
+func (c *classes) columnValue(r *catalog.Resource, f *catalog.Field, s *shape.Shape) value {
 	if isEnum(f) {
-		return value{kind: shape.Text, oneOf: f.OneOf, name: pascal(r.Name, f.Name)}
+		return value{kind: shape.Text, oneOf: f.OneOf, name: pascalCase(r.Name, f.Name)}
 	}
-	return c.value(s, pascal(r.Name, f.Name))
+	return c.shapeValue(s, pascalCase(r.Name, f.Name))
 }
 
-// call declares arguments and answer of a verb or a function.
-func (c *classes) call(call *Call) {
-	name := pascal(call.Name)
+// declareCall declares arguments and answer of a verb or a function.
+func (c *classes) declareCall(call *Call) {
+	name := pascalCase(call.Name)
 	if call.In != nil && len(call.In.Members) > 0 {
-		c.object(call.In, name+"Args", call.Doc)
+		c.declareObject(call.In, name+"Args", call.Doc)
 	}
-	if call.Out != nil && known(c.catalog, call.Out) {
-		c.object(call.Out, name+"Answer", "What "+call.Name+" answers.")
+	if call.Out != nil && hasKnownRecords(c.catalog, call.Out) {
+		c.declareObject(call.Out, name+"Answer", "What "+call.Name+" answers.")
 	}
 }
 
-// value is the type of a shape; name is what an object in it is called.
-func (c *classes) value(s *shape.Shape, name string) value {
+// shapeValue is the type of a shape; name is what an object in it is called.
+func (c *classes) shapeValue(s *shape.Shape, name string) value {
 	v := value{kind: s.Kind, format: s.Format, null: s.Null}
 	switch s.Kind {
 	case shape.Text:
 		v.oneOf = s.OneOf
 	case shape.List, shape.Map:
-		of := c.value(s.Of, name)
+		of := c.shapeValue(s.Of, name)
 		v.of = &of
 	case shape.Object:
 		if len(s.Members) == 0 {
 			return value{kind: shape.Map, of: &value{kind: shape.Any}, null: s.Null}
 		}
-		v.name = c.object(s, name, s.Doc)
+		v.name = c.declareObject(s, name, s.Doc)
 	case shape.Record:
-		v.name = pascal(s.Rows) + "Row"
+		v.name = pascalCase(s.Rows) + "Row"
 	}
 	return v
 }
 
-// object declares a class of the shape's members and returns its name.
-func (c *classes) object(s *shape.Shape, name, doc string) string {
+// declareObject declares a class of the shape's members and returns its name.
+func (c *classes) declareObject(s *shape.Shape, name, doc string) string {
 	k := class{name: name, doc: doc}
 	for i := range s.Members {
 		m := &s.Members[i]
-		k.members = append(k.members, member{m.Name, m.Description(), !m.Required, m.Null, c.value(&m.Shape, name+pascal(m.Name))})
+		k.members = append(k.members, member{m.Name, m.Description(), !m.Required, m.Null, c.shapeValue(&m.Shape, name+pascalCase(m.Name))})
 	}
-	return c.declare(k)
+	return c.declareClass(k)
 }
 
-// declare keeps a class under its name, or under the next one that is free where
+// declareClass keeps a class under its name, or under the next one that is free where
 // another has it.
-func (c *classes) declare(k class) string {
+func (c *classes) declareClass(k class) string {
 	base := k.name
 	for n := 2; ; n++ {
 		at, taken := c.at[k.name]
@@ -169,8 +169,8 @@ func (c *classes) declare(k class) string {
 // initials are words that are written in capitals.
 var initials = map[string]string{"id": "ID", "ids": "IDs", "url": "URL", "gtin": "GTIN", "sku": "SKU", "sscc": "SSCC"}
 
-// pascal joins the words of names that the wire has in snake or kebab case.
-func pascal(names ...string) string {
+// pascalCase joins the words of names that the wire has in snake or kebab case.
+func pascalCase(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
 		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !isWord(r) }) {

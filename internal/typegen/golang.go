@@ -17,10 +17,10 @@ func Go(src Source, pkg string) []byte {
 	fmt.Fprintf(w, goHead, pkg)
 	c := classesOf(src)
 	for _, set := range c.sets {
-		w.set(set)
+		w.writeSet(set)
 	}
 	for i := range c.list {
-		w.class(&c.list[i])
+		w.writeClass(&c.list[i])
 	}
 	return w.Bytes()
 }
@@ -65,17 +65,17 @@ var _ time.Time
 
 type goWriter struct{ bytes.Buffer }
 
-func (w *goWriter) doc(indent, text string) {
+func (w *goWriter) writeDoc(indent, text string) {
 	if text != "" {
 		fmt.Fprintf(w, "%s// %s\n", indent, strings.Join(strings.Fields(text), " "))
 	}
 }
 
-// set writes a closed set as a type of text and its values.
-func (w *goWriter) set(s closedSet) {
+// writeSet writes a closed set as a type of text and its values.
+func (w *goWriter) writeSet(s closedSet) {
 	names, longest := make([]string, len(s.values)), 0
 	for i, v := range s.values {
-		names[i] = s.name + pascal(v)
+		names[i] = s.name + pascalCase(v)
 		longest = max(longest, len(names[i]))
 	}
 	fmt.Fprintf(w, "\n// %s is a closed set.\ntype %[1]s string\n\n// Values of %[1]s.\nconst (\n", s.name)
@@ -88,14 +88,14 @@ func (w *goWriter) set(s closedSet) {
 // goField is one line of a struct.
 type goField struct{ doc, name, kind, tag string }
 
-func (w *goWriter) class(k *class) {
+func (w *goWriter) writeClass(k *class) {
 	fields := make([]goField, len(k.members))
 	for i := range k.members {
 		fields[i] = goMember(k, &k.members[i])
 	}
 	w.WriteByte('\n')
 	if k.doc != "" {
-		w.doc("", k.name+": "+k.doc)
+		w.writeDoc("", k.name+": "+k.doc)
 	}
 	fmt.Fprintf(w, "type %s struct {\n", k.name)
 	for len(fields) > 0 {
@@ -105,7 +105,7 @@ func (w *goWriter) class(k *class) {
 			name, kind = max(name, len(fields[n].name)), max(kind, len(fields[n].kind))
 		}
 		for _, f := range fields[:n] {
-			w.doc("\t", f.doc)
+			w.writeDoc("\t", f.doc)
 			fmt.Fprintf(w, "\t%-*s %-*s %s\n", name, f.name, kind, f.kind, f.tag)
 		}
 		fields = fields[n:]
@@ -126,7 +126,7 @@ func goMember(k *class, m *member) goField {
 	case m.null && !nilable:
 		kind = "*" + kind
 	}
-	return goField{m.doc, pascal(m.wire), kind, fmt.Sprintf("`json:%q`", m.wire+absent)}
+	return goField{m.doc, pascalCase(m.wire), kind, fmt.Sprintf("`json:%q`", m.wire+absent)}
 }
 
 // goWritten reports a class whose absent members mean another thing than null.

@@ -21,7 +21,7 @@ func Python(src Source) []byte {
 		fmt.Fprintf(w, "%s = %s\n", set.name, pyLiteral(set.values))
 	}
 	for i := range c.list {
-		w.class(&c.list[i])
+		w.writeClass(&c.list[i])
 	}
 	return w.Bytes()
 }
@@ -44,7 +44,7 @@ from pydantic import BaseModel, Field
 
 type pyWriter struct{ bytes.Buffer }
 
-func (w *pyWriter) class(k *class) {
+func (w *pyWriter) writeClass(k *class) {
 	fmt.Fprintf(w, "\n\nclass %s(BaseModel):\n", k.name)
 	if k.doc != "" {
 		fmt.Fprintf(w, "    %s\n\n", pyDoc(k.doc))

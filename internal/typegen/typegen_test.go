@@ -89,11 +89,11 @@ func TestClasses_order(t *testing.T) {
 func TestClasses_declare(t *testing.T) {
 	c := &classes{at: map[string]int{}}
 	k := class{name: "Next", doc: "What can be done."}
-	if a, b := c.declare(k), c.declare(k); a != "Next" || b != "Next" || len(c.list) != 1 {
+	if a, b := c.declareClass(k), c.declareClass(k); a != "Next" || b != "Next" || len(c.list) != 1 {
 		t.Errorf("%s, %s, %d classes", a, b, len(c.list))
 	}
 	k.doc = "Something else."
-	if a, b := c.declare(k), c.declare(k); a != "Next2" || b != "Next2" || len(c.list) != 2 {
+	if a, b := c.declareClass(k), c.declareClass(k); a != "Next2" || b != "Next2" || len(c.list) != 2 {
 		t.Errorf("%s, %s, %d classes", a, b, len(c.list))
 	}
 }

@@ -17,26 +17,26 @@ import (
 // it EdgeFunctions, arguments and answers of the functions by name.
 func TypeScript(src Source) []byte {
 	w := &tsWriter{catalog: src.Catalog}
-	w.line("// Types of this Holdfast's records, verbs and functions, written by: holdfast gen types ts")
-	w.line("")
-	w.line("export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[]")
-	w.line("")
-	w.open("export type Database = {")
-	w.line(`__InternalSupabase: { PostgrestVersion: "14.1" }`)
-	w.open("public: {")
-	w.open("Tables: {")
+	w.writeLine("// Types of this Holdfast's records, verbs and functions, written by: holdfast gen types ts")
+	w.writeLine("")
+	w.writeLine("export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[]")
+	w.writeLine("")
+	w.openBlock("export type Database = {")
+	w.writeLine(`__InternalSupabase: { PostgrestVersion: "14.1" }`)
+	w.openBlock("public: {")
+	w.openBlock("Tables: {")
 	for _, r := range src.Catalog.All() {
-		w.table(r)
+		w.writeTable(r)
 	}
-	w.close("}")
-	w.line("Views: { [_ in never]: never }")
-	w.calls("Functions", src.Verbs)
-	w.enums(src.Catalog)
-	w.line("CompositeTypes: { [_ in never]: never }")
-	w.close("}")
-	w.close("}")
-	w.line("")
-	w.line("/** Arguments and answers of the functions at /functions/v1, by name. */")
+	w.closeBlock("}")
+	w.writeLine("Views: { [_ in never]: never }")
+	w.writeCalls("Functions", src.Verbs)
+	w.writeEnums(src.Catalog)
+	w.writeLine("CompositeTypes: { [_ in never]: never }")
+	w.closeBlock("}")
+	w.closeBlock("}")
+	w.writeLine("")
+	w.writeLine("/** Arguments and answers of the functions at /functions/v1, by name. */")
 	w.edgeFunctions(src.Functions)
 	w.b.WriteString(tsAliases)
 	return w.b.Bytes()
@@ -66,7 +66,7 @@ type tsWriter struct {
 	depth   int
 }
 
-func (w *tsWriter) line(format string, args ...any) {
+func (w *tsWriter) writeLine(format string, args ...any) {
 	if format != "" {
 		w.b.WriteString(strings.Repeat("  ", w.depth))
 		fmt.Fprintf(&w.b, format, args...)
@@ -74,32 +74,32 @@ func (w *tsWriter) line(format string, args ...any) {
 	w.b.WriteByte('\n')
 }
 
-func (w *tsWriter) open(format string, args ...any) {
-	w.line(format, args...)
+func (w *tsWriter) openBlock(format string, args ...any) {
+	w.writeLine(format, args...)
 	w.depth++
 }
 
-func (w *tsWriter) close(text string) {
+func (w *tsWriter) closeBlock(text string) {
 	w.depth--
-	w.line("%s", text)
+	w.writeLine("%s", text)
 }
 
-// table writes one collection. What a caller may not see reads as null.
-func (w *tsWriter) table(r *catalog.Resource) {
-	w.open("%s: {", tsName(r.Name))
-	w.open("Row: {")
+// writeTable writes one collection. What a caller may not see reads as null.
+func (w *tsWriter) writeTable(r *catalog.Resource) {
+	w.openBlock("%s: {", tsName(r.Name))
+	w.openBlock("Row: {")
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !f.Secret() {
 			s := f.Describe()
 			s.Null = s.Null || len(f.Readers) > 0
-			w.line("%s%s: %s", tsDoc(told(f, &s)), tsName(f.Name), tsColumn(r, f, &s))
+			w.writeLine("%s%s: %s", tsDoc(columnDoc(f, &s)), tsName(f.Name), tsColumn(r, f, &s))
 		}
 	}
-	w.close("}")
-	w.written("Insert", r, inserted)
-	w.written("Update", r, updated)
-	w.relationships(r)
-	w.close("}")
+	w.closeBlock("}")
+	w.writeWritten("Insert", r, insertMark)
+	w.writeWritten("Update", r, updateMark)
+	w.writeRelationships(r)
+	w.closeBlock("}")
 }
 
 // Marks of a member in a request.
@@ -109,32 +109,32 @@ const (
 	never = "-"
 )
 
-func inserted(f *catalog.Field) string {
+func insertMark(f *catalog.Field) string {
 	if f.Made() == catalog.ByCaller {
 		return must
 	}
 	return may
 }
 
-// updated leaves out what keeps its value for good.
-func updated(f *catalog.Field) string {
+// updateMark leaves out what keeps its value for good.
+func updateMark(f *catalog.Field) string {
 	if f.Fixed {
 		return never
 	}
 	return may
 }
 
-// told is a column's documentation where it says more than its name does.
-func told(f *catalog.Field, s *shape.Shape) string {
+// columnDoc is a column's documentation where it says more than its name does.
+func columnDoc(f *catalog.Field, s *shape.Shape) string {
 	if f.Doc == "" && f.Unit == "" {
 		return ""
 	}
 	return s.Description()
 }
 
-// written writes the columns that a request may give.
-func (w *tsWriter) written(what string, r *catalog.Resource, mark func(*catalog.Field) string) {
-	w.open("%s: {", what)
+// writeWritten writes the columns that a request may give.
+func (w *tsWriter) writeWritten(what string, r *catalog.Resource, mark func(*catalog.Field) string) {
+	w.openBlock("%s: {", what)
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		mark := mark(f)
@@ -142,16 +142,16 @@ func (w *tsWriter) written(what string, r *catalog.Resource, mark func(*catalog.
 			continue
 		}
 		s := f.Describe()
-		w.line("%s%s: %s", tsName(f.Name), mark, tsColumn(r, f, &s))
+		w.writeLine("%s%s: %s", tsName(f.Name), mark, tsColumn(r, f, &s))
 	}
-	w.close("}")
+	w.closeBlock("}")
 }
 
-func (w *tsWriter) relationships(r *catalog.Resource) {
-	w.open("Relationships: [")
+func (w *tsWriter) writeRelationships(r *catalog.Resource) {
+	w.openBlock("Relationships: [")
 	for _, rel := range r.Relations() {
 		if rel.From == r.Name {
-			w.line("{ foreignKeyName: %q; columns: [%q]; isOneToOne: %t; referencedRelation: %q; referencedColumns: [\"id\"] },",
+			w.writeLine("{ foreignKeyName: %q; columns: [%q]; isOneToOne: %t; referencedRelation: %q; referencedColumns: [\"id\"] },",
 				rel.Name, rel.Column, rel.Unique, rel.To)
 		}
 	}
@@ -160,64 +160,64 @@ func (w *tsWriter) relationships(r *catalog.Resource) {
 	for _, other := range every.All() {
 		for _, rel := range other.Arrays() {
 			if rel.To == r.Name {
-				w.line("{ foreignKeyName: %q; columns: [\"id\"]; isOneToOne: false; referencedRelation: %q; referencedColumns: [%q] },", rel.Name, rel.From, rel.Column)
+				w.writeLine("{ foreignKeyName: %q; columns: [\"id\"]; isOneToOne: false; referencedRelation: %q; referencedColumns: [%q] },", rel.Name, rel.From, rel.Column)
 			}
 		}
 	}
-	w.close("]")
+	w.closeBlock("]")
 }
 
-// enums writes the closed sets of text columns, named collection_column.
-func (w *tsWriter) enums(c *catalog.Catalog) {
-	w.open("Enums: {")
+// writeEnums writes the closed sets of text columns, named collection_column.
+func (w *tsWriter) writeEnums(c *catalog.Catalog) {
+	w.openBlock("Enums: {")
 	for _, r := range c.All() {
 		for i := range r.Fields {
 			if f := &r.Fields[i]; isEnum(f) {
-				w.line("%s: %s", tsName(r.Name+"_"+f.Name), tsUnion(f.OneOf))
+				w.writeLine("%s: %s", tsName(r.Name+"_"+f.Name), tsUnion(f.OneOf))
 			}
 		}
 	}
-	w.close("}")
+	w.closeBlock("}")
 }
 
 func isEnum(f *catalog.Field) bool { return f.Type == catalog.Text && len(f.OneOf) > 0 && !f.Secret() }
 
-func (w *tsWriter) calls(what string, calls []Call) {
+func (w *tsWriter) writeCalls(what string, calls []Call) {
 	if len(calls) == 0 {
-		w.line("%s: { [_ in never]: never }", what)
+		w.writeLine("%s: { [_ in never]: never }", what)
 		return
 	}
-	w.open("%s: {", what)
+	w.openBlock("%s: {", what)
 	for i := range calls {
-		w.call(&calls[i])
+		w.writeCall(&calls[i])
 	}
-	w.close("}")
+	w.closeBlock("}")
 }
 
 func (w *tsWriter) edgeFunctions(calls []Call) {
-	w.open("export type EdgeFunctions = {")
+	w.openBlock("export type EdgeFunctions = {")
 	for i := range calls {
-		w.call(&calls[i])
+		w.writeCall(&calls[i])
 	}
-	w.close("}")
+	w.closeBlock("}")
 }
 
-func (w *tsWriter) call(c *Call) {
+func (w *tsWriter) writeCall(c *Call) {
 	args, out := "Record<PropertyKey, never>", "Json"
 	if c.In != nil && len(c.In.Members) > 0 {
 		args = tsType(c.In, w.depth+1, inRequest)
 	}
-	if c.Out != nil && known(w.catalog, c.Out) {
+	if c.Out != nil && hasKnownRecords(w.catalog, c.Out) {
 		out = tsType(c.Out, w.depth+1, inAnswer)
 	}
-	w.line("%s%s: {", tsDoc(c.Doc), tsName(c.Name))
-	w.line("  Args: %s", args)
-	w.line("  Returns: %s", out)
-	w.line("}")
+	w.writeLine("%s%s: {", tsDoc(c.Doc), tsName(c.Name))
+	w.writeLine("  Args: %s", args)
+	w.writeLine("  Returns: %s", out)
+	w.writeLine("}")
 }
 
-// known reports that all records of an answer are rows of the catalog.
-func known(c *catalog.Catalog, s *shape.Shape) bool {
+// hasKnownRecords reports that all records of an answer are rows of the catalog.
+func hasKnownRecords(c *catalog.Catalog, s *shape.Shape) bool {
 	known := true
 	s.Records(func(collection string) {
 		_, ok := c.Get(collection)

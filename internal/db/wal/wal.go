@@ -53,12 +53,12 @@ var ErrGap = errors.New("wal: the log does not go on where it was read last")
 func Read(path string, from Position) (*Changes, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none(from)
+		return noChanges(from)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
-	c, err := read(f, from)
+	c, err := readChanges(f, from)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -67,17 +67,17 @@ func Read(path string, from Position) (*Changes, error) {
 	return c, nil
 }
 
-func none(from Position) (*Changes, error) {
+func noChanges(from Position) (*Changes, error) {
 	if from.Offset > 0 && !from.Done {
 		return nil, ErrGap
 	}
 	return &Changes{End: from}, nil
 }
 
-func read(f *os.File, from Position) (*Changes, error) {
+func readChanges(f *os.File, from Position) (*Changes, error) {
 	head := make([]byte, headSize)
 	if _, err := f.ReadAt(head, 0); errors.Is(err, io.EOF) {
-		return none(from) // an empty one
+		return noChanges(from) // an empty one
 	} else if err != nil {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
@@ -100,7 +100,7 @@ func read(f *os.File, from Position) (*Changes, error) {
 	if st, err := f.Stat(); err != nil || st.Size() < begin.Offset {
 		return nil, ErrGap
 	}
-	return s.scan(begin)
+	return s.scanFrames(begin)
 }
 
 // scanner walks over the frames of a log.
@@ -123,15 +123,15 @@ func scannerOf(f *os.File, head []byte) (*scanner, error) {
 	default:
 		return nil, errors.New("wal: this is no write-ahead log of SQLite")
 	}
-	s.add(head[:24])
+	s.addChecksum(head[:24])
 	if s.sum != [2]uint32{be.Uint32(head[24:]), be.Uint32(head[28:])} || s.page < 512 || s.page > 1<<16 {
 		return nil, nil
 	}
 	return s, nil
 }
 
-// add carries the checksum on over b, whose length is a multiple of 8.
-func (s *scanner) add(b []byte) {
+// addChecksum carries the checksum on over b, whose length is a multiple of 8.
+func (s *scanner) addChecksum(b []byte) {
 	x, y := s.sum[0], s.sum[1]
 	if s.order == binary.ByteOrder(binary.LittleEndian) {
 		for ; len(b) >= 8; b = b[8:] {
@@ -147,9 +147,9 @@ func (s *scanner) add(b []byte) {
 	s.sum = [2]uint32{x, y}
 }
 
-// scan reads frames as long as they are whole and of this log, and keeps what the
+// scanFrames reads frames as long as they are whole and of this log, and keeps what the
 // last commit among them covers.
-func (s *scanner) scan(from Position) (*Changes, error) {
+func (s *scanner) scanFrames(from Position) (*Changes, error) {
 	out := &Changes{PageSize: s.page, At: map[uint32]int64{}, End: from}
 	s.sum = from.Sum
 	open := map[uint32]int64{} // not yet committed
@@ -159,7 +159,7 @@ func (s *scanner) scan(from Position) (*Changes, error) {
 	for at := from.Offset; ; {
 		n, err := io.ReadFull(in, frames)
 		for b := frames[:n]; int64(len(b)) >= size; b = b[size:] {
-			commit, ok := s.frame(b[:size])
+			commit, ok := s.checkFrame(b[:size])
 			if !ok {
 				return out, nil
 			}
@@ -177,15 +177,15 @@ func (s *scanner) scan(from Position) (*Changes, error) {
 	}
 }
 
-// frame checks one frame and returns how many pages the database has behind it, 0
+// checkFrame checks one frame and returns how many pages the database has behind it, 0
 // for one that commits nothing.
-func (s *scanner) frame(b []byte) (commit uint32, ok bool) {
+func (s *scanner) checkFrame(b []byte) (commit uint32, ok bool) {
 	be := binary.BigEndian
 	if be.Uint32(b) == 0 || be.Uint32(b[8:]) != s.salts[0] || be.Uint32(b[12:]) != s.salts[1] {
 		return 0, false
 	}
-	s.add(b[:8])
-	s.add(b[frameSize:])
+	s.addChecksum(b[:8])
+	s.addChecksum(b[frameSize:])
 	return be.Uint32(b[4:]), s.sum == [2]uint32{be.Uint32(b[16:]), be.Uint32(b[20:])}
 }
 

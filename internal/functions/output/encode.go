@@ -36,9 +36,9 @@ func encoderOf(t reflect.Type) encoder {
 type rows interface{ write(o *sink) error }
 
 var known = map[reflect.Type]encoder{
-	reflect.TypeFor[json.RawMessage](): ready,
-	reflect.TypeFor[decimal.Dec]():     number,
-	reflect.TypeFor[uuid.UUID]():       id,
+	reflect.TypeFor[json.RawMessage](): encodeReady,
+	reflect.TypeFor[decimal.Dec]():     encodeDecimal,
+	reflect.TypeFor[uuid.UUID]():       encodeUUID,
 }
 
 func newEncoder(t reflect.Type) encoder {
@@ -48,37 +48,37 @@ func newEncoder(t reflect.Type) encoder {
 	switch {
 	case t.Implements(reflect.TypeFor[rows]()):
 		return func(o *sink, v reflect.Value) error { return v.Interface().(rows).write(o) }
-	case marshals(t):
-		return marshal
+	case marshalsItself(t):
+		return encodeMarshaler
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return newObject(t).write
+		return newObject(t).writeObject
 	case reflect.Pointer:
-		return pointer(encoderOf(t.Elem()))
+		return encodePointer(encoderOf(t.Elem()))
 	case reflect.Slice, reflect.Array:
-		return array(encoderOf(t.Elem()))
+		return encodeSlice(encoderOf(t.Elem()))
 	case reflect.Map:
-		return dictionary(encoderOf(t.Elem()))
+		return encodeMap(encoderOf(t.Elem()))
 	}
-	if e := plain(t.Kind()); e != nil {
+	if e := encodePlain(t.Kind()); e != nil {
 		return e
 	}
-	return marshal
+	return encodeMarshaler
 }
 
-// marshals reports a type that says itself how it is written.
-func marshals(t reflect.Type) bool {
+// marshalsItself reports a type that says itself how it is written.
+func marshalsItself(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && (t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()))
 }
 
-func marshal(o *sink, v reflect.Value) error {
+func encodeMarshaler(o *sink, v reflect.Value) error {
 	b, err := json.Marshal(v.Interface())
 	o.buf = append(o.buf, b...)
 	return err
 }
 
-func plain(k reflect.Kind) encoder {
+func encodePlain(k reflect.Kind) encoder {
 	switch k {
 	case reflect.String:
 		return func(o *sink, v reflect.Value) error { o.buf = db.AppendString(o.buf, v.String()); return nil }
@@ -87,14 +87,14 @@ func plain(k reflect.Kind) encoder {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return func(o *sink, v reflect.Value) error { o.buf = strconv.AppendInt(o.buf, v.Int(), 10); return nil }
 	case reflect.Float64:
-		return float
+		return encodeFloat
 	}
 	return nil
 }
 
-// float writes a number without an exponent where that is short, as
+// encodeFloat writes a number without an exponent where that is short, as
 // encoding/json does.
-func float(o *sink, v reflect.Value) error {
+func encodeFloat(o *sink, v reflect.Value) error {
 	f := v.Float()
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return fmt.Errorf("output: %v is no number of JSON", f)
@@ -110,8 +110,8 @@ func float(o *sink, v reflect.Value) error {
 	return nil
 }
 
-// ready takes over what the store has written.
-func ready(o *sink, v reflect.Value) error {
+// encodeReady takes over what the store has written.
+func encodeReady(o *sink, v reflect.Value) error {
 	if v.Len() == 0 {
 		o.buf = append(o.buf, "null"...)
 		return nil
@@ -120,12 +120,12 @@ func ready(o *sink, v reflect.Value) error {
 	return nil
 }
 
-func number(o *sink, v reflect.Value) error {
+func encodeDecimal(o *sink, v reflect.Value) error {
 	o.buf = decimal.Dec(v.Int()).Append(o.buf)
 	return nil
 }
 
-func id(o *sink, v reflect.Value) error {
+func encodeUUID(o *sink, v reflect.Value) error {
 	u, ok := reflect.TypeAssert[uuid.UUID](v)
 	if !ok {
 		return fmt.Errorf("output: %s is no id", v.Type())
@@ -134,7 +134,7 @@ func id(o *sink, v reflect.Value) error {
 	return nil
 }
 
-func pointer(elem encoder) encoder {
+func encodePointer(elem encoder) encoder {
 	return func(o *sink, v reflect.Value) error {
 		if v.IsNil() {
 			o.buf = append(o.buf, "null"...)
@@ -144,8 +144,8 @@ func pointer(elem encoder) encoder {
 	}
 }
 
-// array writes a slice; one that is nil is empty.
-func array(elem encoder) encoder {
+// encodeSlice writes a slice; one that is nil is empty.
+func encodeSlice(elem encoder) encoder {
 	return func(o *sink, v reflect.Value) error {
 		o.buf = append(o.buf, '[')
 		for i := range v.Len() {
@@ -161,8 +161,8 @@ func array(elem encoder) encoder {
 	}
 }
 
-// dictionary writes a map by text, sorted; one that is nil is empty.
-func dictionary(elem encoder) encoder {
+// encodeMap writes a map by text, sorted; one that is nil is empty.
+func encodeMap(elem encoder) encoder {
 	return func(o *sink, v reflect.Value) error {
 		members := map[string]reflect.Value{}
 		for it := v.MapRange(); it.Next(); {
@@ -208,12 +208,12 @@ func newObject(t reflect.Type) object {
 	return out
 }
 
-func (m object) write(o *sink, v reflect.Value) error {
+func (m object) writeObject(o *sink, v reflect.Value) error {
 	o.buf = append(o.buf, '{')
 	first := true
 	for i := range m {
 		f := v.FieldByIndex(m[i].index)
-		if m[i].omitempty && empty(f) {
+		if m[i].omitempty && isEmptyValue(f) {
 			continue
 		}
 		if !first {
@@ -229,7 +229,7 @@ func (m object) write(o *sink, v reflect.Value) error {
 	return nil
 }
 
-func empty(v reflect.Value) bool {
+func isEmptyValue(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String:
 		return v.Len() == 0

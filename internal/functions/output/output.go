@@ -40,7 +40,7 @@ type Kept struct {
 // KeptOf is the head of an answer made now, which is not kept yet.
 func KeptOf(tenant string, now time.Time) Kept { return Kept{Head: HeadOf(tenant, now)} }
 
-func (k *Kept) keep() { k.Cached = true }
+func (k *Kept) markCached() { k.Cached = true }
 
 // Keep makes an answer, given by pointer, say that it was kept, and reports
 // whether it is one that says so.
@@ -72,7 +72,7 @@ func (r Rows[T]) write(o *sink) error {
 		if err := enc(o, reflect.ValueOf(x).Elem()); err != nil {
 			return err
 		}
-		if err := o.flush(); err != nil {
+		if err := o.flushFull(); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (r Rows[T]) write(o *sink) error {
 // is escaped. A number that JSON has no form for is an error.
 func Encode(out any) ([]byte, error) {
 	o := sink{buf: make([]byte, 0, sizeHint(out))}
-	if err := o.value(out); err != nil {
+	if err := o.encodeValue(out); err != nil {
 		return nil, err
 	}
 	return o.buf, nil
@@ -96,10 +96,10 @@ func Encode(out any) ([]byte, error) {
 // its Rows are made.
 func Write(w io.Writer, out any) error {
 	o := sink{to: w, buf: make([]byte, 0, 2048)}
-	if err := o.value(out); err != nil {
+	if err := o.encodeValue(out); err != nil {
 		return err
 	}
-	return o.send()
+	return o.sendBuffer()
 }
 
 // sizeHint is room for an answer: its ready lists and what stands around them.
@@ -133,20 +133,20 @@ type sink struct {
 	buf []byte
 }
 
-func (o *sink) value(out any) error {
+func (o *sink) encodeValue(out any) error {
 	v := reflect.ValueOf(out)
 	return encoderOf(v.Type())(o, v)
 }
 
-// flush sends what has gathered when it is enough.
-func (o *sink) flush() error {
+// flushFull sends what has gathered when it is enough.
+func (o *sink) flushFull() error {
 	if o.to == nil || len(o.buf) < block {
 		return nil
 	}
-	return o.send()
+	return o.sendBuffer()
 }
 
-func (o *sink) send() error {
+func (o *sink) sendBuffer() error {
 	_, err := o.to.Write(o.buf)
 	o.buf = o.buf[:0]
 	return err

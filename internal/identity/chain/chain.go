@@ -86,8 +86,8 @@ type hasher struct {
 	text   []byte
 }
 
-// hash links a row whose first columns are audit.Columns.
-func (h *hasher) hash(no int64, prev string, r *db.Row) string {
+// hashRow links a row whose first columns are audit.Columns.
+func (h *hasher) hashRow(no int64, prev string, r *db.Row) string {
 	b := appendJSON(append(h.text[:0], '['), h.tenant)
 	b = strconv.AppendInt(append(b, ','), no, 10)
 	b = appendJSON(append(b, ','), prev)
@@ -122,7 +122,7 @@ func appendJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func (c *Chain) mac(tenant string, no int64, hash string) string {
+func (c *Chain) headMAC(tenant string, no int64, hash string) string {
 	return hex.EncodeToString(c.Keys.Sum("audit-head", tenant, strconv.FormatInt(no, 10), hash))
 }
 
@@ -132,7 +132,7 @@ func (c *Chain) mac(tenant string, no int64, hash string) string {
 func (c *Chain) Seal(ctx context.Context) (total int, err error) {
 	var tenants []string
 	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		tenants, err = unsealed(tx)
+		tenants, err = unsealedTenants(tx)
 		return err
 	})
 	for _, t := range tenants {
@@ -195,10 +195,10 @@ func errForged(tenant string, rows int) error {
 	return fault.New(fault.Internal, "audit_forged", "%d rows in the audit log of tenant %s were not written by the server, or were changed since", rows, tenant)
 }
 
-// begin makes the head of a tenant that has none. Only the row of the tenant's
+// beginChain makes the head of a tenant that has none. Only the row of the tenant's
 // creation begins a chain.
-func (c *Chain) begin(tx *db.Tx, tenant string) (head, error) {
-	genuine, err := c.creation(tx, tenant)
+func (c *Chain) beginChain(tx *db.Tx, tenant string) (head, error) {
+	genuine, err := c.hasCreationRow(tx, tenant)
 	if err != nil {
 		return head{}, err
 	}
@@ -211,12 +211,12 @@ func (c *Chain) begin(tx *db.Tx, tenant string) (head, error) {
 		return h, err
 	}
 	tx.Queue("INSERT INTO audit_heads (tenant_id, seal_no, hash, mac, sealed_at) VALUES ($1, 0, $2, $3, $4) ON CONFLICT (tenant_id) DO NOTHING",
-		[]any{tenant, origin, c.mac(tenant, 0, origin), c.Now()}, nil)
+		[]any{tenant, origin, c.headMAC(tenant, 0, origin), c.Now()}, nil)
 	return headOf(tx, tenant, tx.DB().ForUpdate())
 }
 
-// creation reports that the genuine row of the tenant's creation waits.
-func (c *Chain) creation(tx *db.Tx, tenant string) (genuine bool, err error) {
+// hasCreationRow reports that the genuine row of the tenant's creation waits.
+func (c *Chain) hasCreationRow(tx *db.Tx, tenant string) (genuine bool, err error) {
 	action, record, entity := audit.TenantCreated, audit.TenantInserted, any(tenant)
 	if tenant == db.NoTenant {
 		action, record, entity = audit.PlatformCreated, "", nil
@@ -241,12 +241,12 @@ type links struct {
 func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 	h, err := headOf(tx, tenant, tx.DB().ForUpdate())
 	if fault.Is(err, fault.NotFound) {
-		h, err = c.begin(tx, tenant)
+		h, err = c.beginChain(tx, tenant)
 	}
 	if err != nil {
 		return out, err
 	}
-	if !c.genuine(tenant, h) {
+	if !c.isGenuine(tenant, h) {
 		return out, errHead(tenant)
 	}
 	sums, codes := hasher{tenant: tenant}, audit.NewCoder(c.Keys.Log)
@@ -256,7 +256,7 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 				out.forged = append(out.forged, r.Text(0))
 				return nil
 			}
-			sum := sums.hash(h.no+1, h.hash, r)
+			sum := sums.hashRow(h.no+1, h.hash, r)
 			out.text = appendLink(out.text, r, h.hash, sum, h.no+1)
 			h.no, h.hash = h.no+1, sum
 			out.rows++
@@ -272,7 +272,7 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 		out.text[0] = '['
 		tx.Queue(linkText(tx.DB()), []any{tenant, string(append(out.text, ']'))}, nil)
 		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1",
-			[]any{tenant, h.no, h.hash, c.mac(tenant, h.no, h.hash), c.Now()}, nil)
+			[]any{tenant, h.no, h.hash, c.headMAC(tenant, h.no, h.hash), c.Now()}, nil)
 	}
 	return out, tx.Flush()
 }
@@ -296,8 +296,8 @@ func linkText(d *db.DB) string {
 		" FROM v WHERE tenant_id = $1 AND audit.id = v.id"
 }
 
-func (c *Chain) genuine(tenant string, h head) bool {
-	return subtle.ConstantTimeCompare([]byte(c.mac(tenant, h.no, h.hash)), []byte(h.mac)) == 1
+func (c *Chain) isGenuine(tenant string, h head) bool {
+	return subtle.ConstantTimeCompare([]byte(c.headMAC(tenant, h.no, h.hash)), []byte(h.mac)) == 1
 }
 
 // Rekey links what waits under old's keys, and puts the heads under the MAC of
@@ -311,7 +311,7 @@ func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
 	heads := map[string]head{}
 	err = tx.Query("SELECT tenant_id, seal_no, hash, mac FROM audit_heads ORDER BY tenant_id", nil, func(r *db.Row) error {
 		tenant, h := r.Text(0), head{no: r.Int(1), hash: r.Text(2), mac: r.Text(3)}
-		if before.genuine(tenant, h) {
+		if before.isGenuine(tenant, h) {
 			heads[tenant] = h
 		} else {
 			broken = append(broken, tenant)
@@ -319,7 +319,7 @@ func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
 		return nil
 	})
 	for tenant, h := range heads {
-		tx.Queue("UPDATE audit_heads SET mac = $2 WHERE tenant_id = $1", []any{tenant, c.mac(tenant, h.no, h.hash)}, nil)
+		tx.Queue("UPDATE audit_heads SET mac = $2 WHERE tenant_id = $1", []any{tenant, c.headMAC(tenant, h.no, h.hash)}, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -327,8 +327,8 @@ func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
 	return broken, tx.Flush()
 }
 
-// unsealed are the tenants of which rows wait.
-func unsealed(tx *db.Tx) (tenants []string, err error) {
+// unsealedTenants are the tenants of which rows wait.
+func unsealedTenants(tx *db.Tx) (tenants []string, err error) {
 	err = tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
 		tenants = append(tenants, r.Text(0))
 		return nil
@@ -339,7 +339,7 @@ func unsealed(tx *db.Tx) (tenants []string, err error) {
 // sealAll links what waits, as part of a transaction. A tenant whose chain is
 // broken keeps its rows waiting.
 func (c *Chain) sealAll(tx *db.Tx) error {
-	tenants, err := unsealed(tx)
+	tenants, err := unsealedTenants(tx)
 	for _, t := range tenants {
 		for n := batch; err == nil && n == batch; {
 			var done links
@@ -375,7 +375,7 @@ func (r Report) Whole() bool { return len(r.Breaks) == 0 }
 
 const maxBreaks = 20
 
-func (r *Report) fault(no int64, id, why string, args ...any) {
+func (r *Report) addBreak(no int64, id, why string, args ...any) {
 	if len(r.Breaks) < maxBreaks {
 		r.Breaks = append(r.Breaks, Break{no, id, fmt.Sprintf(why, args...)})
 	}
@@ -401,7 +401,7 @@ func (c *Chain) Verify(ctx context.Context, tenant string) (Report, error) {
 	var rep Report
 	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		rep = Report{TenantID: tenant, Breaks: []Break{}}
-		last, err := rep.walk(tx)
+		last, err := rep.walkChain(tx)
 		if err != nil {
 			return err
 		}
@@ -426,22 +426,22 @@ func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
 	h, err := headOf(tx, rep.TenantID, "")
 	if fault.Is(err, fault.NotFound) {
 		if rep.Rows > 0 {
-			rep.fault(last.no, "", "the chain has no head")
+			rep.addBreak(last.no, "", "the chain has no head")
 			return nil
 		}
-		young, err := c.creation(tx, rep.TenantID)
+		young, err := c.hasCreationRow(tx, rep.TenantID)
 		if err == nil && !young {
-			rep.fault(0, "", "the chain is gone: "+whyGone)
+			rep.addBreak(0, "", "the chain is gone: "+whyGone)
 		}
 		return err
 	}
 	switch {
 	case err != nil:
 		return err
-	case !c.genuine(rep.TenantID, h):
-		rep.fault(h.no, "", "the head was changed, or sealed with another master key")
+	case !c.isGenuine(rep.TenantID, h):
+		rep.addBreak(h.no, "", "the head was changed, or sealed with another master key")
 	case h.no != last.no || h.hash != last.hash:
-		rep.fault(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
+		rep.addBreak(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
 	}
 	rep.Head, rep.SealedAt = h.hash, h.at
 	return nil
@@ -457,13 +457,13 @@ func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
 				rep.Waiting++
 				return nil
 			}
-			rep.fault(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
+			rep.addBreak(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
 			return nil
 		})
 }
 
-// walk follows the chain and returns its last row as found.
-func (r *Report) walk(tx *db.Tx) (head, error) {
+// walkChain follows the chain and returns its last row as found.
+func (r *Report) walkChain(tx *db.Tx) (head, error) {
 	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
 	for {
 		n := 0
@@ -472,13 +472,13 @@ func (r *Report) walk(tx *db.Tx) (head, error) {
 				n++
 				r.Rows++
 				no, prev, sum := row.Int(sealedAt), row.Text(sealedAt+1), row.Text(sealedAt-1)
-				switch want := sums.hash(no, prev, row); {
+				switch want := sums.hashRow(no, prev, row); {
 				case no != last.no+1:
-					r.fault(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
+					r.addBreak(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
 				case prev != last.hash:
-					r.fault(no, row.Text(0), "the row before it is not the one it was linked to")
+					r.addBreak(no, row.Text(0), "the row before it is not the one it was linked to")
 				case want != sum:
-					r.fault(no, row.Text(0), "the row was changed")
+					r.addBreak(no, row.Text(0), "the row was changed")
 				}
 				last.no, last.hash = no, sum
 				return nil

@@ -33,9 +33,9 @@ func englishChange(c Change, what string) string {
 	case PasskeyRemoved:
 		return "a passkey was removed"
 	case Linked:
-		return "sign-in with " + provider(what, "your organisation") + " was linked"
+		return "sign-in with " + providerName(what, "your organisation") + " was linked"
 	case Unlinked:
-		return "sign-in with " + provider(what, "your organisation") + " was removed"
+		return "sign-in with " + providerName(what, "your organisation") + " was removed"
 	case OwnershipGiven:
 		return "you handed the tenant on to " + what
 	case OwnershipTaken:
@@ -59,9 +59,9 @@ func germanChange(c Change, what string) string {
 	case PasskeyRemoved:
 		return "ein Passkey wurde entfernt"
 	case Linked:
-		return "die Anmeldung mit " + provider(what, "Ihrer Organisation") + " wurde verknüpft"
+		return "die Anmeldung mit " + providerName(what, "Ihrer Organisation") + " wurde verknüpft"
 	case Unlinked:
-		return "die Anmeldung mit " + provider(what, "Ihrer Organisation") + " wurde entfernt"
+		return "die Anmeldung mit " + providerName(what, "Ihrer Organisation") + " wurde entfernt"
 	case OwnershipGiven:
 		return "Sie haben den Mandanten an " + what + " übergeben"
 	case OwnershipTaken:

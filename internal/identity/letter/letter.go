@@ -68,7 +68,7 @@ type slots struct {
 	Link, Code, Minutes, Tenant, Role, Other, Site, Email string
 }
 
-func (l Letter) slots() slots {
+func (l Letter) slotValues() slots {
 	s := slots{Link: l.Link, Code: l.Code, Tenant: l.Tenant, Role: l.Role, Other: l.Other, Site: l.Site, Email: l.To}
 	switch lang := languageOf(l.Locale); l.Kind {
 	case ProtectionChanged:
@@ -98,7 +98,7 @@ func (l Letter) Message() (mail.Message, error) {
 		wording
 		slots
 		Locale, Open, Valid string
-	}{wording: words, slots: l.slots(), Locale: lang.locale, Open: lang.open}
+	}{wording: words, slots: l.slotValues(), Locale: lang.locale, Open: lang.open}
 	if l.Valid > 0 && (l.Link != "" || l.Code != "") {
 		data.Valid = lang.valid(int(l.Valid.Minutes()))
 	}

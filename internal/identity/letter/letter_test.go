@@ -41,12 +41,12 @@ func TestLetter_Message(t *testing.T) {
 // shows.
 func TestLanguages(t *testing.T) {
 	for _, k := range Kinds() {
-		en, de := english(Sample(k, "en")), german(Sample(k, "de"))
+		en, de := englishWording(Sample(k, "en")), germanWording(Sample(k, "de"))
 		if en.Subject == de.Subject || en.Lead == de.Lead || en.Tail == de.Tail || (en.Action == "") != (de.Action == "") || en.Action != "" &&
 			en.Action == de.Action {
 			t.Errorf("%s: %+v, %+v", k, en, de)
 		}
-		if got := english(Letter{Kind: k}).Subject; strings.HasPrefix(got, "Message from") {
+		if got := englishWording(Letter{Kind: k}).Subject; strings.HasPrefix(got, "Message from") {
 			t.Errorf("%s has no words", k)
 		}
 	}

@@ -33,20 +33,20 @@ type compiled struct {
 	used          map[string]bool
 }
 
-// compile reads a template. The only actions are {{.Name}} and {{if .Name}}
+// compileTemplate reads a template. The only actions are {{.Name}} and {{if .Name}}
 // with {{else}} and {{end}}: no loop, no function, nothing that can run long.
-func (t Template) compile() (*compiled, error) {
+func (t Template) compileTemplate() (*compiled, error) {
 	c := &compiled{asked: map[string]bool{}, used: map[string]bool{}}
 	for _, part := range []struct{ field, source string }{{"subject", t.Subject}, {"text", t.Text}, {"html", t.HTML}} {
 		read, err := template.New(part.field).Parse(part.source)
 		if err != nil {
-			return nil, invalid(part.field, "%s", strings.TrimPrefix(err.Error(), "template: "))
+			return nil, refuseTemplate(part.field, "%s", strings.TrimPrefix(err.Error(), "template: "))
 		}
 		if len(read.Templates()) > 1 {
-			return nil, invalid(part.field, "no templates may be defined in it")
+			return nil, refuseTemplate(part.field, "no templates may be defined in it")
 		}
 		if read.Tree != nil {
-			if err := c.walk(part.field, read.Tree.Root); err != nil {
+			if err := c.checkNode(part.field, read.Tree.Root); err != nil {
 				return nil, err
 			}
 		}
@@ -63,26 +63,26 @@ func (t Template) compile() (*compiled, error) {
 				err = c.html.Execute(io.Discard, slots{})
 			}
 			if err != nil {
-				return nil, invalid("html", "%s", strings.TrimPrefix(err.Error(), "html/template: "))
+				return nil, refuseTemplate("html", "%s", strings.TrimPrefix(err.Error(), "html/template: "))
 			}
 		}
 	}
 	return c, nil
 }
 
-func invalid(field, format string, args ...any) error {
+func refuseTemplate(field, format string, args ...any) error {
 	msg := fmt.Sprintf(format, args...)
 	return fault.New(fault.Unprocessable, "22023", "the mail template cannot be used: %s: %s", field, msg).At(field, "%s", msg)
 }
 
-func (c *compiled) walk(field string, n parse.Node) error {
+func (c *compiled) checkNode(field string, n parse.Node) error {
 	switch n := n.(type) {
 	case *parse.ListNode:
 		if n == nil {
 			return nil
 		}
 		for _, m := range n.Nodes {
-			if err := c.walk(field, m); err != nil {
+			if err := c.checkNode(field, m); err != nil {
 				return err
 			}
 		}
@@ -90,33 +90,33 @@ func (c *compiled) walk(field string, n parse.Node) error {
 	case *parse.TextNode, *parse.CommentNode:
 		return nil
 	case *parse.ActionNode:
-		_, err := c.name(field, n.Pipe)
+		_, err := c.placeholderName(field, n.Pipe)
 		return err
 	case *parse.IfNode:
-		name, err := c.name(field, n.Pipe)
+		name, err := c.placeholderName(field, n.Pipe)
 		if err != nil {
 			return err
 		}
 		c.asked[name] = true
-		if err := c.walk(field, n.List); err != nil {
+		if err := c.checkNode(field, n.List); err != nil {
 			return err
 		}
-		return c.walk(field, n.ElseList)
+		return c.checkNode(field, n.ElseList)
 	}
-	return invalid(field, "%s: only {{.Name}} and {{if .Name}} ... {{else}} ... {{end}} may be used", n)
+	return refuseTemplate(field, "%s: only {{.Name}} and {{if .Name}} ... {{else}} ... {{end}} may be used", n)
 }
 
-func (c *compiled) name(field string, p *parse.PipeNode) (string, error) {
+func (c *compiled) placeholderName(field string, p *parse.PipeNode) (string, error) {
 	if len(p.Decl) == 0 && len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 {
 		if f, ok := p.Cmds[0].Args[0].(*parse.FieldNode); ok && len(f.Ident) == 1 && slices.Contains(placeholders, f.Ident[0]) {
 			c.used[f.Ident[0]] = true
 			return f.Ident[0], nil
 		}
 	}
-	return "", invalid(field, "unknown placeholder {{%s}}; there are {{.%s}}", p, strings.Join(placeholders, "}}, {{."))
+	return "", refuseTemplate(field, "unknown placeholder {{%s}}; there are {{.%s}}", p, strings.Join(placeholders, "}}, {{."))
 }
 
-func (c *compiled) render(s slots) (Template, error) {
+func (c *compiled) renderTemplate(s slots) (Template, error) {
 	var subject, text, rich strings.Builder
 	err := c.subject.Execute(&subject, s)
 	if err == nil {
@@ -134,29 +134,29 @@ func (c *compiled) render(s slots) (Template, error) {
 // checked is what is sent.
 func (t Template) Check(k Kind, allowed func(url string) bool) error {
 	if k.Ours() {
-		return invalid("kind", "a letter of kind %s is not worded by tenants", k)
+		return refuseTemplate("kind", "a letter of kind %s is not worded by tenants", k)
 	}
-	c, err := t.compile()
+	c, err := t.compileTemplate()
 	if err != nil {
 		return err
 	}
 	for _, f := range []struct{ field, value string }{{"subject", t.Subject}, {"text", t.Text}} {
 		if strings.TrimSpace(f.value) == "" {
-			return invalid(f.field, "it is empty")
+			return refuseTemplate(f.field, "it is empty")
 		}
 	}
 	if strings.ContainsFunc(t.Subject, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return invalid("subject", "it has a line break or another control character")
+		return refuseTemplate("subject", "it has a line break or another control character")
 	}
-	if err := t.complete(k); err != nil {
+	if err := t.checkComplete(k); err != nil {
 		return err
 	}
-	full := Sample(k, "en").slots()
+	full := Sample(k, "en").slotValues()
 	ours := func(u string) bool { return u == full.Link && u != "" || u == full.Site || allowed(u) }
-	for _, s := range falls(full, slices.Sorted(maps.Keys(c.asked))) {
-		out, err := c.render(s)
+	for _, s := range emptiedSlots(full, slices.Sorted(maps.Keys(c.asked))) {
+		out, err := c.renderTemplate(s)
 		if err != nil {
-			return invalid("html", "%s", err)
+			return refuseTemplate("html", "%s", err)
 		}
 		if err := checkLinks("subject", out.Subject, ours); err != nil {
 			return err
@@ -171,8 +171,8 @@ func (t Template) Check(k Kind, allowed func(url string) bool) error {
 	return nil
 }
 
-// complete asks for what a letter of the kind is sent for.
-func (t Template) complete(k Kind) error {
+// checkComplete asks for what a letter of the kind is sent for.
+func (t Template) checkComplete(k Kind) error {
 	need := map[Kind][]string{Reauthentication: {"Code"}}[k]
 	switch k {
 	case Confirmation, Recovery, MagicLink, EmailChangeCurrent, EmailChangeNew:
@@ -189,25 +189,25 @@ func (t Template) complete(k Kind) error {
 			has = has || strings.Contains(part.source, "."+n)
 		}
 		if !has {
-			return invalid(part.field, "a letter of kind %s needs {{.%s}}", k, strings.Join(need, "}} or {{."))
+			return refuseTemplate(part.field, "a letter of kind %s needs {{.%s}}", k, strings.Join(need, "}} or {{."))
 		}
 	}
 	return nil
 }
 
-// falls returns full with every subset of the asked placeholders emptied.
-func falls(full slots, asked []string) []slots {
+// emptiedSlots returns full with every subset of the asked placeholders emptied.
+func emptiedSlots(full slots, asked []string) []slots {
 	out := []slots{full}
 	for _, name := range asked {
 		for _, s := range out {
-			*s.field(name) = ""
+			*s.fieldByName(name) = ""
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func (s *slots) field(name string) *string {
+func (s *slots) fieldByName(name string) *string {
 	return map[string]*string{"Link": &s.Link, "Code": &s.Code, "Minutes": &s.Minutes, "Tenant": &s.Tenant, "Role": &s.Role, "Other": &s.Other,
 		"Site": &s.Site, "Email": &s.Email}[name]
 }
@@ -218,7 +218,7 @@ var address = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:)?//[^\s<>"']+|\bwww\
 func checkLinks(field, text string, allowed func(string) bool) error {
 	for _, u := range address.FindAllString(text, -1) {
 		if !allowed(u) && !allowed(strings.TrimRight(u, ".,;:!?)")) {
-			return invalid(field, "%s is neither {{.Link}}, {{.Site}} nor an address of the configuration", u)
+			return refuseTemplate(field, "%s is neither {{.Link}}, {{.Site}} nor an address of the configuration", u)
 		}
 	}
 	return nil
@@ -227,13 +227,13 @@ func checkLinks(field, text string, allowed func(string) bool) error {
 // elements and attributes that a letter may have: nothing that runs, is
 // fetched from elsewhere or can be filled in.
 var (
-	elements = set("html head title body p br a strong b em i u small h1 h2 h3 h4 div span center table tbody thead tfoot tr td th ul ol li hr img " +
+	elements = wordSet("html head title body p br a strong b em i u small h1 h2 h3 h4 div span center table tbody thead tfoot tr td th ul ol li hr img " +
 		"blockquote code pre")
-	attributes = set("style href src alt title width height align valign class lang dir colspan rowspan border cellpadding cellspacing role bgcolor")
+	attributes = wordSet("style href src alt title width height align valign class lang dir colspan rowspan border cellpadding cellspacing role bgcolor")
 	danger     = regexp.MustCompile(`(?i)url|expression|import|behavior|binding|position|[\\<>@]|/\*`)
 )
 
-func set(words string) map[string]bool {
+func wordSet(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		out[w] = true
@@ -261,16 +261,16 @@ func checkHTML(source string, allowed func(string) bool) error {
 
 func checkElement(t html.Token, allowed func(string) bool) error {
 	if !elements[t.Data] {
-		return invalid("html", "the element <%s> may not be used", t.Data)
+		return refuseTemplate("html", "the element <%s> may not be used", t.Data)
 	}
 	for _, a := range t.Attr {
 		switch {
 		case !attributes[a.Key]:
-			return invalid("html", "the attribute %s may not be used", a.Key)
+			return refuseTemplate("html", "the attribute %s may not be used", a.Key)
 		case a.Key == "style" && danger.MatchString(a.Val):
-			return invalid("html", "the style %q may not be used", a.Val)
+			return refuseTemplate("html", "the style %q may not be used", a.Val)
 		case (a.Key == "href" || a.Key == "src") && !allowed(a.Val):
-			return invalid("html", "%s=%q is neither {{.Link}}, {{.Site}} nor an address of the configuration", a.Key, a.Val)
+			return refuseTemplate("html", "%s=%q is neither {{.Link}}, {{.Site}} nor an address of the configuration", a.Key, a.Val)
 		}
 	}
 	return nil
@@ -278,12 +278,12 @@ func checkElement(t html.Token, allowed func(string) bool) error {
 
 // Message renders the letter in a tenant's words.
 func (t Template) Message(l Letter) (mail.Message, error) {
-	c, err := t.compile()
+	c, err := t.compileTemplate()
 	if err != nil {
 		return mail.Message{}, err
 	}
-	s := l.slots()
-	out, err := c.render(s)
+	s := l.slotValues()
+	out, err := c.renderTemplate(s)
 	if err != nil {
 		return mail.Message{}, fmt.Errorf("letter: %s: %w", l.Kind, err)
 	}

@@ -28,8 +28,8 @@ const (
 // letter alone does not make one of the configuration's name.
 var providers = map[string]string{"azure": "Microsoft", "github": "GitHub", "gitlab": "GitLab", "linkedin_oidc": "LinkedIn", "slack_oidc": "Slack"}
 
-// provider words the name of a provider; one of an organisation's own has none.
-func provider(name, organisation string) string {
+// providerName words the name of a provider; one of an organisation's own has none.
+func providerName(name, organisation string) string {
 	switch known := providers[name]; {
 	case known != "":
 		return known
@@ -56,7 +56,7 @@ func inWords(ways []Way, organisation, quoted string, words map[WayKind]string) 
 		list[i] = words[w.Kind]
 		switch {
 		case w.Kind == ByProvider:
-			list[i] += " " + provider(w.Name, organisation)
+			list[i] += " " + providerName(w.Name, organisation)
 		case w.Name != "":
 			list[i] += " " + fmt.Sprintf(quoted, w.Name)
 		}

@@ -35,14 +35,14 @@ type language struct {
 
 func languageOf(locale string) language {
 	if locale == "de" {
-		return language{"de", "Öffnen", german, germanChange, germanWays, func(m int) string {
+		return language{"de", "Öffnen", germanWording, germanChange, germanWays, func(m int) string {
 			if m > 180 {
 				return "Nur begrenzte Zeit gültig."
 			}
 			return fmt.Sprintf("%d Minuten gültig.", m)
 		}, "Ihr %s-Code ist %s. Er gilt %d Minuten."}
 	}
-	return language{"en", "Open", english, englishChange, englishWays, func(m int) string {
+	return language{"en", "Open", englishWording, englishChange, englishWays, func(m int) string {
 		if m > 180 {
 			return "Valid for a limited time."
 		}
@@ -55,7 +55,7 @@ func Text(locale, name, code string, minutes int) string {
 	return fmt.Sprintf(languageOf(locale).text, name, code, minutes)
 }
 
-func english(l Letter) wording {
+func englishWording(l Letter) wording {
 	const (
 		ignore = "If this was not you, ignore this mail; nothing changes."
 		change = "If this was not you, change your password at once."
@@ -95,7 +95,7 @@ func english(l Letter) wording {
 		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", change}
 	case PasswordChanged:
 		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended." +
-			also(englishWays(l.Ways), " These still open it, too: %s."), "", "If this was not you, ask for a new password at once."}
+			optionalSentence(englishWays(l.Ways), " These still open it, too: %s."), "", "If this was not you, ask for a new password at once."}
 	case ProtectionChanged:
 		return wording{"The protection of your account was changed", "This was changed in your account: " + englishChange(l.Change, l.Other) + ".", "",
 			"If this was not you, change your password at once and tell your administrator."}
@@ -107,15 +107,15 @@ func english(l Letter) wording {
 	return wording{Subject: "Message from " + l.Site}
 }
 
-// also says what else there is to say, if anything is.
-func also(what, sentence string) string {
+// optionalSentence says what else there is to say, if anything is.
+func optionalSentence(what, sentence string) string {
 	if what == "" {
 		return ""
 	}
 	return fmt.Sprintf(sentence, what)
 }
 
-func german(l Letter) wording {
+func germanWording(l Letter) wording {
 	const (
 		ignore = "Wenn Sie das nicht waren, tun Sie nichts: Es ändert sich nichts."
 		change = "Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort."
@@ -159,7 +159,7 @@ func german(l Letter) wording {
 		return wording{"Ihr Bestätigungscode", "Geben Sie diesen Code ein, um zu bestätigen, dass Sie es sind.", "", change}
 	case PasswordChanged:
 		return wording{"Ihr Passwort wurde geändert", "Das Passwort Ihres Kontos wurde geändert, andere Sitzungen wurden beendet." +
-			also(germanWays(l.Ways), " Diese öffnen es ebenfalls noch: %s."), "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
+			optionalSentence(germanWays(l.Ways), " Diese öffnen es ebenfalls noch: %s."), "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
 	case ProtectionChanged:
 		return wording{"Der Schutz Ihres Kontos wurde geändert", "In Ihrem Konto wurde geändert: " + germanChange(l.Change, l.Other) + ".", "",
 			"Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und sagen Sie Ihrer Verwaltung Bescheid."}

@@ -25,11 +25,11 @@ const (
 	maxAnswer      = 64 << 10
 )
 
-// client returns an HTTP client that follows no redirect, uses no proxy of the
+// guardedClient returns an HTTP client that follows no redirect, uses no proxy of the
 // environment, reads at most maxAnswer and connects to public addresses only.
 // The issuer's own host is exempt: the operator wrote it into the
 // configuration, and many run their provider on the inside.
-func client(issuer *url.URL) *http.Client {
+func guardedClient(issuer *url.URL) *http.Client {
 	guarded := &net.Dialer{Timeout: 5 * time.Second, Control: publicOnly}
 	free := &net.Dialer{Timeout: 5 * time.Second}
 	tr := &http.Transport{

@@ -51,7 +51,7 @@ func TestClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client(u)
+	c := guardedClient(u)
 	res, err := c.Get(target.URL + "/redirect")
 	if err != nil {
 		t.Fatal(err)
@@ -73,10 +73,10 @@ func TestClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(elsewhere).Get(strings.Replace(target.URL, "http:", "https:", 1)); err == nil || !strings.Contains(err.Error(), "not public") {
+	if _, err := guardedClient(elsewhere).Get(strings.Replace(target.URL, "http:", "https:", 1)); err == nil || !strings.Contains(err.Error(), "not public") {
 		t.Errorf("a private address was dialled: %v", err)
 	}
-	if _, err := client(elsewhere).Get(target.URL); err == nil || !strings.Contains(err.Error(), "not https") {
+	if _, err := guardedClient(elsewhere).Get(target.URL); err == nil || !strings.Contains(err.Error(), "not https") {
 		t.Errorf("plain http: %v", err)
 	}
 }

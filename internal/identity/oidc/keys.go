@@ -46,22 +46,22 @@ func (s *Keys) VerifySignature(ctx context.Context, raw string) ([]byte, error) 
 	kid := jws.Signatures[0].Header.KeyID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if payload, ok := s.try(jws, kid); ok {
+	if payload, ok := s.tryKey(jws, kid); ok {
 		return payload, nil
 	}
 	if !s.at.IsZero() && s.now().Sub(s.at) < refetch {
 		return nil, errors.New("oidc: no key verifies the token")
 	}
-	if err := s.fetch(ctx); err != nil {
+	if err := s.fetchKeys(ctx); err != nil {
 		return nil, err
 	}
-	if payload, ok := s.try(jws, kid); ok {
+	if payload, ok := s.tryKey(jws, kid); ok {
 		return payload, nil
 	}
 	return nil, errors.New("oidc: no key verifies the token")
 }
 
-func (s *Keys) try(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
+func (s *Keys) tryKey(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
 	for _, k := range s.keys {
 		if kid != "" && k.KeyID != kid {
 			continue
@@ -76,7 +76,7 @@ func (s *Keys) try(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
 	return nil, false
 }
 
-func (s *Keys) fetch(ctx context.Context) error {
+func (s *Keys) fetchKeys(ctx context.Context) error {
 	s.at = s.now()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {

@@ -54,9 +54,9 @@ func presetOf(name string) preset {
 // KnownIssuer is the issuer of a well-known provider, "" of any other.
 func KnownIssuer(name string) string { return presetOf(name).issuer }
 
-// check refuses what cannot be safe. Microsoft's shared endpoints vouch for
+// checkPreset refuses what cannot be safe. Microsoft's shared endpoints vouch for
 // every directory in the world at once, under an issuer that names none.
-func (p preset) check(c Config) error {
+func (p preset) checkPreset(c Config) error {
 	if !p.edov {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (p preset) check(c Config) error {
 	return nil
 }
 
-// secret returns the client secret. Apple's is a token signed with the key of
+// clientSecret returns the client secret. Apple's is a token signed with the key of
 // the developer account, made afresh for each exchange.
-func (p *Provider) secret() (string, error) {
+func (p *Provider) clientSecret() (string, error) {
 	if p.cfg.TeamID == "" {
 		return p.cfg.Secret, nil
 	}
@@ -95,7 +95,7 @@ func (p *Provider) secret() (string, error) {
 		return "", fmt.Errorf("oidc: provider %s: %w", p.cfg.Name, err)
 	}
 	now := p.now()
-	return jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.cfg.TeamID, Subject: p.cfg.audience(), Audience: jwt.Audience{p.cfg.Issuer},
+	return jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.cfg.TeamID, Subject: p.cfg.webClientID(), Audience: jwt.Audience{p.cfg.Issuer},
 		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(5 * time.Minute))}).Serialize()
 }
 
@@ -141,7 +141,7 @@ func (p *Provider) Introduce(who *Person, given, family string) {
 	if !p.preset.form || given+family == "" {
 		return
 	}
-	for k, v := range (idClaims{Name: strings.TrimSpace(given + " " + family), GivenName: given, FamilyName: family}).profile() {
+	for k, v := range (idClaims{Name: strings.TrimSpace(given + " " + family), GivenName: given, FamilyName: family}).profileData() {
 		who.Claims[k] = v
 	}
 }
@@ -159,7 +159,7 @@ func (p *Provider) hubAPI(path string) string {
 	return strings.TrimRight(p.cfg.Issuer, "/") + "/api/v3" + path
 }
 
-func (p *Provider) get(ctx context.Context, address, token string, v any) error {
+func (p *Provider) getJSON(ctx context.Context, address, token string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
@@ -187,22 +187,22 @@ func (p *Provider) hubPerson(ctx context.Context, tok *oauth2.Token) (Person, er
 		Name   string `json:"name"`
 		Avatar string `json:"avatar_url"`
 	}
-	if err := p.get(ctx, p.hubAPI("/user"), tok.AccessToken, &who); err != nil {
+	if err := p.getJSON(ctx, p.hubAPI("/user"), tok.AccessToken, &who); err != nil {
 		return Person{}, unreachable(err, "the sign-in provider does not say who signed in")
 	}
 	if who.ID == 0 {
-		return Person{}, rejected(fmt.Errorf("oidc: no user id"))
+		return Person{}, rejectedFault(fmt.Errorf("oidc: no user id"))
 	}
 	var mails []struct {
 		Email    string `json:"email"`
 		Primary  bool   `json:"primary"`
 		Verified bool   `json:"verified"`
 	}
-	if err := p.get(ctx, p.hubAPI("/user/emails"), tok.AccessToken, &mails); err != nil {
+	if err := p.getJSON(ctx, p.hubAPI("/user/emails"), tok.AccessToken, &mails); err != nil {
 		return Person{}, unreachable(err, "the sign-in provider does not show the email address")
 	}
 	out := Person{Subject: strconv.FormatInt(who.ID, 10), AccessToken: tok.AccessToken, RefreshToken: tok.RefreshToken,
-		Claims: idClaims{Name: who.Name, Picture: who.Avatar, PreferredUsername: who.Login}.profile()}
+		Claims: idClaims{Name: who.Name, Picture: who.Avatar, PreferredUsername: who.Login}.profileData()}
 	if who.Login != "" {
 		out.Claims["user_name"] = who.Login
 	}
@@ -214,9 +214,9 @@ func (p *Provider) hubPerson(ctx context.Context, tok *oauth2.Token) (Person, er
 	return out, nil
 }
 
-// audiences are the client ids; a provider's apps on several platforms have
+// clientIDs are the client ids; a provider's apps on several platforms have
 // one each. The first is the web client's.
-func (c Config) audiences() []string {
+func (c Config) clientIDs() []string {
 	var out []string
 	for _, id := range strings.Split(c.ClientID, ",") {
 		if id = strings.TrimSpace(id); id != "" {
@@ -227,10 +227,10 @@ func (c Config) audiences() []string {
 }
 
 // Has reports one of the client ids.
-func (c Config) Has(clientID string) bool { return slices.Contains(c.audiences(), clientID) }
+func (c Config) Has(clientID string) bool { return slices.Contains(c.clientIDs(), clientID) }
 
-func (c Config) audience() string {
-	if ids := c.audiences(); len(ids) > 0 {
+func (c Config) webClientID() string {
+	if ids := c.clientIDs(); len(ids) > 0 {
 		return ids[0]
 	}
 	return ""

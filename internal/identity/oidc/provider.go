@@ -58,18 +58,18 @@ func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
 	if cfg.Issuer == "" {
 		cfg.Issuer = pre.issuer
 	}
-	if err := pre.check(cfg); err != nil {
+	if err := pre.checkPreset(cfg); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(cfg.Issuer)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("oidc: provider %s: issuer %q is not an absolute URL", cfg.Name, cfg.Issuer)
 	}
-	if cfg.audience() == "" {
+	if cfg.webClientID() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour}}
-	if _, err := p.secret(); err != nil {
+	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: guardedClient(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour}}
+	if _, err := p.clientSecret(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -82,7 +82,7 @@ func (p *Provider) Config() Config {
 	return c
 }
 
-func (p *Provider) discover(ctx context.Context) (*metadata, error) {
+func (p *Provider) discoverConfig(ctx context.Context) (*metadata, error) {
 	m, err := p.meta.Get(ctx, p.now, p.published)
 	if err != nil {
 		return nil, unreachable(err, "the sign-in provider's configuration cannot be read")
@@ -145,13 +145,13 @@ func unreachable(err error, msg string) error {
 	return f
 }
 
-func (p *Provider) oauth(ctx context.Context, scopes []string) (*oauth2.Config, error) {
-	c := &oauth2.Config{ClientID: p.cfg.audience(), RedirectURL: p.redirect, Scopes: scopes}
+func (p *Provider) oauthConfig(ctx context.Context, scopes []string) (*oauth2.Config, error) {
+	c := &oauth2.Config{ClientID: p.cfg.webClientID(), RedirectURL: p.redirect, Scopes: scopes}
 	if p.preset.github {
 		c.Endpoint = p.hubEndpoint()
 		return c, nil
 	}
-	m, err := p.discover(ctx)
+	m, err := p.discoverConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (p *Provider) AuthURL(ctx context.Context, r Request) (string, error) {
 			scopes = append(scopes, s)
 		}
 	}
-	c, err := p.oauth(ctx, scopes)
+	c, err := p.oauthConfig(ctx, scopes)
 	if err != nil {
 		return "", err
 	}
@@ -207,16 +207,16 @@ func (p *Provider) AuthURL(ctx context.Context, r Request) (string, error) {
 // a provider that always names itself (RFC 9207 section 2.4).
 func (p *Provider) Sent(ctx context.Context, iss string) error {
 	if p.preset.github {
-		return named(iss, p.hubIssuer(), false)
+		return checkIssuerNamed(iss, p.hubIssuer(), false)
 	}
-	m, err := p.discover(ctx)
+	m, err := p.discoverConfig(ctx)
 	if err != nil {
 		return err
 	}
-	return named(iss, p.cfg.Issuer, m.iss)
+	return checkIssuerNamed(iss, p.cfg.Issuer, m.iss)
 }
 
-func named(iss, want string, always bool) error {
+func checkIssuerNamed(iss, want string, always bool) error {
 	if iss == want || iss == "" && !always {
 		return nil
 	}
@@ -239,11 +239,11 @@ type Person struct {
 // Exchange redeems a code and verifies the ID token: signature, issuer,
 // audience and authorised party, times, nonce (OpenID Connect Core 3.1.3.7).
 func (p *Provider) Exchange(ctx context.Context, code, verifier, nonce string) (Person, error) {
-	c, err := p.oauth(ctx, nil)
+	c, err := p.oauthConfig(ctx, nil)
 	if err != nil {
 		return Person{}, err
 	}
-	if c.ClientSecret, err = p.secret(); err != nil {
+	if c.ClientSecret, err = p.clientSecret(); err != nil {
 		return Person{}, err
 	}
 	ctx = goidc.ClientContext(ctx, p.client)
@@ -255,7 +255,7 @@ func (p *Provider) Exchange(ctx context.Context, code, verifier, nonce string) (
 		return p.hubPerson(ctx, tok)
 	}
 	raw, _ := tok.Extra("id_token").(string)
-	out, err := p.read(ctx, raw, nonce, p.cfg.audiences()[:1])
+	out, err := p.readIDToken(ctx, raw, nonce, p.cfg.clientIDs()[:1])
 	out.AccessToken, out.RefreshToken = tok.AccessToken, tok.RefreshToken
 	return out, err
 }
@@ -268,7 +268,7 @@ func (p *Provider) Verify(ctx context.Context, raw, nonce, accessToken string) (
 		return Person{}, fault.New(fault.Invalid, "provider_disabled", "%s gives no ID tokens", p.cfg.Name)
 	}
 	if _, err := jwt.ParseSigned(raw, Algorithms); err != nil {
-		return Person{}, rejected(err)
+		return Person{}, rejectedFault(err)
 	}
 	if nonce != "" {
 		// The app gave the provider the hash, so that the token alone does not
@@ -276,40 +276,40 @@ func (p *Provider) Verify(ctx context.Context, raw, nonce, accessToken string) (
 		h := sha256.Sum256([]byte(nonce))
 		nonce = hex.EncodeToString(h[:])
 	}
-	out, err := p.read(ctx, raw, nonce, p.cfg.audiences())
+	out, err := p.readIDToken(ctx, raw, nonce, p.cfg.clientIDs())
 	if err != nil {
 		return Person{}, err
 	}
 	if accessToken != "" && out.atHash != "" {
 		if err := out.token.VerifyAccessToken(accessToken); err != nil {
-			return Person{}, rejected(err)
+			return Person{}, rejectedFault(err)
 		}
 		out.AccessToken = accessToken
 	}
 	return out, nil
 }
 
-// read verifies an ID token and says whom it is about.
-func (p *Provider) read(ctx context.Context, raw, nonce string, audiences []string) (Person, error) {
-	m, err := p.discover(ctx)
+// readIDToken verifies an ID token and says whom it is about.
+func (p *Provider) readIDToken(ctx context.Context, raw, nonce string, audiences []string) (Person, error) {
+	m, err := p.discoverConfig(ctx)
 	if err != nil {
 		return Person{}, err
 	}
 	id, err := m.verifier.Verify(goidc.ClientContext(ctx, p.client), raw)
 	if err != nil {
-		return Person{}, rejected(err)
+		return Person{}, rejectedFault(err)
 	}
 	c := idClaims{edov: p.preset.edov}
 	if err := id.Claims(&c); err != nil {
-		return Person{}, rejected(err)
+		return Person{}, rejectedFault(err)
 	}
-	if err := p.check(id, c, nonce, audiences); err != nil {
-		return Person{}, rejected(err)
+	if err := p.checkIDToken(id, c, nonce, audiences); err != nil {
+		return Person{}, rejectedFault(err)
 	}
-	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.verified(), Claims: c.profile(), token: id, atHash: id.AccessTokenHash}, nil
+	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.isEmailVerified(), Claims: c.profileData(), token: id, atHash: id.AccessTokenHash}, nil
 }
 
-func rejected(err error) error {
+func rejectedFault(err error) error {
 	return fault.Wrap(err, fault.Unauthorized, "bad_oauth_callback", "the sign-in provider's answer cannot be verified")
 }
 
@@ -320,7 +320,7 @@ func (a OtherAudience) Error() string {
 	return fmt.Sprintf("Unacceptable audience in id_token: %v", []string(a))
 }
 
-func (p *Provider) check(id *goidc.IDToken, c idClaims, nonce string, audiences []string) error {
+func (p *Provider) checkIDToken(id *goidc.IDToken, c idClaims, nonce string, audiences []string) error {
 	ours := func(a string) bool { return slices.Contains(audiences, a) }
 	switch {
 	case !slices.ContainsFunc(id.Audience, ours):
@@ -329,7 +329,7 @@ func (p *Provider) check(id *goidc.IDToken, c idClaims, nonce string, audiences 
 		return fmt.Errorf("oidc: no subject")
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
 		return fmt.Errorf("oidc: nonce differs")
-	case len(id.Audience) > 1 && c.AZP == "", c.AZP != "" && !slices.Contains(p.cfg.audiences(), c.AZP):
+	case len(id.Audience) > 1 && c.AZP == "", c.AZP != "" && !slices.Contains(p.cfg.clientIDs(), c.AZP):
 		return fmt.Errorf("oidc: another authorised party")
 	case id.IssuedAt.After(p.now().Add(30 * time.Second)):
 		return fmt.Errorf("oidc: issued in the future")
@@ -353,7 +353,7 @@ type idClaims struct {
 	edov bool
 }
 
-func (c idClaims) verified() bool {
+func (c idClaims) isEmailVerified() bool {
 	claim := c.EmailVerified
 	if c.edov {
 		// Any directory's administrator can type any address; this claim alone
@@ -371,7 +371,7 @@ func (c idClaims) verified() bool {
 	return false
 }
 
-func (c idClaims) profile() map[string]any {
+func (c idClaims) profileData() map[string]any {
 	m := map[string]any{}
 	for k, v := range map[string]string{"name": c.Name, "full_name": c.Name, "given_name": c.GivenName, "family_name": c.FamilyName, "picture": c.Picture,
 		"avatar_url": c.Picture, "preferred_username": c.PreferredUsername, "locale": c.Locale} {

@@ -50,7 +50,7 @@ func (u user) WebAuthnName() string                       { return u.Name }
 func (u user) WebAuthnDisplayName() string                { return u.Display }
 func (u user) WebAuthnCredentials() []webauthn.Credential { return u.known }
 
-func (p Person) user() (user, error) {
+func (p Person) toUser() (user, error) {
 	u := user{Person: p}
 	if u.Display == "" {
 		u.Display = u.Name
@@ -76,7 +76,7 @@ type Ceremony struct {
 // and to check its holder (resident, user verification required); a second
 // factor need not.
 func (r *Relying) Register(p Person, passkey bool) (Ceremony, error) {
-	u, err := p.user()
+	u, err := p.toUser()
 	if err != nil {
 		return Ceremony{}, err
 	}
@@ -90,10 +90,10 @@ func (r *Relying) Register(p Person, passkey bool) (Ceremony, error) {
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("passkey: begin registration: %w", err)
 	}
-	return ceremony(o.Response, state)
+	return newCeremony(o.Response, state)
 }
 
-func ceremony(options any, state *webauthn.SessionData) (Ceremony, error) {
+func newCeremony(options any, state *webauthn.SessionData) (Ceremony, error) {
 	o, err := json.Marshal(options)
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("passkey: options: %w", err)
@@ -119,14 +119,14 @@ type Credential struct {
 	ID, Text string
 }
 
-func pack(c *webauthn.Credential) (Credential, error) {
+func packCredential(c *webauthn.Credential) (Credential, error) {
 	text, err := json.Marshal(c)
 	return Credential{ID: base64.RawURLEncoding.EncodeToString(c.ID), Text: string(text)}, err
 }
 
-// begun reads a person and the ceremony that was begun with one.
-func (p Person) begun(state string) (u user, s webauthn.SessionData, err error) {
-	if u, err = p.user(); err == nil {
+// readBegun reads a person and the ceremony that was begun with one.
+func (p Person) readBegun(state string) (u user, s webauthn.SessionData, err error) {
+	if u, err = p.toUser(); err == nil {
 		s, err = stateOf(state)
 	}
 	return u, s, err
@@ -134,19 +134,19 @@ func (p Person) begun(state string) (u user, s webauthn.SessionData, err error) 
 
 // Registered checks the answer to Register (section 7.1).
 func (r *Relying) Registered(p Person, state string, response []byte) (Credential, error) {
-	u, s, err := p.begun(state)
+	u, s, err := p.readBegun(state)
 	if err != nil {
 		return Credential{}, err
 	}
 	in, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
-		return Credential{}, failed(err)
+		return Credential{}, verificationFailed(err)
 	}
 	c, err := r.web.CreateCredential(u, s, in)
 	if err != nil {
-		return Credential{}, failed(err)
+		return Credential{}, verificationFailed(err)
 	}
-	return pack(c)
+	return packCredential(c)
 }
 
 // Ask asks for the use of one of the person's credentials; nil asks for any
@@ -157,9 +157,9 @@ func (r *Relying) Ask(p *Person) (Ceremony, error) {
 		if err != nil {
 			return Ceremony{}, fmt.Errorf("passkey: begin sign-in: %w", err)
 		}
-		return ceremony(o.Response, state)
+		return newCeremony(o.Response, state)
 	}
-	u, err := p.user()
+	u, err := p.toUser()
 	if err != nil {
 		return Ceremony{}, err
 	}
@@ -167,20 +167,20 @@ func (r *Relying) Ask(p *Person) (Ceremony, error) {
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("passkey: begin: %w", err)
 	}
-	return ceremony(o.Response, state)
+	return newCeremony(o.Response, state)
 }
 
 // Asserted checks the answer to Ask (section 7.2) and returns the credential
 // with its signature counter moved on. A counter that went back is a copy of
 // the authenticator, and refused.
 func (r *Relying) Asserted(p Person, state string, response []byte) (Credential, error) {
-	u, s, err := p.begun(state)
+	u, s, err := p.readBegun(state)
 	if err != nil {
 		return Credential{}, err
 	}
 	in, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
-		return Credential{}, failed(err)
+		return Credential{}, verificationFailed(err)
 	}
 	var c *webauthn.Credential
 	if len(s.UserID) == 0 {
@@ -194,12 +194,12 @@ func (r *Relying) Asserted(p Person, state string, response []byte) (Credential,
 		c, err = r.web.ValidateLogin(u, s, in)
 	}
 	if err != nil {
-		return Credential{}, failed(err)
+		return Credential{}, verificationFailed(err)
 	}
 	if c.Authenticator.CloneWarning {
-		return Credential{}, failed(fmt.Errorf("passkey: the signature counter went back"))
+		return Credential{}, verificationFailed(fmt.Errorf("passkey: the signature counter went back"))
 	}
-	return pack(c)
+	return packCredential(c)
 }
 
 // Holder reads whose passkey an answer names, before anything in it is
@@ -207,11 +207,11 @@ func (r *Relying) Asserted(p Person, state string, response []byte) (Credential,
 func Holder(response []byte) (credentialID, userID string, err error) {
 	in, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
-		return "", "", failed(err)
+		return "", "", verificationFailed(err)
 	}
 	return base64.RawURLEncoding.EncodeToString(in.RawID), string(in.Response.UserHandle), nil
 }
 
-func failed(err error) error {
+func verificationFailed(err error) error {
 	return fault.Wrap(err, fault.Invalid, "webauthn_verification_failed", "WebAuthn verification failed")
 }

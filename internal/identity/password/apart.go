@@ -33,9 +33,9 @@ func newApart(patience time.Duration, command ...string) *apart {
 	return &apart{command: command, patience: patience, rest: 10 * time.Second, idle: time.Minute}
 }
 
-// do runs a task in the process; not ok means that the process did not.
-func (a *apart) do(t task) (o outcome, ok bool) {
-	w, answer := a.give(t)
+// runTask runs a task in the process; not ok means that the process did not.
+func (a *apart) runTask(t task) (o outcome, ok bool) {
+	w, answer := a.giveTask(t)
 	if w == nil {
 		return outcome{}, false
 	}
@@ -53,27 +53,27 @@ func (a *apart) do(t task) (o outcome, ok bool) {
 		return o, ok
 	case <-late.C:
 		if ordinary {
-			a.leave()
+			a.pauseWork()
 		}
 		return outcome{}, false
 	}
 }
 
-// leave gives the process no work for a while.
-func (a *apart) leave() {
+// pauseWork gives the process no work for a while.
+func (a *apart) pauseWork() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.after = time.Now().Add(a.rest)
 }
 
-// give hands a task to the process, starting it if there is none. A process
+// giveTask hands a task to the process, starting it if there is none. A process
 // that is full of work its callers have given up gets no more.
-func (a *apart) give(t task) (*worker, chan outcome) {
+func (a *apart) giveTask(t task) (*worker, chan outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.last != nil && a.last.ended() {
+	if a.last != nil && a.last.hasEnded() {
 		if a.last.err != nil {
-			a.failed(a.last.err)
+			a.noteFailure(a.last.err)
 		}
 		a.last = nil
 	}
@@ -83,14 +83,14 @@ func (a *apart) give(t task) (*worker, chan outcome) {
 	if a.last == nil {
 		w, err := startWorker(a.command, a.idle)
 		if err != nil {
-			a.failed(err)
+			a.noteFailure(err)
 			return nil, nil
 		}
 		a.last = w
 	}
-	answer, err := a.last.take(t)
+	answer, err := a.last.sendTask(t)
 	if err != nil {
-		a.failed(err)
+		a.noteFailure(err)
 	}
 	if answer == nil {
 		return nil, nil
@@ -98,19 +98,19 @@ func (a *apart) give(t task) (*worker, chan outcome) {
 	return a.last, answer
 }
 
-func (a *apart) failed(err error) {
+func (a *apart) noteFailure(err error) {
 	slog.Warn("a process that hashes passwords failed", "error", err)
 	a.after = time.Now().Add(a.rest)
 }
 
-// close ends the process; none is started after that.
-func (a *apart) close() {
+// endProcess ends the process; none is started after that.
+func (a *apart) endProcess() {
 	a.mu.Lock()
 	a.shut = true
 	w := a.last
 	a.mu.Unlock()
 	if w != nil {
-		w.stop()
+		w.stopWorker()
 		<-w.done
 	}
 }
@@ -146,12 +146,12 @@ func startWorker(command []string, idle time.Duration) (*worker, error) {
 		return nil, fmt.Errorf("password: worker: %w", err)
 	}
 	w.tasks = gob.NewEncoder(w.in)
-	w.quit = time.AfterFunc(idle, w.stop)
-	go w.listen(out)
+	w.quit = time.AfterFunc(idle, w.stopWorker)
+	go w.readOutcomes(out)
 	return w, nil
 }
 
-func (w *worker) ended() bool {
+func (w *worker) hasEnded() bool {
 	select {
 	case <-w.done:
 		return true
@@ -160,8 +160,8 @@ func (w *worker) ended() bool {
 	}
 }
 
-// take sends a task; a nil channel says that the process is full or gone.
-func (w *worker) take(t task) (chan outcome, error) {
+// sendTask sends a task; a nil channel says that the process is full or gone.
+func (w *worker) sendTask(t task) (chan outcome, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting == nil || len(w.waiting) >= atOnce() {
@@ -178,9 +178,9 @@ func (w *worker) take(t task) (chan outcome, error) {
 	return answer, nil
 }
 
-// listen hands outcomes to their callers until the process ends, and tells
+// readOutcomes hands outcomes to their callers until the process ends, and tells
 // those whose outcome is lost.
-func (w *worker) listen(out io.Reader) {
+func (w *worker) readOutcomes(out io.Reader) {
 	defer close(w.done)
 	results := gob.NewDecoder(out)
 	for {
@@ -202,15 +202,15 @@ func (w *worker) listen(out io.Reader) {
 	for _, answer := range lost {
 		close(answer)
 	}
-	w.stop()
+	w.stopWorker()
 	if err := w.cmd.Wait(); !stopped {
 		w.err = fmt.Errorf("password: the worker ended by itself: %w", cmp.Or(err, io.EOF))
 	}
 }
 
-// stop ends the process; nobody waits for what it does. It may not be able to
+// stopWorker ends the process; nobody waits for what it does. It may not be able to
 // end itself.
-func (w *worker) stop() {
+func (w *worker) stopWorker() {
 	w.mu.Lock()
 	w.stopped = true
 	w.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// itself returns the path of this program, even if another was installed in its
+// programPath returns the path of this program, even if another was installed in its
 // place.
-func itself() (string, error) { return "/proc/self/exe", nil }
+func programPath() (string, error) { return "/proc/self/exe", nil }
 
 // GiveWay lets this process run when no other wants to, and be interrupted at
 // once by one that does, which a low priority alone does not (sched(7),

@@ -4,8 +4,8 @@ package password
 
 import "os"
 
-// itself returns the path of this program.
-func itself() (string, error) { return os.Executable() }
+// programPath returns the path of this program.
+func programPath() (string, error) { return os.Executable() }
 
 // GiveWay does nothing where nobody has said how.
 func GiveWay() {}

@@ -31,7 +31,7 @@ func ClassesOf(requirements string) (Classes, bool) {
 	return nil, false
 }
 
-func (c Classes) in(pw string) bool {
+func (c Classes) areIn(pw string) bool {
 	return !slices.ContainsFunc(c, func(set string) bool { return !strings.ContainsAny(pw, set) })
 }
 

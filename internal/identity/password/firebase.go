@@ -36,7 +36,7 @@ func parseFirebase(s string) (firebase, error) {
 	numbers, rest, _ := strings.Cut(parts[2], ",ss=")
 	separator, signer, _ := strings.Cut(rest, ",sk=")
 	var version uint32
-	if err := costs(numbers, map[string]*uint32{"v": &version, "n": &f.power, "r": &f.r, "p": &f.p}); err != nil {
+	if err := parseCosts(numbers, map[string]*uint32{"v": &version, "n": &f.power, "r": &f.r, "p": &f.p}); err != nil {
 		return f, err
 	}
 	if version != 1 || f.power < 1 || f.power > maxScryptPower || f.r < 1 || f.p != 1 || uint64(128)*uint64(f.r)<<f.power > maxScryptMemory {

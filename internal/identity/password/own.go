@@ -5,29 +5,29 @@ import (
 	"unicode"
 )
 
-// personal reports a password that is one of the words, a part of one or two of
+// isPersonal reports a password that is one of the words, a part of one or two of
 // its parts, whatever is put around and between them: of anna.berg@north.example
 // and Anna Berg these are the address, "Anna-Berg!", "bergAnna77", "berg2026".
-func personal(pw string, own []string) bool {
-	plain, core := letters(pw), letters(stem(strings.ToLower(pw)))
+func isPersonal(pw string, own []string) bool {
+	plain, core := lettersOnly(pw), lettersOnly(stemOf(strings.ToLower(pw)))
 	is := func(word string) bool { return word != "" && (plain == word || core == word) }
 	for _, o := range own {
-		if is(letters(o)) {
+		if is(lettersOnly(o)) {
 			return true
 		}
 		local, _, _ := strings.Cut(o[:min(len(o), longestName)], "@")
 		parts := strings.FieldsFunc(local, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		for i, a := range parts {
-			if a = letters(a); len(a) >= shortestPart && is(a) {
+			if a = lettersOnly(a); len(a) >= shortestPart && is(a) {
 				return true
 			}
 			for j, b := range parts {
-				if i != j && is(a+letters(b)) {
+				if i != j && is(a+lettersOnly(b)) {
 					return true
 				}
 			}
 		}
-		if whole := letters(local); whole != "" && core == letters(stem(whole)) && len(core) >= shortestPart {
+		if whole := lettersOnly(local); whole != "" && core == lettersOnly(stemOf(whole)) && len(core) >= shortestPart {
 			return true
 		}
 	}
@@ -40,9 +40,9 @@ const shortestPart = 4
 // longestName bounds the work that a name makes, in bytes.
 const longestName = 100
 
-// letters is text without what stands between its letters and digits, in small
+// lettersOnly is text without what stands between its letters and digits, in small
 // letters, look-alikes undone.
-func letters(s string) string {
+func lettersOnly(s string) string {
 	return leet.Replace(strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@$!", r) {
 			return -1

@@ -65,7 +65,7 @@ func New(queue int) *Hasher {
 	half := (atOnce() + 1) / 2
 	h := &Hasher{slots: make(chan struct{}, half), spare: make(chan struct{}, atOnce()-half), queue: int64(queue)}
 	// The decoy has the cost of a real hash and matches no password.
-	h.decoy = format(rand16(), make([]byte, keyLen))
+	h.decoy = formatHash(randomSalt(), make([]byte, keyLen))
 	return h
 }
 
@@ -87,7 +87,7 @@ const (
 // Call it before the Hasher is used.
 func (h *Hasher) Apart(answered func() int64) error {
 	h.share.answered = answered
-	path, err := itself()
+	path, err := programPath()
 	if err != nil {
 		return fmt.Errorf("password: find this program: %w", err)
 	}
@@ -98,25 +98,25 @@ func (h *Hasher) Apart(answered func() int64) error {
 // Close ends the processes of Apart. What is hashed after that is hashed here.
 func (h *Hasher) Close() {
 	for _, a := range h.apart {
-		a.close()
+		a.endProcess()
 	}
 }
 
-// do runs a task once there is a slot for it.
-func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
+// runTask runs a task once there is a slot for it.
+func (h *Hasher) runTask(ctx context.Context, t task) (outcome, error) {
 	defer h.share.hashing.Add(1) // as late as its request will be counted
-	release, err := h.acquire(ctx)
+	release, err := h.acquireSlot(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer release()
 	h.made.Add(1)
 	for _, a := range h.apart {
-		if o, ok := a.do(t); ok {
+		if o, ok := a.runTask(t); ok {
 			return o, nil
 		}
 	}
-	return t.run(), nil
+	return t.runHere(), nil
 }
 
 // Made is how many hashes were made so far: what a password or its check cost,
@@ -125,7 +125,7 @@ func (h *Hasher) Made() int64 { return h.made.Load() }
 
 // Hash returns the PHC string of a password.
 func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {
-	o, err := h.do(ctx, task{Password: pw})
+	o, err := h.runTask(ctx, task{Password: pw})
 	return o.Hash, err
 }
 
@@ -133,23 +133,23 @@ func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {
 // one and never matches, so that time does not tell which account exists. A
 // hash that cannot be read matches nothing.
 func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
-	o, err := h.do(ctx, task{Hash: cmp.Or(hash, h.decoy), Password: pw})
+	o, err := h.runTask(ctx, task{Hash: cmp.Or(hash, h.decoy), Password: pw})
 	return o.OK && hash != "", err
 }
 
-// acquire waits for a slot and returns what gives it back.
-func (h *Hasher) acquire(ctx context.Context) (func(), error) {
-	spare := h.allowed()
+// acquireSlot waits for a slot and returns what gives it back.
+func (h *Hasher) acquireSlot(ctx context.Context) (func(), error) {
+	spare := h.allowedSlots()
 	select {
 	case h.slots <- struct{}{}:
-		return release(h.slots), nil
+		return releaseSlot(h.slots), nil
 	case spare <- struct{}{}:
-		return release(spare), nil
+		return releaseSlot(spare), nil
 	default:
 	}
 	if h.waiting.Add(1) > h.queue {
 		h.waiting.Add(-1)
-		return nil, busy()
+		return nil, busyFault()
 	}
 	defer h.waiting.Add(-1)
 	t := time.NewTimer(queueWait)
@@ -159,30 +159,30 @@ func (h *Hasher) acquire(ctx context.Context) (func(), error) {
 	for {
 		select {
 		case h.slots <- struct{}{}:
-			return release(h.slots), nil
+			return releaseSlot(h.slots), nil
 		case spare <- struct{}{}:
-			return release(spare), nil
+			return releaseSlot(spare), nil
 		case <-again.C:
-			spare = h.allowed()
+			spare = h.allowedSlots()
 		case <-t.C:
-			return nil, busy()
+			return nil, busyFault()
 		case <-ctx.Done():
 			return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "request_timeout", "the request was cancelled")
 		}
 	}
 }
 
-// allowed are the spare slots, nil while others are served.
-func (h *Hasher) allowed() chan struct{} {
-	if h.share.crowded(time.Now()) {
+// allowedSlots are the spare slots, nil while others are served.
+func (h *Hasher) allowedSlots() chan struct{} {
+	if h.share.isCrowded(time.Now()) {
 		return nil
 	}
 	return h.spare
 }
 
-func release(slots chan struct{}) func() { return func() { <-slots } }
+func releaseSlot(slots chan struct{}) func() { return func() { <-slots } }
 
-func busy() error {
+func busyFault() error {
 	f := fault.New(fault.Unavailable, "over_request_rate_limit", "Too many sign-ins at once; try again shortly")
 	// Who was refused together shall not come back together.
 	f.RetryAfter = time.Duration(2+mathrand.IntN(3)) * time.Second
@@ -191,7 +191,7 @@ func busy() error {
 
 // Stale reports a hash that should be replaced at the next successful check.
 func Stale(hash string) bool {
-	p, err := parse(hash)
+	p, err := parseHash(hash)
 	return err != nil || p.memory != memoryKiB || p.passes != passes || p.lanes != lanes
 }
 
@@ -205,7 +205,7 @@ func Importable(hash string) error {
 		}
 		return fault.New(fault.Invalid, "validation_failed", "Invalid bcrypt hash, or a cost over %d", maxBcryptCost)
 	}
-	_, err := parse(hash)
+	_, err := parseHash(hash)
 	if isFirebase(hash) {
 		_, err = parseFirebase(hash)
 	}
@@ -219,14 +219,14 @@ func isBcrypt(h string) bool {
 	return strings.HasPrefix(h, "$2a$") || strings.HasPrefix(h, "$2b$") || strings.HasPrefix(h, "$2y$")
 }
 
-func verify(hash, pw string) bool {
+func verifyHash(hash, pw string) bool {
 	if isBcrypt(hash) {
 		return Importable(hash) == nil && bcrypt.CompareHashAndPassword([]byte(hash), []byte(pw)) == nil
 	}
 	if isFirebase(hash) {
 		return verifyFirebase(hash, pw)
 	}
-	p, err := parse(hash)
+	p, err := parseHash(hash)
 	if err != nil {
 		return false
 	}
@@ -245,7 +245,7 @@ type params struct {
 	salt, key      []byte
 }
 
-func format(salt, key []byte) string {
+func formatHash(salt, key []byte) string {
 	b := base64.RawStdEncoding
 	return ours + b.EncodeToString(salt) + "$" + b.EncodeToString(key)
 }
@@ -253,9 +253,9 @@ func format(salt, key []byte) string {
 // ours is how the hashes begin that New's Hasher makes.
 var ours = fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, memoryKiB, passes, lanes)
 
-// parse reads a PHC string (P-H-C string format, 2018) and refuses parameters
+// parseHash reads a PHC string (P-H-C string format, 2018) and refuses parameters
 // out of bounds.
-func parse(s string) (params, error) {
+func parseHash(s string) (params, error) {
 	var p params
 	parts := strings.Split(s, "$")
 	if len(s) > 512 || len(parts) != 6 || parts[0] != "" || parts[2] != "v=19" {
@@ -266,7 +266,7 @@ func parse(s string) (params, error) {
 		return p, fmt.Errorf("password: unknown variant")
 	}
 	var lanes uint32
-	err := costs(parts[3], map[string]*uint32{"m": &p.memory, "t": &p.passes, "p": &lanes})
+	err := parseCosts(parts[3], map[string]*uint32{"m": &p.memory, "t": &p.passes, "p": &lanes})
 	if err != nil {
 		return p, err
 	}
@@ -283,7 +283,7 @@ func parse(s string) (params, error) {
 	return p, nil
 }
 
-func costs(s string, into map[string]*uint32) error {
+func parseCosts(s string, into map[string]*uint32) error {
 	fields := strings.Split(s, ",")
 	if len(fields) != len(into) {
 		return fmt.Errorf("password: bad parameters")
@@ -300,7 +300,7 @@ func costs(s string, into map[string]*uint32) error {
 	return nil
 }
 
-func rand16() []byte {
+func randomSalt() []byte {
 	b := make([]byte, saltLen)
 	rand.Read(b)
 	return b

@@ -204,7 +204,7 @@ func TestListed(t *testing.T) {
 	lines := strings.Fields(listedText)
 	long := 0
 	for i, w := range lines {
-		if i > 0 && lines[i-1] >= w || w != strings.ToLower(w) || len(w) < 6 || !listed(w) {
+		if i > 0 && lines[i-1] >= w || w != strings.ToLower(w) || len(w) < 6 || !isListed(w) {
 			t.Fatalf("line %d: %q", i+1, w)
 		}
 		if len(w) >= 8 {
@@ -215,7 +215,7 @@ func TestListed(t *testing.T) {
 		t.Errorf("%d have 8 characters or more", long)
 	}
 	for _, w := range []string{"", "!", "zzzzzzzzzzzzzzzz", "kx9#vtq2", lines[0][:3], lines[0] + "x", lines[len(lines)-1] + "x"} {
-		if listed(w) {
+		if isListed(w) {
 			t.Errorf("%q is no line", w)
 		}
 	}
@@ -226,7 +226,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("$argon2id$v=19$m=1,t=1,p=1$$")
 	f.Add(firebaseSample)
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := parse(s)
+		p, err := parseHash(s)
 		if err == nil && (p.memory > maxMemoryKiB || p.passes > maxPasses || p.lanes > maxLanes) {
 			t.Errorf("parse accepts %+v", p)
 		}

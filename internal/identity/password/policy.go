@@ -30,8 +30,8 @@ var common = func() map[string]bool {
 //go:embed listed.txt
 var listedText string
 
-// listed reports one of the passwords met most often in breaches; see LISTED.md.
-func listed(low string) bool {
+// isListed reports one of the passwords met most often in breaches; see LISTED.md.
+func isListed(low string) bool {
 	lo, hi := 0, len(listedText)
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -68,29 +68,29 @@ func (p Policy) Check(pw string, own ...string) error {
 	}
 	var w weakness
 	if n := utf8.RuneCountInString(pw); n < p.MinLength {
-		w.add("length", fmt.Sprintf("Password should be at least %d characters.", p.MinLength))
+		w.addReason("length", fmt.Sprintf("Password should be at least %d characters.", p.MinLength))
 	}
-	if !p.Classes.in(pw) {
-		w.add("characters", "Password should contain at least one character of each: "+p.Classes.String()+".")
+	if !p.Classes.areIn(pw) {
+		w.addReason("characters", "Password should contain at least one character of each: "+p.Classes.String()+".")
 	}
 	switch {
 	case len(w.reasons) > 0: // that a password was guessable which may not be taken anyway is no news
-	case guessable(pw):
-		w.add("pwned", "Password is known to be weak and easy to guess, please choose a different one.")
-	case personal(pw, own):
-		w.add("pwned", "Password must not be your own name or address.")
+	case isGuessable(pw):
+		w.addReason("pwned", "Password is known to be weak and easy to guess, please choose a different one.")
+	case isPersonal(pw, own):
+		w.addReason("pwned", "Password must not be your own name or address.")
 	}
-	return w.fault()
+	return w.faultOf()
 }
 
 // weakness gathers all that is wrong with a password.
 type weakness struct{ reasons, texts []string }
 
-func (w *weakness) add(reason, text string) {
+func (w *weakness) addReason(reason, text string) {
 	w.reasons, w.texts = append(w.reasons, reason), append(w.texts, text)
 }
 
-func (w weakness) fault() error {
+func (w weakness) faultOf() error {
 	if len(w.reasons) == 0 {
 		return nil
 	}
@@ -115,26 +115,26 @@ func TooLong(pw string) error {
 	return nil
 }
 
-// guessable reports a password that is listed or a common stem, with decoration
+// isGuessable reports a password that is listed or a common stem, with decoration
 // or without, one character or a short group repeated, or a run of neighbours.
-func guessable(pw string) bool {
+func isGuessable(pw string) bool {
 	low := strings.ToLower(pw)
-	core := stem(low)
-	return listed(low) || listed(bare(low)) || listed(core) || common[low] || common[core] || repeated(low) || run(low)
+	core := stemOf(low)
+	return isListed(low) || isListed(stripMarks(low)) || isListed(core) || common[low] || common[core] || isRepeated(low) || isRun(low)
 }
 
 // leet maps look-alikes back to the letter they stand for.
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 
-// stem strips digits and marks from both ends and undoes look-alikes:
+// stemOf strips digits and marks from both ends and undoes look-alikes:
 // "P@ssw0rd2024!" -> "password".
-func stem(low string) string {
-	return leet.Replace(bare(low))
+func stemOf(low string) string {
+	return leet.Replace(stripMarks(low))
 }
 
-func bare(low string) string { return strings.Trim(low, "0123456789!?.,-_*#+@$%&/()=\"' ") }
+func stripMarks(low string) string { return strings.Trim(low, "0123456789!?.,-_*#+@$%&/()=\"' ") }
 
-func repeated(s string) bool {
+func isRepeated(s string) bool {
 	for n := 1; n <= 4 && n*2 <= len(s); n++ {
 		if len(s)%n == 0 && strings.Repeat(s[:n], len(s)/n) == s {
 			return true
@@ -143,8 +143,8 @@ func repeated(s string) bool {
 	return false
 }
 
-// run reports ascending or descending neighbours throughout: 12345678, hgfedcba.
-func run(s string) bool {
+// isRun reports ascending or descending neighbours throughout: 12345678, hgfedcba.
+func isRun(s string) bool {
 	if len(s) < 4 {
 		return false
 	}

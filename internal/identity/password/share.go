@@ -27,8 +27,8 @@ const (
 	lookAgain  = 100 * time.Millisecond
 )
 
-// crowded reports that others are served.
-func (s *share) crowded(now time.Time) bool {
+// isCrowded reports that others are served.
+func (s *share) isCrowded(now time.Time) bool {
 	if s.answered == nil {
 		return false
 	}

@@ -29,11 +29,11 @@ func TestShare_crowded(t *testing.T) {
 	} {
 		answered += step.answered
 		s.hashing.Add(step.hashing)
-		if got := s.crowded(start.Add(step.at)); got != step.want {
+		if got := s.isCrowded(start.Add(step.at)); got != step.want {
 			t.Errorf("%s: %v", step.name, got)
 		}
 	}
-	if alone := (&share{}); alone.crowded(start) {
+	if alone := (&share{}); alone.isCrowded(start) {
 		t.Error("where no requests are answered, others are served")
 	}
 }
@@ -45,14 +45,14 @@ func TestHasher_shares(t *testing.T) {
 	h.share.answered = func() int64 { return 1 << 40 }
 	h.share.looked, h.share.busy = time.Now().Add(time.Hour), true // and not looked at again
 	ctx := context.Background()
-	first, err := h.acquire(ctx)
+	first, err := h.acquireSlot(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first()
 	got := make(chan error)
 	go func() {
-		release, err := h.acquire(ctx)
+		release, err := h.acquireSlot(ctx)
 		if err == nil {
 			release()
 		}

@@ -4,14 +4,14 @@ package password
 // gives way (GiveWay) has only that, and would not end where there is none. It
 // finds out by having a hash made, in a process like that of [Hasher.Apart].
 func Spare() bool {
-	path, err := itself()
+	path, err := programPath()
 	if err != nil {
 		return false
 	}
 	a := newApart(patience, path, WorkerCommand, "--"+WorkerIdle)
-	_, made := a.do(task{Password: "nobody's"})
+	_, made := a.runTask(task{Password: "nobody's"})
 	if a.last != nil {
-		a.last.stop() // and not waited for: it may not get the time to end
+		a.last.stopWorker() // and not waited for: it may not get the time to end
 	}
 	return made
 }

@@ -33,12 +33,12 @@ type outcome struct {
 	OK   bool
 }
 
-func (t task) run() outcome {
+func (t task) runHere() outcome {
 	if t.Hash == "" {
-		salt := rand16()
-		return outcome{ID: t.ID, Hash: format(salt, argon2.IDKey([]byte(t.Password), salt, passes, memoryKiB, lanes, keyLen))}
+		salt := randomSalt()
+		return outcome{ID: t.ID, Hash: formatHash(salt, argon2.IDKey([]byte(t.Password), salt, passes, memoryKiB, lanes, keyLen))}
 	}
-	return outcome{ID: t.ID, OK: verify(t.Hash, t.Password)}
+	return outcome{ID: t.ID, OK: verifyHash(t.Hash, t.Password)}
 }
 
 // Work hashes for the process at the other end of in and out until in ends,
@@ -66,7 +66,7 @@ func Work(in io.Reader, out io.Writer) error {
 			return err
 		}
 		go func() {
-			o := t.run()
+			o := t.runHere()
 			mu.Lock()
 			_ = results.Encode(o) // an end that is gone shows in the input
 			mu.Unlock()

@@ -48,7 +48,7 @@ func TestQueue_delay(t *testing.T) {
 	}
 	seen := map[time.Duration]bool{}
 	for range 1000 {
-		d := delay()
+		d := randomDelay()
 		if seen[d/(20*time.Millisecond)] = true; d < leastDelay || d >= mostDelay {
 			t.Fatalf("delay %v", d)
 		}

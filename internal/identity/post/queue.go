@@ -45,29 +45,29 @@ const (
 	mostDelay  = 250 * time.Millisecond
 )
 
-func delay() time.Duration { return leastDelay + rand.N(mostDelay-leastDelay) }
+func randomDelay() time.Duration { return leastDelay + rand.N(mostDelay-leastDelay) }
 
 // New starts the workers.
 func New(log *slog.Logger) *Queue {
 	ctx, stop := context.WithCancel(context.Background())
 	q := &Queue{work: make(chan entry, room), log: log, closing: make(chan struct{}), stop: stop}
 	for range workers {
-		q.done.Go(func() { q.run(ctx) })
+		q.done.Go(func() { q.runQueue(ctx) })
 	}
 	return q
 }
 
-func (q *Queue) run(ctx context.Context) {
+func (q *Queue) runQueue(ctx context.Context) {
 	for e := range q.work {
 		select {
 		case <-time.After(time.Until(e.due)):
 		case <-q.closing:
 		}
-		q.one(ctx, e.work)
+		q.runOne(ctx, e.work)
 	}
 }
 
-func (q *Queue) one(ctx context.Context, f func(context.Context) error) {
+func (q *Queue) runOne(ctx context.Context, f func(context.Context) error) {
 	defer func() {
 		if p := recover(); p != nil {
 			q.log.Error("mail work panicked", "panic", fmt.Sprint(p))
@@ -85,7 +85,7 @@ func (q *Queue) Add(f func(context.Context) error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.shut {
-		due := time.Now().Add(delay())
+		due := time.Now().Add(randomDelay())
 		if due.Before(q.last) {
 			due = q.last // of two mails to one mailbox the later code is the one that holds
 		}

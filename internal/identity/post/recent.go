@@ -59,7 +59,7 @@ func (r *Recent) Forget(key string) {
 func (r *Recent) Ration(key string, now time.Time, n int, interval time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	had := within(r.rations[key], now, interval)
+	had := withinInterval(r.rations[key], now, interval)
 	if len(had) >= n {
 		return had[0].Add(interval).Sub(now)
 	}
@@ -70,9 +70,9 @@ func (r *Recent) Ration(key string, now time.Time, n int, interval time.Duration
 	return 0
 }
 
-// within leaves out what was asked for before the interval, and by a clock that
+// withinInterval leaves out what was asked for before the interval, and by a clock that
 // was set back since.
-func within(had []time.Time, now time.Time, interval time.Duration) []time.Time {
+func withinInterval(had []time.Time, now time.Time, interval time.Duration) []time.Time {
 	kept := had[:0]
 	for _, t := range had {
 		if left := t.Add(interval).Sub(now); left > 0 && left <= interval {
@@ -85,7 +85,7 @@ func within(had []time.Time, now time.Time, interval time.Duration) []time.Time 
 // makeRoom drops what is over, or else one ration.
 func (r *Recent) makeRoom(now time.Time, interval time.Duration) {
 	for k, had := range r.rations {
-		if had = within(had, now, interval); len(had) == 0 {
+		if had = withinInterval(had, now, interval); len(had) == 0 {
 			delete(r.rations, k)
 		} else {
 			r.rations[k] = had

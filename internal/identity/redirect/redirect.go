@@ -62,15 +62,15 @@ func parseEntry(s string) (entry, error) {
 	if !pathed && strings.HasSuffix(host, "**") {
 		e.path = "**"
 	}
-	if host == "" || (e.scheme == "http" || e.scheme == "https") && !ends(e.host) {
+	if host == "" || (e.scheme == "http" || e.scheme == "https") && !hasWrittenEnd(e.host) {
 		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the end of the host has to be written out, a domain of two labels at least", s)
 	}
 	return e, nil
 }
 
-// ends reports a host whose end is written out behind a "**": without it a pattern
+// hasWrittenEnd reports a host whose end is written out behind a "**": without it a pattern
 // allows the hosts of strangers.
-func ends(host string) bool {
+func hasWrittenEnd(host string) bool {
 	name := host
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		name = host[:i]
@@ -97,7 +97,7 @@ func (r *Rules) Target(candidates ...string) string {
 // of the list. Without an entry, an IP literal other than loopback's is
 // refused. The fragment takes no part, since the answer replaces it.
 func (r *Rules) Allowed(raw string) bool {
-	u, ok := parse(raw)
+	u, ok := parseStrict(raw)
 	if !ok {
 		return false
 	}
@@ -105,7 +105,7 @@ func (r *Rules) Allowed(raw string) bool {
 		return true
 	}
 	for _, e := range r.allow {
-		if e.matches(u) {
+		if e.matchesURL(u) {
 			return true
 		}
 	}
@@ -117,14 +117,14 @@ func (r *Rules) Allowed(raw string) bool {
 // may tokens travel in a fragment, and mailed links lead: what a "*" lets in is
 // anybody's who gets a name or a page below it.
 func (r *Rules) Exact(raw string) bool {
-	u, ok := parse(raw)
-	return ok && (r.sameSite(u) || slices.ContainsFunc(r.allow, func(e entry) bool { return !e.glob && e.matches(u) }))
+	u, ok := parseStrict(raw)
+	return ok && (r.sameSite(u) || slices.ContainsFunc(r.allow, func(e entry) bool { return !e.glob && e.matchesURL(u) }))
 }
 
-// parse refuses what two readers may read in two ways: user-info, backslash,
+// parseStrict refuses what two readers may read in two ways: user-info, backslash,
 // control characters and blanks, non-ASCII, dot segments, a scheme without an
 // authority, schemes that run code.
-func parse(raw string) (*url.URL, bool) {
+func parseStrict(raw string) (*url.URL, bool) {
 	if len(raw) > 2048 {
 		return nil, false
 	}
@@ -158,15 +158,15 @@ func (r *Rules) sameSite(u *url.URL) bool {
 		return false
 	}
 	host, site := strings.ToLower(u.Hostname()), strings.ToLower(r.site.Hostname())
-	if loopback(site) {
-		return loopback(host)
+	if isLoopback(site) {
+		return isLoopback(host)
 	}
-	return host == site && port(u) == port(r.site)
+	return host == site && portOf(u) == portOf(r.site)
 }
 
-// loopback is true of localhost and of loopback literals in their canonical
+// isLoopback is true of localhost and of loopback literals in their canonical
 // spelling only: 127.1 or 0x7f.1 never pass.
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -174,7 +174,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback() && ip.String() == host
 }
 
-func port(u *url.URL) string {
+func portOf(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
 	}
@@ -191,18 +191,18 @@ func trimPort(scheme, host string) string {
 	return host
 }
 
-func (e entry) matches(u *url.URL) bool {
+func (e entry) matchesURL(u *url.URL) bool {
 	host, have := trimPort(u.Scheme, strings.ToLower(u.Host)), strings.Trim(u.Path, "/")
-	if u.Scheme != e.scheme || strings.HasPrefix(host, ".") || !match(e.host, host, ".:") {
+	if u.Scheme != e.scheme || strings.HasPrefix(host, ".") || !matchGlob(e.host, host, ".:") {
 		return false
 	}
 	// "/a/**" is what lies below a, and a itself.
-	return match(e.path, have, "/") || strings.HasSuffix(e.path, "/**") && match(strings.TrimSuffix(e.path, "/**"), have, "/")
+	return matchGlob(e.path, have, "/") || strings.HasSuffix(e.path, "/**") && matchGlob(strings.TrimSuffix(e.path, "/**"), have, "/")
 }
 
-// match reports whether a text is what a glob says: "**" is any text, "*" at least
+// matchGlob reports whether a text is what a glob says: "**" is any text, "*" at least
 // one character and none of stops, anything else itself.
-func match(glob, text, stops string) bool {
+func matchGlob(glob, text, stops string) bool {
 	if !strings.Contains(glob, "*") {
 		return glob == text
 	}

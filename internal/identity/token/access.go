@@ -76,29 +76,29 @@ func (s *Keys) Sign(c Claims) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token: encode claims: %w", err)
 	}
-	return s.signer.sign(body)
+	return s.signer.signPayload(body)
 }
 
 // Header returns the kid a token claims to be signed with, for a set that may
 // need reloading; nothing else may be done with it.
 func Header(raw string) string {
-	jws, err := parse(raw)
+	jws, err := parseToken(raw)
 	if err != nil {
 		return ""
 	}
 	return jws.Signatures[0].Header.KeyID
 }
 
-func parse(raw string) (*jose.JSONWebSignature, error) {
+func parseToken(raw string) (*jose.JSONWebSignature, error) {
 	if len(raw) > maxToken {
-		return nil, bad("token is malformed: too long")
+		return nil, badJWT("token is malformed: too long")
 	}
 	if strings.Count(raw, ".") != 2 {
-		return nil, bad("token is malformed: token contains an invalid number of segments")
+		return nil, badJWT("token is malformed: token contains an invalid number of segments")
 	}
 	jws, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{jose.ES256, jose.RS256, jose.HS256})
 	if err != nil {
-		return nil, bad("token is malformed or its signing method is not allowed")
+		return nil, badJWT("token is malformed or its signing method is not allowed")
 	}
 	return jws, nil
 }
@@ -107,13 +107,13 @@ func parse(raw string) (*jose.JSONWebSignature, error) {
 // tokens must carry.
 func (s *Keys) Verify(raw, issuer string, now time.Time) (Claims, error) {
 	var c Claims
-	jws, err := parse(raw)
+	jws, err := parseToken(raw)
 	if err != nil {
 		return c, err
 	}
 	h := jws.Signatures[0].Header
-	if !typed(h) {
-		return c, bad("token is of another type")
+	if !isJWTType(h) {
+		return c, badJWT("token is of another type")
 	}
 	var payload []byte
 	if h.Algorithm == string(jose.HS256) {
@@ -125,17 +125,17 @@ func (s *Keys) Verify(raw, issuer string, now time.Time) (Claims, error) {
 		return c, err
 	}
 	if err := json.Unmarshal(payload, &c); err != nil {
-		return c, bad("claims are malformed")
+		return c, badJWT("claims are malformed")
 	}
 	if h.Algorithm == string(jose.HS256) && (!keyRole(c.Role) || c.SessionID != "") {
-		return Claims{}, bad("signing method HS256 is not allowed for user tokens")
+		return Claims{}, badJWT("signing method HS256 is not allowed for user tokens")
 	}
-	return c, c.check(issuer, now)
+	return c, c.checkClaims(issuer, now)
 }
 
-// typed refuses what was signed for another purpose and says so (RFC 8725
+// isJWTType refuses what was signed for another purpose and says so (RFC 8725
 // section 3.11): ours say JWT, an API key from elsewhere may say nothing.
-func typed(h jose.Header) bool {
+func isJWTType(h jose.Header) bool {
 	said, given := h.ExtraHeaders[jose.HeaderType]
 	name, _ := said.(string)
 	return strings.EqualFold(name, "JWT") || !given && h.Algorithm == string(jose.HS256)
@@ -144,14 +144,14 @@ func typed(h jose.Header) bool {
 func (s *Keys) verifyOwn(jws *jose.JSONWebSignature, h jose.Header) ([]byte, error) {
 	k, ok := s.verify[h.KeyID]
 	if !ok || h.KeyID == "" {
-		return nil, bad("unrecognized JWT kid")
+		return nil, badJWT("unrecognized JWT kid")
 	}
 	if k.Algorithm != h.Algorithm {
-		return nil, bad("signing method does not belong to this key")
+		return nil, badJWT("signing method does not belong to this key")
 	}
 	payload, err := jws.Verify(k)
 	if err != nil {
-		return nil, bad("signature is invalid")
+		return nil, badJWT("signature is invalid")
 	}
 	return payload, nil
 }
@@ -160,21 +160,21 @@ func (s *Keys) verifyOwn(jws *jose.JSONWebSignature, h jose.Header) ([]byte, err
 // names a key is never checked against it.
 func (s *Keys) verifyShared(jws *jose.JSONWebSignature) ([]byte, error) {
 	if s.secret == nil || jws.Signatures[0].Header.KeyID != "" && s.Has(jws.Signatures[0].Header.KeyID) {
-		return nil, bad("signing method HS256 is not allowed")
+		return nil, badJWT("signing method HS256 is not allowed")
 	}
 	payload, err := jws.Verify(s.secret)
 	if err != nil {
-		return nil, bad("signature is invalid")
+		return nil, badJWT("signature is invalid")
 	}
 	return payload, nil
 }
 
-func (c *Claims) check(issuer string, now time.Time) error {
+func (c *Claims) checkClaims(issuer string, now time.Time) error {
 	if c.Expires == 0 || now.Add(-leeway).Unix() >= c.Expires {
-		return bad("token has invalid claims: token is expired")
+		return badJWT("token has invalid claims: token is expired")
 	}
 	if limit := now.Add(leeway).Unix(); c.IssuedAt > limit || c.NotBefore > limit {
-		return bad("token has invalid claims: token used before issued")
+		return badJWT("token has invalid claims: token used before issued")
 	}
 	if keyRole(c.Role) && c.SessionID == "" {
 		return nil

@@ -32,21 +32,21 @@ func newSigner(key any, kid string, alg jose.SignatureAlgorithm) (*signer, error
 	return &signer{key, base64.RawURLEncoding.EncodeToString(head) + "."}, nil
 }
 
-// sign returns header, payload and signature.
-func (s *signer) sign(payload []byte) (string, error) {
+// signPayload returns header, payload and signature.
+func (s *signer) signPayload(payload []byte) (string, error) {
 	b64 := base64.RawURLEncoding
 	out := make([]byte, 0, len(s.head)+b64.EncodedLen(len(payload))+400)
 	out = b64.AppendEncode(append(out, s.head...), payload)
-	sig, err := s.signature(sha256.Sum256(out))
+	sig, err := s.signDigest(sha256.Sum256(out))
 	if err != nil {
 		return "", fmt.Errorf("token: sign: %w", err)
 	}
 	return string(b64.AppendEncode(append(out, '.'), sig)), nil
 }
 
-// signature is ES256, R and S as 32 bytes each, or RS256 (RFC 7518 sections 3.4
+// signDigest is ES256, R and S as 32 bytes each, or RS256 (RFC 7518 sections 3.4
 // and 3.3).
-func (s *signer) signature(digest [sha256.Size]byte) ([]byte, error) {
+func (s *signer) signDigest(digest [sha256.Size]byte) ([]byte, error) {
 	switch key := s.key.(type) {
 	case *ecdsa.PrivateKey:
 		r, t, err := ecdsa.Sign(rand.Reader, key, digest[:])

@@ -82,7 +82,7 @@ func New(keys []jose.JSONWebKey, secret string) (*Keys, error) {
 			s.secret = oct
 			continue
 		}
-		alg, private, err := algorithm(k)
+		alg, private, err := algorithmOf(k)
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +107,9 @@ func New(keys []jose.JSONWebKey, secret string) (*Keys, error) {
 	return s, nil
 }
 
-// algorithm pins a key to the one algorithm it is used with. Clients verify
+// algorithmOf pins a key to the one algorithm it is used with. Clients verify
 // ES256 and RS256 only, so nothing else is taken.
-func algorithm(k jose.JSONWebKey) (alg jose.SignatureAlgorithm, private bool, err error) {
+func algorithmOf(k jose.JSONWebKey) (alg jose.SignatureAlgorithm, private bool, err error) {
 	switch x := k.Key.(type) {
 	case *ecdsa.PrivateKey:
 		alg, private = jose.ES256, true
@@ -160,6 +160,6 @@ func (s *Keys) KeyID() string { return s.kid }
 // Has reports whether a token names a key of this set.
 func (s *Keys) Has(kid string) bool { return s.verify[kid].Key != nil }
 
-func bad(format string, args ...any) error {
+func badJWT(format string, args ...any) error {
 	return fault.New(fault.Unauthorized, "bad_jwt", "invalid JWT: unable to parse or verify signature, "+format, args...)
 }

@@ -37,7 +37,7 @@ func NewRefresh(session string, counter uint64, key []byte) (string, error) {
 	}
 	b := append([]byte{0}, id[:]...)
 	b = binary.AppendUvarint(b, counter)
-	b = append(b, sum(b, key)...)
+	b = append(b, macOf(b, key)...)
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
@@ -68,9 +68,9 @@ func ParseRefresh(s string) (Refresh, error) {
 }
 
 // SignedBy reports whether the session's key made the token.
-func (r Refresh) SignedBy(key []byte) bool { return hmac.Equal(r.mac, sum(r.body, key)) }
+func (r Refresh) SignedBy(key []byte) bool { return hmac.Equal(r.mac, macOf(r.body, key)) }
 
-func sum(body, key []byte) []byte {
+func macOf(body, key []byte) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write(body)
 	return m.Sum(nil)[:macLen]

@@ -21,11 +21,11 @@ const (
 
 var errAnswer = errors.New("not an answer of this kind")
 
-// read reads an answer of the item's kind.
-func (it *Item) read(raw json.RawMessage) (answer, error) {
+// readAnswer reads an answer of the item's kind.
+func (it *Item) readAnswer(raw json.RawMessage) (answer, error) {
 	if it.Type == Number {
 		var f *float64
-		if json.Unmarshal(raw, &f) != nil || f == nil || !finite(*f) {
+		if json.Unmarshal(raw, &f) != nil || f == nil || !isFinite(*f) {
 			return answer{}, errAnswer
 		}
 		return answer{number: *f}, nil
@@ -83,19 +83,19 @@ func (it *Item) Form() string {
 // Judge reads an answer and says how it turned out. ok is false for a value
 // that is no answer to this item.
 func (t *Template) Judge(it *Item, raw json.RawMessage) (r Result, ok bool) {
-	a, err := it.read(raw)
+	a, err := it.readAnswer(raw)
 	if err != nil {
 		return "", false
 	}
-	return t.judge(it, a), true
+	return t.judgeAnswer(it, a), true
 }
 
-func (t *Template) judge(it *Item, a answer) Result {
+func (t *Template) judgeAnswer(it *Item, a answer) Result {
 	switch {
 	case it.Type == YesNo && a.text == "na":
 		return NA
 	case it.FailWhen != nil:
-		if t.holds(it.FailWhen, it, map[string]answer{it.Key: a}) {
+		if t.isMet(it.FailWhen, it, map[string]answer{it.Key: a}) {
 			return Fail
 		}
 	case it.Type == YesNo && a.text == "no":
@@ -104,8 +104,8 @@ func (t *Template) judge(it *Item, a answer) Result {
 	return Pass
 }
 
-// weight is what an answer counts for.
-func (it *Item) weight() int64 {
+// weightOf is what an answer counts for.
+func (it *Item) weightOf() int64 {
 	switch {
 	case it.Weight != nil:
 		return *it.Weight
@@ -134,12 +134,12 @@ func (t *Template) Review(values map[string]json.RawMessage) *Review {
 	answers := map[string]answer{}
 	for key, raw := range values {
 		if it := t.byKey[key]; it != nil {
-			if a, err := it.read(raw); err == nil {
+			if a, err := it.readAnswer(raw); err == nil {
 				answers[key] = a
 			}
 		}
 	}
-	t.show(answers, r.asked)
+	t.showAsked(answers, r.asked)
 	for _, it := range t.order {
 		a, ok := answers[it.Key]
 		switch {
@@ -147,30 +147,30 @@ func (t *Template) Review(values map[string]json.RawMessage) *Review {
 		case !ok && it.Required:
 			r.Missing = append(r.Missing, it.Key)
 		case ok:
-			r.count(it, t.judge(it, a))
+			r.addResult(it, t.judgeAnswer(it, a))
 		}
 	}
 	return r
 }
 
-func (r *Review) count(it *Item, res Result) {
+func (r *Review) addResult(it *Item, res Result) {
 	switch res {
 	case Pass:
 		r.Passed++
-		r.PassedWeight += it.weight()
+		r.PassedWeight += it.weightOf()
 	case Fail:
 		r.Failed++
-		r.FailedWeight += it.weight()
+		r.FailedWeight += it.weightOf()
 		if it.Critical {
 			r.FailedCritical++
 		}
 	}
 }
 
-// show finds the items that are asked and takes the answers of others away:
+// showAsked finds the items that are asked and takes the answers of others away:
 // what is not asked has no say in what else is. Conditions have no cycle, so
 // one pass in the order of reference settles it.
-func (t *Template) show(answers map[string]answer, asked map[string]bool) {
+func (t *Template) showAsked(answers map[string]answer, asked map[string]bool) {
 	done := map[string]bool{}
 	var visit func(it *Item)
 	visit = func(it *Item) {
@@ -178,10 +178,10 @@ func (t *Template) show(answers map[string]answer, asked map[string]bool) {
 			return
 		}
 		done[it.Key] = true
-		for _, key := range it.ShowWhen.items(nil) {
+		for _, key := range it.ShowWhen.itemKeys(nil) {
 			visit(t.byKey[key])
 		}
-		if it.ShowWhen != nil && !t.holds(it.ShowWhen, nil, answers) {
+		if it.ShowWhen != nil && !t.isMet(it.ShowWhen, nil, answers) {
 			delete(answers, it.Key)
 			return
 		}

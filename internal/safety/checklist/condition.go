@@ -23,8 +23,8 @@ const (
 	maxJoin  = 20
 )
 
-// items appends the keys a condition asks about.
-func (c *Condition) items(keys []string) []string {
+// itemKeys appends the keys a condition asks about.
+func (c *Condition) itemKeys(keys []string) []string {
 	if c == nil {
 		return keys
 	}
@@ -32,29 +32,29 @@ func (c *Condition) items(keys []string) []string {
 		keys = append(keys, c.Item)
 	}
 	for i := range c.All {
-		keys = c.All[i].items(keys)
+		keys = c.All[i].itemKeys(keys)
 	}
 	for i := range c.Any {
-		keys = c.Any[i].items(keys)
+		keys = c.Any[i].itemKeys(keys)
 	}
 	return keys
 }
 
-// condition checks a condition of item it. own is the item whose answer is
+// checkCondition checks a condition of item it. own is the item whose answer is
 // meant where none is named; nil = one must be named.
-func (t *Template) condition(it *Item, c *Condition, own *Item, depth int) error {
+func (t *Template) checkCondition(it *Item, c *Condition, own *Item, depth int) error {
 	joined := len(c.All) + len(c.Any)
 	switch {
 	case depth == maxDepth:
-		return bad("item %q: conditions are nested more than %d deep", it.Key, maxDepth)
+		return refuseSections("item %q: conditions are nested more than %d deep", it.Key, maxDepth)
 	case joined > maxJoin:
-		return bad("item %q: at most %d conditions are joined", it.Key, maxJoin)
+		return refuseSections("item %q: at most %d conditions are joined", it.Key, maxJoin)
 	case joined > 0 && (c.Op != "" || c.Item != "" || len(c.Value) > 0 || len(c.All) > 0 && len(c.Any) > 0):
-		return bad("item %q: a condition is {op, value}, {all} or {any}, not several of them", it.Key)
+		return refuseSections("item %q: a condition is {op, value}, {all} or {any}, not several of them", it.Key)
 	case joined > 0:
 		for _, list := range [][]Condition{c.All, c.Any} {
 			for i := range list {
-				if err := t.condition(it, &list[i], own, depth+1); err != nil {
+				if err := t.checkCondition(it, &list[i], own, depth+1); err != nil {
 					return err
 				}
 			}
@@ -64,42 +64,42 @@ func (t *Template) condition(it *Item, c *Condition, own *Item, depth int) error
 	about := own
 	if own == nil {
 		if about = t.byKey[c.Item]; about == nil {
-			return bad("item %q: show_when asks about %q, which is no item", it.Key, fault.Clip(c.Item, 40))
+			return refuseSections("item %q: show_when asks about %q, which is no item", it.Key, fault.Clip(c.Item, 40))
 		}
 	} else if c.Item != "" {
-		return bad("item %q: fail_when is about the item's own answer and names no other", it.Key)
+		return refuseSections("item %q: fail_when is about the item's own answer and names no other", it.Key)
 	}
-	return compares(it, c, about)
+	return checkComparison(it, c, about)
 }
 
-// compares checks that an operator and value fit the answers of an item.
-func compares(it *Item, c *Condition, about *Item) error {
+// checkComparison checks that an operator and value fit the answers of an item.
+func checkComparison(it *Item, c *Condition, about *Item) error {
 	values := []json.RawMessage{c.Value}
 	switch c.Op {
 	case "answered":
 		if len(c.Value) > 0 {
-			return bad("item %q: answered takes no value", it.Key)
+			return refuseSections("item %q: answered takes no value", it.Key)
 		}
 		return nil
 	case "<", "<=", ">", ">=":
 		if about.Type != Number {
-			return bad("item %q: %s compares numbers, %q has none", it.Key, c.Op, about.Key)
+			return refuseSections("item %q: %s compares numbers, %q has none", it.Key, c.Op, about.Key)
 		}
 	case "in":
 		values = nil // reading into the slice would write over the condition's own value
 		if json.Unmarshal(c.Value, &values) != nil || len(values) == 0 || len(values) > maxOptions {
-			return bad("item %q: in takes an array of 1-%d values", it.Key, maxOptions)
+			return refuseSections("item %q: in takes an array of 1-%d values", it.Key, maxOptions)
 		}
 	case "==", "!=":
 	default:
-		return bad("item %q: op %q must be ==, !=, <, <=, >, >=, in or answered", it.Key, fault.Clip(c.Op, 40))
+		return refuseSections("item %q: op %q must be ==, !=, <, <=, >, >=, in or answered", it.Key, fault.Clip(c.Op, 40))
 	}
 	if about.Type == Photo || about.Type == Signature {
-		return bad("item %q: a %s can only be compared with answered", it.Key, about.Type)
+		return refuseSections("item %q: a %s can only be compared with answered", it.Key, about.Type)
 	}
 	for _, v := range values {
-		if _, err := about.read(v); err != nil {
-			return bad("item %q: no answer of %q can be %s", it.Key, about.Key, fault.Clip(string(v), 40))
+		if _, err := about.readAnswer(v); err != nil {
+			return refuseSections("item %q: no answer of %q can be %s", it.Key, about.Key, fault.Clip(string(v), 40))
 		}
 	}
 	return nil
@@ -111,16 +111,16 @@ type answer struct {
 	number float64
 }
 
-func (a answer) equals(b answer) bool { return a == b }
+func (a answer) equalTo(b answer) bool { return a == b }
 
-// holds reports whether a condition is met; about is the answer meant where
+// isMet reports whether a condition is met; about is the answer meant where
 // the condition names no item.
-func (t *Template) holds(c *Condition, own *Item, answers map[string]answer) bool {
+func (t *Template) isMet(c *Condition, own *Item, answers map[string]answer) bool {
 	switch {
 	case len(c.All) > 0:
-		return !slices.ContainsFunc(c.All, func(x Condition) bool { return !t.holds(&x, own, answers) })
+		return !slices.ContainsFunc(c.All, func(x Condition) bool { return !t.isMet(&x, own, answers) })
 	case len(c.Any) > 0:
-		return slices.ContainsFunc(c.Any, func(x Condition) bool { return t.holds(&x, own, answers) })
+		return slices.ContainsFunc(c.Any, func(x Condition) bool { return t.isMet(&x, own, answers) })
 	}
 	about := own
 	if c.Item != "" {
@@ -133,28 +133,28 @@ func (t *Template) holds(c *Condition, own *Item, answers map[string]answer) boo
 	if !ok || c.Op == "answered" {
 		return ok
 	}
-	return c.met(got, about)
+	return c.isMetBy(got, about)
 }
 
-func (c *Condition) met(got answer, about *Item) bool {
+func (c *Condition) isMetBy(got answer, about *Item) bool {
 	if c.Op == "in" {
 		var list []json.RawMessage
 		// Parse has checked that it is an array.
 		_ = json.Unmarshal(c.Value, &list)
 		return slices.ContainsFunc(list, func(v json.RawMessage) bool {
-			want, err := about.read(v)
-			return err == nil && got.equals(want)
+			want, err := about.readAnswer(v)
+			return err == nil && got.equalTo(want)
 		})
 	}
-	want, err := about.read(c.Value)
+	want, err := about.readAnswer(c.Value)
 	if err != nil {
 		return false
 	}
 	switch c.Op {
 	case "==":
-		return got.equals(want)
+		return got.equalTo(want)
 	case "!=":
-		return !got.equals(want)
+		return !got.equalTo(want)
 	case "<":
 		return got.number < want.number
 	case "<=":
@@ -165,5 +165,5 @@ func (c *Condition) met(got answer, about *Item) bool {
 	return got.number >= want.number
 }
 
-// finite reports a number that JSON could hold and a report can print.
-func finite(f float64) bool { return !math.IsNaN(f) && math.Abs(f) <= 1e12 }
+// isFinite reports a number that JSON could hold and a report can print.
+func isFinite(f float64) bool { return !math.IsNaN(f) && math.Abs(f) <= 1e12 }

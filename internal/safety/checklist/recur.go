@@ -35,7 +35,7 @@ var parts = map[string]struct{ least, most int }{
 // Invalid and stands at "rrule".
 func Recur(text string, first time.Time, loc *time.Location) (*Recurrence, error) {
 	text = strings.ToUpper(strings.TrimPrefix(strings.TrimSpace(text), "RRULE:"))
-	given, err := split(text)
+	given, err := splitRule(text)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func Recur(text string, first time.Time, loc *time.Location) (*Recurrence, error
 			return nil, err
 		}
 	}
-	option, err := rrule.StrToROption(join(given))
+	option, err := rrule.StrToROption(joinRule(given))
 	if err != nil {
 		return nil, badRule("is not a recurrence rule: %v", err)
 	}
@@ -58,15 +58,15 @@ func Recur(text string, first time.Time, loc *time.Location) (*Recurrence, error
 	if r.rule, err = rrule.NewRRule(*option); err != nil {
 		return nil, badRule("is not a recurrence rule: %v", err)
 	}
-	if next := r.rule.Iterator(); !due(next, option.Dtstart) {
+	if next := r.rule.Iterator(); !hasNextDate(next, option.Dtstart) {
 		return nil, badRule("is never due")
 	}
 	return r, nil
 }
 
-// due reports whether a rule has a date within twelve years, which any rule
+// hasNextDate reports whether a rule has a date within twelve years, which any rule
 // that means something has: 29 February is at most eight years away.
-func due(next rrule.Next, from time.Time) bool {
+func hasNextDate(next rrule.Next, from time.Time) bool {
 	at, ok := next()
 	return ok && at.Before(from.AddDate(12, 0, 0))
 }
@@ -75,8 +75,8 @@ func badRule(format string, args ...any) error {
 	return fault.New(fault.Invalid, Code, "rrule "+format, args...).At("rrule", format, args...)
 }
 
-// split reads the parts of a rule and holds them to those that are allowed.
-func split(text string) (map[string]string, error) {
+// splitRule reads the parts of a rule and holds them to those that are allowed.
+func splitRule(text string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, p := range strings.Split(text, ";") {
 		name, value, ok := strings.Cut(p, "=")
@@ -86,11 +86,11 @@ func split(text string) (map[string]string, error) {
 			return nil, badRule("is not a recurrence rule: %q is no NAME=VALUE", fault.Clip(p, 40))
 		case !known:
 			return nil, badRule("may not have %s", fault.Clip(name, 40))
-		case name == "BYDAY" && !days(value):
+		case name == "BYDAY" && !areWeekdays(value):
 			return nil, badRule("BYDAY must be weekdays such as MO or, of a month or year, 1MO to 5MO and -1MO to -5MO")
 		case given[name] != "":
 			return nil, badRule("has %s twice", name)
-		case bounds.most != 0 && !within(value, bounds.least, bounds.most):
+		case bounds.most != 0 && !areWithin(value, bounds.least, bounds.most):
 			return nil, badRule("%s must be %d to %d", name, bounds.least, bounds.most)
 		}
 		given[name] = value
@@ -115,7 +115,7 @@ func split(text string) (map[string]string, error) {
 
 var weekday = regexp.MustCompile(`^([+-]?[1-5])?(MO|TU|WE|TH|FR|SA|SU)$`)
 
-func days(list string) bool {
+func areWeekdays(list string) bool {
 	for _, s := range strings.Split(list, ",") {
 		if !weekday.MatchString(s) {
 			return false
@@ -124,9 +124,9 @@ func days(list string) bool {
 	return true
 }
 
-// within reports a list of whole numbers between bounds, 0 only where it lies
+// areWithin reports a list of whole numbers between bounds, 0 only where it lies
 // between them and a negative bound does not ask for places from the end.
-func within(list string, least, most int) bool {
+func areWithin(list string, least, most int) bool {
 	for _, s := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most || n == 0 && least < 0 {
@@ -136,8 +136,8 @@ func within(list string, least, most int) bool {
 	return true
 }
 
-// join writes the parts again without UNTIL, which is held against instants.
-func join(given map[string]string) string {
+// joinRule writes the parts again without UNTIL, which is held against instants.
+func joinRule(given map[string]string) string {
 	var b strings.Builder
 	b.WriteString("FREQ=" + given["FREQ"])
 	for name, value := range given {
@@ -167,7 +167,7 @@ func readUntil(s string) (at time.Time, local bool, err error) {
 // twice.
 func (r *Recurrence) Between(after, to time.Time) []time.Time {
 	var out []time.Time
-	r.each(func(at time.Time) bool {
+	r.eachDate(func(at time.Time) bool {
 		if at.After(to) {
 			return false
 		}
@@ -181,14 +181,14 @@ func (r *Recurrence) Between(after, to time.Time) []time.Time {
 
 // Next returns the first due instant after a moment, and whether there is one.
 func (r *Recurrence) Next(after time.Time) (next time.Time, ok bool) {
-	r.each(func(at time.Time) bool {
+	r.eachDate(func(at time.Time) bool {
 		next, ok = at, at.After(after)
 		return !ok
 	})
 	return next, ok
 }
 
-func (r *Recurrence) each(more func(at time.Time) bool) {
+func (r *Recurrence) eachDate(more func(at time.Time) bool) {
 	next := r.rule.Iterator()
 	for {
 		wall, ok := next()

@@ -80,100 +80,100 @@ func Parse(raw []byte) (*Template, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t.Sections); err != nil {
-		return nil, bad("must be an array of {title, items}: %v", err)
+		return nil, refuseSections("must be an array of {title, items}: %v", err)
 	}
 	if len(t.Sections) > maxSections {
-		return nil, bad("at most %d sections", maxSections)
+		return nil, refuseSections("at most %d sections", maxSections)
 	}
 	for s := range t.Sections {
 		if n := utf8.RuneCountInString(t.Sections[s].Title); n > 200 {
-			return nil, bad("section %d: title has %d characters, at most 200", s+1, n)
+			return nil, refuseSections("section %d: title has %d characters, at most 200", s+1, n)
 		}
 		for i := range t.Sections[s].Items {
-			if err := t.add(&t.Sections[s].Items[i]); err != nil {
+			if err := t.addItem(&t.Sections[s].Items[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, it := range t.order {
-		if err := t.conditions(it); err != nil {
+		if err := t.checkConditions(it); err != nil {
 			return nil, err
 		}
 	}
-	return t, t.cycle()
+	return t, t.refuseCycle()
 }
 
-func bad(format string, args ...any) error {
+func refuseSections(format string, args ...any) error {
 	return fault.New(fault.Invalid, Code, "sections "+format, args...).At("sections", format, args...)
 }
 
 var keyForm = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
-// add checks what an item says of itself.
-func (t *Template) add(it *Item) error {
+// addItem checks what an item says of itself.
+func (t *Template) addItem(it *Item) error {
 	n := utf8.RuneCountInString(it.Prompt)
 	switch {
 	case !keyForm.MatchString(it.Key):
-		return bad("item %d: key %q must be 1-40 of a-z, 0-9 and _", len(t.order)+1, fault.Clip(it.Key, 40))
+		return refuseSections("item %d: key %q must be 1-40 of a-z, 0-9 and _", len(t.order)+1, fault.Clip(it.Key, 40))
 	case t.byKey[it.Key] != nil:
-		return bad("item %q is there twice", it.Key)
+		return refuseSections("item %q is there twice", it.Key)
 	case len(t.order) == maxItems:
-		return bad("at most %d items", maxItems)
+		return refuseSections("at most %d items", maxItems)
 	case n == 0 || n > 500:
-		return bad("item %q: prompt must have 1-500 characters", it.Key)
+		return refuseSections("item %q: prompt must have 1-500 characters", it.Key)
 	case it.Weight != nil && (*it.Weight < 0 || *it.Weight > maxWeight):
-		return bad("item %q: weight must be 0-%d", it.Key, maxWeight)
+		return refuseSections("item %q: weight must be 0-%d", it.Key, maxWeight)
 	case utf8.RuneCountInString(it.Unit) > 20:
-		return bad("item %q: unit has more than 20 characters", it.Key)
+		return refuseSections("item %q: unit has more than 20 characters", it.Key)
 	case it.OnFail != "" && it.OnFail != OpensAction && it.OnFail != OpensIncident && it.OnFail != OpensNothing:
-		return bad("item %q: on_fail must be action, incident or none", it.Key)
+		return refuseSections("item %q: on_fail must be action, incident or none", it.Key)
 	}
 	switch it.Type {
 	case YesNo, Number, Choice, Text, Photo, Signature:
 	default:
-		return bad("item %q: type must be yes_no_na, number, choice, text, photo or signature", it.Key)
+		return refuseSections("item %q: type must be yes_no_na, number, choice, text, photo or signature", it.Key)
 	}
 	t.byKey[it.Key] = it
 	t.order = append(t.order, it)
-	return it.options()
+	return it.checkOptions()
 }
 
-func (it *Item) options() error {
+func (it *Item) checkOptions() error {
 	if it.Type != Choice {
 		if len(it.Options) > 0 {
-			return bad("item %q: only a choice has options", it.Key)
+			return refuseSections("item %q: only a choice has options", it.Key)
 		}
 		return nil
 	}
 	seen := map[string]bool{}
 	for _, o := range it.Options {
 		if n := utf8.RuneCountInString(o); n == 0 || n > 100 || seen[o] {
-			return bad("item %q: options must be different texts of 1-100 characters", it.Key)
+			return refuseSections("item %q: options must be different texts of 1-100 characters", it.Key)
 		}
 		seen[o] = true
 	}
 	if len(seen) < 2 || len(seen) > maxOptions {
-		return bad("item %q: a choice has 2-%d options", it.Key, maxOptions)
+		return refuseSections("item %q: a choice has 2-%d options", it.Key, maxOptions)
 	}
 	return nil
 }
 
-// conditions checks what an item's conditions refer to.
-func (t *Template) conditions(it *Item) error {
+// checkConditions checks what an item's conditions refer to.
+func (t *Template) checkConditions(it *Item) error {
 	if it.FailWhen != nil {
-		if err := t.condition(it, it.FailWhen, it, 0); err != nil {
+		if err := t.checkCondition(it, it.FailWhen, it, 0); err != nil {
 			return err
 		}
 	}
 	if it.ShowWhen != nil {
-		return t.condition(it, it.ShowWhen, nil, 0)
+		return t.checkCondition(it, it.ShowWhen, nil, 0)
 	}
 	return nil
 }
 
-// cycle refuses items whose show_when leads back to themselves: none of them
+// refuseCycle refuses items whose show_when leads back to themselves: none of them
 // could ever be asked.
-func (t *Template) cycle() error {
+func (t *Template) refuseCycle() error {
 	const walking, done = 1, 2
 	state := map[string]int{}
 	var walk func(it *Item) error
@@ -182,10 +182,10 @@ func (t *Template) cycle() error {
 		case done:
 			return nil
 		case walking:
-			return bad("item %q: show_when leads back to the item itself", it.Key)
+			return refuseSections("item %q: show_when leads back to the item itself", it.Key)
 		}
 		state[it.Key] = walking
-		for _, key := range it.ShowWhen.items(nil) {
+		for _, key := range it.ShowWhen.itemKeys(nil) {
 			if err := walk(t.byKey[key]); err != nil {
 				return err
 			}

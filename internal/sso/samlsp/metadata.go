@@ -25,7 +25,7 @@ type Provider struct {
 // Metadata reads a provider's metadata. Several signing certificates are
 // normal: during a rotation the old and the new one stand side by side.
 func Metadata(b []byte, now time.Time) (*Provider, error) {
-	if err := survey(b, false); err != nil {
+	if err := checkStructure(b, false); err != nil {
 		return nil, err
 	}
 	var d saml.EntityDescriptor
@@ -42,7 +42,7 @@ func Metadata(b []byte, now time.Time) (*Provider, error) {
 	}
 	p := &Provider{EntityID: d.EntityID}
 	for _, idp := range d.IDPSSODescriptors {
-		if err := p.add(&idp); err != nil {
+		if err := p.addDescriptor(&idp); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func Metadata(b []byte, now time.Time) (*Provider, error) {
 	return p, nil
 }
 
-func (p *Provider) add(d *saml.IDPSSODescriptor) error {
+func (p *Provider) addDescriptor(d *saml.IDPSSODescriptor) error {
 	for _, s := range d.SingleSignOnServices {
 		if s.Binding == saml.HTTPRedirectBinding && p.SignIn == "" {
 			// The address goes into a browser: nothing but the web.
@@ -71,7 +71,7 @@ func (p *Provider) add(d *saml.IDPSSODescriptor) error {
 			continue
 		}
 		for _, c := range k.KeyInfo.X509Data.X509Certificates {
-			cert, err := certificate(c.Data)
+			cert, err := parseCertificate(c.Data)
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func (p *Provider) add(d *saml.IDPSSODescriptor) error {
 	return nil
 }
 
-func certificate(text string) (*x509.Certificate, error) {
+func parseCertificate(text string) (*x509.Certificate, error) {
 	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil {
 		return nil, fmt.Errorf("samlsp: certificate: %w", err)

@@ -47,18 +47,18 @@ const (
 // Issuer returns who a response says it is from, for choosing the provider
 // that then has to prove it. Nothing else may be done with it.
 func Issuer(raw []byte) (string, error) {
-	root, err := parse(raw)
+	root, err := parseDocument(raw)
 	if err != nil {
 		return "", err
 	}
-	if el, err := only(root, nsAssertion, "Issuer"); err == nil {
+	if el, err := onlyChild(root, nsAssertion, "Issuer"); err == nil {
 		return strings.TrimSpace(el.Text()), nil
 	}
-	a, err := only(root, nsAssertion, "Assertion")
+	a, err := onlyChild(root, nsAssertion, "Assertion")
 	if err != nil {
 		return "", err
 	}
-	el, err := only(a, nsAssertion, "Issuer")
+	el, err := onlyChild(a, nsAssertion, "Issuer")
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ const maxAddresses = 20
 // attribute values of a response, unverified: for choosing, as by Issuer, among
 // the connections of one provider. Nothing else may be done with it.
 func Addresses(raw []byte) ([]string, error) {
-	root, err := parse(raw)
+	root, err := parseDocument(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func Addresses(raw []byte) ([]string, error) {
 	return out, nil
 }
 
-func parse(raw []byte) (*etree.Element, error) {
-	if err := survey(raw, true); err != nil {
+func parseDocument(raw []byte) (*etree.Element, error) {
+	if err := checkStructure(raw, true); err != nil {
 		return nil, err
 	}
 	doc := etree.NewDocument()
@@ -105,11 +105,11 @@ func parse(raw []byte) (*etree.Element, error) {
 // signature of the response or its assertion, issuer, destination, status,
 // times, audience, recipient and request.
 func Verify(raw []byte, idp *Provider, w Want) (*Assertion, error) {
-	root, err := parse(raw)
+	root, err := parseDocument(raw)
 	if err != nil {
 		return nil, err
 	}
-	signed, err := verified(root, idp.Certs, w.Now)
+	signed, err := verifySignature(root, idp.Certs, w.Now)
 	switch {
 	case err == nil:
 		root = signed
@@ -119,20 +119,20 @@ func Verify(raw []byte, idp *Provider, w Want) (*Assertion, error) {
 	if err := checkResponse(root, idp, w, signed != nil); err != nil {
 		return nil, err
 	}
-	el, err := only(root, nsAssertion, "Assertion")
+	el, err := onlyChild(root, nsAssertion, "Assertion")
 	if err != nil {
 		return nil, errAssertion
 	}
-	if el, err = trusted(el, idp.Certs, w.Now, signed != nil); err != nil {
+	if el, err = verifyAssertion(el, idp.Certs, w.Now, signed != nil); err != nil {
 		return nil, err
 	}
-	return read(el, idp, w)
+	return readAssertion(el, idp, w)
 }
 
-// trusted returns the assertion's verified form. Inside a verified response it
+// verifyAssertion returns the assertion's verified form. Inside a verified response it
 // needs no signature of its own, but a false one is refused there too.
-func trusted(el *etree.Element, certs []*x509.Certificate, now time.Time, inside bool) (*etree.Element, error) {
-	own, err := verified(el, certs, now)
+func verifyAssertion(el *etree.Element, certs []*x509.Certificate, now time.Time, inside bool) (*etree.Element, error) {
+	own, err := verifySignature(el, certs, now)
 	if errors.Is(err, errUnsigned) && inside {
 		return el, nil
 	}
@@ -152,17 +152,17 @@ func checkResponse(root *etree.Element, idp *Provider, w Want, signed bool) erro
 	case root.SelectAttrValue("InResponseTo", "") != w.RequestID:
 		return errors.New("samlsp: the response answers another request")
 	}
-	if list := children(root, nsAssertion, "Issuer"); len(list) > 1 || len(list) == 1 && strings.TrimSpace(list[0].Text()) != idp.EntityID {
+	if list := childElements(root, nsAssertion, "Issuer"); len(list) > 1 || len(list) == 1 && strings.TrimSpace(list[0].Text()) != idp.EntityID {
 		return errors.New("samlsp: the response is from another provider")
 	}
 	if err := checkIssued(root, w.Now); err != nil {
 		return err
 	}
-	st, err := only(root, nsProtocol, "Status")
+	st, err := onlyChild(root, nsProtocol, "Status")
 	if err != nil {
 		return err
 	}
-	code, err := only(st, nsProtocol, "StatusCode")
+	code, err := onlyChild(st, nsProtocol, "StatusCode")
 	if err != nil || code.SelectAttrValue("Value", "") != success {
 		return ErrRefused
 	}
@@ -220,11 +220,11 @@ type assertion struct {
 	} `xml:"urn:oasis:names:tc:SAML:2.0:assertion AttributeStatement"`
 }
 
-func read(el *etree.Element, idp *Provider, w Want) (*Assertion, error) {
+func readAssertion(el *etree.Element, idp *Provider, w Want) (*Assertion, error) {
 	if err := checkIssued(el, w.Now); err != nil {
 		return nil, err
 	}
-	own, err := detached(el)
+	own, err := detachElement(el)
 	if err != nil {
 		return nil, err
 	}
@@ -246,15 +246,15 @@ func read(el *etree.Element, idp *Provider, w Want) (*Assertion, error) {
 	case len(a.Authn) == 0:
 		return nil, errors.New("samlsp: the assertion says nothing about a sign-in")
 	}
-	out := &Assertion{ID: a.ID, Attributes: a.attributes()}
-	if err := a.conditions(out, w); err != nil {
+	out := &Assertion{ID: a.ID, Attributes: a.readAttributes()}
+	if err := a.checkConditions(out, w); err != nil {
 		return nil, err
 	}
-	if err := a.subject(out, w); err != nil {
+	if err := a.checkSubject(out, w); err != nil {
 		return nil, err
 	}
 	for _, s := range a.Authn {
-		end, err := instant(s.SessionEnd)
+		end, err := parseInstant(s.SessionEnd)
 		if err != nil {
 			return nil, err
 		}
@@ -270,8 +270,8 @@ func read(el *etree.Element, idp *Provider, w Want) (*Assertion, error) {
 
 var errExpired = errors.New("samlsp: the assertion is not valid at this time")
 
-// instant reads an xs:dateTime; "" is the zero time.
-func instant(s string) (time.Time, error) {
+// parseInstant reads an xs:dateTime; "" is the zero time.
+func parseInstant(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
@@ -282,12 +282,12 @@ func instant(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-func within(from, to string, now time.Time) (time.Time, error) {
-	nb, err := instant(from)
+func checkWithin(from, to string, now time.Time) (time.Time, error) {
+	nb, err := parseInstant(from)
 	if err != nil {
 		return nb, err
 	}
-	na, err := instant(to)
+	na, err := parseInstant(to)
 	if err != nil {
 		return na, err
 	}
@@ -297,12 +297,12 @@ func within(from, to string, now time.Time) (time.Time, error) {
 	return na, nil
 }
 
-func (a *assertion) conditions(out *Assertion, w Want) error {
+func (a *assertion) checkConditions(out *Assertion, w Want) error {
 	if len(a.Conditions) != 1 {
 		return errors.New("samlsp: the assertion has no conditions")
 	}
 	c := a.Conditions[0]
-	end, err := within(c.NotBefore, c.NotOnOrAfter, w.Now)
+	end, err := checkWithin(c.NotBefore, c.NotOnOrAfter, w.Now)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (a *assertion) conditions(out *Assertion, w Want) error {
 	return nil
 }
 
-func (a *assertion) subject(out *Assertion, w Want) error {
+func (a *assertion) checkSubject(out *Assertion, w Want) error {
 	if len(a.Subject) != 1 || len(a.Subject[0].NameID) != 1 {
 		return ErrNoName
 	}
@@ -334,7 +334,7 @@ func (a *assertion) subject(out *Assertion, w Want) error {
 			continue
 		}
 		d := c.Data[0]
-		end, err := within(d.NotBefore, d.NotOnOrAfter, w.Now)
+		end, err := checkWithin(d.NotBefore, d.NotOnOrAfter, w.Now)
 		switch {
 		case err != nil || end.IsZero():
 			reason = errExpired
@@ -355,7 +355,7 @@ func (a *assertion) subject(out *Assertion, w Want) error {
 // ErrNoName says that the assertion names nobody in a way that lasts.
 var ErrNoName = errors.New("samlsp: the assertion names no subject that lasts: a persistent or e-mail name id is needed")
 
-func (a *assertion) attributes() map[string][]string {
+func (a *assertion) readAttributes() map[string][]string {
 	out := map[string][]string{}
 	for _, st := range a.Attributes {
 		for _, at := range st.Attribute {

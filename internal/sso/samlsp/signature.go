@@ -32,22 +32,22 @@ var (
 	errReference = errors.New("samlsp: the signature does not cover exactly the element it stands in")
 )
 
-// verified returns el anew, built from nothing but the bytes its signature
+// verifySignature returns el anew, built from nothing but the bytes its signature
 // covers. An element without a signature of its own is errUnsigned.
-func verified(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etree.Element, error) {
-	sigs := children(el, nsSignature, "Signature")
+func verifySignature(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etree.Element, error) {
+	sigs := childElements(el, nsSignature, "Signature")
 	if len(sigs) == 0 {
 		return nil, errUnsigned
 	}
 	if len(sigs) > 1 {
 		return nil, errReference
 	}
-	if err := shape(el, sigs[0]); err != nil {
+	if err := checkSignatureShape(el, sigs[0]); err != nil {
 		return nil, err
 	}
 	for _, cert := range certs {
 		// The library changes the tree it is given, so each try has its own.
-		own, err := detached(el)
+		own, err := detachElement(el)
 		if err != nil {
 			return nil, err
 		}
@@ -60,9 +60,9 @@ func verified(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etr
 	return nil, ErrSignature
 }
 
-// detached copies an element with the namespaces it inherits, and without the
+// detachElement copies an element with the namespaces it inherits, and without the
 // certificate that came along: which one counts is for the metadata to say.
-func detached(el *etree.Element) (*etree.Element, error) {
+func detachElement(el *etree.Element) (*etree.Element, error) {
 	ctx, err := etreeutils.NSBuildParentContext(el)
 	if err != nil {
 		return nil, err
@@ -71,22 +71,22 @@ func detached(el *etree.Element) (*etree.Element, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, sig := range children(own, nsSignature, "Signature") {
-		for _, info := range children(sig, nsSignature, "KeyInfo") {
+	for _, sig := range childElements(own, nsSignature, "Signature") {
+		for _, info := range childElements(sig, nsSignature, "KeyInfo") {
 			sig.RemoveChild(info)
 		}
 	}
 	return own, nil
 }
 
-// shape holds a signature to the one form SAML knows (saml-core-2.0 section
+// checkSignatureShape holds a signature to the one form SAML knows (saml-core-2.0 section
 // 5.4): one reference, to the id of the element around it, nothing else signed.
-func shape(el, sig *etree.Element) error {
-	info, err := only(sig, nsSignature, "SignedInfo")
-	if err != nil || len(children(sig, nsSignature, "Object")) > 0 {
+func checkSignatureShape(el, sig *etree.Element) error {
+	info, err := onlyChild(sig, nsSignature, "SignedInfo")
+	if err != nil || len(childElements(sig, nsSignature, "Object")) > 0 {
 		return errReference
 	}
-	ref, err := only(info, nsSignature, "Reference")
+	ref, err := onlyChild(info, nsSignature, "Reference")
 	id := el.SelectAttrValue("ID", "")
 	if err != nil || id == "" || ref.SelectAttrValue("URI", "") != "#"+id {
 		return errReference
@@ -96,16 +96,16 @@ func shape(el, sig *etree.Element) error {
 		tag  string
 		from []string
 	}{{info, "SignatureMethod", signatureMethods}, {info, "CanonicalizationMethod", canonicals}, {ref, "DigestMethod", digestMethods}} {
-		m, err := only(want.in, nsSignature, want.tag)
+		m, err := onlyChild(want.in, nsSignature, want.tag)
 		if err != nil || !slices.Contains(want.from, m.SelectAttrValue("Algorithm", "")) {
 			return errAlgorithm
 		}
 	}
-	list, err := only(ref, nsSignature, "Transforms")
+	list, err := onlyChild(ref, nsSignature, "Transforms")
 	if err != nil {
 		return errAlgorithm
 	}
-	for _, t := range children(list, nsSignature, "Transform") {
+	for _, t := range childElements(list, nsSignature, "Transform") {
 		if !slices.Contains(transforms, t.SelectAttrValue("Algorithm", "")) {
 			return errAlgorithm
 		}
@@ -113,8 +113,8 @@ func shape(el, sig *etree.Element) error {
 	return nil
 }
 
-// children returns the child elements of one name, whatever their prefix.
-func children(el *etree.Element, ns, tag string) []*etree.Element {
+// childElements returns the child elements of one name, whatever their prefix.
+func childElements(el *etree.Element, ns, tag string) []*etree.Element {
 	var out []*etree.Element
 	for _, c := range el.ChildElements() {
 		if c.Tag == tag && c.NamespaceURI() == ns {
@@ -126,8 +126,8 @@ func children(el *etree.Element, ns, tag string) []*etree.Element {
 
 var errOne = errors.New("samlsp: an element is missing or stands twice")
 
-func only(el *etree.Element, ns, tag string) (*etree.Element, error) {
-	list := children(el, ns, tag)
+func onlyChild(el *etree.Element, ns, tag string) (*etree.Element, error) {
+	list := childElements(el, ns, tag)
 	if len(list) != 1 {
 		return nil, errOne
 	}

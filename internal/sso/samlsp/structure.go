@@ -37,11 +37,11 @@ var (
 	errEncrypted = errors.New("samlsp: encrypted assertions are not taken; switch encryption off at the provider")
 )
 
-// survey walks a document once, without building a tree, and refuses what two
+// checkStructure walks a document once, without building a tree, and refuses what two
 // readers may read in two ways or what costs more than it says. strict is for
 // responses: neither comments nor processing instructions, so that no text is
 // in pieces, one assertion, and no id twice.
-func survey(b []byte, strict bool) error {
+func checkStructure(b []byte, strict bool) error {
 	if len(b) > MaxXML {
 		return errSize
 	}
@@ -55,7 +55,7 @@ func survey(b []byte, strict bool) error {
 		if err != nil {
 			return fmt.Errorf("samlsp: malformed XML: %w", err)
 		}
-		if err := w.token(t); err != nil {
+		if err := w.checkToken(t); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ type walker struct {
 	ids        map[string]bool
 }
 
-func (w *walker) token(t xml.Token) error {
+func (w *walker) checkToken(t xml.Token) error {
 	switch t := t.(type) {
 	case xml.Directive:
 		return errDoctype
@@ -92,14 +92,14 @@ func (w *walker) token(t xml.Token) error {
 			return errors.New("samlsp: a comment in a response")
 		}
 	case xml.StartElement:
-		return w.open(t)
+		return w.openElement(t)
 	case xml.EndElement:
 		w.depth--
 	}
 	return nil
 }
 
-func (w *walker) open(t xml.StartElement) error {
+func (w *walker) openElement(t xml.StartElement) error {
 	if w.depth == 0 {
 		if w.roots++; w.roots > 1 {
 			return errors.New("samlsp: two roots")

@@ -11,8 +11,8 @@ import (
 
 func (s *instance) secretsFile() string { return filepath.Join(s.dir, "secrets") }
 
-// inspect looks for secrets in the log, and for lines that a request broke.
-func (s *instance) inspect() error {
+// inspectLog looks for secrets in the log, and for lines that a request broke.
+func (s *instance) inspectLog() error {
 	log, err := os.ReadFile(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return fmt.Errorf("e2e: %w", err)
@@ -22,7 +22,7 @@ func (s *instance) inspect() error {
 		return fmt.Errorf("e2e: the command noted no secret: %w", err)
 	}
 	secrets := strings.Split(string(used), "\n")
-	keys, err := s.status()
+	keys, err := s.readKeys()
 	if err != nil {
 		return err
 	}
@@ -31,16 +31,16 @@ func (s *instance) inspect() error {
 			secrets = append(secrets, value)
 		}
 	}
-	return clean(log, secrets)
+	return checkCleanLog(log, secrets)
 }
 
 // farewell ends what the server tells its operator when it is ready.
 const farewell = "Stop: Ctrl-C\n"
 
-// clean reports secrets in a log and lines that are no JSON. What the server
+// checkCleanLog reports secrets in a log and lines that are no JSON. What the server
 // tells its operator is left out: the demo shows its password there. A start
 // that takes long may have logged before it.
-func clean(text []byte, secrets []string) error {
+func checkCleanLog(text []byte, secrets []string) error {
 	told, rest, found := strings.Cut(string(text), farewell)
 	if !found || strings.TrimSpace(rest) == "" {
 		return errors.New("e2e: the log has no request")
@@ -51,10 +51,10 @@ func clean(text []byte, secrets []string) error {
 			log = line + log
 		}
 	}
-	return inspect(log, secrets)
+	return inspectFile(log, secrets)
 }
 
-func inspect(log string, secrets []string) error {
+func inspectFile(log string, secrets []string) error {
 	var failed error
 	told := map[string]bool{"": true}
 	for _, secret := range secrets {

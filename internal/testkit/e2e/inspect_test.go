@@ -15,7 +15,7 @@ func TestClean(t *testing.T) {
 		`{"msg":"statement"}` + "\n" + start + `{"msg":"request"}` + "\n":    true,
 		`{"msg":"token-of-ann"}` + "\n" + start + `{"msg":"request"}` + "\n": false,
 	} {
-		if err := clean([]byte(log), secrets); (err == nil) != good {
+		if err := checkCleanLog([]byte(log), secrets); (err == nil) != good {
 			t.Errorf("%q: %v", log, err)
 		}
 	}

@@ -29,8 +29,8 @@ type instance struct {
 	ended                  chan error
 }
 
-// settle reads the settings and finds the ports that they name.
-func (s *instance) settle(file string) error {
+// readSettings reads the settings and finds the ports that they name.
+func (s *instance) readSettings(file string) error {
 	if file == "" {
 		return nil
 	}
@@ -68,16 +68,16 @@ func (s *instance) settle(file string) error {
 // seconds of a processor, which others may want.
 const patience = 5 * time.Minute
 
-// start returns when the server is ready, demo data and all.
-func (s *instance) start() error {
+// startServer returns when the server is ready, demo data and all.
+func (s *instance) startServer() error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	s.url = "http://" + address
-	args := s.flags("serve", "--listen", address)
+	args := s.commandFlags("serve", "--listen", address)
 	s.cmd = exec.Command(s.program, args...)
-	s.cmd.Env = append(outside(), s.settings...)
+	s.cmd.Env = append(cleanEnvironment(), s.settings...)
 	if s.settings == nil {
 		// A browser makes passkeys for names only, never for an address; a foreign
 		// identity provider of a test is on this machine.
@@ -97,10 +97,10 @@ func (s *instance) start() error {
 	}
 	s.ended = make(chan error, 1)
 	go func() { s.ended <- s.cmd.Wait() }()
-	return s.await()
+	return s.awaitReady()
 }
 
-func (s *instance) flags(args ...string) []string {
+func (s *instance) commandFlags(args ...string) []string {
 	args = append(args, "--data", filepath.Join(s.dir, "data"))
 	if s.database != "" {
 		args = append(args, "--database", s.database)
@@ -108,13 +108,13 @@ func (s *instance) flags(args ...string) []string {
 	return args
 }
 
-func (s *instance) await() error {
+func (s *instance) awaitReady() error {
 	client := http.Client{Timeout: time.Second}
 	begin := time.Now()
 	for time.Since(begin) < patience {
 		select {
 		case err := <-s.ended:
-			return fmt.Errorf("the server ended (%v):\n%s", err, s.log(60, every))
+			return fmt.Errorf("the server ended (%v):\n%s", err, s.lastLines(60, anyLine))
 		case <-time.After(10 * time.Millisecond):
 		}
 		resp, err := client.Get(s.url + "/readyz")
@@ -127,13 +127,13 @@ func (s *instance) await() error {
 			return err
 		}
 	}
-	return errors.Join(fmt.Errorf("the server is not ready after %v:\n%s", patience, s.log(60, every)), s.stop())
+	return errors.Join(fmt.Errorf("the server is not ready after %v:\n%s", patience, s.lastLines(60, anyLine)), s.stopServer())
 }
 
-// status asks the program for the keys, as an operator does.
-func (s *instance) status() ([]string, error) {
-	cmd := exec.Command(s.program, s.flags("status", "-o", "env")...)
-	cmd.Env = outside()
+// readKeys asks the program for the keys, as an operator does.
+func (s *instance) readKeys() ([]string, error) {
+	cmd := exec.Command(s.program, s.commandFlags("status", "-o", "env")...)
+	cmd.Env = cleanEnvironment()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -150,8 +150,8 @@ func (s *instance) status() ([]string, error) {
 	return env, nil
 }
 
-// stop asks the server to end and expects that it does so well.
-func (s *instance) stop() error {
+// stopServer asks the server to end and expects that it does so well.
+func (s *instance) stopServer() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("the server is gone: %w", err)
 	}
@@ -166,8 +166,8 @@ func (s *instance) stop() error {
 	}
 }
 
-// log is the last lines of what the server wrote that are wanted.
-func (s *instance) log(lines int, wanted func(line string) bool) string {
+// lastLines is the last lines of what the server wrote that are wanted.
+func (s *instance) lastLines(lines int, wanted func(line string) bool) string {
 	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err.Error()
@@ -176,11 +176,11 @@ func (s *instance) log(lines int, wanted func(line string) bool) string {
 	return strings.Join(all[max(len(all)-lines, 0):], "\n")
 }
 
-func every(string) bool { return true }
+func anyLine(string) bool { return true }
 
-// wrong leaves out what the server does all day, which would stand between a
+// isWrongLine leaves out what the server does all day, which would stand between a
 // failed test and its reader.
-func wrong(line string) bool {
+func isWrongLine(line string) bool {
 	return strings.HasPrefix(line, "{") && (!strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, `"status":5`))
 }
 

@@ -20,24 +20,24 @@ func (l *lines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.open = append(l.open, p...)
 	end := bytes.LastIndexByte(l.open, '\n') + 1
-	err := l.print(l.open[:end])
+	err := l.printPrefixed(l.open[:end])
 	l.open = append([]byte(nil), l.open[end:]...)
 	return len(p), err
 }
 
-// rest writes a last line that nobody ended.
-func (l *lines) rest() error {
+// flushRest writes a last line that nobody ended.
+func (l *lines) flushRest() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) == 0 {
 		return nil
 	}
-	err := l.print(append(l.open, '\n'))
+	err := l.printPrefixed(append(l.open, '\n'))
 	l.open = nil
 	return err
 }
 
-func (l *lines) print(text []byte) error {
+func (l *lines) printPrefixed(text []byte) error {
 	var out []byte
 	for line := range bytes.Lines(text) {
 		out = append(append(out, l.begin...), line...)

@@ -21,7 +21,7 @@ func TestLines(t *testing.T) {
 			t.Fatalf("%q: %d, %v", s.text, n, err)
 		}
 	}
-	if err := errors.Join(a.rest(), b.rest()); err != nil {
+	if err := errors.Join(a.flushRest(), b.flushRest()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "a: one\nb: three\na: two\nb: \nb: four\n"; got != want {
@@ -32,7 +32,7 @@ func TestLines(t *testing.T) {
 func TestAbreast(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
-	err := abreast([]string{"x", "y"}, func(engine string, _ *lines) error {
+	err := testAllEngines([]string{"x", "y"}, func(engine string, _ *lines) error {
 		both.Done()
 		both.Wait() // neither ends before the other began
 		return errors.New("on " + engine)

@@ -47,8 +47,8 @@ func main() {
 	}
 	path, err := filepath.Abs(*server)
 	if err == nil {
-		err = abreast(strings.Split(*engines, ","), func(engine string, out *lines) error {
-			return run(plan{path, engine, strings.Split(*settings, ",")}, flag.Args(), out)
+		err = testAllEngines(strings.Split(*engines, ","), func(engine string, out *lines) error {
+			return runEngine(plan{path, engine, strings.Split(*settings, ",")}, flag.Args(), out)
 		})
 	}
 	if err != nil {
@@ -57,16 +57,16 @@ func main() {
 	}
 }
 
-// abreast tests all engines at once. Each goes on to its end, however another
+// testAllEngines tests all engines at once. Each goes on to its end, however another
 // one ends.
-func abreast(engines []string, test func(engine string, out *lines) error) error {
+func testAllEngines(engines []string, test func(engine string, out *lines) error) error {
 	var mu sync.Mutex
 	var failed error
 	var all sync.WaitGroup
 	for _, engine := range engines {
 		all.Go(func() {
 			out := &lines{mu: &mu, to: os.Stdout, begin: []byte(engine + ": ")}
-			err := errors.Join(test(engine, out), out.rest())
+			err := errors.Join(test(engine, out), out.flushRest())
 			mu.Lock()
 			defer mu.Unlock()
 			failed = errors.Join(failed, err)
@@ -82,8 +82,8 @@ type plan struct {
 	settings       []string // files; one that is "" = the demo
 }
 
-// run tests one engine from an empty directory and database to a clean end.
-func run(p plan, command []string, out *lines) (err error) {
+// runEngine tests one engine from an empty directory and database to a clean end.
+func runEngine(p plan, command []string, out *lines) (err error) {
 	engine := p.engine
 	dir, err := os.MkdirTemp("", "holdfast-e2e-")
 	if err != nil {
@@ -105,39 +105,39 @@ func run(p plan, command []string, out *lines) (err error) {
 	}
 	begin := time.Now()
 	for _, file := range p.settings {
-		if err := s.serve(file, command, engine); err != nil {
-			return fmt.Errorf("e2e: on %s: %w\n--- what went wrong at the server\n%s", engine, err, s.log(20, wrong))
+		if err := s.serveWith(file, command, engine); err != nil {
+			return fmt.Errorf("e2e: on %s: %w\n--- what went wrong at the server\n%s", engine, err, s.lastLines(20, isWrongLine))
 		}
 	}
 	_, err = fmt.Fprintf(out, "passed in %v\n", time.Since(begin).Round(time.Millisecond))
 	return err
 }
 
-// serve runs the command against a server with the settings of a file, from its
+// serveWith runs the command against a server with the settings of a file, from its
 // start to its end, and looks at its log.
-func (s *instance) serve(file string, command []string, engine string) error {
-	if err := s.settle(file); err != nil {
+func (s *instance) serveWith(file string, command []string, engine string) error {
+	if err := s.readSettings(file); err != nil {
 		return err
 	}
-	if err := s.start(); err != nil {
+	if err := s.startServer(); err != nil {
 		return err
 	}
-	failed := s.against(command, engine)
-	stopped := s.stop()
+	failed := s.runAgainst(command, engine)
+	stopped := s.stopServer()
 	if failed == nil {
-		failed = s.inspect()
+		failed = s.inspectLog()
 	}
 	return errors.Join(failed, stopped)
 }
 
-// against runs the command with what a client needs to know.
-func (s *instance) against(command []string, engine string) error {
-	keys, err := s.status()
+// runAgainst runs the command with what a client needs to know.
+func (s *instance) runAgainst(command []string, engine string) error {
+	keys, err := s.readKeys()
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(outside(), keys...)
+	cmd.Env = append(cleanEnvironment(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
 	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile(), "KEPT_FILE="+filepath.Join(s.dir, "kept"), "SETTINGS="+s.file)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
@@ -147,9 +147,9 @@ func (s *instance) against(command []string, engine string) error {
 	return nil
 }
 
-// outside is the environment without settings of a Holdfast, which refuses to
+// cleanEnvironment is the environment without settings of a Holdfast, which refuses to
 // start with some that it does not know.
-func outside() []string {
+func cleanEnvironment() []string {
 	var env []string
 	for _, pair := range os.Environ() {
 		if !strings.HasPrefix(pair, "HOLDFAST_") {

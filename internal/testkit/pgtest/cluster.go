@@ -57,20 +57,20 @@ func Start(ctx context.Context) (*Cluster, error) { return startIn(ctx, "") }
 
 // StartFast is Start, with the folder in memory where there is room: each test
 // copies the thousand files of a database, which measured 20 times as fast.
-func StartFast(ctx context.Context) (*Cluster, error) { return startIn(ctx, memory()) }
+func StartFast(ctx context.Context) (*Cluster, error) { return startIn(ctx, memoryFolder()) }
 
 func startIn(ctx context.Context, parent string) (*Cluster, error) {
-	bin, err := binaries()
+	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
 	}
-	who, err := credential()
+	who, err := serverCredential()
 	if err != nil {
 		return nil, err
 	}
 	var last error
 	for range 3 { // another process may take the free port before the server does
-		c, err := start(ctx, parent, bin, who)
+		c, err := startCluster(ctx, parent, bin, who)
 		if err == nil {
 			return c, nil
 		}
@@ -79,26 +79,26 @@ func startIn(ctx context.Context, parent string) (*Cluster, error) {
 	return nil, last
 }
 
-func start(ctx context.Context, parent, bin string, who *syscall.Credential) (*Cluster, error) {
-	dir, err := folder(parent, who)
+func startCluster(ctx context.Context, parent, bin string, who *syscall.Credential) (*Cluster, error) {
+	dir, err := makeFolder(parent, who)
 	if err != nil {
 		return nil, err
 	}
 	port, err := freePort()
 	if err == nil {
-		err = initialise(ctx, bin, dir, who)
+		err = initDataFolder(ctx, bin, dir, who)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "data", "postgresql.auto.conf"), settings(dir, port), 0o644)
+		err = os.WriteFile(filepath.Join(dir, "data", "postgresql.auto.conf"), clusterSettings(dir, port), 0o644)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	c := &Cluster{dir: dir, dsn: dsn(dir, port), done: make(chan struct{})}
-	if err := c.launch(bin, who); err != nil {
+	c := &Cluster{dir: dir, dsn: clusterDSN(dir, port), done: make(chan struct{})}
+	if err := c.launchServer(bin, who); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := c.await(ctx); err != nil {
+	if err := c.awaitReady(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
@@ -122,7 +122,7 @@ func (c *Cluster) Stop() error {
 	}
 }
 
-func (c *Cluster) launch(bin string, who *syscall.Credential) error {
+func (c *Cluster) launchServer(bin string, who *syscall.Credential) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("pgtest: %w", err)
@@ -144,7 +144,7 @@ func (c *Cluster) launch(bin string, who *syscall.Credential) error {
 	return nil
 }
 
-func (c *Cluster) await(ctx context.Context) error {
+func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -161,8 +161,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// binaries returns the folder of the newest installed server.
-func binaries() (string, error) {
+// findBinaries returns the folder of the newest installed server.
+func findBinaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	best, newest := "", oldest-1
 	for _, path := range found {
@@ -183,8 +183,8 @@ func binaries() (string, error) {
 		"(Debian: apt-get install postgresql), or put its folder with postgres and initdb on PATH", oldest)
 }
 
-// credential is nil unless the caller is root.
-func credential() (*syscall.Credential, error) {
+// serverCredential is nil unless the caller is root.
+func serverCredential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -202,9 +202,9 @@ func credential() (*syscall.Credential, error) {
 	return nil, errors.New("pgtest: PostgreSQL does not run as root and there is no user postgres or nobody: create one of them")
 }
 
-func folder(parent string, who *syscall.Credential) (string, error) {
+func makeFolder(parent string, who *syscall.Credential) (string, error) {
 	if parent == "" {
-		parent = temporary(who)
+		parent = temporaryFolder(who)
 	}
 	dir, err := os.MkdirTemp(parent, "holdfast-pg-")
 	if err != nil {
@@ -219,9 +219,9 @@ func folder(parent string, who *syscall.Credential) (string, error) {
 	return dir, nil
 }
 
-// temporary is the folder for temporary files, or /tmp where the server's user
+// temporaryFolder is the folder for temporary files, or /tmp where the server's user
 // cannot come there or the name of its socket would not fit (unix(7)).
-func temporary(who *syscall.Credential) string {
+func temporaryFolder(who *syscall.Credential) string {
 	dir := os.TempDir()
 	if !filepath.IsAbs(dir) || len(dir) > 60 {
 		return "/tmp"
@@ -242,9 +242,9 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// initialise makes the data folder. Over TCP a random password is asked for,
+// initDataFolder makes the data folder. Over TCP a random password is asked for,
 // so that other users of the machine do not become its superuser.
-func initialise(ctx context.Context, bin, dir string, who *syscall.Credential) error {
+func initDataFolder(ctx context.Context, bin, dir string, who *syscall.Credential) error {
 	pass := filepath.Join(dir, "password")
 	if err := os.WriteFile(pass, []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("pgtest: %w", err)
@@ -266,9 +266,9 @@ func initialise(ctx context.Context, bin, dir string, who *syscall.Credential) e
 	return nil
 }
 
-// settings trade every bit of durability for speed: nothing in the cluster
+// clusterSettings trade every bit of durability for speed: nothing in the cluster
 // outlives the tests.
-func settings(dir string, port int) []byte {
+func clusterSettings(dir string, port int) []byte {
 	return fmt.Appendf(nil, strings.Join([]string{
 		"listen_addresses = '127.0.0.1'",
 		"port = %d",
@@ -289,7 +289,7 @@ func settings(dir string, port int) []byte {
 	}, "\n"), port, dir)
 }
 
-func dsn(dir string, port int) string {
+func clusterDSN(dir string, port int) string {
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres"}
 	u.RawQuery = url.Values{"host": {dir}, "port": {strconv.Itoa(port)}}.Encode()
 	return u.String()

@@ -16,8 +16,8 @@ import (
 // does, under whatever its clients are doing, and starts it again in the same
 // folder. It returns when the server answers.
 func (c *Cluster) Crash(ctx context.Context) error {
-	lock := c.lock()
-	pid, err := c.pid()
+	lock := c.pidFile()
+	pid, err := c.serverPID()
 	if err != nil {
 		return err
 	}
@@ -32,35 +32,35 @@ func (c *Cluster) Crash(ctx context.Context) error {
 			return fmt.Errorf("pgtest: crash: the server in %s does not end", c.dir)
 		}
 	}
-	bin, err := binaries()
+	bin, err := findBinaries()
 	if err != nil {
 		return err
 	}
-	who, err := credential()
+	who, err := serverCredential()
 	if err != nil {
 		return err
 	}
 	// The first supervisor goes on waiting and removes the folder at the end.
 	c.ended = append(c.ended, c.hold)
 	c.done = make(chan struct{})
-	if err := c.launch(bin, who); err != nil {
+	if err := c.launchServer(bin, who); err != nil {
 		return err
 	}
-	return c.await(ctx)
+	return c.awaitReady(ctx)
 }
 
-func (c *Cluster) lock() string { return filepath.Join(c.dir, "data", "postmaster.pid") }
+func (c *Cluster) pidFile() string { return filepath.Join(c.dir, "data", "postmaster.pid") }
 
-// pid is the server's first process, the parent of the others.
-func (c *Cluster) pid() (int, error) {
-	raw, err := os.ReadFile(c.lock())
+// serverPID is the server's first process, the parent of the others.
+func (c *Cluster) serverPID() (int, error) {
+	raw, err := os.ReadFile(c.pidFile())
 	if err != nil {
 		return 0, fmt.Errorf("pgtest: %w", err)
 	}
 	first, _, _ := strings.Cut(string(raw), "\n")
 	pid, err := strconv.Atoi(first)
 	if err != nil {
-		return 0, fmt.Errorf("pgtest: %s: %w", c.lock(), err)
+		return 0, fmt.Errorf("pgtest: %s: %w", c.pidFile(), err)
 	}
 	return pid, nil
 }
@@ -69,7 +69,7 @@ func (c *Cluster) pid() (int, error) {
 // new ones, and answers nothing. What it returns has it go on. It needs the
 // /proc of Linux.
 func (c *Cluster) Hang() (resume func() error, err error) {
-	first, err := c.pid()
+	first, err := c.serverPID()
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +86,14 @@ func (c *Cluster) Hang() (resume func() error, err error) {
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil { // it begins no other
 		return nil, fmt.Errorf("pgtest: hang: %w", err)
 	}
-	all = append([]int{first}, children(first)...)
+	all = append([]int{first}, childPIDs(first)...)
 	if len(all) < 2 {
 		return nil, errors.Join(errors.New("pgtest: hang: the server has no other process, or /proc does not tell"), each(syscall.SIGCONT))
 	}
 	return func() error { return each(syscall.SIGCONT) }, each(syscall.SIGSTOP)
 }
 
-func children(pid int) (out []int) {
+func childPIDs(pid int) (out []int) {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, word := range strings.Fields(string(raw)) {
 		if n, err := strconv.Atoi(word); err == nil {

@@ -20,11 +20,11 @@ func TestFigure(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := figure(path, want.name); n != want.n || ok != want.ok {
+		if n, ok := readFigure(path, want.name); n != want.n || ok != want.ok {
 			t.Errorf("%q in %q: %d %v", want.name, text, n, ok)
 		}
 	}
-	if available() == 0 {
+	if availableMemory() == 0 {
 		t.Error("no memory is available")
 	}
 }

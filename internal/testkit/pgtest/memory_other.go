@@ -2,5 +2,5 @@
 
 package pgtest
 
-// memory is a folder in memory: none is known here.
-func memory() string { return "" }
+// memoryFolder is a folder in memory: none is known here.
+func memoryFolder() string { return "" }

@@ -52,11 +52,11 @@ func DSN(t testing.TB) string {
 	t.Helper()
 	admin := clusterOf(t)
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := create(t.Context(), admin, name, ""); err != nil {
+	if err := createDatabase(t.Context(), admin, name, ""); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { discard(t, admin, name) })
-	return within(admin, name)
+	t.Cleanup(func() { discardDatabase(t, admin, name) })
+	return withDatabase(admin, name)
 }
 
 // Fresh is DSN for programs that are no test. drop removes the database, and
@@ -71,11 +71,11 @@ func Fresh(ctx context.Context) (dsn string, drop func() error, err error) {
 		admin, end = c.DSN(), c.Stop
 	}
 	name := "fresh_" + strings.ToLower(rand.Text())
-	if err := create(ctx, admin, name, ""); err != nil {
+	if err := createDatabase(ctx, admin, name, ""); err != nil {
 		return "", nil, errors.Join(err, end())
 	}
-	drop = func() error { return errors.Join(remove(context.WithoutCancel(ctx), admin, name), end()) }
-	return within(admin, name), drop, nil
+	drop = func() error { return errors.Join(removeDatabase(context.WithoutCancel(ctx), admin, name), end()) }
+	return withDatabase(admin, name), drop, nil
 }
 
 // Template returns the address of a fresh copy of the database that build
@@ -86,15 +86,15 @@ func Template(t testing.TB, key string, build func(dsn string) error) string {
 	admin := clusterOf(t)
 	sum := sha256.Sum256([]byte(key))
 	source := "template_" + hex.EncodeToString(sum[:12])
-	if err := prepare(t.Context(), admin, source, build); err != nil {
+	if err := prepareTemplate(t.Context(), admin, source, build); err != nil {
 		t.Fatal(err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := create(t.Context(), admin, name, source); err != nil {
+	if err := createDatabase(t.Context(), admin, name, source); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { discard(t, admin, name) })
-	return within(admin, name)
+	t.Cleanup(func() { discardDatabase(t, admin, name) })
+	return withDatabase(admin, name)
 }
 
 // clusterOf returns the superuser's DSN, starting the cluster at first use.
@@ -126,8 +126,8 @@ func stop() error {
 	return err
 }
 
-// within returns admin's address with another database.
-func within(admin, name string) string {
+// withDatabase returns admin's address with another database.
+func withDatabase(admin, name string) string {
 	u, err := url.Parse(admin)
 	if err != nil { // connecting with it has failed before
 		return admin
@@ -136,7 +136,7 @@ func within(admin, name string) string {
 	return u.String()
 }
 
-func connected(ctx context.Context, dsn string, do func(*pgx.Conn) error) error {
+func withConn(ctx context.Context, dsn string, do func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return fmt.Errorf("pgtest: %w", err)
@@ -146,43 +146,43 @@ func connected(ctx context.Context, dsn string, do func(*pgx.Conn) error) error 
 	return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 }
 
-// create makes a database, as a copy of source unless that is empty. Copying
+// createDatabase makes a database, as a copy of source unless that is empty. Copying
 // files is the faster strategy where nothing waits for the disk.
-func create(ctx context.Context, admin, name, source string) error {
+func createDatabase(ctx context.Context, admin, name, source string) error {
 	sql := "create database " + name + " template template0 encoding 'UTF8' locale 'C' strategy file_copy"
 	if source != "" {
 		sql = "create database " + name + " template " + source + " strategy file_copy"
 	}
-	return connected(ctx, admin, func(conn *pgx.Conn) error {
+	return withConn(ctx, admin, func(conn *pgx.Conn) error {
 		for try := 0; ; try++ {
 			_, err := conn.Exec(ctx, sql)
 			if err == nil {
 				return nil
 			}
-			if try == 5 || !busy(err) {
+			if try == 5 || !isSourceBusy(err) {
 				return fmt.Errorf("pgtest: %s: %w", sql, err)
 			}
 		}
 	})
 }
 
-// busy reports whether the source had a session: 55006 object_in_use, which
+// isSourceBusy reports whether the source had a session: 55006 object_in_use, which
 // comes after the server has waited for five seconds itself.
-func busy(err error) bool {
+func isSourceBusy(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "55006"
 }
 
-func discard(t testing.TB, admin, name string) {
-	if err := remove(context.Background(), admin, name); err != nil {
+func discardDatabase(t testing.TB, admin, name string) {
+	if err := removeDatabase(context.Background(), admin, name); err != nil {
 		t.Error(err)
 	}
 }
 
-func remove(ctx context.Context, admin, name string) error {
+func removeDatabase(ctx context.Context, admin, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return connected(ctx, admin, func(conn *pgx.Conn) error {
+	return withConn(ctx, admin, func(conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "drop database if exists "+name+" with (force)"); err != nil {
 			return fmt.Errorf("pgtest: drop %s: %w", name, err)
 		}
@@ -190,12 +190,12 @@ func remove(ctx context.Context, admin, name string) error {
 	})
 }
 
-// prepare builds the template unless it is there. The advisory lock makes one
+// prepareTemplate builds the template unless it is there. The advisory lock makes one
 // process build while the others wait; the flag datistemplate is set last, so
 // a database without it is what a failed build left.
-func prepare(ctx context.Context, admin, name string, build func(string) error) error {
-	return connected(ctx, admin, func(conn *pgx.Conn) error {
-		if ok, err := ready(ctx, conn, name); ok || err != nil {
+func prepareTemplate(ctx context.Context, admin, name string, build func(string) error) error {
+	return withConn(ctx, admin, func(conn *pgx.Conn) error {
+		if ok, err := isTemplateReady(ctx, conn, name); ok || err != nil {
 			return err
 		}
 		sum := sha256.Sum256([]byte(name))
@@ -203,21 +203,21 @@ func prepare(ctx context.Context, admin, name string, build func(string) error) 
 		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", lock); err != nil {
 			return fmt.Errorf("pgtest: lock %s: %w", name, err)
 		} // the lock goes with the session
-		if ok, err := ready(ctx, conn, name); ok || err != nil {
+		if ok, err := isTemplateReady(ctx, conn, name); ok || err != nil {
 			return err
 		}
-		return assemble(ctx, conn, admin, name, build)
+		return assembleTemplate(ctx, conn, admin, name, build)
 	})
 }
 
-func assemble(ctx context.Context, conn *pgx.Conn, admin, name string, build func(string) error) error {
+func assembleTemplate(ctx context.Context, conn *pgx.Conn, admin, name string, build func(string) error) error {
 	if _, err := conn.Exec(ctx, "drop database if exists "+name+" with (force)"); err != nil {
 		return fmt.Errorf("pgtest: drop %s: %w", name, err)
 	}
-	if err := create(ctx, admin, name, ""); err != nil {
+	if err := createDatabase(ctx, admin, name, ""); err != nil {
 		return err
 	}
-	if err := build(within(admin, name)); err != nil {
+	if err := build(withDatabase(admin, name)); err != nil {
 		return fmt.Errorf("pgtest: build the template: %w", err)
 	}
 	for _, sql := range []string{
@@ -232,7 +232,7 @@ func assemble(ctx context.Context, conn *pgx.Conn, admin, name string, build fun
 	return nil
 }
 
-func ready(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {
+func isTemplateReady(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {
 	var ok bool
 	err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1 and datistemplate)", name).Scan(&ok)
 	if err != nil {

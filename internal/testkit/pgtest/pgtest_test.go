@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { Main(m) }
 func one(t *testing.T, dsn, sql string) string {
 	t.Helper()
 	var s string
-	err := connected(t.Context(), dsn, func(c *pgx.Conn) error { return c.QueryRow(t.Context(), sql).Scan(&s) })
+	err := withConn(t.Context(), dsn, func(c *pgx.Conn) error { return c.QueryRow(t.Context(), sql).Scan(&s) })
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -47,7 +47,7 @@ func TestTemplateIsBuiltOnceAndClonesAreApart(t *testing.T) {
 	key := t.Name() + filepath.Base(t.TempDir()) + time.Now().String()
 	build := func(dsn string) error {
 		built.Add(1)
-		return connected(context.Background(), dsn, func(c *pgx.Conn) error {
+		return withConn(context.Background(), dsn, func(c *pgx.Conn) error {
 			_, err := c.Exec(context.Background(), "create table a (n int); insert into a values (1)")
 			return err
 		})

@@ -27,17 +27,17 @@ func Pooled(t testing.TB, dsn string, connections int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := credential() // PgBouncer does not run as root, and the socket is the server's user's
+	who, err := serverCredential() // PgBouncer does not run as root, and the socket is the server's user's
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := folder("", who)
+	dir, err := makeFolder("", who)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for try := 0; ; try++ { // another process may take the free port first
-		at, err := pool(t, u, dir, connections, who)
+		at, err := startPooler(t, u, dir, connections, who)
 		if err == nil {
 			return at
 		}
@@ -47,7 +47,7 @@ func Pooled(t testing.TB, dsn string, connections int) string {
 	}
 }
 
-func pool(t testing.TB, u *url.URL, dir string, connections int, who *syscall.Credential) (string, error) {
+func startPooler(t testing.TB, u *url.URL, dir string, connections int, who *syscall.Credential) (string, error) {
 	t.Helper()
 	port, err := freePort()
 	if err != nil {

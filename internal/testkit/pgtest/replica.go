@@ -31,15 +31,15 @@ func (c *Cluster) Replica(ctx context.Context) (*Cluster, error) {
 	if err := c.Crash(ctx); err != nil {
 		return nil, err
 	}
-	bin, err := binaries()
+	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
 	}
-	who, err := credential()
+	who, err := serverCredential()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := folder("", who)
+	dir, err := makeFolder("", who)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func (c *Cluster) Replica(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	r := &Cluster{dir: dir, dsn: dsn(dir, port), done: make(chan struct{})}
-	if err := r.launch(bin, who); err != nil {
+	r := &Cluster{dir: dir, dsn: clusterDSN(dir, port), done: make(chan struct{})}
+	if err := r.launchServer(bin, who); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := r.await(ctx); err != nil {
+	if err := r.awaitReady(ctx); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil

@@ -48,7 +48,7 @@ func Through(t testing.TB, dsn string) (*Tap, string) {
 	q.Del("port")
 	q.Set("sslmode", "disable")
 	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
-	go tap.serve()
+	go tap.serveClients()
 	return tap, u.String()
 }
 
@@ -60,7 +60,7 @@ func (t *Tap) Reset() {
 	t.Trips.Store(0)
 }
 
-func (t *Tap) serve() {
+func (t *Tap) serveClients() {
 	for {
 		client, err := t.Accept()
 		if err != nil {
@@ -77,14 +77,14 @@ func (t *Tap) serve() {
 				io.Copy(client, server)
 				client.Close()
 			}()
-			t.pass(server, bufio.NewReader(client))
+			t.passMessages(server, bufio.NewReader(client))
 		}()
 	}
 }
 
-// pass hands the client's messages on, one by one: the first has a length and
+// passMessages hands the client's messages on, one by one: the first has a length and
 // its content, the others a letter before that.
-func (t *Tap) pass(to io.Writer, from *bufio.Reader) {
+func (t *Tap) passMessages(to io.Writer, from *bufio.Reader) {
 	for letters := 0; ; letters = 1 {
 		head, err := from.Peek(letters + 4)
 		if err != nil {
@@ -95,7 +95,7 @@ func (t *Tap) pass(to io.Writer, from *bufio.Reader) {
 			return
 		}
 		if letters == 1 {
-			t.heard(message)
+			t.noteMessage(message)
 		}
 		cut := letters == 1 && message[0] == 'S' && t.Cut.Swap(false)
 		if _, err := to.Write(message); err != nil || cut {
@@ -104,7 +104,7 @@ func (t *Tap) pass(to io.Writer, from *bufio.Reader) {
 	}
 }
 
-func (t *Tap) heard(message []byte) {
+func (t *Tap) noteMessage(message []byte) {
 	switch message[0] {
 	case 'P':
 		t.Parses.Add(1)

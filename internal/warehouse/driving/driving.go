@@ -52,8 +52,8 @@ type day struct {
 	wheel    time.Duration
 }
 
-// days splits trips where the driver rested for at least a reduced daily rest.
-func days(trips []Trip) (out []day) {
+// splitDays splits trips where the driver rested for at least a reduced daily rest.
+func splitDays(trips []Trip) (out []day) {
 	for _, t := range trips {
 		if n := len(out); n > 0 && t.From.Sub(out[n-1].to) < ShortRest {
 			out[n-1].to, out[n-1].wheel = t.To, out[n-1].wheel+t.Wheel
@@ -64,9 +64,9 @@ func days(trips []Trip) (out []day) {
 	return out
 }
 
-// monday is the day on which a week begins, as it is counted from the first: art.
+// weekStart is the day on which a week begins, as it is counted from the first: art.
 // 4(i), from Monday 00:00 to Sunday 24:00 where the driver is.
-func monday(t time.Time, at *time.Location) int64 {
+func weekStart(t time.Time, at *time.Location) int64 {
 	y, m, d := t.In(at).Date()
 	on := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	return on.Unix()/86400 - int64((on.Weekday()+6)%7)
@@ -76,7 +76,7 @@ func monday(t time.Time, at *time.Location) int64 {
 // driving time that is not one of its two extensions to ten. A daily driving time
 // belongs to the week in which it begins.
 func LongestDay(trips []Trip, at *time.Location) (worst time.Duration) {
-	for _, list := range byWeek(days(trips), at) {
+	for _, list := range byWeek(splitDays(trips), at) {
 		slices.SortFunc(list, func(a, b time.Duration) int { return int(b - a) })
 		switch {
 		case list[0] > LongDay:
@@ -93,18 +93,18 @@ func LongestDay(trips []Trip, at *time.Location) (worst time.Duration) {
 func byWeek(list []day, at *time.Location) map[int64][]time.Duration {
 	out := map[int64][]time.Duration{}
 	for _, d := range list {
-		w := monday(d.from, at)
+		w := weekStart(d.from, at)
 		out[w] = append(out[w], d.wheel)
 	}
 	return out
 }
 
-// weeks are the hours at the wheel by week; a trip belongs to that in which it
+// hoursByWeek are the hours at the wheel by week; a trip belongs to that in which it
 // begins.
-func weeks(trips []Trip, at *time.Location) map[int64]time.Duration {
+func hoursByWeek(trips []Trip, at *time.Location) map[int64]time.Duration {
 	out := map[int64]time.Duration{}
 	for _, t := range trips {
-		out[monday(t.From, at)] += t.Wheel
+		out[weekStart(t.From, at)] += t.Wheel
 	}
 	return out
 }
@@ -112,7 +112,7 @@ func weeks(trips []Trip, at *time.Location) map[int64]time.Duration {
 // LongestWeek is the longest weekly driving time, which art. 6(2) holds to 56
 // hours.
 func LongestWeek(trips []Trip, at *time.Location) (worst time.Duration) {
-	for _, w := range weeks(trips, at) {
+	for _, w := range hoursByWeek(trips, at) {
 		worst = max(worst, w)
 	}
 	return worst
@@ -121,7 +121,7 @@ func LongestWeek(trips []Trip, at *time.Location) (worst time.Duration) {
 // LongestFortnight is the longest driving time of two consecutive weeks, which
 // art. 6(3) holds to 90 hours.
 func LongestFortnight(trips []Trip, at *time.Location) (worst time.Duration) {
-	of := weeks(trips, at)
+	of := hoursByWeek(trips, at)
 	for on, w := range of {
 		worst = max(worst, w+of[on-7])
 	}
@@ -164,7 +164,7 @@ func ShortestRest(trips []Trip) (rest time.Duration, ok bool) {
 		}
 		since = nil
 	}
-	list := days(trips)
+	list := splitDays(trips)
 	for i, d := range list {
 		within := 24*time.Hour - d.to.Sub(d.from)
 		if i+1 < len(list) {
@@ -187,30 +187,30 @@ func ShortestRest(trips []Trip) (rest time.Duration, ok bool) {
 // regulation now; at is where weeks begin.
 func Against(trips []Trip, now time.Time, at *time.Location) (why []string) {
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	list := days(trips)
+	list := splitDays(trips)
 	if len(list) == 0 {
 		return nil
 	}
 	today := list[len(list)-1]
 	if now.Sub(today.to) < ShortRest {
 		if limit := dayLeft(list[:len(list)-1], today, at); today.wheel >= limit {
-			say("the driver has driven %s since the last daily rest, of %s: (EC) 561/2006 art. 6(1)", hours(today.wheel), hours(limit))
+			say("the driver has driven %s since the last daily rest, of %s: (EC) 561/2006 art. 6(1)", formatHours(today.wheel), formatHours(limit))
 		}
 		if now.Sub(today.from) >= 24*time.Hour-ShortRest {
 			say("no daily rest of 9 h fits into the 24 hours since %s: (EC) 561/2006 art. 8(2)", today.from.In(at).Format("2006-01-02 15:04"))
 		}
 	}
-	of, on := weeks(trips, at), monday(now, at)
+	of, on := hoursByWeek(trips, at), weekStart(now, at)
 	if of[on] >= Week {
-		say("the driver has driven %s this week, of 56 h: (EC) 561/2006 art. 6(2)", hours(of[on]))
+		say("the driver has driven %s this week, of 56 h: (EC) 561/2006 art. 6(2)", formatHours(of[on]))
 	}
 	if two := of[on] + of[on-7]; two >= Fortnight {
-		say("the driver has driven %s in two weeks, of 90 h: (EC) 561/2006 art. 6(3)", hours(two))
+		say("the driver has driven %s in two weeks, of 90 h: (EC) 561/2006 art. 6(3)", formatHours(two))
 	}
 	last := trips[len(trips)-1]
 	if now.Sub(last.To) < Break {
 		if stint := stintAtEnd(trips); stint >= Stint {
-			say("the driver has driven %s without a break of 45 minutes: (EC) 561/2006 art. 7", hours(stint))
+			say("the driver has driven %s without a break of 45 minutes: (EC) 561/2006 art. 7", formatHours(stint))
 		}
 	}
 	return why
@@ -221,7 +221,7 @@ func Against(trips []Trip, now time.Time, at *time.Location) (why []string) {
 func dayLeft(others []day, today day, at *time.Location) time.Duration {
 	long := 0
 	for _, d := range others {
-		if d.wheel > Day && monday(d.from, at) == monday(today.from, at) {
+		if d.wheel > Day && weekStart(d.from, at) == weekStart(today.from, at) {
 			long++
 		}
 	}
@@ -243,4 +243,4 @@ func stintAtEnd(trips []Trip) (stint time.Duration) {
 	return stint
 }
 
-func hours(d time.Duration) string { return fmt.Sprintf("%.1f h", d.Hours()) }
+func formatHours(d time.Duration) string { return fmt.Sprintf("%.1f h", d.Hours()) }

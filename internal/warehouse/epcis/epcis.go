@@ -154,18 +154,18 @@ type Goods struct {
 func (e *Event) Of(g Goods) {
 	switch {
 	case g.Serial != "" && e.Parent == "":
-		e.EPCs = append(e.EPCs, g.piece())
+		e.EPCs = append(e.EPCs, g.pieceURI())
 	case g.Serial != "":
-		e.ChildEPCs = append(e.ChildEPCs, g.piece())
+		e.ChildEPCs = append(e.ChildEPCs, g.pieceURI())
 	case e.Parent == "":
-		e.Classes = append(e.Classes, g.quantity())
+		e.Classes = append(e.Classes, g.quantityOf())
 	default:
-		e.Children = append(e.Children, g.quantity())
+		e.Children = append(e.Children, g.quantityOf())
 	}
 }
 
-func (g Goods) quantity() Quantity {
-	return Quantity{Class: g.class(), Quantity: json.Number(g.Quantity.String()), Unit: unit(g.Unit)}
+func (g Goods) quantityOf() Quantity {
+	return Quantity{Class: g.classURI(), Quantity: json.Number(g.Quantity.String()), Unit: unitCode(g.Unit)}
 }
 
 // pieces are the units that count pieces, which EPCIS gives no unit (EPCIS 2.0,
@@ -174,41 +174,41 @@ var pieces = map[string]bool{"EA": true, "C62": true, "H87": true, "PCE": true}
 
 var code = regexp.MustCompile(`^[A-Z0-9]{2,3}$`)
 
-func unit(u string) string {
+func unitCode(u string) string {
 	if pieces[u] || !code.MatchString(u) {
 		return ""
 	}
 	return u
 }
 
-// class names goods of a lot, or of an item where they have none.
-func (g Goods) class() string {
-	key := gs1.Element{AI: "01", Value: padded(g.GTIN)}
+// classURI names goods of a lot, or of an item where they have none.
+func (g Goods) classURI() string {
+	key := gs1.Element{AI: "01", Value: paddedGTIN(g.GTIN)}
 	if g.LotID == "" {
-		return named(g.ItemID, key)
+		return linkOrID(g.ItemID, key)
 	}
-	return named(g.LotID, key, gs1.Element{AI: "10", Value: g.LotNo})
+	return linkOrID(g.LotID, key, gs1.Element{AI: "10", Value: g.LotNo})
 }
 
-// piece names one piece. Without a GTIN its name is the version 5 UUID of its
+// pieceURI names one piece. Without a GTIN its name is the version 5 UUID of its
 // serial number in the namespace of the item's id (RFC 9562, 5.5).
-func (g Goods) piece() string {
+func (g Goods) pieceURI() string {
 	item, err := uuid.Parse(g.ItemID)
 	if err != nil {
 		return ID(g.ItemID)
 	}
 	own := uuid.NewSHA1(item, []byte(g.Serial)).String()
-	return named(own, gs1.Element{AI: "01", Value: padded(g.GTIN)}, gs1.Element{AI: "21", Value: g.Serial})
+	return linkOrID(own, gs1.Element{AI: "01", Value: paddedGTIN(g.GTIN)}, gs1.Element{AI: "21", Value: g.Serial})
 }
 
-func padded(gtin string) string {
+func paddedGTIN(gtin string) string {
 	g, _ := gs1.GTIN(gtin)
 	return g
 }
 
-// named is the Digital Link of elements, or the URI of a UUID where GS1 has no
+// linkOrID is the Digital Link of elements, or the URI of a UUID where GS1 has no
 // name for the thing.
-func named(id string, elements ...gs1.Element) string {
+func linkOrID(id string, elements ...gs1.Element) string {
 	if link, err := gs1.Link(elements...); err == nil {
 		return link
 	}
@@ -219,7 +219,7 @@ func named(id string, elements ...gs1.Element) string {
 func ID(id string) string { return "urn:uuid:" + id }
 
 // Unit names a logistic unit by its SSCC, or by the id of its record.
-func Unit(sscc, id string) string { return named(id, gs1.Element{AI: "00", Value: sscc}) }
+func Unit(sscc, id string) string { return linkOrID(id, gs1.Element{AI: "00", Value: sscc}) }
 
 // At names a zone below the GLN of its site, or by the id of its record; nil
 // when there is no zone.
@@ -227,7 +227,7 @@ func At(gln, zone, id string) *Place {
 	if id == "" {
 		return nil
 	}
-	return &Place{ID: named(id, gs1.Element{AI: "414", Value: gln}, gs1.Element{AI: "254", Value: zone})}
+	return &Place{ID: linkOrID(id, gs1.Element{AI: "414", Value: gln}, gs1.Element{AI: "254", Value: zone})}
 }
 
 // Site names a site by its GLN; nil when it has none.

@@ -33,7 +33,7 @@ const (
 	margin = 4.0
 )
 
-func (l *Label) height() float64 {
+func (l *Label) heightOf() float64 {
 	if l.Tall {
 		return tall
 	}
@@ -60,9 +60,9 @@ type sketch struct {
 	marks []mark
 }
 
-// room is the height that a label gives to each symbol, in millimetres. GS1
+// symbolHeight is the height that a label gives to each symbol, in millimetres. GS1
 // General Specifications 5.12 ask 31.75 mm of a logistic label's.
-func (l *Label) room() float64 {
+func (l *Label) symbolHeight() float64 {
 	switch {
 	case l.Tall:
 		return 34
@@ -75,47 +75,47 @@ func (l *Label) room() float64 {
 // reading is the height of the text below a symbol.
 const reading = 3.2
 
-// sketch arranges a label; p measures text. ZPL's font 0 is narrower than p's,
+// sketchLabel arranges a label; p measures text. ZPL's font 0 is narrower than p's,
 // so what fits here fits there.
-func (l *Label) sketch(p *pdf.Page) (*sketch, error) {
+func (l *Label) sketchLabel(p *pdf.Page) (*sketch, error) {
 	out := &sketch{}
-	foot := l.height() - margin
+	foot := l.heightOf() - margin
 	for i := len(l.Symbols) - 1; i >= 0; i-- {
-		m, err := placed(l.Symbols[i], foot-reading-l.room(), l.room())
+		m, err := placeSymbol(l.Symbols[i], foot-reading-l.symbolHeight(), l.symbolHeight())
 		if err != nil {
 			return nil, err
 		}
 		out.marks = append(out.marks, m)
-		lines := fit(p, l.Symbols[i].Reads, reading, false, wide-2*margin)
-		x := max(margin, (wide-width(p, lines[0], reading, false))/2)
+		lines := fitLines(p, l.Symbols[i].Reads, reading, false, wide-2*margin)
+		x := max(margin, (wide-textWidth(p, lines[0], reading, false))/2)
 		out.texts = append(out.texts, text{x, foot - reading + 0.6, reading - 0.4, false, lines[0]})
-		foot -= reading + l.room() + 1.5
+		foot -= reading + l.symbolHeight() + 1.5
 	}
 	y := margin
-	out.add(l.Kind, &y, 2.8, false)
-	l.head(p, out, &y)
-	l.body(p, out, y, foot)
+	out.addText(l.Kind, &y, 2.8, false)
+	l.addHead(p, out, &y)
+	l.addBody(p, out, y, foot)
 	return out, nil
 }
 
-// head puts the text that people look for, as large as its line allows.
-func (l *Label) head(p *pdf.Page, out *sketch, y *float64) {
+// addHead puts the text that people look for, as large as its line allows.
+func (l *Label) addHead(p *pdf.Page, out *sketch, y *float64) {
 	high := 9.0
-	for high > 4 && width(p, l.Big, high, true) > wide-2*margin {
+	for high > 4 && textWidth(p, l.Big, high, true) > wide-2*margin {
 		high -= 0.5
 	}
-	out.add(fit(p, l.Big, high, true, wide-2*margin)[0], y, high, true)
+	out.addText(fitLines(p, l.Big, high, true, wide-2*margin)[0], y, high, true)
 }
 
-// body puts the lines between y and foot, smaller where they are many. What does
+// addBody puts the lines between y and foot, smaller where they are many. What does
 // not fit at the smallest size ends in "...".
-func (l *Label) body(p *pdf.Page, out *sketch, y, foot float64) {
+func (l *Label) addBody(p *pdf.Page, out *sketch, y, foot float64) {
 	var rows []text
 	for _, high := range [...]float64{4.4, 3.8, 3.2, 2.6, 2.1} {
 		at := y
 		rows = rows[:0]
 		for _, line := range l.Lines {
-			for i, s := range fit(p, line.Name+": "+line.Value, high, false, wide-2*margin) {
+			for i, s := range fitLines(p, line.Name+": "+line.Value, high, false, wide-2*margin) {
 				if i > 0 {
 					s = "    " + s
 				}
@@ -142,7 +142,7 @@ func (l *Label) body(p *pdf.Page, out *sketch, y, foot float64) {
 // spacing is the distance of two lines of text by their height.
 const spacing = 1.2
 
-func (k *sketch) add(s string, y *float64, high float64, bold bool) {
+func (k *sketch) addText(s string, y *float64, high float64, bold bool) {
 	k.texts = append(k.texts, text{margin, *y, high, bold, s})
 	*y += high * spacing
 }
@@ -150,7 +150,7 @@ func (k *sketch) add(s string, y *float64, high float64, bold bool) {
 // points of a millimetre of text height.
 const points = 72 / 25.4
 
-func width(p *pdf.Page, s string, high float64, bold bool) float64 {
+func textWidth(p *pdf.Page, s string, high float64, bold bool) float64 {
 	style := ""
 	if bold {
 		style = "B"
@@ -159,9 +159,9 @@ func width(p *pdf.Page, s string, high float64, bold bool) float64 {
 	return p.GetStringWidth(p.Clean(s)) + 2
 }
 
-// fit breaks a text into lines that fit; there is one at least.
-func fit(p *pdf.Page, s string, high float64, bold bool, wide float64) []string {
-	width(p, "", high, bold)
+// fitLines breaks a text into lines that fit; there is one at least.
+func fitLines(p *pdf.Page, s string, high float64, bold bool, wide float64) []string {
+	textWidth(p, "", high, bold)
 	var out []string
 	for line := range strings.SplitSeq(p.Clean(s), "\n") {
 		out = append(out, p.SplitText(line, wide-4)...)
@@ -172,14 +172,14 @@ func fit(p *pdf.Page, s string, high float64, bold bool, wide float64) []string 
 	return out
 }
 
-// placed puts a symbol in the middle of its line.
-func placed(s Symbol, y, high float64) (mark, error) {
-	code, err := s.picture()
+// placeSymbol puts a symbol in the middle of its line.
+func placeSymbol(s Symbol, y, high float64) (mark, error) {
+	code, err := s.symbolModules()
 	if err != nil {
 		return mark{}, err
 	}
 	n := float64(code.Bounds().Dx())
-	m := s.module()
+	m := s.moduleWidth()
 	switch {
 	case s.QR:
 		m = min(0.75, high/n)

@@ -31,26 +31,26 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 		"wide codes": {Kind: "Bin", Big: "x", Lines: []Line{{"Name", "y"}}, Symbols: []Symbol{Of(strings.Repeat("a-Z.", 16))}},
 		"no signs":   {Kind: "Item", Big: "漢字🦺", Lines: []Line{{"Name", "\x00\x1b\r\n\t"}}, Symbols: []Symbol{Of("漢字🦺\x00")}},
 	} {
-		p, err := measure("", time.Time{})
+		p, err := measuringPage("", time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := l.sketch(p)
+		k, err := l.sketchLabel(p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		top := l.height()
+		top := l.heightOf()
 		for _, m := range k.marks {
-			code, _ := m.picture()
-			if right := m.x + float64(code.Bounds().Dx())*m.module; m.module <= 0 || m.x < 0 || right > wide || m.y+m.high > l.height() {
+			code, _ := m.symbolModules()
+			if right := m.x + float64(code.Bounds().Dx())*m.module; m.module <= 0 || m.x < 0 || right > wide || m.y+m.high > l.heightOf() {
 				t.Errorf("%s: the symbol stands at %.1f-%.1f mm, %.2f mm a module", name, m.x, right, m.module)
 			}
 			top = min(top, m.y)
 		}
 		for _, x := range k.texts {
 			inside := x.y+x.high <= top+0.01 || x.y >= top // readings stand below their symbols
-			if right := x.x + width(p, x.s, x.high, x.bold) - 2; !inside || right > wide || x.y+x.high > l.height() {
+			if right := x.x + textWidth(p, x.s, x.high, x.bold) - 2; !inside || right > wide || x.y+x.high > l.heightOf() {
 				t.Errorf("%s: %.20q ends at %.1f mm and %.1f mm down", name, x.s, right, x.y+x.high)
 			}
 		}
@@ -69,7 +69,7 @@ func TestSymbolsFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range OfGS1(l) {
-			if s.module() < 0.25 {
+			if s.moduleWidth() < 0.25 {
 				t.Errorf("%s does not fit: %q", no, s.Data)
 			}
 		}

@@ -44,45 +44,45 @@ func (d *Paper) PDF(made time.Time) ([]byte, error) {
 		return nil, err
 	}
 	p.AddPage()
-	if err := d.top(p); err != nil {
+	if err := d.drawTop(p); err != nil {
 		return nil, err
 	}
 	for _, t := range d.Tables {
-		t.draw(p)
+		t.drawTable(p)
 	}
-	d.sign(p)
+	d.drawSignatures(p)
 	return p.Bytes()
 }
 
-// broad is the width that a page has for text.
-func broad(p *pdf.Page) float64 {
+// textWidthOfPage is the width that a page has for text.
+func textWidthOfPage(p *pdf.Page) float64 {
 	w, _ := p.GetPageSize()
 	return w - 2*pdf.Margin
 }
 
-// top draws the title with the number and its bars, addresses and facts.
-func (d *Paper) top(p *pdf.Page) error {
+// drawTop draws the title with the number and its bars, addresses and facts.
+func (d *Paper) drawTop(p *pdf.Page) error {
 	p.Face("B", 16)
 	p.CellFormat(0, 8, p.Clean(d.Title), "", 0, "L", false, 0, "")
 	p.SetX(pdf.Margin)
 	p.CellFormat(0, 8, p.Clean(d.No), "", 1, "R", false, 0, "")
 	if s := Of(d.No); d.Code && !s.QR {
-		m, err := placed(s, p.GetY()+1, 10)
+		m, err := placeSymbol(s, p.GetY()+1, 10)
 		if err != nil {
 			return err
 		}
-		code, err := s.picture()
+		code, err := s.symbolModules()
 		if err != nil {
 			return err
 		}
 		m.module = 0.25
-		m.x = pdf.Margin + broad(p) - float64(code.Bounds().Dx())*m.module
-		if err := m.draw(p); err != nil {
+		m.x = pdf.Margin + textWidthOfPage(p) - float64(code.Bounds().Dx())*m.module
+		if err := m.drawMark(p); err != nil {
 			return err
 		}
 		p.SetY(p.GetY() + 13)
 	}
-	d.addresses(p)
+	d.drawAddresses(p)
 	for _, f := range d.Facts {
 		p.Face("", 9)
 		p.CellFormat(32, 5, p.Clean(f.Name), "", 0, "L", false, 0, "")
@@ -93,20 +93,20 @@ func (d *Paper) top(p *pdf.Page) error {
 	return nil
 }
 
-// addresses draws blocks of text side by side.
-func (d *Paper) addresses(p *pdf.Page) {
+// drawAddresses draws blocks of text side by side.
+func (d *Paper) drawAddresses(p *pdf.Page) {
 	if len(d.Addresses) == 0 {
 		return
 	}
 	y, end := p.GetY()+2, 0.0
-	wide := broad(p) / float64(len(d.Addresses))
+	wide := textWidthOfPage(p) / float64(len(d.Addresses))
 	for i, a := range d.Addresses {
 		x := pdf.Margin + float64(i)*wide
 		p.SetXY(x, y)
 		p.Face("", 7)
 		p.CellFormat(wide, 4, p.Clean(a.Name), "", 2, "L", false, 0, "")
 		p.Face("", 10)
-		for _, line := range fit(p, a.Value, 10/points, false, wide) {
+		for _, line := range fitLines(p, a.Value, 10/points, false, wide) {
 			p.SetX(x)
 			p.CellFormat(wide, 4.8, line, "", 2, "L", false, 0, "")
 		}
@@ -115,7 +115,7 @@ func (d *Paper) addresses(p *pdf.Page) {
 	p.SetXY(pdf.Margin, end+3)
 }
 
-func (t *Table) draw(p *pdf.Page) {
+func (t *Table) drawTable(p *pdf.Page) {
 	p.Section(p.Clean(t.Title))
 	sum := 0.0
 	for _, c := range t.Columns {
@@ -127,7 +127,7 @@ func (t *Table) draw(p *pdf.Page) {
 		if c.Right {
 			align = "R"
 		}
-		table.Columns = append(table.Columns, pdf.NewColumn(c.Title, c.Share/sum*broad(p), align))
+		table.Columns = append(table.Columns, pdf.NewColumn(c.Title, c.Share/sum*textWidthOfPage(p), align))
 	}
 	table.Header()
 	for _, row := range t.Rows {
@@ -136,8 +136,8 @@ func (t *Table) draw(p *pdf.Page) {
 	p.Ln(2)
 }
 
-// sign draws the lines to sign on, together on one page.
-func (d *Paper) sign(p *pdf.Page) {
+// drawSignatures draws the lines to sign on, together on one page.
+func (d *Paper) drawSignatures(p *pdf.Page) {
 	if len(d.Signs) == 0 {
 		return
 	}
@@ -145,7 +145,7 @@ func (d *Paper) sign(p *pdf.Page) {
 		p.AddPage()
 	}
 	y := p.GetY() + 22
-	wide := broad(p) / float64(len(d.Signs))
+	wide := textWidthOfPage(p) / float64(len(d.Signs))
 	for i, s := range d.Signs {
 		x := pdf.Margin + float64(i)*wide
 		p.Line(x, y, x+wide-6, y)

@@ -23,7 +23,7 @@ type Symbol struct {
 // the width of a label, else a QR code, which takes any text.
 func Of(text string) Symbol {
 	s := Symbol{Data: text, Reads: text}
-	s.QR = !inCode128(text) || s.module() == 0
+	s.QR = !inCode128(text) || s.moduleWidth() == 0
 	return s
 }
 
@@ -43,7 +43,7 @@ func inCode128(s string) bool {
 // the first alone still says what the label is of. l is of one or more elements.
 func OfGS1(l gs1.Label) []Symbol {
 	whole := Symbol{Data: l.Encoded(), GS1: true, Reads: l.String()}
-	if whole.module() > 0 {
+	if whole.moduleWidth() > 0 {
 		return []Symbol{whole}
 	}
 	var parts [2]gs1.Label
@@ -63,9 +63,9 @@ func OfGS1(l gs1.Label) []Symbol {
 	return out
 }
 
-// picture is the symbol in modules: one row of a linear code, the square of a
+// symbolModules is the symbol in modules: one row of a linear code, the square of a
 // QR code at error correction level M.
-func (s Symbol) picture() (barcode.Barcode, error) {
+func (s Symbol) symbolModules() (barcode.Barcode, error) {
 	if s.QR {
 		code, err := qr.Encode(s.Data, qr.M, qr.Auto)
 		if err != nil {
@@ -89,10 +89,10 @@ func (s Symbol) picture() (barcode.Barcode, error) {
 // General Specifications (5.12) allow for GS1-128.
 var narrowest = [...]float64{0.5, 0.375, 0.25}
 
-// module is the width of the narrowest bar with which the symbol and its quiet
+// moduleWidth is the width of the narrowest bar with which the symbol and its quiet
 // zones of ten modules fit the width of a label; 0 when none does.
-func (s Symbol) module() float64 {
-	code, err := s.picture()
+func (s Symbol) moduleWidth() float64 {
+	code, err := s.symbolModules()
 	if err != nil {
 		return 0
 	}
@@ -104,8 +104,8 @@ func (s Symbol) module() float64 {
 	return 0
 }
 
-// dark reports a module that is printed.
-func dark(code barcode.Barcode, x, y int) bool {
+// isDark reports a module that is printed.
+func isDark(code barcode.Barcode, x, y int) bool {
 	r, _, _, _ := code.At(x, y).RGBA()
 	return r == 0
 }

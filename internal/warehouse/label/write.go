@@ -8,22 +8,22 @@ import (
 
 // PDF draws labels, one a page of its size. made is printed nowhere.
 func PDF(title string, made time.Time, labels ...Label) ([]byte, error) {
-	p, err := measure(title, made)
+	p, err := measuringPage(title, made)
 	if err != nil {
 		return nil, err
 	}
 	for i := range labels {
 		l := &labels[i]
-		k, err := l.sketch(p)
+		k, err := l.sketchLabel(p)
 		if err != nil {
 			return nil, err
 		}
-		p.Leaf(wide, l.height())
+		p.Leaf(wide, l.heightOf())
 		for _, t := range k.texts {
-			t.draw(p)
+			t.drawText(p)
 		}
 		for _, m := range k.marks {
-			if err := m.draw(p); err != nil {
+			if err := m.drawMark(p); err != nil {
 				return nil, err
 			}
 		}
@@ -31,11 +31,11 @@ func PDF(title string, made time.Time, labels ...Label) ([]byte, error) {
 	return p.Bytes()
 }
 
-func measure(title string, made time.Time) (*pdf.Page, error) {
+func measuringPage(title string, made time.Time) (*pdf.Page, error) {
 	return pdf.New(pdf.Paper{Width: wide, Height: tall, Margin: margin, Title: title, Made: made})
 }
 
-func (t text) draw(p *pdf.Page) {
+func (t text) drawText(p *pdf.Page) {
 	style := ""
 	if t.bold {
 		style = "B"
@@ -44,9 +44,9 @@ func (t text) draw(p *pdf.Page) {
 	p.Text(t.x, t.y+t.high*0.85, p.Clean(t.s))
 }
 
-// draw fills the dark modules, those side by side as one bar.
-func (m mark) draw(p *pdf.Page) error {
-	code, err := m.picture()
+// drawMark fills the dark modules, those side by side as one bar.
+func (m mark) drawMark(p *pdf.Page) error {
+	code, err := m.symbolModules()
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (m mark) draw(p *pdf.Page) error {
 	for y := range rows {
 		for x := 0; x < b.Dx(); {
 			n := 0
-			for x+n < b.Dx() && dark(code, b.Min.X+x+n, b.Min.Y+y) {
+			for x+n < b.Dx() && isDark(code, b.Min.X+x+n, b.Min.Y+y) {
 				n++
 			}
 			if n > 0 {

@@ -16,7 +16,7 @@ var Resolutions = map[int]float64{203: 8, 300: 12}
 // is UTF-8 (^CI28) and escaped (^FH): nothing that a record holds is read as a
 // command.
 func ZPL(dpi int, labels ...Label) ([]byte, error) {
-	p, err := measure("", time.Time{})
+	p, err := measuringPage("", time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -27,17 +27,17 @@ func ZPL(dpi int, labels ...Label) ([]byte, error) {
 	var b strings.Builder
 	for i := range labels {
 		l := &labels[i]
-		k, err := l.sketch(p)
+		k, err := l.sketchLabel(p)
 		if err != nil {
 			return nil, err
 		}
 		z := zpl{&b, dots}
-		fmt.Fprintf(&b, "^XA\n^CI28\n^PW%d\n^LL%d\n", z.at(wide), z.at(l.height()))
+		fmt.Fprintf(&b, "^XA\n^CI28\n^PW%d\n^LL%d\n", z.toDots(wide), z.toDots(l.heightOf()))
 		for _, t := range k.texts {
-			z.text(t)
+			z.writeText(t)
 		}
 		for _, m := range k.marks {
-			z.mark(m)
+			z.writeMark(m)
 		}
 		b.WriteString("^XZ\n")
 	}
@@ -50,28 +50,28 @@ type zpl struct {
 	dots float64
 }
 
-func (z zpl) at(mm float64) int { return int(math.Round(mm * z.dots)) }
+func (z zpl) toDots(mm float64) int { return int(math.Round(mm * z.dots)) }
 
-func (z zpl) text(t text) {
-	fmt.Fprintf(z, "^FO%d,%d^A0N,%d^FH_^FD%s^FS\n", z.at(t.x), z.at(t.y), z.at(t.high), escaped(t.s))
+func (z zpl) writeText(t text) {
+	fmt.Fprintf(z, "^FO%d,%d^A0N,%d^FH_^FD%s^FS\n", z.toDots(t.x), z.toDots(t.y), z.toDots(t.high), escapeText(t.s))
 }
 
-// mark writes a symbol. Its bars are a whole number of dots wide, so it may be
+// writeMark writes a symbol. Its bars are a whole number of dots wide, so it may be
 // a little narrower than on paper.
-func (z zpl) mark(m mark) {
+func (z zpl) writeMark(m mark) {
 	module := max(1, int(m.module*z.dots))
-	fmt.Fprintf(z, "^FO%d,%d", z.at(m.x), z.at(m.y))
+	fmt.Fprintf(z, "^FO%d,%d", z.toDots(m.x), z.toDots(m.y))
 	if m.QR {
-		fmt.Fprintf(z, "^BQN,2,%d^FH_^FDMM,B%04d%s^FS\n", min(10, module), len(m.Data), escaped(m.Data))
+		fmt.Fprintf(z, "^BQN,2,%d^FH_^FDMM,B%04d%s^FS\n", min(10, module), len(m.Data), escapeText(m.Data))
 		return
 	}
-	fmt.Fprintf(z, "^BY%d^BCN,%d,N,N,N,N^FD%s^FS\n", module, z.at(m.high), invoked(m.Symbol))
+	fmt.Fprintf(z, "^BY%d^BCN,%d,N,N,N,N^FD%s^FS\n", module, z.toDots(m.high), encodeCode128(m.Symbol))
 }
 
-// escaped writes a text for a field with ^FH_: what begins a command, the escape
+// escapeText writes a text for a field with ^FH_: what begins a command, the escape
 // itself, a backslash, control characters and all that is not ASCII as the
 // hexadecimal of its bytes.
-func escaped(s string) string {
+func escapeText(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '}' || c == '^' || c == '_' || c == '\\' {
@@ -87,10 +87,10 @@ func escaped(s string) string {
 // that it does not take as they are.
 var invocations = map[byte]string{'>': ">0", '^': "><", '~': ">="}
 
-// invoked writes the data of a Code 128 symbol with its code sets: pairs of
+// encodeCode128 writes the data of a Code 128 symbol with its code sets: pairs of
 // digits in C, all else in B, as few symbol characters as that needs. FNC1 is
 // ">8" in both.
-func invoked(s Symbol) string {
+func encodeCode128(s Symbol) string {
 	data := s.Data
 	if s.GS1 {
 		data = gs1.FNC1 + data
@@ -103,8 +103,8 @@ func invoked(s Symbol) string {
 			i++
 			continue
 		}
-		n := run(strings.TrimLeft(data[i:], gs1.FNC1))
-		if want := chosen(set, n); want != set {
+		n := countDigits(strings.TrimLeft(data[i:], gs1.FNC1))
+		if want := chooseCodeSet(set, n); want != set {
 			b.WriteString(turns[[2]byte{set, want}])
 			set = want
 			continue
@@ -127,9 +127,9 @@ func invoked(s Symbol) string {
 // turns start a symbol in a code set, or change it.
 var turns = map[[2]byte]string{{0, 'B'}: ">:", {0, 'C'}: ">;", {'B', 'C'}: ">5", {'C', 'B'}: ">6"}
 
-// chosen is the code set for what begins with n digits: C for four or more of an
+// chooseCodeSet is the code set for what begins with n digits: C for four or more of an
 // even number, for two while it is on.
-func chosen(set byte, n int) byte {
+func chooseCodeSet(set byte, n int) byte {
 	switch {
 	case set == 'C' && n >= 2, n >= 4 && n%2 == 0, set == 0 && n >= 4:
 		return 'C'
@@ -137,7 +137,7 @@ func chosen(set byte, n int) byte {
 	return 'B'
 }
 
-// run counts the digits at the front.
-func run(s string) int {
+// countDigits counts the digits at the front.
+func countDigits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

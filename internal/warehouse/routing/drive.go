@@ -44,8 +44,8 @@ func Drive(depot Stop, stops []Stop, l Limits) ([]Route, error) {
 		return nil, err
 	}
 	var out []Route
-	for _, trip := range d.join(l) {
-		out = append(out, d.route(trip))
+	for _, trip := range d.joinTrips(l) {
+		out = append(out, d.routeOf(trip))
 	}
 	slices.SortStableFunc(out, func(a, b Route) int { return cmp.Compare(b.Km, a.Km) })
 	return out, nil
@@ -61,7 +61,7 @@ func InOrder(depot Stop, stops []Stop) (Route, error) {
 	for i, s := range stops {
 		r.Order[i], r.Load = i, r.Load+s.Load
 	}
-	r.Km = length(d.from(r.Order), true, d.leg)
+	r.Km = tourLength(d.fromDepot(r.Order), true, d.legKm)
 	return r, nil
 }
 
@@ -76,7 +76,7 @@ func Round(depot Stop, stops []Stop) (Route, error) {
 	if err != nil {
 		return Route{}, err
 	}
-	if r := d.route(slices.Concat(d.join(Limits{})...)); r.Km < now.Km-better {
+	if r := d.routeOf(slices.Concat(d.joinTrips(Limits{})...)); r.Km < now.Km-better {
 		return r, nil
 	}
 	return now, nil
@@ -84,12 +84,12 @@ func Round(depot Stop, stops []Stop) (Route, error) {
 
 func checkStop(name string, s Stop) error {
 	switch {
-	case !finite(s.Lat, s.Lon, s.Load):
-		return refuse(name, "must have numbers for coordinates and load")
+	case !areFinite(s.Lat, s.Lon, s.Load):
+		return refuseInput(name, "must have numbers for coordinates and load")
 	case math.Abs(s.Lat) > 90 || math.Abs(s.Lon) > 180:
-		return refuse(name, "must lie within 90 degrees of latitude and 180 of longitude")
+		return refuseInput(name, "must lie within 90 degrees of latitude and 180 of longitude")
 	case s.Load < 0:
-		return refuse(name, "must not weigh less than 0")
+		return refuseInput(name, "must not weigh less than 0")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ type driver struct {
 
 func newDriver(depot Stop, stops []Stop) (*driver, error) {
 	if len(stops) > MaxStops {
-		return nil, refuse("stops", "must be at most %d", MaxStops)
+		return nil, refuseInput("stops", "must be at most %d", MaxStops)
 	}
 	err := checkStop("depot", depot)
 	for i := 0; i < len(stops) && err == nil; i++ {
@@ -124,15 +124,15 @@ func newDriver(depot Stop, stops []Stop) (*driver, error) {
 	return d, nil
 }
 
-func (d *driver) leg(i, j int) float64 { return d.km[i][j] }
+func (d *driver) legKm(i, j int) float64 { return d.km[i][j] }
 
-// from is a tour from the depot.
-func (d *driver) from(order []int) []int { return append([]int{d.depot}, order...) }
+// fromDepot is a tour from the depot.
+func (d *driver) fromDepot(order []int) []int { return append([]int{d.depot}, order...) }
 
-func (d *driver) route(order []int) Route {
-	tour := d.from(order)
-	twoOpt(tour, 1, true, d.leg)
-	r := Route{Order: tour[1:], Km: length(tour, true, d.leg)}
+func (d *driver) routeOf(order []int) Route {
+	tour := d.fromDepot(order)
+	twoOpt(tour, 1, true, d.legKm)
+	r := Route{Order: tour[1:], Km: tourLength(tour, true, d.legKm)}
 	for _, i := range r.Order {
 		r.Load += d.stops[i].Load
 	}
@@ -145,7 +145,7 @@ type saving struct {
 	km   float64
 }
 
-func (d *driver) savings() []saving {
+func (d *driver) listSavings() []saving {
 	var list []saving
 	for i := range d.depot {
 		for j := range i {
@@ -160,13 +160,13 @@ func (d *driver) savings() []saving {
 	return list
 }
 
-// join merges trips by falling saving: only at their ends, only within limits.
-func (d *driver) join(l Limits) [][]int {
+// joinTrips merges trips by falling saving: only at their ends, only within limits.
+func (d *driver) joinTrips(l Limits) [][]int {
 	trips, load, at := make([][]int, d.depot), make([]float64, d.depot), make([]int, d.depot)
 	for i := range d.depot {
 		trips[i], load[i], at[i] = []int{i}, d.stops[i].Load, i
 	}
-	for _, s := range d.savings() {
+	for _, s := range d.listSavings() {
 		a, b := at[s.i], at[s.j]
 		switch {
 		case a == b, l.Load > 0 && load[a]+load[b] > l.Load, l.Stops > 0 && len(trips[a])+len(trips[b]) > l.Stops:

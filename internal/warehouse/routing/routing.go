@@ -60,8 +60,8 @@ func twoOpt(order []int, first int, closed bool, leg func(i, j int) float64) {
 	}
 }
 
-// length is the sum of a tour's legs.
-func length(order []int, closed bool, leg func(i, j int) float64) (sum float64) {
+// tourLength is the sum of a tour's legs.
+func tourLength(order []int, closed bool, leg func(i, j int) float64) (sum float64) {
 	for i := 1; i < len(order); i++ {
 		sum += leg(order[i-1], order[i])
 	}
@@ -71,7 +71,7 @@ func length(order []int, closed bool, leg func(i, j int) float64) (sum float64) 
 	return sum
 }
 
-func finite(xs ...float64) bool {
+func areFinite(xs ...float64) bool {
 	for _, x := range xs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return false
@@ -80,7 +80,7 @@ func finite(xs ...float64) bool {
 	return true
 }
 
-func refuse(name, format string, args ...any) error {
+func refuseInput(name, format string, args ...any) error {
 	f := fault.New(fault.Invalid, "validation_failed", "").At(name, format, args...)
 	f.Msg = name + " " + f.Fields[0].Msg
 	return f

@@ -35,7 +35,7 @@ func Length(places []Place, start *Place, floor Floor) (metres float64, err erro
 	if err != nil {
 		return 0, err
 	}
-	return w.walk(w.as()).Metres, nil
+	return w.walkOf(w.orderGiven()).Metres, nil
 }
 
 // Pick orders places for one picker: S-shape, aisle by aisle and up one and down
@@ -47,14 +47,14 @@ func Length(places []Place, start *Place, floor Floor) (metres float64, err erro
 // fault.Invalid.
 func Pick(places []Place, start *Place, floor Floor) (Walk, error) {
 	if len(places) > MaxStops {
-		return Walk{}, refuse("places", "must be at most %d", MaxStops)
+		return Walk{}, refuseInput("places", "must be at most %d", MaxStops)
 	}
 	w, err := newWalker(places, start, floor)
 	if err != nil {
 		return Walk{}, err
 	}
-	best := w.improve(w.sShape())
-	if other := w.improve(w.as()); other.Metres < best.Metres-better {
+	best := w.improveTour(w.sShape())
+	if other := w.improveTour(w.orderGiven()); other.Metres < best.Metres-better {
 		best = other
 	}
 	return best, nil
@@ -77,8 +77,8 @@ func newWalker(places []Place, start *Place, floor Floor) (*walker, error) {
 		ends = Floor{}
 	}
 	for _, p := range w.places {
-		if !finite(p.X, p.Y, p.Z) {
-			return nil, refuse("coordinates", "must be numbers")
+		if !areFinite(p.X, p.Y, p.Z) {
+			return nil, refuseInput("coordinates", "must be numbers")
 		}
 		e, known := ends[p.Aisle]
 		if !known {
@@ -92,10 +92,10 @@ func newWalker(places []Place, start *Place, floor Floor) (*walker, error) {
 	return w, nil
 }
 
-func (w *walker) started() bool { return len(w.places) > w.n }
+func (w *walker) hasStart() bool { return len(w.places) > w.n }
 
-// as is the order given.
-func (w *walker) as() []int {
+// orderGiven is the order given.
+func (w *walker) orderGiven() []int {
 	order := make([]int, w.n)
 	for i := range order {
 		order[i] = i
@@ -103,10 +103,10 @@ func (w *walker) as() []int {
 	return order
 }
 
-// leg is the distance walked between two places. Inside an aisle and on the
+// legMetres is the distance walked between two places. Inside an aisle and on the
 // open floor it is along the axes; from one aisle to another it leads around
 // the nearer end of both. Reaching up is no walking.
-func (w *walker) leg(i, j int) float64 {
+func (w *walker) legMetres(i, j int) float64 {
 	p, q := w.places[i], w.places[j]
 	across := math.Abs(p.X - q.X)
 	if p.Aisle == q.Aisle || p.Aisle == "" || q.Aisle == "" {
@@ -157,20 +157,20 @@ func (w *walker) sShape() []int {
 	return order
 }
 
-// improve runs 2-opt, on the closed tour from the start where there is one.
-func (w *walker) improve(order []int) Walk {
-	if !w.started() {
-		twoOpt(order, 0, false, w.leg)
-		return w.walk(order)
+// improveTour runs 2-opt, on the closed tour from the start where there is one.
+func (w *walker) improveTour(order []int) Walk {
+	if !w.hasStart() {
+		twoOpt(order, 0, false, w.legMetres)
+		return w.walkOf(order)
 	}
 	tour := append([]int{w.n}, order...)
-	twoOpt(tour, 1, true, w.leg)
-	return w.walk(tour[1:])
+	twoOpt(tour, 1, true, w.legMetres)
+	return w.walkOf(tour[1:])
 }
 
-func (w *walker) walk(order []int) Walk {
-	if !w.started() {
-		return Walk{order, length(order, false, w.leg)}
+func (w *walker) walkOf(order []int) Walk {
+	if !w.hasStart() {
+		return Walk{order, tourLength(order, false, w.legMetres)}
 	}
-	return Walk{order, length(append([]int{w.n}, order...), true, w.leg)}
+	return Walk{order, tourLength(append([]int{w.n}, order...), true, w.legMetres)}
 }
