@@ -13,10 +13,13 @@ export CGO_ENABLED ?= 0
 # The Go that is installed is the Go that is used.
 export GOTOOLCHAIN ?= local
 
+# Only quick keeps to one engine: what is submitted has passed on both.
+unexport HOLDFAST_TEST_ENGINE
+
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run test unit supabase guides console console-test check chart race kill rolling fuzz bench peers setup clean
+.PHONY: build image run quick test unit supabase guides console console-test check chart race kill rolling fuzz bench peers setup clean
 
 build: ## bin/holdfast
 	$(GO) build $(TRIM) -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -27,6 +30,9 @@ image: build ## bin/holdfast.oci, a container image without a container engine
 
 run: ## a server with two demo tenants
 	$(GO) run ./cmd/holdfast serve --demo
+
+quick: ## vet, and the packages that changed since the last commit (or since BASE=revision), on SQLite alone
+	@GO=$(GO) sh scripts/quick $(BASE)
 
 setup: ## what the tests need besides Go
 	@GO=$(GO) NODE=$(NODE) sh scripts/setup

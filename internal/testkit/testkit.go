@@ -128,6 +128,7 @@ func Demonstration(t *testing.T, e db.Engine, size demo.Size) *config.Config {
 	c := settings(t)
 	switch e {
 	case db.SQLite:
+		pgtest.SkipUnwanted(t, "sqlite")
 		copyDir(t, liteTemplate(t, size), c.Data)
 	case db.PostgreSQL:
 		c.DatabaseURL = pgtest.Template(t, fmt.Sprintf("%s-%d", templateKey(t), size), func(dsn string) error {

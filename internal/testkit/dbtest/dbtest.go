@@ -20,8 +20,8 @@ import (
 )
 
 // Each runs f once on each engine, in a subtest named after it, with the
-// options that open a fresh migrated database. Both always run: a missing
-// PostgreSQL fails the test.
+// options that open a fresh migrated database. Both run, unless the person at
+// work asks for one (pgtest.EngineVariable): a missing PostgreSQL fails the test.
 func Each(t *testing.T, f func(t *testing.T, o db.Options)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, Options(t, db.SQLite)) })
@@ -46,6 +46,7 @@ func Abreast(t *testing.T, f func(t *testing.T, e db.Engine)) {
 func Options(t testing.TB, e db.Engine) db.Options {
 	t.Helper()
 	if e == db.SQLite {
+		pgtest.SkipUnwanted(t, "sqlite")
 		file, err := template()
 		if err != nil {
 			t.Fatal(err)

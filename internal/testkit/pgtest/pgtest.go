@@ -23,6 +23,26 @@ import (
 // cluster to share. Without it every test process starts a cluster of its own.
 const Variable = "HOLDFAST_TEST_POSTGRES"
 
+// EngineVariable names the environment variable that keeps the tests of this
+// process to one engine, sqlite or postgresql, while somebody works on the code.
+// make test does not pass it on: what is submitted ran on both.
+const EngineVariable = "HOLDFAST_TEST_ENGINE"
+
+// SkipUnwanted skips a test of one engine (sqlite or postgresql) when
+// EngineVariable asks for the other one. It fails the test for any other value.
+func SkipUnwanted(t testing.TB, engine string) {
+	t.Helper()
+	wanted := os.Getenv(EngineVariable)
+
+	switch wanted {
+	case "", engine:
+	case "sqlite", "postgresql":
+		t.Skipf("%s=%s leaves %s out", EngineVariable, wanted, engine)
+	default:
+		t.Fatalf("%s=%s: sqlite, postgresql or nothing is expected", EngineVariable, wanted)
+	}
+}
+
 // shared is the process's one cluster. It is package state because the cluster
 // is: one to a process, started by whichever test asks first.
 var shared struct {
@@ -100,6 +120,8 @@ func Template(t testing.TB, key string, build func(dsn string) error) string {
 // clusterOf returns the superuser's DSN, starting the cluster at first use.
 func clusterOf(t testing.TB) string {
 	t.Helper()
+	SkipUnwanted(t, "postgresql")
+
 	if dsn := os.Getenv(Variable); dsn != "" {
 		return dsn
 	}
