@@ -68,28 +68,54 @@ func measure(c store.Change, now time.Time) error {
 	if ahead(sh.Text("started_at"), now) {
 		return badShift("started_at", "lies in the future")
 	}
+	if isReopened(c) {
+		sh["hours"] = nil
+	}
+
+	said, makes := "ended_at", "makes" // the field that says when it ended
+	if sh["ended_at"] == nil && sh["hours"] != nil {
+		said, makes = "hours", "make"
+		sh["ended_at"] = query.FormatTime(ShiftEnd(start, sh))
+	}
 	if sh["ended_at"] == nil {
 		if sh["status"] != "open" {
 			return badShift("ended_at", "is required before it is %s", sh.Text("status"))
 		}
-		sh["hours"] = nil
 		return nil
 	}
+
 	end, err := time.Parse(db.TimeLayout, sh.Text("ended_at"))
 	switch length := end.Sub(start); {
 	case err != nil:
 		return err
+	case length <= 0 && said == "hours":
+		return badShift("hours", "must be more than 0 where no end is given")
 	case length <= 0:
 		return badShift("ended_at", "must be after started_at")
 	case length > longestShift:
-		return badShift("ended_at", "makes it longer than 24 hours")
+		return badShift(said, "%s it longer than 24 hours", makes)
 	case ahead(sh.Text("ended_at"), now):
-		return badShift("ended_at", "lies in the future")
+		return badShift(said, "%s it end in the future", makes)
 	}
 	if sh["status"] == "open" {
 		sh["status"] = "closed"
 	}
 	return hours(c, end.Sub(start))
+}
+
+// ShiftEnd is when a shift ended that says its hours and no end: after its hours
+// of work and its break.
+func ShiftEnd(start time.Time, shift store.Row) time.Time {
+	worked, _ := shift["hours"].(decimal.Dec)
+	breaks, _ := shift["break_minutes"].(int64)
+	seconds := (int64(worked)*3600 + decimal.Scale/2) / decimal.Scale
+	return start.Add(time.Duration(seconds)*time.Second + time.Duration(breaks)*time.Minute)
+}
+
+// isReopened reports a change that takes the end of a shift away: the hours that
+// followed from it go too.
+func isReopened(c store.Change) bool {
+	return c.Op == store.Update && c.Before["ended_at"] != nil && c.After["ended_at"] == nil && c.Before["hours"] == c.After["hours"]
 }
 
 // hours derives the hours of a shift from its times, two decimals, unless they

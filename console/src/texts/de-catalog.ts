@@ -315,7 +315,7 @@ export const deCatalog: Record<string, string> = {
   'At the wheel; null = all of it.': 'Am Steuer; leer = die ganze Zeit.', 'Between the two readings.': 'Zwischen den beiden Ständen.', 'Null = every type.': 'Leer = jede Art.',
   'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Die Rückrechnung: Devianz, Brier, Log-Verlust, AUC, Kalibrierung.',
   'The one entity asked for; null = all.': 'Das eine, nach dem gefragt wurde; leer = alle.', 'Null while the shift is open.': 'Leer, solange die Schicht läuft.',
-  'Hours worked; from start, end and break when absent.': 'Gearbeitete Stunden; aus Beginn, Ende und Pause, wenn nichts angegeben ist.',
+  'Hours worked; from start, end and break when absent. Without an end the shift ends after them and its break.': 'Gearbeitete Stunden; aus Beginn, Ende und Pause, wenn nichts angegeben ist. Ohne Ende endet die Schicht nach ihnen und der Pause.',
   'Units handled, for the workload of a score.': 'Bearbeitete Einheiten, für die Arbeitslast einer Bewertung.', 'A shift with an end is closed.': 'Eine Schicht mit Ende ist geschlossen.',
   'Left the warehouse.': 'Hat das Lager verlassen.', 'Missing when it was delivered.': 'Fehlte bei der Zustellung.', 'Damaged when it was delivered.': 'Bei der Zustellung beschädigt.',
   'Code of the carrier, which need not have a record; null = the own fleet.': 'Code des Frachtführers, der keinen Datensatz braucht; leer = eigene Flotte.',

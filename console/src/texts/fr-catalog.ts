@@ -317,7 +317,7 @@ export const frCatalog: Record<string, string> = {
   'There and back, as the crow flies.': 'Aller et retour, à vol d’oiseau.', 'At the wheel; null = all of it.': 'Au volant ; vide = tout le temps.', 'Between the two readings.': 'Entre les deux relevés.',
   'Null = every type.': 'Vide = tout type.', 'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Le contrôle sur le passé : déviance, Brier, perte logarithmique, AUC, calibration.',
   'The one entity asked for; null = all.': 'L’unique demandé ; vide = tous.', 'Null while the shift is open.': 'Vide tant que le poste est ouvert.',
-  'Hours worked; from start, end and break when absent.': 'Heures travaillées ; d’après début, fin et pause si vide.',
+  'Hours worked; from start, end and break when absent. Without an end the shift ends after them and its break.': 'Heures travaillées ; d’après début, fin et pause si vide.',
   'Units handled, for the workload of a score.': 'Unités traitées, pour la charge de travail d’un score.', 'A shift with an end is closed.': 'Un poste avec une fin est clos.',
   'Left the warehouse.': 'A quitté l’entrepôt.', 'Missing when it was delivered.': 'Manquait à la livraison.', 'Damaged when it was delivered.': 'Endommagé à la livraison.',
   'Code of the carrier, which need not have a record; null = the own fleet.': 'Code du transporteur, qui n’a pas besoin de fiche ; vide = flotte propre.',

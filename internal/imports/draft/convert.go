@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
@@ -119,6 +120,11 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 // take reads one cell into the draft. A blank cell gives nothing.
 func (v *Reader) take(d *Draft, c *plan.Mapped, text string) {
 	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if strings.ContainsRune(text, utf8.RuneError) {
+		d.Fail(c.Header, "encoding", "%q holds a sign in place of a letter that a program before could not read: enter it again",
+			fault.Clip(strings.TrimSpace(text), 80))
 		return
 	}
 	f := c.Field

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -30,8 +31,11 @@ func NewHours() *Hours { return &Hours{maphash.MakeSeed(), map[uint64][]stretch{
 func (b *Hours) Enter(row store.Row, line int) (other int, overlaps bool) {
 	worker, _ := row["worker_id"].(string)
 	s := stretch{from: micros(row["started_at"]), to: math.MaxInt64, line: line}
-	if row["ended_at"] != nil {
+	switch {
+	case row["ended_at"] != nil:
 		s.to = micros(row["ended_at"])
+	case row["hours"] != nil:
+		s.to = safety.ShiftEnd(time.UnixMicro(s.from), row).UnixMicro()
 	}
 	if worker == "" || s.from == 0 || s.to <= s.from {
 		return 0, false

@@ -41,8 +41,8 @@ type Plan struct {
 
 // Reading counts the ways in which files were read: where the same file may give
 // other rows than before, it goes up, and jobs that are ready are processed again.
-// 0 guessed dates and decimal marks.
-const Reading = 1
+// 0 guessed dates and decimal marks, 1 dropped hours without an end.
+const Reading = 2
 
 // Anew refuses a plan of another way of reading, for a job nothing of which is
 // applied yet.

@@ -138,9 +138,37 @@ func (f Format) decode(r io.Reader) io.Reader {
 	case "utf-16be":
 		return transform.NewReader(r, utf16Text{order: binary.BigEndian})
 	case "windows-1252":
-		return charmap.Windows1252.NewDecoder().Reader(r)
+		return transform.NewReader(r, byteText{charmap.Windows1252})
 	}
 	return r
+}
+
+// byteText turns text of a set of one byte a character into UTF-8. A byte that the
+// set leaves undefined becomes one that no UTF-8 has.
+type byteText struct{ set *charmap.Charmap }
+
+// Reset implements transform.Transformer; there is nothing to reset.
+func (byteText) Reset() {}
+
+// Transform implements transform.Transformer.
+func (b byteText) Transform(dst, src []byte, _ bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		r := rune(src[nSrc])
+		if r >= utf8.RuneSelf {
+			r = b.set.DecodeByte(src[nSrc])
+		}
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		if r == utf8.RuneError {
+			dst[nDst] = noText
+			nDst++
+		} else {
+			nDst += utf8.EncodeRune(dst[nDst:], r)
+		}
+		nSrc++
+	}
+	return nDst, nSrc, nil
 }
 
 // utf16Text turns UTF-16 (RFC 2781) into UTF-8. Half of a pair, and a last byte
