@@ -194,12 +194,12 @@ func checkLimits(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change
 func (a *App) tellLimited(x gate.Exceeded) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	a.guarded(ctx, "tell of exceeded limits", func(ctx context.Context) error {
+	logFailure(ctx, "tell of exceeded limits", a.guarded("tell of exceeded limits", func(ctx context.Context) error {
 		return a.Outbox.RateLimited(ctx, a.DB, x.Tenant, event.RateLimit{
 			Category: x.Category.String(), Limit: x.PerMinute,
 			RetryAfter: int(x.State.RetryAfter / time.Second), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
 		})
-	})
+	}))
 }
 
 // close tells what is still to be told and leaves the other nodes.

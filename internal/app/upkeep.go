@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/heap"
 	"holdfast/internal/store"
@@ -22,6 +24,7 @@ const (
 	sealEvery    = 5 * time.Second
 	settleAfter  = 2 * time.Second
 	keyUseEvery  = time.Minute
+	mostPause    = 10 * time.Second // between two attempts of what fails and is due more often
 )
 
 // upkeep runs the server's background work until ctx ends; webhooks are sent
@@ -29,18 +32,7 @@ const (
 func (a *App) upkeep(ctx, sending context.Context) {
 	var wg sync.WaitGroup
 	every := func(d time.Duration, name string, f func(context.Context) error) {
-		wg.Go(func() {
-			t := time.NewTicker(d)
-			defer t.Stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-t.C:
-					a.guarded(ctx, name, f)
-				}
-			}
-		})
+		wg.Go(func() { repeatWork(ctx, d, name, a.guarded(name, f)) })
 	}
 	if a.DB.Engine() == db.PostgreSQL {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
@@ -55,7 +47,7 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
-	wg.Go(func() { a.guarded(ctx, "give memory back", settled(a.DB)) })
+	wg.Go(func() { logFailure(ctx, "give memory back", a.guarded("give memory back", settled(a.DB))) })
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
@@ -89,18 +81,45 @@ func (a *App) Events(ctx context.Context) {
 	wg.Wait()
 }
 
-// guarded keeps the process alive when background work fails.
-func (a *App) guarded(ctx context.Context, name string, f func(context.Context) error) {
-	defer func() {
-		if p := recover(); p != nil {
-			slog.Error("background work panicked", "work", name, "panic", p, "stack", string(debug.Stack()))
-			if a.metrics != nil {
-				a.metrics.Panicked()
+// repeatWork does background work every so often until ctx ends, and less often while
+// it fails.
+func repeatWork(ctx context.Context, every time.Duration, name string, f func(context.Context) error) {
+	pace := backoff.New(nil, name, every, max(every, mostPause))
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if pace.IsReady() {
+				pace.Note(ctx, f(ctx))
 			}
 		}
-	}()
+	}
+}
+
+// guarded is background work that keeps the process alive when it panics: that is
+// logged, counted and an error.
+func (a *App) guarded(name string, f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				slog.Error("background work panicked", "work", name, "panic", p, "stack", string(debug.Stack()))
+				if a.metrics != nil {
+					a.metrics.Panicked()
+				}
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return f(ctx)
+	}
+}
+
+// logFailure does background work that is done once.
+func logFailure(ctx context.Context, name string, f func(context.Context) error) {
 	if err := f(ctx); err != nil && ctx.Err() == nil {
-		slog.Warn("background work failed; it will be tried again", "work", name, "error", err)
+		slog.Warn("background work failed", "work", name, "error", err)
 	}
 }
 

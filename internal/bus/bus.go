@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/redis"
 )
@@ -25,6 +26,10 @@ const (
 	keep   = 10 * time.Minute       // rows are kept this long
 	lost   = keep / 2               // who has not looked for so long has missed rows
 	forget = time.Hour              // a node that is silent for so long has no row any more
+
+	// mostPause is how late, at most, a node sends and hears again after the
+	// database was away: what it keeps may be old meanwhile.
+	mostPause = 2 * time.Second
 )
 
 // Options of Open.
@@ -144,12 +149,12 @@ func (b *Bus) Close(ctx context.Context) error {
 
 // publishLoop sends batches until the bus is closed.
 func (b *Bus) publishLoop() {
+	sending := backoff.New(b.o.Log, "write notices for other nodes", gap, mostPause)
 	for b.waitFor(b.wake, time.Hour) {
 		b.waitFor(nil, gather)
-		if err := b.runGuarded(b.sendBatch); err != nil && b.ctx.Err() == nil {
-			b.o.Log.Warn("other nodes wait for notices: they cannot be written", "error", err)
-		}
+		sending.Note(b.ctx, b.runGuarded(b.sendBatch))
 		b.waitFor(nil, gap)
+		sending.Wait(b.ctx)
 	}
 }
 

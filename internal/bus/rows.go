@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 )
 
@@ -37,19 +38,22 @@ func (b *Bus) insertRow(ctx context.Context, id, body string) error {
 
 // pollLoop looks for rows of other nodes, and shows that this one lives.
 func (b *Bus) pollLoop() {
-	failing := false
+	reading := backoff.New(b.o.Log, "read notices of other nodes (kept answers live for their time at most meanwhile)", poll, mostPause)
+	beating := backoff.New(b.o.Log, "show other nodes that this one lives", poll, mostPause)
 	lived := time.Now()
 	for b.waitFor(nil, poll) {
-		err := b.runGuarded(b.readNewRows)
-		if err == nil && (b.recount.Swap(false) || time.Since(lived) >= beat) {
-			if err = b.runGuarded(b.recordHeartbeat); err == nil {
+		if reading.IsReady() {
+			reading.Note(b.ctx, b.runGuarded(b.readNewRows))
+		}
+		if reading.IsFailing() || !beating.IsReady() {
+			continue
+		}
+		if b.recount.Swap(false) || beating.IsFailing() || time.Since(lived) >= beat {
+			err := b.runGuarded(b.recordHeartbeat)
+			if beating.Note(b.ctx, err); err == nil {
 				lived = time.Now()
 			}
 		}
-		if err != nil && b.ctx.Err() == nil && !failing {
-			b.o.Log.Warn("notices of other nodes cannot be read; kept answers live for their time at most", "error", err)
-		}
-		failing = err != nil
 	}
 }
 

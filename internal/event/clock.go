@@ -7,34 +7,50 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 )
 
 // Bounds of what time itself raises.
 const (
-	clockEvery = 30 * time.Second // how late it may be
-	lookBack   = 5 * time.Minute  // a record may be committed so long after its due time
-	wrongBy    = 5 * time.Minute  // a clock that far ahead of this node's was set by one that went wrong
+	clockEvery     = 30 * time.Second // how late it may be
+	mostClockPause = 5 * time.Minute  // between two looks while they fail
+	lookBack       = 5 * time.Minute  // a record may be committed so long after its due time
+	wrongBy        = 5 * time.Minute  // a clock that far ahead of this node's was set by one that went wrong
 )
 
 func (n *Notifier) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
 	defer t.Stop()
+	looks := n.clockLooks()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			n.watched(ctx)
+			watched(ctx, looks)
 		}
 	}
 }
 
+// clockLook raises one sort of event that time itself brings.
+type clockLook struct {
+	pace  *backoff.Backoff
+	raise func(context.Context) error
+}
+
+func (n *Notifier) clockLooks() []clockLook {
+	return []clockLook{
+		{backoff.New(nil, "announce overdue actions", clockEvery, mostClockPause), n.Overdue},
+		{backoff.New(nil, "announce lots that expire", clockEvery, mostClockPause), n.Expiring},
+	}
+}
+
 // watched raises what the clock has brought.
-func (n *Notifier) watched(ctx context.Context) {
-	for what, look := range map[string]func(context.Context) error{"overdue actions": n.Overdue, "what expires": n.Expiring} {
-		if err := guarded(func() error { return look(ctx) }); err != nil && ctx.Err() == nil {
-			slog.Warn("the clock's events wait", "events", what, "error", err)
+func watched(ctx context.Context, looks []clockLook) {
+	for _, look := range looks {
+		if look.pace.IsReady() {
+			look.pace.Note(ctx, guarded(func() error { return look.raise(ctx) }))
 		}
 	}
 }

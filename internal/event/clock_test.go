@@ -9,7 +9,7 @@ import (
 func TestClockPanics(t *testing.T) {
 	asked := 0
 	n := NewNotifier(nil, New(func() time.Time { asked++; panic("no time") }))
-	n.watched(t.Context())
+	watched(t.Context(), n.clockLooks())
 	if asked == 0 {
 		t.Error("nothing panicked")
 	}

@@ -3,12 +3,12 @@ package event
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 )
 
@@ -18,6 +18,7 @@ const (
 	pollBusy  = 200 * time.Millisecond
 	pollIdle  = time.Second
 	passGap   = 20 * time.Millisecond // between two passes, so that a burst shares one
+	mostPause = 10 * time.Second      // between two passes while they fail
 	passRows  = 500
 	retention = 7 * 24 * time.Hour
 )
@@ -48,13 +49,14 @@ func (n *Notifier) Run(ctx context.Context) {
 	clock.Go(func() { n.watchClock(ctx) })
 	defer clock.Wait()
 	wait := pollBusy
-	for ctx.Err() == nil {
+	passes := backoff.New(nil, "publish events", pollIdle, mostPause)
+	for passes.Wait(ctx) {
 		found := false
 		err := guarded(func() (err error) { found, err = n.pass(ctx); return err })
+		passes.Note(ctx, err)
 		switch {
-		case err != nil && ctx.Err() == nil:
-			slog.Warn("events wait: the outbox cannot be read", "error", err)
-			wait = pollIdle
+		case err != nil:
+			continue
 		case found:
 			wait = pollBusy
 		default:

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/trace"
 )
@@ -48,6 +50,12 @@ const (
 	usualKeep = 30 * 24 * time.Hour
 	usualHold = 5 * time.Minute
 	careful   = 10 * time.Second // that noting an outcome may take
+
+	// What a kind that cannot go on waits between two rounds.
+	leastPause = time.Second
+	mostPause  = 30 * time.Second
+
+	longestError = 4 << 10 // bytes of an error that a job's row keeps
 )
 
 // ErrLost ends the context of a job that another node has taken, because this one
@@ -112,65 +120,51 @@ func (r *Runner) Work(ctx context.Context) {
 	all.Wait()
 }
 
+// follow does a kind's rounds: every so often, when it rings, and after a round
+// that could not go on, at growing intervals.
 func (r *Runner) follow(ctx context.Context, kind string) {
-	t := time.NewTicker(look)
-	defer t.Stop()
-	r.told(ctx, kind)
+	pace := backoff.New(r.log, "do jobs of kind "+kind, leastPause, mostPause)
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	r.workRound(ctx, kind, pace)
 	if first := r.kinds[kind].First; first > 0 {
 		// The look before has noted when a new schedule is due, which may be long before the next one.
 		defer time.AfterFunc(first, func() { r.Ring(kind) }).Stop()
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		case <-r.rings[kind]:
-		}
-		r.told(ctx, kind)
+	for r.awaitRound(ctx, kind, tick, pace) {
+		r.workRound(ctx, kind, pace)
 	}
 }
 
-// told is a round whose failure goes to the log.
-func (r *Runner) told(ctx context.Context, kind string) {
-	if _, err := r.Round(ctx, kind); err != nil && ctx.Err() == nil {
-		r.log.Warn("a job failed; it will be tried again", "kind", kind, "error", err)
+// awaitRound waits for a kind's next round and reports whether there is one.
+func (r *Runner) awaitRound(ctx context.Context, kind string, tick *time.Ticker, pace *backoff.Backoff) bool {
+	if pace.IsFailing() {
+		return pace.Wait(ctx)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-tick.C:
+	case <-r.rings[kind]:
+	}
+	return ctx.Err() == nil
+}
+
+// workRound is a round whose failures go to the log.
+func (r *Runner) workRound(ctx context.Context, kind string, pace *backoff.Backoff) {
+	_, failed, err := r.doRound(ctx, kind)
+	pace.Note(ctx, err)
+	if failed != nil && err == nil && ctx.Err() == nil {
+		r.log.Warn("a job failed; it will be tried again", "kind", kind, "error", failed)
 	}
 }
 
 // Round does the jobs of a kind that are due, those of all tenants in turn, and
-// returns how many it did. Several nodes may: each job is claimed by one.
+// returns how many it did. Several nodes may: each job is claimed by one. It ends
+// early where the database takes no claims, or where what the jobs need is away.
 func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
-	k, ok := r.kinds[kind]
-	if !ok {
-		return 0, fmt.Errorf("job: there is no kind %q", kind)
-	}
-	if k.Idle != nil && k.Idle() {
-		return 0, nil
-	}
-	var errs []error
-	for faults := 0; ; {
-		list, err := r.due(ctx, k)
-		if err != nil || len(list) == 0 {
-			return done, errors.Join(append(errs, err)...)
-		}
-		for _, j := range list {
-			mine, err := r.do(ctx, k, j)
-			switch {
-			case err != nil:
-				errs = append(errs, err)
-				if !stopped(err) && !alone(err) {
-					faults++
-				}
-			case mine:
-				done++
-				faults = 0
-			}
-			if ctx.Err() != nil || k.Faults > 0 && faults >= k.Faults {
-				return done, errors.Join(errs...)
-			}
-		}
-	}
+	done, failed, err := r.doRound(ctx, kind)
+	return done, errors.Join(err, failed)
 }
 
 func (r *Runner) due(ctx context.Context, k Kind) (list []Job, err error) {
@@ -249,9 +243,12 @@ func (r *Runner) claim(ctx context.Context, k Kind, j *Job) (mine bool, err erro
 				return nil
 			})
 	})
+	if err != nil {
+		return false, unstored{fmt.Errorf("job: claim %s %s: %w", j.Kind, j.Key, err)}
+	}
 	j.Tries++
 	j.claim++
-	return mine, err
+	return mine, nil
 }
 
 func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
@@ -284,6 +281,7 @@ func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
 func (r *Runner) hold(ctx context.Context, k Kind, j Job, lost context.CancelCauseFunc) {
 	t := time.NewTicker(k.Claim / 4)
 	defer t.Stop()
+	renewals := backoff.New(r.log, "renew the claim of a job of kind "+k.Name, 0, 0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -297,6 +295,7 @@ func (r *Runner) hold(ctx context.Context, k Kind, j Job, lost context.CancelCau
 			still = err != nil || n == 1
 			return err
 		})
+		renewals.Note(ctx, err)
 		if err == nil && !still {
 			lost(ErrLost)
 			return
@@ -333,7 +332,7 @@ func (r *Runner) note(ctx context.Context, k Kind, j Job, o outcome) error {
 	defer cancel()
 	text, tries, done := any(nil), j.Tries, any(nil)
 	if o.err != nil {
-		text = o.err.Error()
+		text = storable(o.err.Error())
 	} else if k.Every > 0 {
 		tries = 0
 	}
@@ -346,9 +345,15 @@ func (r *Runner) note(ctx context.Context, k Kind, j Job, o outcome) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("job: note %s %s: %w", j.Kind, j.Key, err)
+		return unstored{fmt.Errorf("job: note %s %s: %w", j.Kind, j.Key, err)}
 	}
 	return nil
+}
+
+// storable cuts an error and takes out what a database text cannot hold.
+func storable(text string) string {
+	text = text[:min(len(text), longestError)]
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }
 
 // Sweep forgets jobs that were done or given up, and marks, when their time is

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 )
@@ -214,6 +215,7 @@ func running() error {
 func (c *Claim) live(ctx context.Context) {
 	t := time.NewTicker(db.BeatEvery)
 	defer t.Stop()
+	renewals := backoff.New(nil, "renew the claim of an Idempotency-Key", 0, 0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -225,9 +227,7 @@ func (c *Claim) live(ctx context.Context) {
 				c.r.tenant(), c.id, c.token, c.keys.now().Add(db.DeadAfter))
 			return err
 		})
-		if err != nil && ctx.Err() == nil {
-			slog.Warn("the claim of an Idempotency-Key could not be renewed", "error", err)
-		}
+		renewals.Note(ctx, err)
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 )
+
+// mostPause is the longest between two looks for what is due while they fail.
+const mostPause = 10 * time.Second
 
 // lane is one webhook's queue, leased to this node.
 type lane struct {
@@ -27,10 +31,13 @@ func (s *Service) Run(ctx context.Context) {
 	defer wg.Wait()
 	freed := make(chan string, s.pace.lanes)
 	running, total := map[string]int{}, 0
+	claims := backoff.New(nil, "send webhooks", s.pace.poll, mostPause)
 	for ctx.Err() == nil {
-		lanes, err := s.claim(ctx, s.pace.lanes-total, busy(running, s.pace.perTenant))
-		if err != nil && ctx.Err() == nil {
-			slog.Warn("webhooks wait: lanes cannot be claimed", "error", err)
+		var lanes []*lane
+		if claims.IsReady() {
+			var err error
+			lanes, err = s.claim(ctx, s.pace.lanes-total, busy(running, s.pace.perTenant))
+			claims.Note(ctx, err)
 		}
 		for _, l := range lanes {
 			running[l.tenant]++

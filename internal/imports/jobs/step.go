@@ -2,12 +2,12 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
@@ -132,15 +132,14 @@ func (t *Table) renew(s *Step) {
 	ended.Go(func() {
 		tick := time.NewTicker(t.lease / 3)
 		defer tick.Stop()
+		renewals := backoff.New(nil, "renew the lease of import job "+id, 0, 0)
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			if err := t.extend(ctx, s, id); err != nil && ctx.Err() == nil {
-				slog.Warn("the lease of an import job could not be renewed", "job", id, "error", err)
-			}
+			renewals.Note(ctx, t.extend(ctx, s, id))
 		}
 	})
 }
