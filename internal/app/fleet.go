@@ -96,7 +96,7 @@ func (a *App) hear(n bus.Notice) {
 	case bus.Cleared:
 		a.functions.Forget(n.Tenant)
 	case bus.Keys:
-		a.guarded(context.Background(), "read keys", a.Identity.Keyring.ReadKeys)
+		logFailure(context.Background(), "read keys", a.guarded("read keys", a.Identity.Keyring.ReadKeys))
 	case bus.Members:
 		a.gate.Forget(n.Tenant)
 		a.Identity.ForgetHere("", n.Tenant)
@@ -114,7 +114,7 @@ func (a *App) forgetAll() {
 	a.functions.Forget("")
 	a.Identity.ForgetAll()
 	a.gate.Forget("")
-	a.guarded(context.Background(), "read keys", a.Identity.Keyring.ReadKeys)
+	logFailure(context.Background(), "read keys", a.guarded("read keys", a.Identity.Keyring.ReadKeys))
 }
 
 // changed drops the tenant's kept answers that changed collections go into,

@@ -112,7 +112,8 @@ func (s *serving) onHangup(load func() (*config.Config, error)) (stop func()) {
 	go func() {
 		for range c {
 			s.app.forgetAll()
-			s.app.guarded(context.Background(), "reload the configuration", func(context.Context) error { return s.reload(load) })
+			const work = "reload the configuration"
+			logFailure(context.Background(), work, s.app.guarded(work, func(context.Context) error { return s.reload(load) }))
 		}
 	}()
 	return func() {
