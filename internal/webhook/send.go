@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,13 +101,13 @@ func sign(secret []byte, id string, at time.Time, payload string) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// retryAfter reads the header (RFC 9110 10.2.3): seconds or a date. A 429 that
-// does not say waits a minute.
+// retryAfter reads the header (RFC 9110 10.2.3), seconds or a date, as at least a
+// second and at most maxWait. A 429 without one that can be read waits a minute.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	text := strings.TrimSpace(res.Header.Get("Retry-After"))
 	var d time.Duration
-	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
-		d = time.Duration(n) * time.Second
+	if n, err := strconv.ParseUint(text, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
+		d = time.Duration(n) * time.Second // out of range: the largest number there is
 	} else if at, err := http.ParseTime(text); err == nil {
 		d = at.Sub(now)
 	} else if res.StatusCode == http.StatusTooManyRequests {
@@ -195,8 +196,11 @@ func (s *Service) fate(d *delivery, o outcome) (state string, next, done any) {
 		return "dead", nil, now
 	}
 	at := now.Add(max(delay(d.attempt+1), o.wait))
-	if o.status == http.StatusTooManyRequests {
+	switch {
+	case isBusy(d, o):
 		at = now.Add(o.wait)
+	case o.status == http.StatusTooManyRequests:
+		at = now.Add(max(delay(d.attempt+1-busyTries), o.wait))
 	}
 	if at.After(d.queuedAt.Add(keepTrying)) {
 		return "dead", nil, now

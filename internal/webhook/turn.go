@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ const (
 	disableAfter = 5 * 24 * time.Hour
 	maxWait      = 24 * time.Hour // most that a Retry-After is believed
 	tripAt       = 5              // failures in a row that open the breaker
+	busyTries    = 4              // attempts of a delivery that a 429 may answer without being a failure
 	firstBreak   = 30 * time.Second
 	longestBreak = time.Hour
 )
@@ -108,8 +110,9 @@ func (t *turn) one(ctx context.Context, d *delivery) {
 		// The attempt was made and is not known to have been: it is made again.
 		slog.Warn("a delivery's outcome was not written", "delivery", d.id, "error", err)
 		t.mu.Lock()
-		t.openUntil = t.s.now().Add(firstBreak)
-		t.mu.Unlock()
+		defer t.mu.Unlock()
+		t.failures = max(t.failures, tripAt)
+		t.trip()
 	}
 }
 
@@ -133,8 +136,8 @@ func (t *turn) learn(d *delivery, o outcome) {
 	switch {
 	case o.wait > 0:
 		t.openUntil = latest(t.openUntil, now.Add(o.wait))
-		if o.status == 429 {
-			return // alive and well, and busy
+		if isBusy(d, o) && t.failures < tripAt {
+			return
 		}
 	case o.gone():
 		t.gone = true
@@ -148,11 +151,26 @@ func (t *turn) learn(d *delivery, o outcome) {
 	}
 	t.failed = true
 	t.failures++
-	if t.failures >= tripAt && !t.tripped { // attempts at once fail together: one trip
-		t.openUntil = latest(t.openUntil, now.Add(pause(t.trips)))
-		t.tripped = true
-		t.trips++
+	if t.failures >= tripAt {
+		t.trip()
 	}
+}
+
+// trip opens the breaker, once in a turn: attempts at once fail together. t.mu is
+// held.
+func (t *turn) trip() {
+	if t.tripped {
+		return
+	}
+	t.openUntil = latest(t.openUntil, t.s.now().Add(pause(t.trips)))
+	t.tripped = true
+	t.trips++
+}
+
+// isBusy reports whether an answer says only that the receiver is alive and busy. A
+// receiver that says so of one delivery again and again does not take it.
+func isBusy(d *delivery, o outcome) bool {
+	return o.status == http.StatusTooManyRequests && d.attempt < busyTries
 }
 
 func latest(a, b time.Time) time.Time {
