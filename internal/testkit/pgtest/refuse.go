@@ -24,7 +24,7 @@ func RefuseWrites(t testing.TB, dsn string) (allow func()) {
 }
 
 func setReadOnly(ctx context.Context, dsn, value string) error {
-	return connected(ctx, dsn, func(conn *pgx.Conn) error {
+	return withConn(ctx, dsn, func(conn *pgx.Conn) error {
 		name := pgx.Identifier{conn.Config().Database}.Sanitize()
 		for _, sql := range []string{
 			"SET default_transaction_read_only = off",
