@@ -132,7 +132,8 @@ func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 		return nil
 	}
 	d := tx.DB()
-	rows, err := s.RowsTx(tx, a, r, "worker_id IS NULL AND "+d.InUUID("user_id", 2)+" OR user_id IS NULL AND "+d.InUUID("worker_id", 3),
+	unlinked := "((worker_id IS NULL AND " + d.InUUID("user_id", 2) + ") OR (user_id IS NULL AND " + d.InUUID("worker_id", 3) + "))"
+	rows, err := s.RowsTx(tx, a, r, unlinked,
 		[]any{query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user)))})
 	if err != nil || len(rows) == 0 {
 		return err

@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -197,20 +198,53 @@ func scan(res *catalog.Resource, r *db.Row) Row {
 	return row
 }
 
-// RowsTx reads whole rows of the actor's tenant. where is hand-written SQL that
-// follows "tenant_id = $1 AND"; its parameters start at $2. It may end in ORDER
-// BY and LIMIT.
+// RowsTx reads whole rows of the actor's tenant. where is a hand-written
+// condition, put into parentheses behind "tenant_id = $1 AND"; its parameters
+// start at $2. It may end in ORDER BY, LIMIT and FOR UPDATE.
 func (s *Store) RowsTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, where string, args []any) ([]Row, error) {
-	if where == "" {
-		where = "1 = 1"
+	condition, tail := splitTail(where)
+	if condition == "" {
+		condition = "1 = 1"
 	}
+
 	var out []Row
-	err := tx.Query("SELECT "+columns(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND "+where,
+	err := tx.Query("SELECT "+columns(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND ("+condition+")"+tail,
 		append([]any{a.TenantID}, args...), func(row *db.Row) error {
 			out = append(out, scan(r, row))
 			return nil
 		})
 	return out, err
+}
+
+// splitTail splits a condition from the ORDER BY, LIMIT or FOR UPDATE behind it.
+// Such words inside parentheses, as of a subquery, are part of the condition.
+func splitTail(where string) (condition, tail string) {
+	depth, quoted := 0, false
+	for i := range len(where) {
+		switch c := where[i]; {
+		case c == '\'':
+			quoted = !quoted
+		case quoted:
+			continue
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		}
+		if depth == 0 && beginsTail(where[i:]) {
+			return strings.TrimSpace(where[:i]), " " + where[i:]
+		}
+	}
+	return strings.TrimSpace(where), ""
+}
+
+func beginsTail(sql string) bool {
+	for _, word := range [...]string{"ORDER BY ", "LIMIT ", "FOR UPDATE", "FOR NO KEY UPDATE"} {
+		if strings.HasPrefix(sql, word) {
+			return true
+		}
+	}
+	return false
 }
 
 func tenantColumn(r *catalog.Resource) string {

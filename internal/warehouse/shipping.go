@@ -243,8 +243,8 @@ func (k work) fleet(ids []string) error {
 		return nil
 	}
 	var sets []store.Row
-	err := k.tx.Query("SELECT v.id, v.on_trip, EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
-		") OR EXISTS (SELECT 1 FROM routes o WHERE o.tenant_id = $1 AND o.vehicle_id = v.id AND o.status = 'started') "+
+	err := k.tx.Query("SELECT v.id, v.on_trip, (EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
+		") OR EXISTS (SELECT 1 FROM routes o WHERE o.tenant_id = $1 AND o.vehicle_id = v.id AND o.status = 'started')) "+
 		"FROM vehicles v WHERE v.tenant_id = $1 AND "+k.tx.DB().InUUID("v.id", 2)+" ORDER BY v.id",
 		[]any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
 			if out := r.Bool(2); out != r.Bool(1) {

@@ -95,7 +95,7 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 		elsewhere = "AND z.id <> " + bind(from) + " "
 	}
 	if q.lot != "" {
-		other = "l.lot_id IS NULL OR l.lot_id <> " + bind(q.lot)
+		other = "(l.lot_id IS NULL OR l.lot_id <> " + bind(q.lot) + ")"
 	}
 	tx.Queue("SELECT z.id, z.max_capacity, z.load_units, "+held(" AND l.item_id = $4")+", NOT "+held("")+" FROM zones z "+
 		"WHERE z.tenant_id = $1 AND z.status = 'active' AND z.kind IN ('bin', 'rack') AND z.storage_class = $2 "+elsewhere+

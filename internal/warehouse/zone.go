@@ -115,7 +115,7 @@ func checkTree(tx *db.Tx, tenant string, ids []string) error {
 		"above(leaf, n, circle) AS (SELECT leaf, MAX(n), MAX(CASE WHEN n > 1 AND id = leaf THEN 1 ELSE 0 END) FROM up GROUP BY leaf), "+
 		"below(leaf, n) AS (SELECT leaf, MAX(n) FROM down GROUP BY leaf) "+
 		"SELECT z.code, above.circle FROM above JOIN below ON below.leaf = above.leaf JOIN zones z ON z.tenant_id = $1 AND z.id = above.leaf "+
-		"WHERE above.circle = 1 OR above.n + below.n > $3 ORDER BY above.circle DESC, z.code LIMIT 1",
+		"WHERE (above.circle = 1 OR above.n + below.n > $3) ORDER BY above.circle DESC, z.code LIMIT 1",
 		[]any{tenant, jsonList(ids), maxDepth + 1}, func(r *db.Row) error {
 			if r.Int(1) == 1 {
 				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id", "makes a circle")

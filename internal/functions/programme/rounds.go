@@ -20,8 +20,12 @@ func keeper(tenant string) actor.Actor {
 // an inspection may have been missed.
 func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 	now := p.now().UTC()
-	return p.tenants(ctx, "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id AND s.status = 'active' AND s.next_due_at <= $1) "+
-		"OR EXISTS (SELECT 1 FROM checklist_runs r WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2)",
+	return p.tenants(ctx, `(EXISTS (
+			SELECT 1 FROM checklist_schedules s
+			WHERE s.tenant_id = t.id AND s.status = 'active' AND s.next_due_at <= $1)
+		OR EXISTS (
+			SELECT 1 FROM checklist_runs r
+			WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2))`,
 		now.Add(safety.PlanAhead), now)
 }
 

@@ -67,7 +67,7 @@ func (s *Keyring) loadAPIKeys(ctx context.Context) error {
 		}
 	}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, hash, revoked_at FROM api_keys WHERE revoked_at IS NULL OR revoked_at > $1", []any{k.at}, func(r *db.Row) error {
+		return tx.Query("SELECT id, kind, hash, revoked_at FROM api_keys WHERE (revoked_at IS NULL OR revoked_at > $1)", []any{k.at}, func(r *db.Row) error {
 			key := apiKey{r.Text(0), r.Text(1), r.Time(3)}
 			k.ByHash[r.Text(2)], k.ByID[key.ID] = key, key
 			return nil
