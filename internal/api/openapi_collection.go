@@ -120,7 +120,11 @@ func hasCommon(r *catalog.Resource, role actor.Role) bool {
 // columnSchema refers to the columns that many records have.
 func columnSchema(f *catalog.Field) object {
 	if slices.Contains(commonColumns, f.Name) {
-		return object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
+		schema := object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
+		if len(f.Readers) > 0 {
+			schema["x-readers"] = f.Readers
+		}
+		return schema
 	}
 	if f.Name == "archived_at" {
 		return ref(f.Name)

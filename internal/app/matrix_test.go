@@ -79,6 +79,7 @@ var owned = map[string]string{
 	"talk_attendances":     "worker_id = $2",
 	"predictive_scores":    "user_id = $1 OR $3 IN ('manager', 'viewer') AND entity_type IN ('zone', 'equipment')",
 	"risk_clusters":        "about IN ('places', 'both')",
+	"compliance_events":    "$3 IN ('manager', 'viewer') AND about = 'places' OR $3 = 'manager' AND about = 'person'",
 	"training_assignments": "user_id = $1",
 	"point_events":         "user_id = $1",
 	"user_badges":          "user_id = $1",
@@ -97,7 +98,12 @@ drivers.phone                operator driver viewer
 drivers.last_lat             safety operator driver viewer
 drivers.last_lon             safety operator driver viewer
 drivers.last_seen_at         safety operator driver viewer
+shifts.created_by            operator viewer
+courses.risk_threshold       manager operator driver viewer
+training_assignments.source_score_id manager operator driver viewer
 incidents.reported_by        operator driver viewer
+incidents.created_by         operator driver viewer
+incident_photos.created_by   operator driver viewer
 incidents.reporter_name      operator driver viewer
 incidents.entities           operator driver viewer
 incidents.root_causes        operator driver viewer

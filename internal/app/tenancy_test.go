@@ -31,14 +31,14 @@ var (
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version",
-		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id"}
+		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
 		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT DISTINCT tenant_id FROM replenish_rules",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings",
 		"SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
-		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
+		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "(EXISTS (\n\t\t\tSELECT 1 FROM checklist_schedules s"}
 )
 
 // Every statement written by hand in the domains, the functions and the imports

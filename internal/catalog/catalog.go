@@ -207,14 +207,15 @@ type Resource struct {
 	Access     Access
 	Counters   []Counter
 	Import     *Import
-	Archives   bool     // has archived_at
-	Bare       bool     // has no created_at, updated_at, created_by, version
-	AppendOnly bool     // rows are never updated or deleted
-	Follows    string   // field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
-	Queue      bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
-	Root       bool     // the tenants table: its id is the tenant
-	Zoned      string   // column holding a zone id, for operators' and drivers' zone scope
-	Checks     []string // row conditions of the table, in SQL both engines know
+	Makers     []actor.Role // who sees created_by; empty = who sees the caller's own column in Own
+	Archives   bool         // has archived_at
+	Bare       bool         // has no created_at, updated_at, created_by, version
+	AppendOnly bool         // rows are never updated or deleted
+	Follows    string       // field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
+	Queue      bool         // its table is read across tenants by workers: keyed by id alone, in the platform's migration
+	Root       bool         // the tenants table: its id is the tenant
+	Zoned      string       // column holding a zone id, for operators' and drivers' zone scope
+	Checks     []string     // row conditions of the table, in SQL both engines know
 
 	byName map[string]*Field
 	refs   []Relation
@@ -474,9 +475,24 @@ func withCommon(r *Resource) []Field {
 	return append(fs,
 		Field{Name: "created_at", Type: Time, Required: true, ReadOnly: true},
 		Field{Name: "updated_at", Type: Time, Required: true, ReadOnly: true},
-		Field{Name: "created_by", Type: UUID, ReadOnly: true, Doc: "User who made the record; null for keys and jobs."},
+		Field{Name: "created_by", Type: UUID, ReadOnly: true, Readers: makerReaders(r), Doc: "User who made the record; null for keys and jobs."},
 		Field{Name: "version", Type: Int, Required: true, ReadOnly: true, Default: "1", Doc: "Rises by one with every change."},
 	)
+}
+
+// makerReaders are the roles that see who made a record. Where a column that
+// names the person has readers of its own, the maker is mostly that person and
+// has the same ones.
+func makerReaders(r *Resource) []actor.Role {
+	if len(r.Makers) > 0 {
+		return r.Makers
+	}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; len(f.Readers) > 0 && slices.Contains(r.Own, f.Name) {
+			return f.Readers
+		}
+	}
+	return nil
 }
 
 // Label is what a field is called by its name alone.

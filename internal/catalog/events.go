@@ -19,6 +19,7 @@ func webhooks() Resource {
 			{Name: "url", MaxLen: 2000, Required: true, Label: "URL", Doc: "https address of a public host; it answers 2xx within 10 seconds."},
 			{Name: "description", Format: Name},
 			{Name: "events", Type: Array, Required: true, Default: `["*"]`, MaxLen: 50, Doc: "Event types, each exact, a family (order.*) or everything (*)."},
+			{Name: "people_scores", Type: Bool, Required: true, Default: "false", Doc: "Whether it is sent what tells a single person's score."},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "paused", "disabled"},
 				Doc: "paused keeps events for three days; disabled, by 410 or five days of failure, takes none."},
 			{Name: "disabled_reason", Format: Name, ReadOnly: true},
@@ -30,7 +31,7 @@ func webhooks() Resource {
 		},
 		Access: Access{
 			Read:   []Grant{to(plus(admins, actor.Safety))},
-			Update: []Grant{to(admins).only("url", "description", "events", "status")},
+			Update: []Grant{to(admins).only("url", "description", "events", "people_scores", "status")},
 			Delete: []Grant{to(admins)},
 		},
 		States: &States{Field: "status", Initial: []string{"active", "paused"}, Moves: []Move{

@@ -11,6 +11,7 @@ func incidentPhotos() Resource {
 		Doc:    "Photos of incidents, without metadata. Uploaded to and seen at /v1/incidents/{id}/photos by those who may read the incident; deleted with it.",
 		Fields: photoFields(Field{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true}),
 		Own:    []string{"created_by"},
+		Makers: leaders, // as of incidents.reported_by: the reporter took most of them
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
 			Update: []Grant{to(leaders).only("caption")},

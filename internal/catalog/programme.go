@@ -94,9 +94,9 @@ func courses() Resource {
 			{Name: "kind", Required: true, Default: "classroom", OneOf: []string{"online", "classroom", "practical"}},
 			{Name: "minutes", Type: Int, Unit: "min", Min: "1", Max: "100000"},
 			{Name: "validity_months", Type: Int, Min: "1", Max: "600", Doc: "How long a certificate holds; null = for life."},
-			// Whoever chooses it learns a person's score from whom the course goes to.
-			{Name: "risk_threshold", Type: Decimal, Min: "0", Max: "100", Setters: officers,
-				Doc: "Assigned where a score reaches it; null = never by score. Set by those who may know people's scores."},
+			// Whoever chooses or knows it learns a person's score from whom the course goes to.
+			{Name: "risk_threshold", Type: Decimal, Min: "0", Max: "100", Setters: officers, Readers: officers,
+				Doc: "Assigned where a score reaches it; null = never by score. For those who may know people's scores."},
 			{Name: "entity_types", Type: Array, Required: true, Default: "[]", OneOf: entityTypes, Doc: "Scores that count for it; empty = all."},
 			{Name: "categories", Type: Array, Required: true, Default: "[]", MaxLen: 20},
 			{Name: "jurisdictions", Type: Array, Required: true, Default: "[]", OneOf: jurisdictions},
@@ -131,7 +131,7 @@ func trainingAssignments() Resource {
 			{Name: "expires_on", Type: Date, Doc: "From the course's validity when absent."},
 			{Name: "certificate_no", Format: Name, MaxLen: 60},
 			{Name: "close_reason", Format: Name, Doc: "Why it was waived or cancelled."},
-			{Name: "source_score_id", Type: UUID, ReadOnly: true, Doc: "The score that led to it."},
+			{Name: "source_score_id", Type: UUID, ReadOnly: true, Readers: seers, Doc: "The score that led to it."},
 			{Name: "reminded_at", Type: Time, ReadOnly: true, Doc: "When its holder was told that the certificate runs out."},
 			{Name: "status", Required: true, Default: "assigned", OneOf: []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"}},
 		},
@@ -149,7 +149,7 @@ func trainingAssignments() Resource {
 		Counters: []Counter{{Name: "training_assignments", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"assigned", "completed"}, Moves: []Move{
 			{From: []string{"assigned"}, To: "in_progress", Roles: plus(leaders, floor...)},
-			{From: []string{"in_progress"}, To: "completed", Roles: plus(leaders, floor...)},
+			{From: []string{"in_progress"}, To: "completed", Roles: leaders}, // never the holder: safety.refuseOwnVerdict
 			{From: []string{"in_progress"}, To: "failed", Roles: leaders},
 			{From: []string{"failed"}, To: "assigned", Roles: leaders},
 			{From: []string{"completed"}, To: "expired"},
@@ -197,6 +197,8 @@ func complianceEvents() Resource {
 			{Name: "regulation_id", Type: UUID, Ref: "regulations", Required: true, ReadOnly: true},
 			{Name: "entity_type", Required: true, ReadOnly: true, OneOf: entityTypes},
 			{Name: "entity_id", Type: UUID, Required: true, ReadOnly: true},
+			{Name: "about", Required: true, ReadOnly: true, OneOf: []string{"places", "person", "score"},
+				Doc: "A place or machine, a person, or a person's score; the last is for readers of scores."},
 			{Name: "status", Required: true, ReadOnly: true, OneOf: []string{"compliant", "warning", "breach"}},
 			{Name: "value", Type: Decimal, ReadOnly: true, Doc: "The metric's value; null when data are missing."},
 			{Name: "threshold", Type: Decimal, ReadOnly: true, Doc: "The bound it was held against."},
@@ -211,7 +213,7 @@ func complianceEvents() Resource {
 		},
 		Indexes: [][]string{{"regulation_id", "entity_type", "entity_id"}, {"entity_type", "entity_id"}, {"waived_until"}},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer))},
+			Read:   []Grant{to(seers), own(actor.Manager).or("about", "places", "person"), own(actor.Viewer).or("about", "places")},
 			Update: []Grant{to(officers).only("acknowledged_at", "waived_until", "waive_reason")},
 		},
 	}
@@ -248,10 +250,9 @@ func scoreModels() Resource {
 func scoreRuns() Resource {
 	return Resource{
 		Name: "score_runs", Family: "safety", AppendOnly: true,
-		Doc: "One calculation of scores for one type of entity.",
+		Doc: "One official calculation of scores for one type of entity.",
 		Fields: []Field{
 			{Name: "entity_type", Required: true, ReadOnly: true, OneOf: entityTypes},
-			{Name: "entity_id", Type: UUID, ReadOnly: true, Doc: "The one entity asked for; null = all."},
 			{Name: "model_id", Type: UUID, Ref: "score_models", ReadOnly: true},
 			{Name: "model_kind", Required: true, ReadOnly: true, OneOf: []string{"weighted", "eb", "poisson"}},
 			{Name: "period_days", Type: Int, Unit: "d", Required: true, ReadOnly: true},

@@ -177,6 +177,19 @@ func match(topic, name string) bool {
 	return topic == "*" || topic == name || wild && strings.HasPrefix(name, family+".")
 }
 
+// TellsPersonsScore reports an event from which a single person's risk score, or
+// the band it is in, can be read.
+func (e *Event) TellsPersonsScore() bool {
+	switch e.Type {
+	case "compliance.changed":
+		return e.Audience["about"] == "score"
+	case "score.cluster_changed":
+		kind := e.Audience["entity_type"]
+		return kind == "worker" || kind == "driver"
+	}
+	return false
+}
+
 // Visible reports whether a caller may see an event: whether he may read the
 // record it is about.
 func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {

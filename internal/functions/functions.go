@@ -146,7 +146,7 @@ func programmeTable(d Deps) []Function {
 		{
 			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
 			In: programme.ClustersIn{}, Out: programme.ClustersOut{}, Run: call(prog.Clusters),
-			Doc: "Groups entities into Critical, High, Medium and Low by their newest scores, replacing the tenant's groups.",
+			Doc: "Groups entities into Critical, High, Medium and Low by their newest official scores, replacing those that the filter names.",
 		},
 		{
 			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,

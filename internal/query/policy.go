@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,16 +64,24 @@ func MayAll(gs []catalog.Grant, role actor.Role) bool {
 	return ok && g.Scope == catalog.All && len(g.Fields) == 0
 }
 
-// Audience is the ids by which a record names people, by column: what a policy
-// of own rows looks at. nil where it names nobody.
+// Audience is what a policy of own rows looks at, by column: the ids by which a
+// record names people, and the words by which roles read rows that are not their
+// own. nil where there is none.
 func Audience(r *catalog.Resource, row map[string]any) map[string]string {
+	columns := slices.Clone(r.Own)
+	for _, g := range r.Access.Read {
+		if g.Also != "" {
+			columns = append(columns, g.Also)
+		}
+	}
+
 	var m map[string]string
-	for _, c := range r.Own {
-		if id, _ := row[c].(string); id != "" {
+	for _, c := range columns {
+		if text, _ := row[c].(string); text != "" {
 			if m == nil {
 				m = map[string]string{}
 			}
-			m[c] = id
+			m[c] = text
 		}
 	}
 	return m

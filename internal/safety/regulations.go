@@ -13,12 +13,13 @@ import (
 // shippedRegulations are the duties a new tenant begins with. The cited texts
 // decide; the rules are a reading of them that can be computed.
 var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, category, severity, rule string }{
-	{"US-1904.39-8H", "Critical injuries known in time to report within 8 hours", "US", "29 CFR 1904.39(a)(1)", "reporting", "critical",
+	{"US-1904.39-8H", "Deaths reported to OSHA within 8 hours", "US", "29 CFR 1904.39(a)(1)", "reporting", "critical",
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury","illness"],"severity_min":"critical"}},` +
-			`"metric":"report_delay_hours","window_days":30,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":8}}`},
-	{"US-1904.39-24H", "Serious injuries known in time to report within 24 hours", "US", "29 CFR 1904.39(a)(2)", "reporting", "critical",
+			`"metric":"osha_death_notice_hours","window_days":30,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":8}}`},
+	{"US-1904.39-24H", "In-patient treatment, amputation or loss of an eye reported to OSHA within 24 hours", "US", "29 CFR 1904.39(a)(2)",
+		"reporting", "critical",
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury","illness"],"severity_min":"high"}},` +
-			`"metric":"report_delay_hours","window_days":30,"per":"tenant","warn":{"op":">","value":12},"breach":{"op":">","value":24}}`},
+			`"metric":"osha_treatment_notice_hours","window_days":30,"per":"tenant","warn":{"op":">","value":12},"breach":{"op":">","value":24}}`},
 	{"US-1904.29", "Cases entered in the log within 7 calendar days", "US", "29 CFR 1904.29(b)(3)", "records", "high",
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury","illness"]}},` +
 			`"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":7}}`},

@@ -73,6 +73,7 @@ var (
 var metricScope = map[string][]string{
 	"predictive_score": things, "incident_count": things, "near_miss_count": things, "near_miss_ratio": things,
 	"open_critical_hazards": things, "overdue_actions": things, "report_delay_hours": things, "log_delay_days": things,
+	"osha_death_notice_hours": things, "osha_treatment_notice_hours": things,
 	"days_since_checklist": {"zone", "equipment"}, "checklist_compliance": places, "zone_utilization": places,
 	"training_coverage": persons, "expired_certifications": persons, "weekly_hours_max": persons, "rest_hours_min": persons,
 	"driving_day_hours": {"driver"}, "driving_week_hours": {"driver"}, "driving_fortnight_hours": {"driver"}, "driving_stint_hours": {"driver"},

@@ -29,12 +29,12 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if err := namePeople(tx, a.TenantID, changes); err != nil {
 		return err
 	}
-	done := func(c store.Change) bool {
-		return turned(c, "completed") || c.Op == store.Insert && c.After["status"] == "completed"
-	}
 	var ids []string
 	for _, c := range changes {
-		if done(c) {
+		if err := refuseOwnVerdict(a, c); err != nil {
+			return err
+		}
+		if isCompleted(c) {
 			ids = append(ids, c.After.Text("course_id"))
 		}
 	}
@@ -50,13 +50,54 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			ta["started_at"] = now
 		case (turned(c, "waived") || turned(c, "cancelled")) && ta["close_reason"] == nil:
 			return notReady("say why the training is %s: close_reason", ta.Text("status"))
-		case done(c):
+		case isCompleted(c):
 			if err := certify(ta, list[ta.Text("course_id")], s.Now(), loc); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func isCompleted(c store.Change) bool {
+	return turned(c, "completed") || c.Op == store.Insert && c.After["status"] == "completed"
+}
+
+// verdictFields are what a trainer says of a training that was taken.
+var verdictFields = [...]string{"result", "completed_at", "expires_on", "certificate_no"}
+
+// refuseOwnVerdict keeps people from completing or waiving their own training
+// and from changing its result: the employer certifies it, naming who trained
+// and who evaluated (29 CFR 1910.178(l)(6)). It holds for every write of the
+// store, whatever it comes from.
+func refuseOwnVerdict(a actor.Actor, c store.Change) error {
+	if !isHolder(a, c.After) {
+		return nil
+	}
+	if isCompleted(c) || turned(c, "waived") {
+		return ownVerdict("status")
+	}
+	if c.Op != store.Update {
+		return nil
+	}
+	for _, f := range verdictFields {
+		if !store.Same(c.Before[f], c.After[f]) {
+			return ownVerdict(f)
+		}
+	}
+	return nil
+}
+
+// isHolder reports whether a training is the caller's own, by account or by
+// worker.
+func isHolder(a actor.Actor, ta store.Row) bool {
+	return a.UserID != "" && ta.Text("user_id") == a.UserID ||
+		a.WorkerID != "" && ta.Text("worker_id") == a.WorkerID
+}
+
+func ownVerdict(field string) error {
+	return fault.New(fault.Forbidden, "42501", "nobody completes their own training: another person confirms it").
+		At(field, "is another person's to set")
 }
 
 // namePeople gives new assignments the worker of their account, or the account

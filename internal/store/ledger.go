@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/web"
 )
 
 // tally queues what changes do to the resource's counters.
@@ -49,6 +50,9 @@ func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 	at := s.Now()
 	entries, scratch := make([]audit.Entry, len(changes)), make([]byte, 0, 1024)
 	for i, c := range changes {
+		if anonymous(c) {
+			web.Unsign(tx.Context())
+		}
 		before, after := images(r, c, scratch)
 		entries[i] = audit.Entry{Tenant: tenantOf(r, c.row()), At: at, By: a, Anonymous: anonymous(c), Action: r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.row()), Before: before, After: after}

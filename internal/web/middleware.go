@@ -103,7 +103,9 @@ func (f *Front) traced(rec *recorder, r *http.Request) (*http.Request, func()) {
 			span.Text("http.request.method", clip(r.Method, 10))
 			span.Text("http.route", rec.route)
 			span.Number("http.response.status_code", rec.status)
-			span.Text("holdfast.request_id", RequestID(ctx))
+			if !isUnsigned(ctx) {
+				span.Text("holdfast.request_id", RequestID(ctx))
+			}
 		}
 		if rec.status >= http.StatusInternalServerError || rec.panicked {
 			span.Failed()
@@ -160,24 +162,31 @@ func (f *Front) write(w *recorder, r *http.Request, start time.Time) {
 		return
 	}
 	now := time.Now()
-	attrs := [12]slog.Attr{
-		slog.String("request_id", RequestID(r.Context())),
-		slog.String("method", clip(r.Method, 10)),
-		slog.String("route", w.route),
-		slog.Int("status", w.status),
-		slog.Int64("bytes", w.bytes),
-		slog.Int64("us", now.Sub(start).Microseconds()),
+	var attrs [12]slog.Attr
+	n := 0
+	put := func(a slog.Attr) {
+		attrs[n] = a
+		n++
 	}
-	n := 6
 	add := func(key, v string) {
 		if v != "" {
-			attrs[n] = slog.String(key, v)
-			n++
+			put(slog.String(key, v))
 		}
 	}
+	unsigned := isUnsigned(r.Context())
+	if !unsigned {
+		add("request_id", RequestID(r.Context()))
+	}
+	put(slog.String("method", clip(r.Method, 10)))
+	put(slog.String("route", w.route))
+	put(slog.Int("status", w.status))
+	put(slog.Int64("bytes", w.bytes))
+	put(slog.Int64("us", now.Sub(start).Microseconds()))
 	add("tenant", w.tenant)
-	add("user", w.user)
-	add("key", w.key)
+	if !unsigned {
+		add("user", w.user)
+		add("key", w.key)
+	}
 	add("cache", w.Header().Get("X-Cache"))
 	add("code", w.cause)
 	// Not LogAttrs: it looks up the line of code that called it, for no reader.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -24,6 +25,7 @@ type identityKey struct{}
 type identity struct {
 	id, address string
 	encrypted   bool
+	unsigned    atomic.Bool
 }
 
 var idShape = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
@@ -36,7 +38,21 @@ func identify(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *h
 		id = newRequestID()
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	return r.WithContext(context.WithValue(r.Context(), identityKey{}, &identity{id, clientAddress(r, proxies), encrypted(r, proxies)}))
+	return r.WithContext(context.WithValue(r.Context(), identityKey{},
+		&identity{id: id, address: clientAddress(r, proxies), encrypted: encrypted(r, proxies)}))
+}
+
+// Unsign keeps the request's id and account out of its log line and its span: it
+// wrote a record that does not name its maker, such as an anonymous report.
+func Unsign(ctx context.Context) {
+	if i, ok := ctx.Value(identityKey{}).(*identity); ok {
+		i.unsigned.Store(true)
+	}
+}
+
+func isUnsigned(ctx context.Context) bool {
+	i, ok := ctx.Value(identityKey{}).(*identity)
+	return ok && i.unsigned.Load()
 }
 
 // newRequestID makes a random UUID (RFC 9562, section 5.4). It names a request and

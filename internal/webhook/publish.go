@@ -15,7 +15,12 @@ import (
 type chooser struct {
 	tenant, id string
 	active     bool
+	scores     bool // takes events that tell a single person's score
 	topics     event.Topics
+}
+
+func (c *chooser) wants(e *event.Event) bool {
+	return c.topics.Has(e.Type) && (c.scores || !e.TellsPersonsScore())
 }
 
 // Publish makes the deliveries of events: the notifier calls it in the
@@ -31,7 +36,7 @@ func (s *Service) Publish(tx *db.Tx, events []*event.Event) error {
 	for _, e := range events {
 		payload := ""
 		for _, c := range choosers[e.Tenant] {
-			if !c.topics.Has(e.Type) {
+			if !c.wants(e) {
 				continue
 			}
 			if payload == "" {
@@ -54,9 +59,9 @@ func choosers(tx *db.Tx, events []*event.Event) (map[string][]chooser, error) {
 		}
 	}
 	var out map[string][]chooser
-	err := tx.Query("SELECT tenant_id, id, events, status FROM webhooks WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND status <> 'disabled'",
+	err := tx.Query("SELECT tenant_id, id, events, status, people_scores FROM webhooks WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND status <> 'disabled'",
 		[]any{query.List(tenants)}, func(r *db.Row) error {
-			c := chooser{tenant: r.Text(0), id: r.Text(1), active: r.Text(3) == "active"}
+			c := chooser{tenant: r.Text(0), id: r.Text(1), active: r.Text(3) == "active", scores: r.Bool(4)}
 			if err := json.Unmarshal([]byte(r.Text(2)), &c.topics); err != nil {
 				return fmt.Errorf("webhook: events of %s: %w", c.id, err)
 			}

@@ -52,9 +52,9 @@ type ClustersOut struct {
 	Clusters []ClusterOut `json:"clusters" doc:"The clusters, worst first."`
 }
 
-// Clusters groups entities into bands by their newest scores and answers
-// assign-risk-clusters: the tenant's set is replaced as a whole, so that the
-// same scores give the same set again.
+// Clusters groups entities into bands by their newest official scores and
+// answers assign-risk-clusters. It replaces what its filter names and leaves
+// other entities where they are; the same scores give the same set again.
 func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
 	return inTurn(ctx, p, a, "", func() (*ClustersOut, error) { return p.clusters(ctx, a, in) })
 }
@@ -76,7 +76,7 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 			return err
 		}
 		st.usable()
-		list, err := readLatest(tx, a.TenantID, st.only(kinds), "", in.MinScore)
+		list, err := readLatest(tx, a.TenantID, st.only(kinds), "", 0)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 		if err != nil {
 			return err
 		}
-		return p.replaceClusters(tx, a, rows, within(list, in), st.cuts)
+		return p.replaceClusters(tx, a, rows, newMembership(kinds, list, in), st.cuts)
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +134,8 @@ func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 			return nil, err
 		}
 		row := store.Row{"id": x.ID, "cluster_name": x.Name, "severity": int64(x.Severity), "description": x.Description, "entity_count": int64(x.Count),
-			"about": x.about(), "min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": inside, "assigned_at": now}
+			"about": about(x.people, x.Count), "min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore),
+			"members": inside, "assigned_at": now}
 		if in.EntityType != "" {
 			row["entity_type"] = in.EntityType
 		}
@@ -144,19 +145,40 @@ func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 }
 
 // about says what is in a cluster.
-func (x *ClusterOut) about() string {
-	switch x.people {
+func about(people, count int) string {
+	switch people {
 	case 0:
 		return "places"
-	case x.Count:
+	case count:
 		return "people"
 	}
 	return "both"
 }
 
-// within are the scores that were asked for.
-func within(list []latest, in *ClustersIn) []latest {
-	return slices.DeleteFunc(list, func(x latest) bool { return x.score < in.MinScore || x.score > in.MaxScore })
+// membership is what one assignment decides: which entities it puts into
+// clusters, and which it leaves where they are.
+type membership struct {
+	kinds  []string           // types that the filter names
+	placed []latest           // entities that the filter names, by their newest score
+	beside map[uuid.UUID]bool // entities of these types whose newest score is outside the filter
+}
+
+func newMembership(kinds []string, list []latest, in *ClustersIn) *membership {
+	m := &membership{kinds: kinds, beside: map[uuid.UUID]bool{}}
+	for _, x := range list {
+		if x.score < in.MinScore || x.score > in.MaxScore {
+			m.beside[x.entity] = true
+			continue
+		}
+		m.placed = append(m.placed, x)
+	}
+	return m
+}
+
+// stays reports whether an entity keeps its place in a cluster. One of the
+// filter's types that has no score any more leaves it.
+func (m *membership) stays(x clusterMember) bool {
+	return !slices.Contains(m.kinds, x.Type) || m.beside[x.ID]
 }
 
 var clusterAdvice = map[string]string{
@@ -189,43 +211,92 @@ func members(c score.Cluster, list []latest) (json.RawMessage, error) {
 	return output.Encode(out)
 }
 
-// replaceClusters puts a new set in place of the tenant's and tells which
-// entities of list moved from one cluster into another.
-func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, list []latest, cuts score.Cuts) error {
+// replaceClusters puts new clusters beside what stays of the tenant's, and
+// notifies of the entities that moved from one cluster into another.
+func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, m *membership, cuts score.Cuts) error {
 	r, err := p.resource("risk_clusters")
 	if err != nil {
 		return err
 	}
-	var old []string
-	was := map[uuid.UUID]string{}
-	err = tx.Query("SELECT id, cluster_name, members FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
-		old = append(old, r.Text(0))
-		var members []clusterMember
-		err := json.Unmarshal([]byte(r.Text(2)), &members)
-		for _, m := range members {
-			was[m.ID] = r.Text(1)
-		}
-		return err
-	})
+	kept, err := p.store.RowsTx(tx, a, r, "1 = 1 ORDER BY id", nil)
 	if err != nil {
 		return err
 	}
-	if _, err := p.store.DeleteTx(tx, a, r, old); err != nil {
-		return err
-	}
-	if _, err = p.insert(tx, a, "risk_clusters", rows); err != nil {
-		return err
-	}
-	var moves []Move
-	for i := range list {
-		x := &list[i]
-		if from, is := was[x.entity], band(cuts, x.score); from != "" && from != is {
-			m := Move{x.id.String(), x.kind, x.entity.String(), "", from, is}
-			if x.user != uuid.Nil {
-				m.UserID = x.user.String()
-			}
-			moves = append(moves, m)
+
+	was := map[uuid.UUID]string{}
+	var replaced []string
+	for _, row := range kept {
+		rest, changed, err := m.shrink(row, was)
+		if err != nil {
+			return err
 		}
+		if changed {
+			replaced = append(replaced, row.Text("id"))
+		}
+		if rest != nil {
+			rows = append(rows, rest)
+		}
+	}
+	if _, err := p.store.DeleteTx(tx, a, r, replaced); err != nil {
+		return err
+	}
+	if _, err := p.insert(tx, a, "risk_clusters", rows); err != nil {
+		return err
+	}
+	return p.notifyMoves(tx, a, m.placed, was, cuts)
+}
+
+// shrink notes the cluster of each member in was. Where some leave, changed is
+// true and rest is the record with those that stay, nil when none does.
+func (m *membership) shrink(row store.Row, was map[uuid.UUID]string) (rest store.Row, changed bool, err error) {
+	var all []clusterMember
+	raw, _ := row["members"].(json.RawMessage)
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, false, fmt.Errorf("programme: members of cluster %s: %w", row.Text("id"), err)
+	}
+	var stay []clusterMember
+	people := 0
+	for _, x := range all {
+		was[x.ID] = row.Text("cluster_name")
+		if !m.stays(x) {
+			continue
+		}
+		stay = append(stay, x)
+		if personal(x.Type) {
+			people++
+		}
+	}
+	if len(stay) == len(all) {
+		return nil, false, nil
+	}
+	if len(stay) == 0 {
+		return nil, true, nil
+	}
+
+	inside, err := output.Encode(stay)
+	if err != nil {
+		return nil, false, err
+	}
+	rest = store.Row{"entity_count": int64(len(stay)), "about": about(people, len(stay)), "members": json.RawMessage(inside)}
+	for _, f := range []string{"id", "cluster_name", "severity", "description", "entity_type", "min_score", "max_score", "assigned_at"} {
+		rest[f] = row[f]
+	}
+	return rest, true, nil
+}
+
+func (p *Programme) notifyMoves(tx *db.Tx, a actor.Actor, placed []latest, was map[uuid.UUID]string, cuts score.Cuts) error {
+	var moves []Move
+	for i := range placed {
+		x := &placed[i]
+		from, is := was[x.entity], band(cuts, x.score)
+		if from == "" || from == is {
+			continue
+		}
+		m := Move{x.id.String(), x.kind, x.entity.String(), "", from, is}
+		if x.user != uuid.Nil {
+			m.UserID = x.user.String()
+		}
+		moves = append(moves, m)
 	}
 	if len(moves) == 0 {
 		return nil

@@ -52,7 +52,7 @@ type EventOut struct {
 	Entity     uuid.UUID `json:"entity_id" format:"uuid" doc:"Whom or what the verdict is about."`
 	Status     string    `json:"status" enum:"compliant,warning,breach" doc:"The verdict."`
 	Previous   *string   `json:"previous_status" enum:"compliant,warning,breach" doc:"The verdict before; null for the first."`
-	Value      *float64  `json:"value" unit:"as the metric" doc:"What was measured; null where unknown, or a score that the caller may not see."`
+	Value      *float64  `json:"value" unit:"as the metric" doc:"What was measured; null where unknown."`
 	Threshold  float64   `json:"threshold" unit:"as the metric" doc:"What it was held against."`
 
 	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data, not_applicable."`
@@ -86,6 +86,7 @@ type scan struct {
 	detail map[string][]string // entity type -> kind or job title of each of the group
 	root   uuid.UUID           // zone that stands for the tenant; Nil = none
 	waived map[[2]string]bool  // regulation and entity
+	sees   bool                // the caller may see the scores of single people
 	facts  map[string]float64
 	tables *metricTables
 	fresh  findings
@@ -108,7 +109,7 @@ func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *Complianc
 }
 
 func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
-	s := &scan{tenant: a.TenantID, in: in, now: p.now().UTC().Truncate(time.Microsecond)}
+	s := &scan{tenant: a.TenantID, in: in, sees: sees(a.Role), now: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.read(ctx, a, func(tx *db.Tx) error {
 		if err := s.prepare(tx); err != nil {
 			return err
@@ -136,7 +137,7 @@ func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *Complianc
 	if err != nil {
 		return nil, err
 	}
-	return s.out(a), nil
+	return s.out(), nil
 }
 
 // prepare reads what is in force and whom it is about.
@@ -321,9 +322,11 @@ func (s *scan) judge(tx *db.Tx) error {
 func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
 	v := r.rule.Evaluate(in, s.facts)
 	status := rank(v.Status)
-	r.judged = true
-	if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
-		r.worst = max(r.worst, status)
+	if s.sees || r.about(kind) != aboutScore {
+		r.judged = true
+		if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
+			r.worst = max(r.worst, status)
+		}
 	}
 	if before == status {
 		return
@@ -334,7 +337,8 @@ func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Readi
 
 var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"},
 	{Name: "entity_type", Type: "text"},
-	{Name: "entity_id", Type: "uuid"}, {Name: "status", Type: "text"}, {Name: "value", Type: "bigint"}, {Name: "threshold", Type: "bigint"},
+	{Name: "entity_id", Type: "uuid"}, {Name: "about", Type: "text"},
+	{Name: "status", Type: "text"}, {Name: "value", Type: "bigint"}, {Name: "threshold", Type: "bigint"},
 	{Name: "window_start", Type: "timestamptz"},
 	{Name: "window_end", Type: "timestamptz"}, {Name: "details", Type: "text"}, {Name: "evaluated_at", Type: "timestamptz"},
 	{Name: "created_at", Type: "timestamptz"},
@@ -356,6 +360,7 @@ func (s *scan) keep(tx *db.Tx) error {
 		events.Text(f.reg.id)
 		events.Text(f.kind)
 		events.UUID(f.entity)
+		events.Text(f.reg.about(f.kind))
 		events.Text(statusNames[f.status])
 		// Events are read by more people than single persons' scores are.
 		if f.known && !f.personal() {
@@ -401,7 +406,7 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 			continue
 		}
 		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity.String(),
-			"status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
+			"about": f.reg.about(f.kind), "status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
 		if len(rows) < toldAtOnce {
 			continue
 		}
@@ -419,17 +424,28 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 // signed is a figure of either sign as a decimal column holds it.
 func signed(f float64) int64 { return int64(math.Copysign(float64(scaled(math.Abs(f))), f)) }
 
-// out is the answer; its events are read while they are sent.
-func (s *scan) out(a actor.Actor) *ComplianceOut {
-	seen, fresh := sees(a.Role), s.fresh // the tables are not needed any more
-	return &ComplianceOut{Success: true, Tenant: s.tenant, Created: fresh.n, Summary: s.summary(), Events: func(yield func(*EventOut) bool) {
+// out is the answer; its events are read while they are sent. Verdicts on the
+// scores of people are left out of it, counts included, for who may not see them.
+func (s *scan) out() *ComplianceOut {
+	sees, fresh := s.sees, s.fresh // the tables are not needed any more
+	shown := func(f *finding) bool { return sees || !f.personal() }
+	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summary(), Events: func(yield func(*EventOut) bool) {
 		var x eventRow
 		for f := range fresh.all() {
-			if x.take(f, seen); !yield(&x.EventOut) {
+			if !shown(f) {
+				continue
+			}
+			if x.take(f); !yield(&x.EventOut) {
 				return
 			}
 		}
 	}}
+	for f := range fresh.all() {
+		if shown(f) {
+			out.Created++
+		}
+	}
+	return out
 }
 
 func (s *scan) summary() ComplianceSummary {

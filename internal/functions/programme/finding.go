@@ -54,11 +54,22 @@ func (l *findings) all() iter.Seq[*finding] {
 	}
 }
 
-// personal reports a single person's score, which is for the safety officer and
-// the person.
-func (f *finding) personal() bool {
-	return personal(f.kind) && f.reg.rule.Metric == "predictive_score"
+// aboutScore is what a verdict on a single person's score is about, in the words
+// of compliance_events.about. It is for those who may read the score.
+const aboutScore = "score"
+
+func (r *regulation) about(kind string) string {
+	if !personal(kind) {
+		return "places"
+	}
+	if r.rule.Metric == "predictive_score" {
+		return aboutScore
+	}
+	return "person"
 }
+
+// personal reports a verdict on a single person's score.
+func (f *finding) personal() bool { return f.reg.about(f.kind) == aboutScore }
 
 // details is what an event says of how it came about.
 type details struct {
@@ -86,15 +97,15 @@ type eventRow struct {
 	value float64
 }
 
-// take fills in a finding; a person's score only for those who may see it.
-func (x *eventRow) take(f *finding, seen bool) {
+// take fills in a finding that the caller may see.
+func (x *eventRow) take(f *finding) {
 	x.value = f.value
 	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind, Entity: f.entity,
 		Status: statusNames[f.status], Threshold: f.threshold, Details: json.RawMessage(f.reg.notes[f.notes])}
 	if f.previous != unseen {
 		x.Previous = &statusNames[f.previous]
 	}
-	if f.known && (seen || !f.personal()) {
+	if f.known {
 		x.Value = &x.value
 	}
 }

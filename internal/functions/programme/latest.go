@@ -20,61 +20,51 @@ type latest struct {
 	days             int64     // period of its run
 }
 
-// queueRuns asks for the runs that hold the newest scores of a type: the last
-// one over all entities and those over single ones after it, oldest first.
-func queueRuns(tx *db.Tx, tenant, kind string) *[]string {
-	runs := &[]string{}
-	tx.Queue("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.entity_type = $2 AND r.id >= coalesce((SELECT f.id FROM score_runs f WHERE "+
-		"f.tenant_id = $1 "+
-		"AND f.entity_type = $2 AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1), $3) ORDER BY r.id", []any{tenant, kind, db.NoTenant}, func(r *db.Row) error {
-		*runs = append(*runs, r.Text(0))
-		return nil
-	})
-	return runs
+// newestRunSQL selects the newest run of a type. $1 tenant, $2 type.
+const newestRunSQL = `
+	SELECT run.id
+	FROM score_runs AS run
+	WHERE run.tenant_id = $1
+		AND run.entity_type = $2
+	ORDER BY run.id DESC
+	LIMIT 1`
+
+// newestRuns returns the newest official run of each of these types; only
+// official runs are kept.
+func newestRuns(tx *db.Tx, tenant string, kinds []string) ([]string, error) {
+	var runs []string
+	for _, kind := range kinds {
+		tx.Queue(newestRunSQL, []any{tenant, kind}, func(r *db.Row) error {
+			runs = append(runs, r.Text(0))
+			return nil
+		})
+	}
+	err := tx.Flush()
+	return runs, err
 }
 
 // readLatest returns the newest score of every entity of these types, or of
 // one entity, that is at least least.
 func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least float64) ([]latest, error) {
-	lists := make([]*[]string, len(kinds))
-	for i, k := range kinds {
-		lists[i] = queueRuns(tx, tenant, k)
-	}
-	if err := tx.Flush(); err != nil {
+	runs, err := newestRuns(tx, tenant, kinds)
+	if err != nil || len(runs) == 0 {
 		return nil, err
-	}
-	var runs []string
-	for _, l := range lists {
-		runs = append(runs, *l...)
-	}
-	if len(runs) == 0 {
-		return nil, nil
 	}
 	args := []any{tenant, query.List(runs)}
 	only := selector{id: entity}.where("s.entity_id", &args)
-	out, at := []latest{}, map[uuid.UUID]int{}
+	out := []latest{}
 	var kind []byte
-	err := tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = "+
+	err = tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = "+
 		"s.tenant_id AND r.id = s.run_id "+
 		"WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND "+tx.DB().InUUID("s.run_id", 2)+only+" ORDER BY s.run_id", args, func(r *db.Row) error {
 		kind = r.AppendText(kind[:0], 0)
 		k := slices.IndexFunc(kinds, func(k string) bool { return k == string(kind) })
-		x := latest{kinds[k], r.UUID(1), r.UUID(2), r.UUID(3), r.Dec(4).Float(), r.Int(5)}
-		if i, again := at[x.entity]; again {
-			out[i] = x
-			return nil
+		if x := (latest{kinds[k], r.UUID(1), r.UUID(2), r.UUID(3), r.Dec(4).Float(), r.Int(5)}); x.score >= least {
+			out = append(out, x)
 		}
-		at[x.entity] = len(out)
-		out = append(out, x)
 		return nil
 	})
-	kept := out[:0]
-	for _, x := range out {
-		if x.score >= least {
-			kept = append(kept, x)
-		}
-	}
-	return kept, err
+	return out, err
 }
 
 // purgeRuns is how many runs one transaction removes the scores of.
@@ -107,7 +97,7 @@ func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int,
 		st.usable()
 		var runs []string
 		err := tx.Query(fmt.Sprintf("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < "+
-			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1) ORDER BY "+
+			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type ORDER BY f.id DESC LIMIT 1) ORDER BY "+
 			"r.id LIMIT %d", purgeRuns),
 			[]any{tenant, after, p.now().UTC().AddDate(0, 0, -int(st.keepDays))}, func(r *db.Row) error {
 				runs = append(runs, r.Text(0))

@@ -112,6 +112,10 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delay)
 	case "log_delay_days":
 		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.kind IN ('injury', 'illness')", s.days)
+	case "osha_death_notice_hours":
+		s.fillNotices(tx, r, kind, t, deathNotice)
+	case "osha_treatment_notice_hours":
+		s.fillNotices(tx, r, kind, t, treatmentNotice)
 	case "overdue_actions":
 		s.fillActions(tx, r, kind, t)
 	case "days_since_checklist", "checklist_compliance":

@@ -106,6 +106,22 @@ func (p *Programme) settle(tx *db.Tx, a actor.Actor, st *settings, groups []*sco
 	return nil
 }
 
+// describeWeighted names the weights of a look, which writes no model: those of
+// the active model where they are the settings', else the settings' with no
+// record.
+func describeWeighted(st *settings, groups []*scored) error {
+	params, err := st.params()
+	if err != nil {
+		return err
+	}
+	for _, s := range groups {
+		if s.model.Kind == kindWeighted && (s.model.Weights != st.weights || !bytes.Equal(s.model.Params, params)) {
+			s.model = &model{Kind: kindWeighted, Weights: st.weights, Params: params}
+		}
+	}
+	return nil
+}
+
 func (p *Programme) newWeighted(tx *db.Tx, a actor.Actor, st *settings, params json.RawMessage, old *model) (*model, error) {
 	if old != nil {
 		if err := p.moveModels(tx, a, []string{old.ID}, "retired"); err != nil {

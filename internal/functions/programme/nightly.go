@@ -78,7 +78,7 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 		}())
 	}
 	heavy("train models", func() (err error) { n.Switched, err = p.Train(ctx, a); return err })
-	heavy("scores", func() error { _, err := p.scores(ctx, a, &ScoresIn{PeriodDays: 30}); return err })
+	heavy("scores", func() error { _, err := p.scores(ctx, a, &ScoresIn{PeriodDays: officialDays}); return err })
 	heavy("clusters", func() error { _, err := p.clusters(ctx, a, &ClustersIn{MaxScore: 100}); return err })
 	heavy("compliance", func() error { _, err := p.compliance(ctx, a, &ComplianceIn{}); return err })
 	heavy("training", func() error { _, err := p.training(ctx, a, &TrainingIn{}); return err })

@@ -237,8 +237,9 @@ func TestClusters(t *testing.T) {
 			k.Errorf("description %v", n.at("clusters.0.description"))
 		}
 		k.call(clusters, `{"entity_type":"zone","min_score":25,"max_score":100}`).is("clusters_created", "1", "entities_assigned", "1")
-		if k.count("risk_clusters", "1 = 1") != 1 {
-			k.Error("the set was not replaced")
+		if k.count("risk_clusters", "1 = 1") != 2 || k.count("risk_clusters", "entity_type = 'zone' AND entity_count = 1") != 1 ||
+			k.count("risk_clusters", "entity_type IS NULL AND entity_count = 5") != 1 {
+			k.Error("what the filter names was not replaced, or something else was")
 		}
 		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")}, store.Row{"section": "scoring",
 			"key": "cut_high", "value": json.RawMessage("70")})
@@ -343,11 +344,11 @@ func TestShippedRegulations(t *testing.T) {
 		k.incident("injury", "critical", 10, p.dock) // still not triaged
 		k.call(scores, "")
 		n := k.call(compliance, "")
-		n.is("summary.total_regulations", "19", "summary.breach_count", "2")
+		n.is("summary.total_regulations", "19", "summary.breach_count", "4") // OSHA was not told either
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
 		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
 		k.set("compliance_events", breach, store.Row{"waived_until": k.now.AddDate(0, 0, 10), "waive_reason": "known"})
-		k.call(compliance, "").is("summary.breach_count", "1", "events_created", "0")
+		k.call(compliance, "").is("summary.breach_count", "3", "events_created", "0")
 	})
 }
 
@@ -556,14 +557,22 @@ func TestPeopleAreProtected(t *testing.T) {
 		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]")
 		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		k.call(scores, "").is("team_means", `[{"entity_type":"worker","n":2,"score":0,"team_id":"`+p.team+`"}]`)
+		k.as.Role = actor.Safety
+		k.call(scores, "").is("official", "true")
+		k.as.Role = actor.Manager
 		k.add("regulations", store.Row{"code": "SEEN", "title": "Seen",
 			"rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
 		verdicts := k.call(compliance, "")
 		verdicts.find("events", "entity_id", p.dock).is("value", "0")
-		verdicts.find("events", "entity_id", p.worker).is("value", "null")
+		verdicts.is("events_created", "2", "events.#", "2")
 		if k.count("compliance_events", "value IS NOT NULL AND entity_type = 'worker'") != 0 || k.count("compliance_events", "value IS NOT NULL") != 2 {
 			k.Error("a verdict on a person shows the score to all who read verdicts")
 		}
+		if k.count("compliance_events", "about = 'score' AND entity_type = 'worker'") != 2 || k.count("compliance_events", "about = 'places'") != 2 {
+			k.Error("what verdicts are about is not kept")
+		}
+		// Nor does the summary of a check of one person tell.
+		k.call(compliance, `{"entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "0", "summary.warning_count", "0")
 		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["worker","driver"]`)})
 		k.as.Role = actor.Safety
 		k.call(scores, "").is("scores_computed", "3")
@@ -628,10 +637,10 @@ func TestClustersHideScores(t *testing.T) {
 		}{
 			{actor.Manager, `{"min_score":42}`, "0", "0", 0},
 			{actor.Manager, `{"max_score":99}`, "1", "3", 1},
-			{actor.Manager, `{"entity_type":"zone","max_score":99}`, "1", "2", 1},
-			{actor.Manager, `{"entity_type":"worker"}`, "0", "0", 2},
+			{actor.Manager, `{"entity_type":"zone","max_score":99}`, "1", "2", 2},
+			{actor.Manager, `{"entity_type":"worker"}`, "0", "0", 4},
 			{actor.Manager, ``, "1", "3", 2},
-			{actor.Safety, `{"entity_type":"worker","min_score":42}`, "1", "1", 1},
+			{actor.Safety, `{"entity_type":"worker","min_score":42}`, "1", "1", 2},
 			{actor.Safety, ``, "2", "6", 2},
 		} {
 			k.as = actor.Actor{UserID: cy, TenantID: north, Role: c.role}

@@ -31,6 +31,7 @@ type ScoresIn struct {
 type ScoresOut struct {
 	Success  bool                  `json:"success" doc:"true."`
 	Tenant   string                `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Official bool                  `json:"official" doc:"Whether it is kept, and clusters, rules and training go by it."`
 	Computed int                   `json:"scores_computed" doc:"Entities that were scored."`
 	Scores   output.Rows[ScoreOut] `json:"scores" doc:"The scores, highest first; for managers without single people."`
 	Model    ModelsOut             `json:"model" doc:"The model that the scores come from."`
@@ -81,8 +82,19 @@ type scored struct {
 	run     string
 }
 
-// Scores computes scores, keeps them as a run for each type, and answers
-// calculate-predictive-safety-scores. Every score can be recomputed from the
+// officialDays is the period of official scores: the default of the request.
+const officialDays = 30
+
+// official reports whether a run counts for everybody: asked for by the nightly
+// round or by a role that may see every score, over all entities of a type and
+// the default period. Any other request is a look: it is answered and not kept,
+// so that nobody moves an entity into another cluster by the period chosen.
+func (in *ScoresIn) official(a actor.Actor) bool {
+	return sees(a.Role) && in.EntityID == "" && in.PeriodDays == officialDays
+}
+
+// Scores computes scores and answers calculate-predictive-safety-scores. An
+// official run is kept for each type. Every score can be recomputed from the
 // answer: inputs, weights and bounds are in it, and terms add up to the score.
 func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
 	return inTurn(ctx, p, a, in.EntityID, func() (*ScoresOut, error) { return p.scores(ctx, a, in) })
@@ -94,20 +106,32 @@ func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*S
 	if err != nil {
 		return nil, err
 	}
-	err = p.write(ctx, a, func(tx *db.Tx) error {
+	if in.official(a) {
+		err = p.keepOfficial(ctx, a, st, groups, now)
+	} else {
+		err = describeWeighted(st, groups)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := scoresOut(a, st, groups)
+	out.Official = in.official(a)
+	return out, nil
+}
+
+// keepOfficial writes the runs, their scores, and the record of the weighted
+// model where the settings changed.
+func (p *Programme) keepOfficial(ctx context.Context, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
+	return p.write(ctx, a, func(tx *db.Tx) error {
 		lock(tx, a.TenantID)
 		if err := p.settle(tx, a, st, groups); err != nil {
 			return err
 		}
-		if err := p.keepRuns(tx, a, in, groups, now); err != nil {
+		if err := p.keepRuns(tx, a, groups, now); err != nil {
 			return err
 		}
 		return keepScores(tx, a, st, groups, now)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return scoresOut(a, st, groups), nil
 }
 
 // compute reads on one snapshot and scores every group that is not switched
@@ -189,16 +213,12 @@ func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
 }
 
 // keepRuns writes one run for each type.
-func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*scored, now time.Time) error {
+func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, groups []*scored, now time.Time) error {
 	var rows []store.Row
 	for _, s := range groups {
 		s.run = db.NewID()
-		row := store.Row{"id": s.run, "entity_type": s.kind, "model_id": s.model.ID, "model_kind": s.model.Kind, "period_days": in.PeriodDays,
-			"scores_computed": int64(len(s.list)), "computed_at": query.FormatTime(now)}
-		if in.EntityID != "" {
-			row["entity_id"] = in.EntityID
-		}
-		rows = append(rows, row)
+		rows = append(rows, store.Row{"id": s.run, "entity_type": s.kind, "model_id": s.model.ID, "model_kind": s.model.Kind,
+			"period_days": int64(officialDays), "scores_computed": int64(len(s.list)), "computed_at": query.FormatTime(now)})
 	}
 	_, err := p.insert(tx, a, "score_runs", rows)
 	return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -145,5 +146,59 @@ func TestLogDelay(t *testing.T) {
 		// A minute before midnight in Berlin, and a minute past it: 9 days and two minutes.
 		enter(report("injury", "2026-03-02T22:59:00Z"), "2026-03-11T23:01:00Z")
 		is("10", "breach")
+	})
+}
+
+// OSHA is told of a death within 8 hours and of in-patient treatment within 24
+// after it became known (29 CFR 1904.39(a)); nobody is compliant because a case
+// is not decided yet, or because it is long ago.
+func TestOSHANotices(t *testing.T) {
+	each(t, func(k *kit) {
+		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock"})
+		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
+		abroad := k.add("sites", store.Row{"code": "DE", "name": "DE", "country": "DE"})
+		for _, row := range safety.ShippedRegulations(nil) {
+			if code := row.Text("code"); code == "US-1904.39-8H" || code == "US-1904.39-24H" {
+				k.add("regulations", row)
+			}
+		}
+		report := func(severity, at, where string) string {
+			return k.add("incidents", store.Row{"kind": "injury", "severity": severity, "title": "Fall", "occurred_at": at, "reported_at": at,
+				"zone_id": dock, "site_id": where, "reported_by": ada})
+		}
+		is := func(code, hours, status string) {
+			t.Helper()
+			k.purge("compliance_states")
+			k.call(compliance, "").find("events", "regulation_code", code).is("value", hours, "status", `"`+status+`"`)
+		}
+		const death, treatment = "US-1904.39-8H", "US-1904.39-24H"
+		is(death, "0", "compliant")
+		is(treatment, "0", "compliant")
+
+		report("critical", "2026-03-20T02:00:00Z", abroad) // ten hours ago
+		is(death, "0", "compliant")
+		fall := report("critical", "2026-03-20T07:00:00Z", site) // five hours ago, no case
+		is(death, "5", "warning")
+		is(treatment, "5", "compliant")
+		one := k.add("osha_cases", store.Row{"incident_id": fall, "site_id": site, "year": 2026, "recordable": "undecided"})
+		is(death, "0", "compliant")
+
+		k.set("osha_cases", one, store.Row{"osha_due_at": "2026-03-20T15:00:00Z", "death_date": "2026-03-20"})
+		is(death, "5", "warning")
+		is(treatment, "0", "compliant")
+		k.now = k.now.Add(4 * time.Hour)
+		is(death, "9", "breach")
+		k.set("osha_cases", one, store.Row{"osha_told_at": "2026-03-20T15:00:00Z"}) // at the line
+		is(death, "8", "warning")
+
+		hand := report("low", "2026-03-19T16:00:00Z", site)
+		two := k.add("osha_cases", store.Row{"incident_id": hand, "site_id": site, "year": 2026, "recordable": "undecided", "amputation": true,
+			"osha_due_at": "2026-03-20T16:00:00Z"})
+		is(treatment, "24", "warning")
+		k.now = k.now.AddDate(0, 0, 90)
+		is(treatment, "2184", "breach")
+		is(death, "0", "compliant") // told in time, long ago
+		k.set("osha_cases", two, store.Row{"osha_told_at": "2026-03-19T20:00:00Z"})
+		is(treatment, "0", "compliant")
 	})
 }

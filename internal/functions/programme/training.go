@@ -119,20 +119,16 @@ func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn)
 	return out, nil
 }
 
-// hidePeople keeps the scores of single people out of reasons.
+// publicReason stands for every reason where people read it who may not see
+// scores of single people: one that named places only would show by its absence
+// that a person's score is the reason.
+const publicReason = "a risk score reached the course's threshold"
+
+// hidePeople keeps scores and thresholds out of reasons.
 func (o *TrainingOut) hidePeople() {
 	for i := range o.Assignments {
-		o.Assignments[i].Reason = hidden(o.Assignments[i].Reason)
+		o.Assignments[i].Reason = publicReason
 	}
-}
-
-func hidden(reason string) string {
-	for _, kind := range [...]string{score.Worker, score.Driver} {
-		if len(reason) > len(kind) && reason[:len(kind)+1] == kind+" " {
-			return "the person's risk score reached the course's threshold"
-		}
-	}
-	return reason
 }
 
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
@@ -291,7 +287,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 	rows := make([]store.Row, len(list))
 	for i, x := range list {
 		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
-			"assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
+			"assignment_reason": publicReason, "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
 	}
 	b := p.store.Unaudited().Bulk(tx, a, r)
 	if err := b.Insert(rows); err != nil {

@@ -83,13 +83,52 @@ func New(s *store.Store, files Files, quota int64, scratch string) *Album {
 }
 
 // Effects deletes photos with the record they belong to, and pictures with
-// theirs.
+// theirs. Photos of anonymous reports have no maker.
 func Effects(files Files) store.Effects {
 	e := store.Effects{Before: map[string]store.Effect{}, After: map[string]store.Effect{}}
 	for _, k := range kinds() {
 		e.Before[k.owners], e.After[k.photos] = k.leave, dropped(files)
 	}
+	e.Before["incident_photos"] = leaveUnsigned
 	return e
+}
+
+// anonymousSQL selects those of some incidents that were reported anonymously.
+// $1 tenant.
+const anonymousSQL = `
+	SELECT id
+	FROM incidents
+	WHERE tenant_id = $1
+		AND anonymous
+		AND `
+
+// leaveUnsigned takes the maker off new photos of anonymous reports: who adds
+// one is mostly who reported. The audit log names no maker either then.
+func leaveUnsigned(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	var incidents []string
+	for _, c := range changes {
+		if c.Op == store.Insert {
+			incidents = append(incidents, c.After.Text("incident_id"))
+		}
+	}
+	if len(incidents) == 0 {
+		return nil
+	}
+
+	anonymous := map[string]bool{}
+	err := tx.Query(anonymousSQL+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(incidents)}, func(r *db.Row) error {
+		anonymous[r.Text(0)] = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("photo: look for anonymous reports: %w", err)
+	}
+	for _, c := range changes {
+		if c.Op == store.Insert && anonymous[c.After.Text("incident_id")] {
+			c.After["created_by"] = nil
+		}
+	}
+	return nil
 }
 
 // leave deletes the photos of deleted records.
