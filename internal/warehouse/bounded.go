@@ -13,35 +13,42 @@ import (
 
 // Movements that are held to more than the books.
 var (
-	leaves  = []string{"pick", "pack", "ship"}                                               // towards a customer: the lot must be fit
-	stored  = []string{"receipt", "return_in", "putaway", "transfer", "replenish", "unpick"} // to a place that may refuse
-	decided = []string{"adjust_gain", "adjust_loss", "count_gain", "count_loss"}             // at somebody's word: a second person above a limit
-	shelves = []string{"area", "aisle", "rack", "bin"}                                       // zones that class and mix policy are about
+	leaves  = []string{"pick", "pack", "ship"}         // towards a customer: the lot must be fit
+	shelves = []string{"area", "aisle", "rack", "bin"} // zones that class and mix policy are about
 )
 
 // ruled reports a movement that the tenant's settings or day decide on.
 func ruled(c store.Change) bool {
 	t := c.After.Text("type")
-	return c.Op == store.Insert && (slices.Contains(leaves, t) || slices.Contains(decided, t))
+	return c.Op == store.Insert && (slices.Contains(leaves, t) || wordKinds[t] != "")
 }
 
-// bounded refuses a movement of a lot that may not leave, one into a place of
-// another class, and one that needs a second person. Bulk work, which tells what
-// was before the server was there, is held to the books alone.
+// bounded refuses a movement that is for managers, one of a lot that may not
+// leave and one into a place that refuses it. Bulk work, which records what was
+// before the server was there, is held to the books alone.
 func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
 	if !live {
 		return nil
 	}
-	t := m.Text("type")
-	switch {
-	case slices.Contains(leaves, t):
-		return p.fit(m)
-	case slices.Contains(stored, t):
+	if err := p.checkManagers(a, m); err != nil {
+		return err
+	}
+	if slices.Contains(leaves, m.Text("type")) {
+		if err := p.fit(m); err != nil {
+			return err
+		}
+	}
+	if arrives(m) {
 		return p.suited(a, m)
-	case slices.Contains(decided, t):
-		return p.agreed(m)
 	}
 	return nil
+}
+
+// arrives reports a movement that brings goods into a zone that may refuse them.
+// Goods that were counted lie there, and a second person has decided on others.
+func arrives(m store.Row) bool {
+	isMoved := m["to_zone_id"] != nil && m["to_zone_id"] != m["from_zone_id"]
+	return isMoved && m["type"] != "count_gain" && m["approved_by"] == nil
 }
 
 // fit refuses a lot that may not go to a customer.
@@ -78,27 +85,6 @@ func (p *posting) suited(a actor.Actor, m store.Row) *fault.Error {
 func refuses(zone, why string) *fault.Error {
 	return fault.New(fault.Conflict, CodePlace, "zone %s %s", zone, why).
 		With("", "choose another zone, or let a manager give an override_reason").At("to_zone_id", "%s", why)
-}
-
-// agreed refuses an adjustment or count above the tenant's limit that no second
-// person let through.
-func (p *posting) agreed(m store.Row) *fault.Error {
-	limit, verb := p.rules.adjustLimit, "adjust_stock"
-	if t := m.Text("type"); t == "count_gain" || t == "count_loss" {
-		limit, verb = p.rules.countLimit, "start_count"
-	}
-	if limit == nil || m["approved_by"] != nil {
-		return nil
-	}
-	value, err := times(dec(m, "quantity"), p.itemByID[m.Text("item_id")].unitCost, "quantity")
-	if err != nil {
-		return fault.As(err)
-	}
-	if value <= *limit {
-		return nil
-	}
-	return fault.New(fault.Conflict, CodeApproval, "a difference worth %s is above the limit of %s: it needs a second person", value, *limit).
-		With("", "say "+verb+", which waits for one").At("quantity", "is worth more than %s", *limit)
 }
 
 // queueRoom queues the look whether the zones that goods came into still hold

@@ -101,7 +101,7 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	}
 	r, _ := s.Catalog().Get("stock_movements")
 	_, err := s.InsertTx(tx, a, r, moves)
-	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) {
+	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) || fault.HasCode(err, CodeApproval) {
 		return atCount(fault.As(err), at, len(changes))
 	}
 	return err

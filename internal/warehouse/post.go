@@ -76,6 +76,11 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return place(err, i, len(changes))
 		}
 	}
+	if s.Audited() {
+		if err := p.checkWords(tx, a, changes); err != nil {
+			return err
+		}
+	}
 	if k, twice := p.twice(changes); twice {
 		return place(p.refusal(k), k.latest(changes), len(changes))
 	}

@@ -85,7 +85,9 @@ func TestMovementsAreBookedTogether(t *testing.T) {
 		f := build(k)
 		rows := []store.Row{out("ship", f.bolt, f.other, "2")}
 		for range 700 {
-			rows = append(rows, in("opening", f.bolt, f.bin, "1"))
+			opening := in("opening", f.bolt, f.bin, "1")
+			opening["override_reason"] = "a pile beside the bin"
+			rows = append(rows, opening)
 		}
 		rows = append(rows, between("transfer", f.bolt, f.bin, f.other, "5"))
 		if _, err := k.try("stock_movements", rows...); err != nil {

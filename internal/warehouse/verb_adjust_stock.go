@@ -21,10 +21,13 @@ type AdjustStockIn struct {
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
 	ReasonCode  string      `json:"reason_code" required:"true" max:"64" doc:"Why, in the tenant's own codes: damage, theft, found."`
 	Note        string      `json:"note" max:"500" doc:"Anything a second person should know."`
+
+	OverrideReason string `json:"override_reason" max:"200" doc:"Why a manager adds goods where the zone refuses them."`
 }
 
 // AdjustStockOut is the movement, or the record that waits for a second person
-// because the value is above setting adjust_limit_value.
+// because the caller's adjustments of the item today, this one included, are worth
+// more than setting adjust_limit_value.
 type AdjustStockOut struct {
 	rpc.Answer
 	Movement *rpc.Record `json:"movement" record:"stock_movements"`
@@ -53,6 +56,10 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if err := c.Tx.Flush(); err != nil {
 		return nil, err
 	}
+	today, err := lockWords(c.Tx, c.Actor, ru, []string{in.ItemID})
+	if err != nil {
+		return nil, err
+	}
 	value, err := items[in.ItemID].value(base)
 	if err != nil {
 		return nil, err
@@ -60,7 +67,8 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base, "value": value, "reason_code": in.ReasonCode}
 	given(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
 	out := &AdjustStockOut{}
-	if ru.adjustLimit != nil && value > *ru.adjustLimit {
+	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
+	if isAbove(ru.adjustLimit, alone, items[in.ItemID].cost) {
 		made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []store.Row{row})
 		if err != nil {
 			return nil, err
@@ -70,7 +78,9 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 		out.Then("approve_adjustment", "A second person approves it")
 		return out, nil
 	}
-	rec, err := post1(c, adjustment(row, ""))
+	m := adjustment(row, "")
+	given(m, "override_reason", in.OverrideReason)
+	rec, err := post1(c, m)
 	out.Movement = &rec
 	return out, err
 }

@@ -42,11 +42,14 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := varianceValue(c, rows)
+	items, value, err := varianceValue(c, rows)
 	if err != nil {
 		return nil, err
 	}
-	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
+	waits, err := countWaits(c, rows, items, value)
+	if err != nil {
+		return nil, err
+	}
 	if len(rows) > 0 {
 		if rows, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("count_lines"), rows); err != nil {
 			return nil, err
@@ -56,7 +59,7 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
-	if ru.countLimit == nil || value <= *ru.countLimit {
+	if !waits {
 		return finishCount(c, in.CountTaskID, rows, store.Row{"status": "approved"})
 	}
 	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []rpc.Record{}, Expected: []Expected{}}
@@ -144,47 +147,79 @@ func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
 	return owner, true
 }
 
+// countWaits reports whether the variances of a count need a second person: all
+// of them together are worth more than the tenant's limit, or what the caller
+// counts of one item today is.
+func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value decimal.Dec) (bool, error) {
+	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
+	if err := c.Tx.Flush(); err != nil || ru.countLimit == nil || value > *ru.countLimit {
+		return ru.countLimit != nil, err
+	}
+
+	var ids set
+	variances := map[string]decimal.Dec{}
+	for _, row := range rows {
+		if variance := dec(row, "variance"); variance != 0 {
+			ids.add(row.Text("item_id"))
+			variances[row.Text("item_id")] += max(variance, -variance)
+		}
+	}
+	if len(ids.list) == 0 {
+		return false, nil
+	}
+	today, err := lockWords(c.Tx, c.Actor, ru, ids.list)
+	if err != nil {
+		return false, err
+	}
+	for item, variance := range variances {
+		if isAbove(ru.countLimit, today[word{item, countsStock}]+variance, items[item].cost) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // varianceValue adds up what the variances cost, each without its sign: a gain
-// here does not make up for a loss there.
-func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error) {
+// here does not make up for a loss there. It returns the items too.
+func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, total decimal.Dec, err error) {
 	var ids, lots, owners set
 	for _, row := range rows {
 		ids.add(row.Text("item_id"))
 		lots.add(row.Text("lot_id"))
 		owners.add(row.Text("owner_id"))
 	}
-	items := queueArticles(c.Tx, c.Actor.TenantID, ids.list)
+	items = queueArticles(c.Tx, c.Actor.TenantID, ids.list)
 	if err := c.Tx.Flush(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	known, err := byID(c, "lots", lots.list)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	whose, err := byID(c, "goods_owners", owners.list)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	for i, row := range rows { // what was entered comes first, in its order
 		it := items[row.Text("item_id")]
 		if it == nil {
-			return 0, rpc.Missing("items", element(i, "item_id"))
+			return nil, 0, rpc.Missing("items", element(i, "item_id"))
 		}
 		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
-			return 0, rpc.Missing("lots", element(i, "lot_id"))
+			return nil, 0, rpc.Missing("lots", element(i, "lot_id"))
 		}
 		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
-			return 0, rpc.Missing("goods_owners", element(i, "owner_id"))
+			return nil, 0, rpc.Missing("goods_owners", element(i, "owner_id"))
 		}
 		v, err := it.value(dec(row, "variance"))
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		if total, err = raised(total, v, maxTotal, "counted"); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 	}
-	return total, nil
+	return items, total, nil
 }
 
 // finishCount books the variances and closes the task.

@@ -48,7 +48,11 @@ func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) 
 	}
 	var err error
 	if len(r.moves) > 0 {
-		if r.moves, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), r.moves); err != nil {
+		r.moves, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), r.moves)
+		if fault.HasCode(err, CodeApproval) {
+			fault.As(err).Hint = "take the goods in with disposition quarantine: adjust_stock then waits for a second person"
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
