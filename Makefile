@@ -19,7 +19,7 @@ unexport HOLDFAST_TEST_ENGINE
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run quick test unit supabase guides console console-test check chart race kill rolling fuzz bench peers setup clean
+.PHONY: build image run quick test unit supabase guides console console-test check figures chart race kill rolling fuzz bench peers setup clean
 
 build: ## bin/holdfast
 	$(GO) build $(TRIM) -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -134,6 +134,9 @@ fuzz: ## each fuzz target for FUZZTIME
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package; \
 	  done; \
 	done
+
+figures: ## how legible the program is, beside the goals
+	$(GO) run ./test/fences
 
 bench: build ## benchmarks of packages, then the load driver
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/...
