@@ -32,11 +32,11 @@ func upgradeCommand(o *options) *cobra.Command {
 
 func printPlan(cmd *cobra.Command, p app.UpgradePlan) {
 	out := cmd.OutOrStdout()
-	switch {
-	case p.State.Fresh:
+	if p.State.Fresh {
 		fmt.Fprintf(out, "%s: the database is empty; the schema %d is made at the first start\n", p.Engine, p.State.Want)
 		return
-	case len(p.State.Due) == 0:
+	}
+	if len(p.State.Due) == 0 {
 		fmt.Fprintf(out, "%s: the schema is %d, as this program needs it; nothing is to do\n", p.Engine, p.State.Have)
 		return
 	}

@@ -252,10 +252,9 @@ func (a *App) openFiles(ctx context.Context, mode Mode) (err error) {
 	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
 	}
-	switch {
-	case a.ship != nil:
+	if a.ship != nil {
 		a.blobs, err = a.ship.open(ctx, a.DB, a.blobs)
-	case mode == Server:
+	} else if mode == Server {
 		err = unshipping(a.Config)
 	}
 	return err

@@ -101,10 +101,9 @@ func (m *making) target() (blob.Shelf, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch _, err := shelf.Size(m.ctx, m.name); {
-	case err == nil:
+	if _, err := shelf.Size(m.ctx, m.name); err == nil {
 		return nil, fmt.Errorf("app: %s/%s exists already; a backup is written to a name that is free", m.where, m.name)
-	case !fault.Is(err, fault.NotFound):
+	} else if !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
 	return shelf, nil

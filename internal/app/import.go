@@ -103,10 +103,9 @@ func (r *ImportReport) Report() string {
 			fmt.Fprintf(&b, "  line %d, %s: %s\n", e.Line, e.Column, e.Message)
 		}
 	}
-	switch {
-	case r.Applied != nil:
+	if r.Applied != nil {
 		fmt.Fprintf(&b, "%s\n", r.Applied.Message)
-	case r.DryRun:
+	} else if r.DryRun {
 		b.WriteString("dry run: nothing was written\n")
 	}
 	return b.String()

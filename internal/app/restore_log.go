@@ -53,10 +53,10 @@ func (x *restoring) follow(m *backup.Manifest) error {
 
 // early refuses a time that the backup does not reach back to.
 func (x *restoring) early(m *backup.Manifest) error {
-	switch {
-	case x.r.Until == nil:
+	if x.r.Until == nil {
 		return nil
-	case x.r.Until.Before(m.Made):
+	}
+	if x.r.Until.Before(m.Made) {
 		return fmt.Errorf("app: the backup was made at %s, after --until; restore an earlier one", m.Made.UTC().Format(time.RFC3339))
 	}
 	return errors.New("app: no log was shipped behind this backup (backup_log), so there is nothing that --until could choose from")

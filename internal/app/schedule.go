@@ -155,10 +155,9 @@ func (s *schedule) base(ctx context.Context) *base {
 func (b *base) worthwhile() bool {
 	var database, files int64
 	for _, p := range b.Manifest.Parts {
-		switch {
-		case p.Name == backup.Database:
+		if p.Name == backup.Database {
 			database = p.Size
-		case strings.HasPrefix(p.Name, backup.Files):
+		} else if strings.HasPrefix(p.Name, backup.Files) {
 			files += p.Size
 		}
 	}

@@ -162,10 +162,10 @@ func (a *App) banner(ctx context.Context, t Terminal, took time.Duration) error 
 }
 
 func (a *App) mailLine() string {
-	switch {
-	case a.sink != nil:
+	if a.sink != nil {
 		return "kept at " + a.Config.PublicURL + "/dev/mail"
-	case a.Config.SMTPURL != "":
+	}
+	if a.Config.SMTPURL != "" {
 		return "sent by SMTP"
 	}
 	return "none configured: confirmation and recovery need HOLDFAST_SMTP_URL"

@@ -36,10 +36,10 @@ func checkSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 		}
 		s := &known[at]
 		value, _ := c.After["value"].(json.RawMessage)
-		switch {
-		case c.After["section"] != any(s.Section):
+		if c.After["section"] != any(s.Section) {
 			return fault.New(fault.Unprocessable, "22023", "setting %s belongs into section %s", s.Key, s.Section).At("section", "must be %s", s.Section)
-		case !s.Accepts(value):
+		}
+		if !s.Accepts(value) {
 			return fault.New(fault.Unprocessable, "22023", "setting %s must be %s", s.Key, s.Wants).At("value", "must be %s", s.Wants)
 		}
 	}

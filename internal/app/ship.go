@@ -100,10 +100,9 @@ func shipping(c *config.Config, now func() time.Time) (*shipper, error) {
 	if s.kept, err = db.Keep(c.Data); err != nil {
 		return nil, err
 	}
-	switch {
-	case st.Place != withoutUser(place), st.Recipient != c.BackupRecipient, st.Standing != left:
+	if st.Place != withoutUser(place) || st.Recipient != c.BackupRecipient || st.Standing != left {
 		st.Log, st.At = backup.Log{}, wal.Position{} // it goes elsewhere, or somebody wrote meanwhile
-	case left != "":
+	} else if left != "" {
 		st.At = wal.Position{}
 	}
 	st.Place, st.Recipient, st.Standing = withoutUser(place), c.BackupRecipient, ""

@@ -72,10 +72,10 @@ var (
 )
 
 func (h Head) checkHead() error {
-	switch {
-	case h.Format > Format:
+	if h.Format > Format {
 		return fmt.Errorf("backup: %w: its form is %d, this program reads up to %d", ErrNewer, h.Format, Format)
-	case h.Format < 1 || h.ID == "" || h.Engine == "":
+	}
+	if h.Format < 1 || h.ID == "" || h.Engine == "" {
 		return fmt.Errorf("backup: %w: its first entry says nothing", ErrDamaged)
 	}
 	return nil

@@ -96,10 +96,9 @@ func ParseAddress(text string) (Address, error) {
 
 func (a Address) clientOptions() *minio.Options {
 	o := &minio.Options{Secure: !a.Plain, Region: a.Region}
-	switch {
-	case a.InPath:
+	if a.InPath {
 		o.BucketLookup = minio.BucketLookupPath
-	case a.InHost:
+	} else if a.InHost {
 		o.BucketLookup = minio.BucketLookupDNS
 	}
 	if a.Key != "" {

@@ -239,10 +239,10 @@ func classifyAnswer(ctx context.Context, err error) error {
 		return fmt.Errorf("blob: %w", ctx.Err())
 	}
 	r := minio.ToErrorResponse(err)
-	switch {
-	case r.Code == minio.NoSuchKey:
+	if r.Code == minio.NoSuchKey {
 		return notFoundFault(err)
-	case r.StatusCode == http.StatusInsufficientStorage:
+	}
+	if r.StatusCode == http.StatusInsufficientStorage {
 		return fault.Wrap(err, fault.NoSpace, "no_space", "the file store is full")
 	}
 	f := fault.Wrap(err, fault.Unavailable, "files_away", "the file store cannot be reached: try again")

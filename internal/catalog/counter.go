@@ -57,11 +57,11 @@ func (c *Counter) Add(into map[string]int64, r *Resource, row map[string]any, ti
 		parts[i] = word(row[f])
 	}
 	part := strings.Join(parts, ":")
-	switch {
-	case c.At == "" && len(parts) == 0:
+	if c.At == "" && len(parts) == 0 {
 		into[c.Name] += n
 		return
-	case c.At == "":
+	}
+	if c.At == "" {
 		into[c.Name+":"+part] += n
 		return
 	}
@@ -137,10 +137,10 @@ func (c *Counter) check(r *Resource) error {
 			return fmt.Errorf("catalog: %s: counter %s names unknown field %q", r.Name, c.Name, n)
 		}
 	}
-	switch {
-	case c.At != "" && r.byName[c.At].Type != Time:
+	if c.At != "" && r.byName[c.At].Type != Time {
 		return fmt.Errorf("catalog: %s: counter %s: %s is no time", r.Name, c.Name, c.At)
-	case len(c.Except) > 0 && r.States == nil:
+	}
+	if len(c.Except) > 0 && r.States == nil {
 		return fmt.Errorf("catalog: %s: counter %s leaves out states, and there are none", r.Name, c.Name)
 	}
 	return nil

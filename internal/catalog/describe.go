@@ -71,10 +71,10 @@ const (
 
 // Made tells who decides the field's value in a new record.
 func (f *Field) Made() Maker {
-	switch {
-	case f.ReadOnly:
+	if f.ReadOnly {
 		return ByServer
-	case f.Required && f.Default == "" && !f.Filled && f.Name != "id" && f.Name != "tenant_id":
+	}
+	if f.Required && f.Default == "" && !f.Filled && f.Name != "id" && f.Name != "tenant_id" {
 		return ByCaller
 	}
 	return ByEither

@@ -46,10 +46,10 @@ func classifyError(err error) error {
 	if errors.As(err, &se) {
 		return liteFault(err, se)
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) {
 		return unavailableFault(err, "57014", "the database did not answer in time")
-	case errors.Is(err, context.Canceled):
+	}
+	if errors.Is(err, context.Canceled) {
 		return unavailableFault(err, "57014", "the request was cancelled")
 	}
 	if errors.As(err, &ce) || pgconn.SafeToRetry(err) || lostConnection(err) {

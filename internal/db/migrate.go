@@ -71,10 +71,10 @@ func pendingMigrations(have int, apply bool) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case have > len(all):
+	if have > len(all) {
 		return nil, fmt.Errorf("db: schema %d, this program knows %d: %w", have, len(all), ErrNewerSchema)
-	case have < len(all) && !apply:
+	}
+	if have < len(all) && !apply {
 		return nil, fmt.Errorf("db: schema %d, this program needs %d: %w", have, len(all), ErrOldSchema)
 	}
 	return all[have:], nil

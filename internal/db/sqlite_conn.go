@@ -163,10 +163,9 @@ func (c *liteConn) queryRows(sql string, args []any, each func(*Row) error) erro
 	}
 	row := Row{vals: c.vals[:n]}
 	for {
-		switch err := rows.Next(row.vals); {
-		case errors.Is(err, io.EOF):
+		if err := rows.Next(row.vals); errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
+		} else if err != nil {
 			return err
 		}
 		if err := each(&row); err != nil {

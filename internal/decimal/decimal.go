@@ -52,10 +52,9 @@ func Parse(s string) (Dec, error) {
 		mant, exp = s[:i], n
 	}
 	neg := false
-	switch {
-	case strings.HasPrefix(mant, "-"):
+	if strings.HasPrefix(mant, "-") {
 		neg, mant = true, mant[1:]
-	case strings.HasPrefix(mant, "+"):
+	} else if strings.HasPrefix(mant, "+") {
 		mant = mant[1:]
 	}
 	whole, frac, _ := strings.Cut(mant, ".")

@@ -166,10 +166,9 @@ func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
 	if l.by != nil {
 		r["assigned_worker_id"] = l.by.id
 	}
-	switch {
-	case l.status == "cancelled":
+	if l.status == "cancelled" {
 		r["status"] = "cancelled"
-	case !t.picked.IsZero():
+	} else if !t.picked.IsZero() {
 		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", units(t.qty), stamp(t.picked), ref(t.by.user)
 		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), stamp(t.picked), int64(2)
 		if len(w.rows["pick_lines"])%47 == 20 {

@@ -134,10 +134,9 @@ var dialling = map[string]string{"DE": "49", "US": "1"}
 func (w *world) emitDrivers() {
 	n := len(w.drivers)
 	for i, d := range w.drivers {
-		switch {
-		case n > 4 && i == n-1 && d.status == "available":
+		if n > 4 && i == n-1 && d.status == "available" {
 			d.status = "suspended"
-		case n > 4 && i == n-2 && d.status == "available":
+		} else if n > 4 && i == n-2 && d.status == "available" {
 			d.status = "off_duty"
 		}
 		r := store.Row{"id": d.id, "worker_id": d.person.id, "licence_no": fmt.Sprintf("%s%08d", w.country, 31_415_926+i*27_182),

@@ -120,11 +120,11 @@ func (w *stock) sell(day int) {
 
 // fate confirms an order and reserves its goods, or lets it end early.
 func (w *stock) fate(o *order, nth int) {
-	switch {
-	case o.day >= -1 && nth%6 == 5:
+	if o.day >= -1 && nth%6 == 5 {
 		o.status, o.steps = "draft", 0
 		return
-	case o.day < -2 && w.cal.chance(0.025):
+	}
+	if o.day < -2 && w.cal.chance(0.025) {
 		o.status, o.done, o.steps = "cancelled", o.at.Add(3*time.Hour), 2
 		return
 	}
@@ -376,10 +376,10 @@ func (o *order) stageName(s sums) any {
 
 // inStage is the derived stage of an order whose goods come in.
 func (o *order) inStage(s sums) string {
-	switch {
-	case s.ordered > s.cancelled && s.received >= s.ordered-s.cancelled:
+	if s.ordered > s.cancelled && s.received >= s.ordered-s.cancelled {
 		return "received"
-	case s.received > 0:
+	}
+	if s.received > 0 {
 		return "part_received"
 	}
 	return "expected"

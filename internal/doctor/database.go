@@ -91,10 +91,10 @@ func lookSchema(ctx context.Context, p *Patient) []Finding {
 func lookPages(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, db.SQLite, func(*db.DB) ([]Finding, error) {
 		err := db.Sound(ctx, p.Config.Data)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil, nil
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil {
 			return warning("holdfast backup reads all of it", "a damaged page shows when it is read",
 				"the database is too large to be read through in %s", patience), nil
 		}
@@ -266,11 +266,11 @@ func lookReplicas(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) (out []Finding, err error) {
 		s, err := d.Surroundings(ctx)
 		for _, r := range s.Replicas {
-			switch {
-			case r.Hidden:
+			if r.Hidden {
 				return append(out, warning("GRANT pg_read_all_stats TO "+s.Login, "a failover loses what a replica lacks",
 					"how far behind replicas are is hidden from %s", s.Login)...), err
-			case r.Behind > p.late():
+			}
+			if r.Behind > p.late() {
 				out = append(out, warning("SELECT * FROM pg_stat_replication", "a failover now would lose so much",
 					"the replica %s is %s behind", r.Name, r.Behind.Round(time.Second))...)
 			}

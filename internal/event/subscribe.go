@@ -126,12 +126,12 @@ func (h *hub) add(ctx context.Context, n *Notifier, s *Subscription) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.closed:
+	if h.closed {
 		f := fault.New(fault.Unavailable, "57P01", "the server is stopping")
 		f.RetryAfter = time.Second
 		return f
-	case len(h.tenants[s.tenant]) >= perTenant || h.count >= perNode:
+	}
+	if len(h.tenants[s.tenant]) >= perTenant || h.count >= perNode {
 		f := fault.New(fault.Limited, "53300", "too many event streams are open: close some first")
 		f.RetryAfter = 10 * time.Second
 		return f

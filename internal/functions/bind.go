@@ -201,10 +201,10 @@ func (p *param) integer(v reflect.Value, text string) error {
 }
 
 func (p *param) reach() string {
-	switch {
-	case p.max == math.MaxInt64:
+	if p.max == math.MaxInt64 {
 		return "at least " + strconv.FormatInt(p.min, 10)
-	case p.min == math.MinInt64:
+	}
+	if p.min == math.MinInt64 {
 		return "at most " + strconv.FormatInt(p.max, 10)
 	}
 	return "from " + strconv.FormatInt(p.min, 10) + " to " + strconv.FormatInt(p.max, 10)

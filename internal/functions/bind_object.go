@@ -158,10 +158,9 @@ func (p *param) array(v reflect.Value, raw json.RawMessage) error {
 	if json.Unmarshal(raw, &parts) != nil || parts == nil {
 		return p.refuse("must be an array")
 	}
-	switch n := int64(len(parts)); {
-	case n == 0 && p.required:
+	if n := int64(len(parts)); n == 0 && p.required {
 		return p.refuse("must not be empty")
-	case n > min(p.max, maxList):
+	} else if n > min(p.max, maxList) {
 		return p.refuse("has more than " + strconv.FormatInt(min(p.max, maxList), 10) + " entries")
 	}
 	list := reflect.MakeSlice(v.Type(), len(parts), len(parts))

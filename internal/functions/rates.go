@@ -70,10 +70,10 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 			})
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !found:
+	}
+	if !found {
 		return nil, fault.New(fault.NotFound, "", "there is no establishment %s", in.SiteID).At("site_id", "unknown")
 	}
 	loc := store.Location(zone)

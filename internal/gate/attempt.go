@@ -163,10 +163,9 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 		return nil
 	}
 	key := web.AddressKey(address)
-	switch {
-	case a.SessionID != "":
+	if a.SessionID != "" {
 		key = "session:" + a.SessionID
-	case a.KeyID != "" && a.TenantID != "":
+	} else if a.KeyID != "" && a.TenantID != "" {
 		key = "key:" + a.KeyID
 	}
 	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)

@@ -148,10 +148,9 @@ func Day(yymmdd string, year int) (date string, ok bool) {
 	month, _ := strconv.Atoi(yymmdd[2:4])
 	d, _ := strconv.Atoi(yymmdd[4:])
 	y := year - year%100 + yy
-	switch ahead := yy - year%100; {
-	case ahead >= 51:
+	if ahead := yy - year%100; ahead >= 51 {
 		y -= 100
-	case ahead <= -50:
+	} else if ahead <= -50 {
 		y += 100
 	}
 	if month < 1 || month > 12 {

@@ -15,10 +15,10 @@ const packMark = '\x01'
 // packed is a body as it is kept: as it is, or compressed where it is long; nil
 // for none and for one that is too long even so.
 func packed(body []byte) (any, error) {
-	switch {
-	case body == nil:
+	if body == nil {
 		return nil, nil
-	case len(body) <= MaxBody:
+	}
+	if len(body) <= MaxBody {
 		return string(body), nil
 	}
 	var b bytes.Buffer

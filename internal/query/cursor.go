@@ -94,11 +94,11 @@ func (q *Select) Continued() []Key {
 	out := make([]Key, len(keys))
 	for i := range keys {
 		o := &keys[i]
-		switch {
-		case o.embed == nil && len(o.steps) == 0:
+		if o.embed == nil && len(o.steps) == 0 {
 			out[i] = Key{At: n.fetchColumn(o.field, nil, false), Field: o.field}
 			continue
-		case len(o.steps) == 0:
+		}
+		if len(o.steps) == 0 {
 			out[i].Field = o.field
 		}
 		out[i].Float = o.number
@@ -130,11 +130,11 @@ func (o *orderBy) cursorValue(raw json.RawMessage) (any, error) {
 	if string(raw) == "null" {
 		return nil, nil
 	}
-	switch {
-	case o.number:
+	if o.number {
 		var v float64
 		return v, json.Unmarshal(raw, &v)
-	case len(o.steps) > 0:
+	}
+	if len(o.steps) > 0 {
 		var v string
 		return v, json.Unmarshal(raw, &v)
 	}

@@ -139,10 +139,9 @@ func halfPair(raw []byte) bool {
 			i++
 			continue
 		}
-		switch unit := hexUnit(raw[i+2 : i+6]); {
-		case unit >= 0xDC00 && unit <= 0xDFFF:
+		if unit := hexUnit(raw[i+2 : i+6]); unit >= 0xDC00 && unit <= 0xDFFF {
 			return true
-		case unit >= 0xD800 && unit <= 0xDBFF:
+		} else if unit >= 0xD800 && unit <= 0xDBFF {
 			if i+11 >= len(raw) || raw[i+6] != '\\' || raw[i+7] != 'u' {
 				return true
 			}

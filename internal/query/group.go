@@ -163,10 +163,10 @@ func castBeforeGrouping(o *Out, f *catalog.Field, c Column, to string) (merge, e
 	if err := castOutput(o, f.Type, to); err != nil {
 		return apart, err
 	}
-	switch {
-	case o.Form == AsWhole:
+	if o.Form == AsWhole {
 		return whole, nil
-	case o.Form == AsDay && f.Type == catalog.Time:
+	}
+	if o.Form == AsDay && f.Type == catalog.Time {
 		return oneDay, nil
 	}
 	return apart, nil

@@ -115,10 +115,9 @@ func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 		p.also, p.words = g.Also, g.In
 	}
 	for _, c := range r.Own {
-		switch worker := strings.HasSuffix(c, "worker_id"); {
-		case worker && a.WorkerID != "":
+		if worker := strings.HasSuffix(c, "worker_id"); worker && a.WorkerID != "" {
 			p.hands, p.worker = append(p.hands, c), a.WorkerID
-		case !worker && a.UserID != "":
+		} else if !worker && a.UserID != "" {
 			p.user, p.userID = append(p.user, c), a.UserID
 		}
 	}

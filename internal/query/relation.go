@@ -102,10 +102,9 @@ func refuseAmbiguous(r *catalog.Resource, name string, found []link) error {
 	var hints []string
 	for _, l := range found {
 		c := Choice{Cardinality: "many-to-one", Embedding: r.Name + " with " + l.targetResource()}
-		switch {
-		case l.listed:
+		if l.listed {
 			c.Cardinality = "many-to-many"
-		case !l.forward:
+		} else if !l.forward {
 			c.Cardinality = "one-to-many"
 		}
 		c.Relationship = fmt.Sprintf("%s using %s(%s) and %s(id)", l.rel.Name, l.rel.From, l.rel.Column, l.rel.To)

@@ -75,10 +75,10 @@ const (
 func (w *writer) isFull() bool { return len(w.args) > maxBinds || len(w.b) > maxText }
 
 func (w *writer) done() (Statement, error) {
-	switch {
-	case len(w.args) > maxBinds:
+	if len(w.args) > maxBinds {
 		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters compare with more than %d values in all", maxBinds)
-	case len(w.b) > maxText:
+	}
+	if len(w.b) > maxText {
 		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters make a statement of more than %d characters", maxText)
 	}
 	return Statement{SQL: string(w.b), Args: w.args}, nil

@@ -279,10 +279,10 @@ func parseInt(f *catalog.Field, s string) (any, error) {
 		return nil, outOfRange(f, s)
 	}
 	d, err := decimal.Parse(s)
-	switch {
-	case errors.Is(err, decimal.ErrRange):
+	if errors.Is(err, decimal.ErrRange) {
 		return nil, outOfRange(f, s)
-	case err != nil || d%decimal.Scale != 0:
+	}
+	if err != nil || d%decimal.Scale != 0 {
 		return nil, refuseSyntax(f, s)
 	}
 	return int64(d / decimal.Scale), nil

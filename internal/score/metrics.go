@@ -208,10 +208,10 @@ func ascendingOrder(v []float64) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case v[a] < v[b]:
+		if v[a] < v[b] {
 			return -1
-		case v[a] > v[b]:
+		}
+		if v[a] > v[b] {
 			return 1
 		}
 		return 0

@@ -108,10 +108,10 @@ func (s *Shape) describeIn(m map[string]any) {
 
 // Description is the documentation with the unit.
 func (s *Shape) Description() string {
-	switch {
-	case s.Unit == "":
+	if s.Unit == "" {
 		return s.Doc
-	case s.Doc == "":
+	}
+	if s.Doc == "" {
 		return "Unit: " + s.Unit + "."
 	}
 	return s.Doc + " Unit: " + s.Unit + "."
@@ -134,10 +134,9 @@ func (s *Shape) limitIn(m map[string]any) {
 	if s.Max != "" {
 		m["maximum"] = json.Number(s.Max)
 	}
-	switch {
-	case s.MaxLen > 0 && s.Kind == Text && len(s.OneOf) == 0:
+	if s.MaxLen > 0 && s.Kind == Text && len(s.OneOf) == 0 {
 		m["maxLength"] = s.MaxLen
-	case s.MaxLen > 0 && s.Kind == List:
+	} else if s.MaxLen > 0 && s.Kind == List {
 		m["maxItems"] = s.MaxLen
 	}
 }

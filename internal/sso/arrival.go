@@ -260,10 +260,10 @@ func (s *Service) finishSignIn(ctx context.Context, c *Connection, q request, in
 	}
 	land, err := s.ident.Federation.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
 		now, err := s.byID(tx, c.ID)
-		switch {
-		case err != nil:
+		if err != nil {
 			return identity.Federated{}, err
-		case now.Disabled:
+		}
+		if now.Disabled {
 			return identity.Federated{}, refuseDisabled()
 		}
 		f, err := now.mapPerson(in)

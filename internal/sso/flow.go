@@ -217,12 +217,12 @@ func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w ope
 
 // classifyAnswer classifies a provider's failure.
 func classifyAnswer(err error) error {
-	switch {
-	case errors.Is(err, openid.ErrUnreachable):
+	if errors.Is(err, openid.ErrUnreachable) {
 		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure", "The sign-in provider cannot be reached, or does not answer as an OpenID provider")
 		f.RetryAfter = 5 * time.Second
 		return f
-	case errors.Is(err, openid.ErrAnswer):
+	}
+	if errors.Is(err, openid.ErrAnswer) {
 		return fault.Wrap(err, fault.Unauthorized, "bad_oauth_callback", "The sign-in provider's answer cannot be verified")
 	}
 	return err

@@ -71,8 +71,7 @@ func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection,
 			return nil
 		})
 	})
-	switch {
-	case fault.Is(err, fault.NotFound), err == nil && (c == nil || c.Disabled):
+	if fault.Is(err, fault.NotFound) || err == nil && (c == nil || c.Disabled) {
 		return nil, "", refused
 	}
 	return c, plan, err
@@ -212,10 +211,10 @@ func errForeign() error {
 // comes into use again, is in one of them. A leaver is shut out whatever became of
 // the domain; an address that would be refused is not taken over with that.
 func (c *Connection) mayBecome(was Person, p *Person) error {
-	switch {
-	case c.holdsAddress(p.Email), p.Email == was.Email && p.UserName == was.UserName && (was.Active || !p.Active):
+	if c.holdsAddress(p.Email) || p.Email == was.Email && p.UserName == was.UserName && (was.Active || !p.Active) {
 		return nil
-	case was.Active && !p.Active:
+	}
+	if was.Active && !p.Active {
 		p.UserName, p.Email = was.UserName, was.Email
 		return nil
 	}
@@ -274,10 +273,10 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 				}
 				return nil
 			})
-		switch {
-		case fault.Is(err, fault.NotFound):
+		if fault.Is(err, fault.NotFound) {
 			return s.provisionPerson(tx, c, &p, who)
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		p.ID = was.ID
@@ -356,15 +355,14 @@ func (s Directory) storePerson(tx *db.Tx, c *Connection, was, p Person, who iden
 	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
 	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)
 	note := identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_changed", Entity: "user", EntityID: p.ID, Client: who}
-	switch {
-	case was.Active && !p.Active:
+	if was.Active && !p.Active {
 		note.Action = "scim.user_deactivated"
 		kept, err := s.shutOut(tx, c, p.ID)
 		if err != nil {
 			return err
 		}
 		note.Details = stillOwner(kept)
-	case !was.Active && p.Active:
+	} else if !was.Active && p.Active {
 		note.Action = "scim.user_activated"
 		if err := s.setMembership(tx, c, p.ID, who); err != nil {
 			return err

@@ -191,10 +191,9 @@ func tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) err
 func (s *Store) incoming(a actor.Actor, w *query.Write) ([]Row, error) {
 	r := w.Resource
 	for _, c := range w.Body.Columns {
-		switch f, _ := r.Field(c); {
-		case f.ReadOnly:
+		if f, _ := r.Field(c); f.ReadOnly {
 			return nil, readOnly(f)
-		case !f.Settable(a.Role):
+		} else if !f.Settable(a.Role) {
 			return nil, denied("permission denied for column %q of table %s", c, r.Name)
 		}
 	}
@@ -226,10 +225,10 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 	}
 	for _, k := range w.Body.Columns {
 		f, _ := w.Resource.Field(k)
-		switch {
-		case f.ReadOnly:
+		if f.ReadOnly {
 			return nil, readOnly(f)
-		case !f.Fixed && (!f.Visible(a.Role) || !f.Settable(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)):
+		}
+		if !f.Fixed && (!f.Visible(a.Role) || !f.Settable(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)) {
 			return nil, denied("permission denied for column %q of table %s", k, w.Resource.Name)
 		}
 	}

@@ -190,10 +190,10 @@ func NotOne(n int) error {
 }
 
 func contentType(s query.Shape) string {
-	switch {
-	case s.CSV:
+	if s.CSV {
 		return "text/csv; charset=utf-8"
-	case s.Singular:
+	}
+	if s.Singular {
 		return "application/vnd.pgrst.object+json; charset=utf-8"
 	}
 	return "application/json; charset=utf-8"

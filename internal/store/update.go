@@ -83,10 +83,10 @@ func move(a actor.Actor, r *catalog.Resource, c Change, may rights) error {
 		return nil
 	}
 	legal, permitted := r.States.Allows(from, to, a.Role)
-	switch {
-	case !legal:
+	if !legal {
 		return illegal(r, from, to)
-	case !permitted && !may.server:
+	}
+	if !permitted && !may.server {
 		return denied("role %q may not move %s from %q to %q", a.Role, r.Name, from, to)
 	}
 	return nil

@@ -33,11 +33,10 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	var merged []Change
 	for i, row := range rows {
 		old := found[keyOf(r, w.Conflict, row)]
-		switch {
-		case old == nil:
+		if old == nil {
 			fresh = append(fresh, row)
 			affected = append(affected, row)
-		case !w.Ignore:
+		} else if !w.Ignore {
 			c, err := mergeOf(a, w, old, row, w.Body.Rows[i])
 			if err != nil {
 				return nil, err

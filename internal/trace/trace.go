@@ -76,10 +76,9 @@ func Wanted(of Signal, getenv func(string) string) (bool, error) {
 		to = text
 	}
 	exporter := "OTEL_" + string(of) + "_EXPORTER"
-	switch how := getenv(exporter); {
-	case strings.EqualFold(getenv(disabled), "true") || to == "" || how == "none":
+	if how := getenv(exporter); strings.EqualFold(getenv(disabled), "true") || to == "" || how == "none" {
 		return false, nil
-	case how != "" && how != "otlp":
+	} else if how != "" && how != "otlp" {
 		return false, fmt.Errorf("trace: %s is otlp or none, not %q", exporter, how)
 	}
 	for _, name := range []string{otlp + "PROTOCOL", own + "PROTOCOL"} {

@@ -213,10 +213,9 @@ func LoneSurrogate(b []byte) bool {
 			i++ // an escaped character, perhaps a backslash
 			continue
 		}
-		switch high := hex4(b[i+2:]); {
-		case high >= 0xdc00 && high <= 0xdfff:
+		if high := hex4(b[i+2:]); high >= 0xdc00 && high <= 0xdfff {
 			return true
-		case high >= 0xd800 && high < 0xdc00:
+		} else if high >= 0xd800 && high < 0xdc00 {
 			rest := b[min(i+6, len(b)):]
 			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || hex4(rest[2:]) < 0xdc00 || hex4(rest[2:]) > 0xdfff {
 				return true

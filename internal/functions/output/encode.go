@@ -45,10 +45,10 @@ func newEncoder(t reflect.Type) encoder {
 	if e, ok := known[t]; ok {
 		return e
 	}
-	switch {
-	case t.Implements(reflect.TypeFor[rows]()):
+	if t.Implements(reflect.TypeFor[rows]()) {
 		return func(o *sink, v reflect.Value) error { return v.Interface().(rows).write(o) }
-	case marshalsItself(t):
+	}
+	if marshalsItself(t) {
 		return encodeMarshaler
 	}
 	switch t.Kind() {

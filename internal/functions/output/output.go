@@ -114,10 +114,9 @@ func sizeHint(out any) int {
 
 func readyBytes(v reflect.Value) (n int) {
 	for i := range v.NumField() {
-		switch f := v.Field(i); {
-		case f.Type() == reflect.TypeFor[json.RawMessage]():
+		if f := v.Field(i); f.Type() == reflect.TypeFor[json.RawMessage]() {
 			n += f.Len()
-		case f.Kind() == reflect.Struct:
+		} else if f.Kind() == reflect.Struct {
 			n += readyBytes(f)
 		}
 	}

@@ -199,10 +199,9 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 			}
 		}
 		n, near := float64(row.Int(1)), float64(row.Int(2))
-		switch {
-		case t.zero:
+		if t.zero {
 			t.put(i, n)
-		case n > 0:
+		} else if n > 0 {
 			t.put(i, near/n)
 		}
 		return nil

@@ -171,10 +171,10 @@ func fitted(kind, entityType string, w score.Weights, params any) (*model, error
 // champion names the kind of model behind a name of the backtest. Where the
 // regression had too little data it forecast as the Bayes model.
 func (t *trial) champion() *model {
-	switch {
-	case t.report.Champion == score.NameRegression && t.fit != nil:
+	if t.report.Champion == score.NameRegression && t.fit != nil {
 		return t.fit
-	case t.report.Champion == score.NameBayes || t.report.Champion == score.NameRegression:
+	}
+	if t.report.Champion == score.NameBayes || t.report.Champion == score.NameRegression {
 		return t.bayes
 	}
 	return nil

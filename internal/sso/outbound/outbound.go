@@ -64,10 +64,10 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func check(u *url.URL, private bool) error {
 	port := u.Port()
-	switch {
-	case u.Host == "" || u.User != nil || u.Scheme != "https" && !(private && u.Scheme == "http"):
+	if u.Host == "" || u.User != nil || u.Scheme != "https" && !(private && u.Scheme == "http") {
 		return ErrRefused
-	case len(port) > 0 && len(port) < 4 && port != "443" && port != "80", len(port) == 4 && port < "1024":
+	}
+	if len(port) > 0 && len(port) < 4 && port != "443" && port != "80" || len(port) == 4 && port < "1024" {
 		return ErrRefused
 	}
 	return nil

@@ -110,10 +110,9 @@ func Verify(raw []byte, idp *Provider, w Want) (*Assertion, error) {
 		return nil, err
 	}
 	signed, err := verifySignature(root, idp.Certs, w.Now)
-	switch {
-	case err == nil:
+	if err == nil {
 		root = signed
-	case !errors.Is(err, errUnsigned):
+	} else if !errors.Is(err, errUnsigned) {
 		return nil, err
 	}
 	if err := checkResponse(root, idp, w, signed != nil); err != nil {
