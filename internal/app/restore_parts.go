@@ -46,7 +46,11 @@ func (x *restoring) fetch(place, name string) (blob.File, error) {
 // of it is written.
 func (x *restoring) fits() error {
 	h := x.from.Head
-	if engine := map[bool]db.Engine{true: db.SQLite, false: db.PostgreSQL}[x.c.DatabaseURL == ""]; h.Engine != string(engine) {
+	engine := db.PostgreSQL
+	if x.c.DatabaseURL == "" {
+		engine = db.SQLite
+	}
+	if h.Engine != string(engine) {
 		return fmt.Errorf("app: the backup is of %s, the settings name %s: say --database for PostgreSQL, and nothing for the embedded engine", h.Engine, engine)
 	}
 	known, err := db.Migrations()

@@ -294,9 +294,15 @@ func (w *workplace) flaw(f form) string {
 func (w *workplace) reply(it *checklist.Item, wrong bool) any {
 	switch it.Type {
 	case checklist.YesNo:
-		return map[bool]string{false: "yes", true: "no"}[wrong]
+		if wrong {
+			return "no"
+		}
+		return "yes"
 	case checklist.Choice:
-		return it.Options[map[bool]int{false: 0, true: 1}[wrong]]
+		if wrong {
+			return it.Options[1]
+		}
+		return it.Options[0]
 	case checklist.Number:
 		if wrong {
 			return w.cal.between(8, 11)

@@ -139,7 +139,7 @@ func (w *workplace) crossing() {
 		aisle := w.zones["PCK-A"]
 		list := []safety.Entity{{Type: "zone", ID: aisle.id, Role: "source"}, {Type: "equipment", ID: truck, Role: "involved"}}
 		if x.hurt && picker != "" {
-			list = append(list, safety.Entity{Type: "worker", ID: picker, Role: map[bool]string{true: "injured", false: "involved"}[x.e.kind == "injury"]})
+			list = append(list, safety.Entity{Type: "worker", ID: picker, Role: personRole(x.e.kind)})
 		}
 		in["zone_id"], in["entities"] = aisle.id, raw(list)
 	}

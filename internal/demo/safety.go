@@ -205,9 +205,18 @@ func (w *workplace) incident(x reported, n int) {
 	w.add("incidents", x.day, told, r)
 }
 
+// personRole is what a person is in an incident of a kind.
+func personRole(kind string) string {
+	if kind == "injury" || kind == "illness" {
+		return "injured"
+	}
+	return "involved"
+}
+
 func (w *workplace) involved(e reported, z *zone, at time.Time) []safety.Entity {
 	list := []safety.Entity{{Type: "zone", ID: z.id, Role: "source"}}
-	switch role := map[bool]string{true: "injured", false: "involved"}[e.kind == "injury" || e.kind == "illness"]; e.entity {
+	role := personRole(e.kind)
+	switch e.entity {
 	case "worker":
 		if d := w.onDuty(e.day, at); d != nil {
 			list = append(list, safety.Entity{Type: "worker", ID: d.id, Role: role})
@@ -230,7 +239,10 @@ func (w *workplace) follow(r store.Row, x reported, told time.Time, n int) {
 		status, steps, last = "void", 1, after(1.2)
 		r["void_reason"] = "reported twice"
 	case x.severity == "critical":
-		status, steps, last = map[bool]string{true: "action_pending", false: "investigating"}[age > 10], 3, after(1.1)
+		status, steps, last = "investigating", 3, after(1.1)
+		if age > 10 {
+			status = "action_pending"
+		}
 	case age > 24 && n%8 != 1, age > 12 && n%3 != 1:
 		status, steps, last = "closed", 3, after(4+float64(n%7))
 		r["closed_at"] = stamp(last)

@@ -161,7 +161,11 @@ func allocated(o *order) bool {
 // basket draws the lines of an order.
 func (w *stock) basket(day int) []*line {
 	n := min(1+w.cal.count(w.lines), int(3*w.lines))
-	rash := w.cal.chance(map[bool]float64{true: 0.02, false: 0.15}[w.knowing])
+	rashShare := 0.15
+	if w.knowing {
+		rashShare = 0.02
+	}
+	rash := w.cal.chance(rashShare)
 	seen := map[*item]bool{}
 	var lines []*line
 	for i := 0; i < n || len(lines) == 0; i++ {

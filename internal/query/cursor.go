@@ -157,7 +157,7 @@ func (w *writer) writeAfterCursor(n *Node, t string) {
 	if !oneWay(keys) {
 		if first := &keys[0]; n.from[0] != nil && (first.isNeverNull() || first.nullsFirst) { // where a range may begin
 			w.writeOrderTerm(*first, t)
-			w.s(map[bool]string{false: " >= ", true: " <= "}[first.desc])
+			w.s(" ", operatorAfter(first.desc), "= ")
 			w.bind(n.from[0])
 			w.s(" AND ")
 		}
@@ -171,7 +171,7 @@ func (w *writer) writeAfterCursor(n *Node, t string) {
 		}
 		w.writeOrderTerm(o, t)
 	}
-	w.s(map[bool]string{false: ") > (", true: ") < ("}[keys[0].desc])
+	w.s(") ", operatorAfter(keys[0].desc), " (")
 	for i := range keys {
 		if i > 0 {
 			w.s(", ")
@@ -202,7 +202,7 @@ func (w *writer) writeAfterKeys(keys []orderBy, from []any, t string) {
 		w.s(" IS NOT NULL")
 	default:
 		w.writeOrderTerm(*o, t)
-		w.s(map[bool]string{false: " > ", true: " < "}[o.desc])
+		w.s(" ", operatorAfter(o.desc), " ")
 		w.bind(v)
 		if !o.isNeverNull() && !o.nullsFirst {
 			w.s(" OR ")
@@ -241,3 +241,11 @@ func (p *parser) parseCursor(value string) error {
 // maxCursor is the length of a cursor. A place behind texts that are longer has
 // none.
 const maxCursor = 4096
+
+// operatorAfter compares a row that comes after another with it.
+func operatorAfter(isDescending bool) string {
+	if isDescending {
+		return "<"
+	}
+	return ">"
+}

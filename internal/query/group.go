@@ -396,7 +396,8 @@ func (q *Select) countStatement(d Dialect) (Statement, error) {
 	n, w := q.Root, newWriter(d)
 	t := w.newTable()
 	for i := range n.fetch {
-		w.s(map[bool]string{true: "SELECT ", false: ", "}[i == 0], "COUNT(*)")
+		w.writeBetween(i, "SELECT ", ", ")
+		w.s("COUNT(*)")
 	}
 	w.s(" FROM ", n.Resource.Name, " ", t)
 	w.writeWhere(n, t)
@@ -414,9 +415,19 @@ func (q *Select) groupTotal(d Dialect) (Statement, error) {
 	return w.done()
 }
 
+// writeBetween writes what stands before the element i of a list: first before
+// the first one, further before the others.
+func (w *writer) writeBetween(i int, first, further string) {
+	if i == 0 {
+		w.s(first)
+		return
+	}
+	w.s(further)
+}
+
 func (w *writer) groupSort(n *Node) {
 	for i, o := range n.groupOrders() {
-		w.s(map[bool]string{true: " ORDER BY ", false: ", "}[i == 0])
+		w.writeBetween(i, " ORDER BY ", ", ")
 		w.groupTerm(o)
 	}
 }

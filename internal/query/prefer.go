@@ -121,7 +121,11 @@ func (p Prefer) Applied(method string) []string {
 		out = append(out, "resolution="+p.Resolution)
 	}
 	if method == "POST" && p.MissingSet {
-		out = append(out, "missing="+map[bool]string{true: "default", false: "null"}[p.Missing])
+		missing := "missing=null"
+		if p.Missing {
+			missing = "missing=default"
+		}
+		out = append(out, missing)
 	}
 	if write && p.ReturnGiven {
 		out = append(out, "return="+[...]string{"minimal", "headers-only", "representation"}[p.Return])
@@ -130,7 +134,11 @@ func (p Prefer) Applied(method string) []string {
 		out = append(out, "count="+[...]string{"", "exact", "planned", "estimated"}[p.Count])
 	}
 	if p.HandlingSet {
-		out = append(out, "handling="+map[bool]string{true: "strict", false: "lenient"}[p.Strict])
+		handling := "handling=lenient"
+		if p.Strict {
+			handling = "handling=strict"
+		}
+		out = append(out, handling)
 	}
 	if p.Strict && p.MaxAffected >= 0 && (method == "PATCH" || method == "DELETE") {
 		out = append(out, "max-affected="+strconv.Itoa(p.MaxAffected))

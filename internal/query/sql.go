@@ -345,7 +345,10 @@ func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	w := newWriter(d)
 	t := w.newTable()
 	paged := e.Many && (e.Limit >= 0 || e.Offset > 0)
-	w.s(map[bool]string{true: "SELECT * FROM (SELECT ", false: "SELECT "}[paged])
+	if paged {
+		w.s("SELECT * FROM (")
+	}
+	w.s("SELECT ")
 	w.writeColumns(&e.Node, t)
 	if paged {
 		w.s(", ROW_NUMBER() OVER (PARTITION BY ")

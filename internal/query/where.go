@@ -60,7 +60,11 @@ func (w *writer) writeComparison(p *pred, t string) {
 		w.writeElements(p, t)
 	case p.quant && len(p.args) == 0:
 		// all of nothing holds, any of nothing does not.
-		w.s(map[bool]string{true: "1 = 1", false: "1 = 0"}[p.all])
+		if p.all {
+			w.s("1 = 1")
+		} else {
+			w.s("1 = 0")
+		}
 	case p.quant && (p.op == Eq && !p.all || p.op == Neq && p.all):
 		if p.op == Neq {
 			w.s("NOT ")
@@ -83,7 +87,11 @@ func (w *writer) writeEachMember(p *pred, t string, args []any) {
 	default:
 		w.s("(")
 		w.writeEachMember(p, t, args[:n/2])
-		w.s(map[bool]string{true: " AND ", false: " OR "}[p.all])
+		if p.all {
+			w.s(" AND ")
+		} else {
+			w.s(" OR ")
+		}
 		w.writeEachMember(p, t, args[n/2:])
 		w.s(")")
 	}
