@@ -24,7 +24,7 @@ func checklistTemplates() Resource {
 			{Name: "title", Format: Name, Required: true},
 			{Name: "description"},
 			{Name: "applies_to", Type: Array, Required: true, Default: "[]", OneOf: inspected, Doc: "What it can be about; empty = anything, or nothing in particular."},
-			{Name: "kinds", Type: Array, Required: true, Default: "[]", MaxLen: 50, Doc: "Kinds of equipment or vehicle it is for; empty = all."},
+			{Name: "kinds", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50, Doc: "Kinds of equipment or vehicle it is for; empty = all."},
 			{Name: "sections", Type: JSON, Shape: shape.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
 				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, " +
 					"show_when, on_fail}]}. " +

@@ -28,7 +28,7 @@ func zones() Resource {
 			{Name: "pick_sequence", Type: Int, Required: true, Default: "0"},
 			{Name: "storage_class", Required: true, Default: "ambient", OneOf: storageClasses},
 			{Name: "mix_policy", Required: true, Default: "any", OneOf: []string{"any", "same_item", "same_lot", "empty_only"}},
-			{Name: "hazard_tags", Type: Array, Required: true, Default: "[]", MaxLen: 50},
+			{Name: "hazard_tags", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "blocked", "archived"}},
 			{Name: "load_units", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Capacity units now held here and below."},
 			{Name: "utilization", Type: Decimal, Unit: "percent", ReadOnly: true,

@@ -130,7 +130,8 @@ func tooLong(f *catalog.Field, s string) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }
 
-// array checks the number of elements and, with OneOf, each of them.
+// array checks the number of elements, and each of them as what the field says
+// its elements are: one of a closed set, or texts of its format.
 func array(f *catalog.Field, raw json.RawMessage) string {
 	var list []string
 	if err := json.Unmarshal(raw, &list); err != nil {
@@ -150,6 +151,26 @@ func array(f *catalog.Field, raw json.RawMessage) string {
 		if len(f.OneOf) > 0 && !oneOf(f.OneOf, s) {
 			return "may hold only " + strings.Join(f.OneOf, ", ")
 		}
+		if why := misplaced(s); why != "" {
+			return why
+		}
+		if why := malformed(f, s); why != "" {
+			return "has an element that " + why
+		}
+	}
+	return ""
+}
+
+// misplaced says why a text can be no element of any list: an empty one means
+// nothing, and a list or an object in the form of a text is the mistake of a
+// client that encoded its value twice.
+func misplaced(element string) string {
+	trimmed := strings.TrimSpace(element)
+	if trimmed == "" {
+		return "has an empty element"
+	}
+	if (trimmed[0] == '[' || trimmed[0] == '{') && json.Valid([]byte(trimmed)) {
+		return "has a list or an object, written as a text, as an element"
 	}
 	return ""
 }
