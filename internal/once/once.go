@@ -111,8 +111,10 @@ type Claim struct {
 }
 
 // Claim takes the key for the request, or returns what was answered to it.
-// The same key with another request is fault.Unprocessable; a request that
-// still runs is fault.Conflict.
+// A key under which another request was done is fault.Unprocessable; a key under
+// which a request still runs, this one or another, is fault.Conflict. So a
+// client that lost the answer to a request, and has a changed one by now, sends
+// it under the same key: it is done only if the first was not.
 func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 	c := &Claim{keys: k, r: r, id: r.id(), token: uuid.NewString()}
 	var old *Answer
@@ -191,13 +193,13 @@ func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
 		return nil, err
 	case !now.Before(made.Add(KeptFor)):
 		return nil, nil
-	case print != c.r.Print:
-		return nil, fault.New(fault.Unprocessable, "HF014", "the Idempotency-Key was used with another request").
-			With("", "a new request needs a new key; a repeat must be the same in path, query, headers and body")
 	case a.Status == 0 && now.Before(until):
 		return nil, running()
 	case a.Status == 0:
 		return nil, nil
+	case print != c.r.Print:
+		return nil, fault.New(fault.Unprocessable, "HF014", "the Idempotency-Key was used with another request, which was done").
+			With("", "a new request needs a new key; a repeat must be the same in path, query, headers and body")
 	}
 	if err := json.Unmarshal([]byte(head), &a.Head); err != nil {
 		return nil, fmt.Errorf("once: kept head: %w", err)

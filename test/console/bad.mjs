@@ -174,7 +174,7 @@ test('beside a refusal stands in the language of the person what to do', async (
     [409, 'HF001', 'orders cannot move to "packed"', 'Lade die Seite neu: sie zeigt, was jetzt möglich ist.'],
     [409, 'HF002', 'not enough stock', 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.'],
     [412, 'HF008', 'the record was changed by somebody else', 'Lade den Datensatz neu und ändere ihn dann noch einmal.'],
-    [422, 'HF014', 'the key was used with another request', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
+    [422, 'HF012', 'the document does not fit', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
     [429, 'rate_limit_exceeded', 'Too many requests', 'In 7 Sekunden noch einmal.'],
     [403, '42501', 'rows of orders are never changed or deleted', ''],
   ];

@@ -12,6 +12,7 @@ await import('./work.mjs');
 await import('./imports.mjs');
 await import('./floor.mjs');
 await import('./board.mjs');
+await import('./lost.mjs');
 await import('./routes.mjs');
 await import('./plan.mjs');
 await import('./admin.mjs');

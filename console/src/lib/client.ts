@@ -1,7 +1,9 @@
 import { createClient, type Session } from '@supabase/supabase-js';
 import type { Answer as FunctionAnswer, AnyRecords, Database, EdgeFunction, Row, Verb, VerbArgs } from '../database';
+import { begin, end, lose } from './attempt';
 import { begun } from './early';
-import { Fault, fromResponse, remember, toFault } from './fault';
+import { Fault, fromResponse, lostAnswer, remember, toFault } from './fault';
+import { queryClient } from './query';
 import { store } from './store';
 
 // The server takes browsers without a key of their own; supabase-js wants one.
@@ -58,9 +60,55 @@ async function watched(input: RequestInfo | URL, init?: RequestInit, again = fal
   return r;
 }
 
+const keyHeader = 'Idempotency-Key';
+
+// placeOf names where a request that changes something was sent from and what it is; '' for one that only asks, and for
+// those of identity, whose answers the server does not keep (docs/api.md).
+function placeOf(input: RequestInfo | URL, init?: RequestInit): string {
+  const method = init?.method ?? 'GET';
+  const to = new URL(input instanceof Request ? input.url : input, location.href);
+  if (method === 'GET' || method === 'HEAD' || to.pathname.startsWith('/auth/')) return '';
+  return `${location.pathname} ${method} ${to.pathname}${to.search}`;
+}
+
+// The server is asked about a request that still runs this often, each time after as many seconds as it says.
+const patience = 30;
+
+// send sends what changes something under a key that stays until the server said what became of it: pressed again over a
+// lost answer it is done once. What only asks is sent as it is.
+async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const place = placeOf(input, init);
+  if (!place) return watched(input, init);
+  const attempt = begin(place, init?.body);
+  const headers = new Headers(init?.headers);
+  headers.set(keyHeader, attempt.key);
+  for (let tries = patience; ; tries--) {
+    let r: Response;
+    try {
+      r = await watched(input, { ...init, headers });
+    } catch {
+      lose(attempt);
+      throw lostAnswer('again');
+    }
+    const f = r.ok ? null : await fromResponse(r);
+    if (f?.code === 'HF015' && tries) {
+      await new Promise((done) => setTimeout(done, 1000 * (f.retryAfter || 1)));
+      continue;
+    }
+    if (f?.code === 'HF014') void queryClient.invalidateQueries();
+    const unknown = f && (f.status >= 500 || f.code === 'HF015');
+    if (unknown) lose(attempt);
+    // What was refused was not done; but only a refusal under a key that nothing was lost under says so of all that was sent.
+    else if (r.ok || f?.code === 'HF014' || !attempt.lost) end(attempt);
+    else lose(attempt);
+    if (f && (unknown || (attempt.lost && f.code !== 'HF014'))) remember(f.message, { status: f.status, requestId: f.requestId, retryAfter: f.retryAfter, code: f.code, lost: 'again' });
+    return r;
+  }
+}
+
 export const supabase = createClient<Database>(location.origin, key, {
   auth: { flowType: 'pkce', storageKey: 'holdfast.session', detectSessionInUrl: true, experimental: { passkey: true } } as object,
-  global: { fetch: (input, init) => watched(input, init) },
+  global: { fetch: (input, init) => send(input, init) },
 });
 
 // records is a collection whose name is not known before.
@@ -86,31 +134,40 @@ export async function token(): Promise<string> {
   return data.session?.access_token ?? '';
 }
 
+// Call is a request with a body in JSON, where it has one; asks is set on a POST that changes nothing.
+type Call = RequestInit & { json?: unknown; asks?: boolean };
+
 // api calls a route that is no collection; its answer is the body.
-export async function api<T>(path: string, init: RequestInit & { json?: unknown } = {}): Promise<T> {
+export async function api<T>(path: string, init: Call = {}): Promise<T> {
   const r = await call(path, init);
   const text = await r.text();
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
-export async function call(path: string, init: RequestInit & { json?: unknown } = {}): Promise<Response> {
+export async function call(path: string, init: Call = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const t = await token();
   if (t) headers.set('Authorization', `Bearer ${t}`);
   if (init.json !== undefined) headers.set('Content-Type', 'application/json');
   let r: Response;
   try {
-    r = await watched(path, { ...init, headers, body: init.json !== undefined ? JSON.stringify(init.json) : init.body });
+    r = await (init.asks ? watched : send)(path, { ...init, headers, body: init.json !== undefined ? JSON.stringify(init.json) : init.body });
   } catch (e) {
-    throw toFault(e);
+    const changes = init.method && init.method !== 'GET' && !init.asks;
+    throw changes && !(e instanceof Fault) ? lostAnswer('look') : toFault(e);
   }
   if (!r.ok) throw await fromResponse(r);
   return r;
 }
 
-// rpc says what a person did: POST /v1/rpc/{verb}. Asked again it does nothing twice.
+// rpc says what a person did: POST /v1/rpc/{verb}.
 export function rpc<T, V extends Verb = Verb>(verb: V, body: VerbArgs<V>): Promise<T> {
-  return api<T>(`/v1/rpc/${verb}`, { method: 'POST', json: body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
+  return api<T>(`/v1/rpc/${verb}`, { method: 'POST', json: body });
+}
+
+// ask has a verb answer that changes nothing.
+export function ask<T, V extends Verb = Verb>(verb: V, body: VerbArgs<V>): Promise<T> {
+  return api<T>(`/v1/rpc/${verb}`, { method: 'POST', json: body, asks: true });
 }
 
 interface Answer<T> {
@@ -131,7 +188,7 @@ export async function invoke<N extends EdgeFunction>(name: N, query = '', body?:
   const { data, error } = await supabase.functions.invoke<FunctionAnswer<N>>(name + query, body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' });
   if (!error) return data as FunctionAnswer<N>;
   const context = (error as { context?: unknown }).context;
-  throw context instanceof Response ? await fromResponse(context) : toFault(error);
+  throw context instanceof Response ? await fromResponse(context) : toFault(context ?? error);
 }
 
 // download saves an answer as a file.

@@ -17,10 +17,14 @@ export class Fault extends Error {
   requestId = '';
   retryAfter = 0;
   conflicts: InTheWay[] = [];
+  // It is not known whether what was asked for was done: 'again' where it may be sent again and is done once all the same,
+  // 'look' where it would be done twice.
+  lost: '' | 'again' | 'look' = '';
 
   constructor(message: string, more: Partial<Fault> = {}) {
     super(message);
     Object.assign(this, more);
+    if (this.code === 'HF014') this.message = _('What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.');
   }
 
   get away(): boolean {
@@ -35,6 +39,9 @@ export class Fault extends Error {
   // advice is what a person can do about it in their language, or nothing where the code alone does not tell.
   // GoTrue's own codes (small letters) mean too many things under one status.
   get advice(): string {
+    if (this.lost === 'again') return _('It is not known whether this was done. Press again: it is done once, however often you press.');
+    if (this.lost === 'look') return _('It is not known whether this was done. Look before you do it again.');
+    if (this.code === 'HF014') return '';
     if (this.stale) return _('Load the record again, then make your change once more.');
     if (/[a-z]/.test(this.code)) return '';
     // 42501 is also what is never changed by anybody.
@@ -87,8 +94,17 @@ export async function fromResponse(r: Response): Promise<Fault> {
     conflicts: body.conflicts ?? [],
     hint: text(body.hint),
     requestId: r.headers.get('X-Request-Id') ?? '',
+    lost: recent.get(message)?.lost ?? '',
     retryAfter: Number(r.headers.get('Retry-After') ?? body.retry_after ?? 0),
   });
+}
+
+// lostAnswer is the fault of a request that changes something and was not answered.
+export function lostAnswer(lost: 'again' | 'look'): Fault {
+  const f = new Fault(_('No answer came from the server.'), { lost });
+  // supabase-js puts the name of what was thrown before its words.
+  for (const words of [f.message, `${f.name}: ${f.message}`]) remember(words, { message: f.message, lost });
+  return f;
 }
 
 // toFault makes a Fault of whatever was thrown or returned as an error.
@@ -97,7 +113,7 @@ export function toFault(e: unknown): Fault {
   const w = (e ?? {}) as { message?: string; status?: number; code?: string; details?: string; hint?: string; name?: string };
   const message = w.message ?? String(e);
   const known = recent.get(message);
-  if (known) return new Fault(message, { code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '', ...known });
+  if (known) return new Fault(known.message ?? message, { code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '', ...known });
   if (e instanceof TypeError || /fetch|network/i.test(message)) return new Fault('The server cannot be reached.', { status: 0, hint: 'Nothing you typed is lost. It is tried again by itself.' });
   return new Fault(message, { status: w.status ?? 400, code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '' });
 }

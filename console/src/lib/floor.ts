@@ -1,4 +1,4 @@
-import { rpc } from './client';
+import { ask } from './client';
 import { toFault } from './fault';
 import { _ } from './i18n';
 import type { Row } from '../database';
@@ -22,15 +22,16 @@ export interface Context {
 
 // scan asks the server what a code is; with a context it is held against the work.
 export function scan(code: string, context?: Context): Promise<Scanned> {
-  return rpc<Scanned>('scan', { code, ...(context ? { context } : {}) });
+  return ask<Scanned>('scan', { code, ...(context ? { context } : {}) });
 }
 
 export const collectionOf: Record<string, string> = { item: 'items', lot: 'lots', zone: 'zones', order: 'orders', shipment: 'shipments', package: 'stock_levels', serial: 'stock_levels', equipment: 'equipment', worker: 'workers' };
 
-// words says a failed scan or verb in a sentence for somebody who is busy.
+// sentenceOf says a failed scan or verb in a sentence for somebody who is busy.
 export function sentenceOf(e: unknown): string {
   const f = toFault(e);
-  return f.away ? _('The server cannot be reached. Nothing was booked; try again.') : f.message;
+  if (f.lost) return `${f.message} ${f.advice}`;
+  return f.away ? _('The server cannot be reached. Try again.') : f.message;
 }
 
 // itemOf is the item that a scan speaks of, directly or by its lot.

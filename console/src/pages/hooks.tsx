@@ -19,9 +19,9 @@ export function Webhooks() {
   const [secret, setSecret] = useState('');
   const verb = async (id: string, what: string, said: string) => {
     try {
-      const r = await api<{ secret?: string } | undefined>(`/v1/webhooks/${id}/${what}`, { method: 'POST', headers: { 'Idempotency-Key': crypto.randomUUID() } });
+      const r = await api<{ secret?: string } | undefined>(`/v1/webhooks/${id}/${what}`, { method: 'POST' });
       if (r?.secret) setSecret(r.secret);
-      toast(said);
+      toast(what === 'rotate' && !r?.secret ? secretLost() : said);
       again();
     } catch (e) {
       fail(e);
@@ -86,6 +86,9 @@ export function Webhooks() {
   );
 }
 
+// A repeated answer holds no secret (docs/api.md).
+const secretLost = () => _('The secret was in an answer that was lost: make a new one.');
+
 function NewHook({ close, made }: { close: () => void; made: (secret: string) => void }) {
   const [url, setUrl] = useState('https://');
   const [events, setEvents] = useState('');
@@ -97,8 +100,9 @@ function NewHook({ close, made }: { close: () => void; made: (secret: string) =>
       close={close}
       act={async () => {
         const list = events.split(',').map((x) => x.trim()).filter(Boolean);
-        const r = await api<{ secret: string }>('/v1/webhooks', { method: 'POST', json: { url, events: list, description: description || undefined }, headers: { 'Idempotency-Key': crypto.randomUUID() } });
-        made(r.secret);
+        const r = await api<{ secret?: string }>('/v1/webhooks', { method: 'POST', json: { url, events: list, description: description || undefined } });
+        if (r.secret) made(r.secret);
+        else toast(secretLost());
         again();
       }}
     >
@@ -132,7 +136,7 @@ function Deliveries({ hook, close }: { hook: Row; close: () => void }) {
               size="small"
               icon="refresh"
               onClick={() =>
-                api(`/v1/webhooks/${hook.id}/deliveries/${d.id}/replay`, { method: 'POST', headers: { 'Idempotency-Key': crypto.randomUUID() } }).then(() => {
+                api(`/v1/webhooks/${hook.id}/deliveries/${d.id}/replay`, { method: 'POST' }).then(() => {
                   toast(_('It is sent again'));
                   void q.refetch();
                 }, fail)

@@ -162,7 +162,7 @@ export function NewImport() {
     form.set('target', target);
     form.set('file', file);
     try {
-      const job = await api<Job>('/v1/import-jobs', { method: 'POST', body: form, headers: { 'Idempotency-Key': crypto.randomUUID() } });
+      const job = await api<Job>('/v1/import-jobs', { method: 'POST', body: form });
       route(`/console/imports/${job.id}`, true);
     } catch (e) {
       setError(e);

@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import { rpc, supabase, want } from '../lib/client';
+import { ask, rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
@@ -95,7 +95,7 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
   const open = ['open', 'in_progress'].includes(text(t['status']));
   const places = useQuery({
     queryKey: ['putaway', t.id, left],
-    queryFn: async () => (await rpc<{ zones: Suggested[] }>('suggest_putaway', { item_id: text(t['item_id']), quantity: left, lot_id: text(t['lot_id']) || undefined, from_zone_id: text(t['from_zone_id']) || undefined })).zones,
+    queryFn: async () => (await ask<{ zones: Suggested[] }>('suggest_putaway', { item_id: text(t['item_id']), quantity: left, lot_id: text(t['lot_id']) || undefined, from_zone_id: text(t['from_zone_id']) || undefined })).zones,
     enabled: open && left > 0,
   });
   const planned = t['to'] as Row | null;

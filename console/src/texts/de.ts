@@ -71,7 +71,7 @@ export const de: Record<string, string> = {
   'Not enough here': 'Zu wenig hier', 'Later': 'Später', 'scanned': 'gescannt', 'What is missing is looked for in other places, and this one will be counted.': 'Was fehlt, wird an anderen Plätzen gesucht, und dieser wird gezählt.', 'Say so': 'Melden',
   'The rest is in another place: it is on your list': 'Der Rest liegt an einem anderen Platz: er steht auf deiner Liste', 'There is no more anywhere: the order is told': 'Mehr gibt es nirgends: der Auftrag weiß es', 'How many did you find and take?': 'Wie viele hast du gefunden und genommen?', 'The bin is empty': 'Das Fach ist leer', 'There are fewer': 'Es sind weniger',
   'Goods are damaged': 'Ware ist beschädigt', 'I cannot find them': 'Ich finde sie nicht', 'Note': 'Notiz', 'This list was cancelled': 'Diese Liste wurde storniert', 'Everything on this list is picked': 'Alles auf dieser Liste ist gepickt',
-  '{n} line was short': '{n} Zeile war zu wenig', '{n} lines were short': '{n} Zeilen waren zu wenig', 'One less': 'Eins weniger', 'One more': 'Eins mehr', 'The server cannot be reached. Nothing was booked; try again.': 'Der Server ist nicht erreichbar. Nichts wurde gebucht; versuche es noch einmal.',
+  '{n} line was short': '{n} Zeile war zu wenig', '{n} lines were short': '{n} Zeilen waren zu wenig', 'One less': 'Eins weniger', 'One more': 'Eins mehr', 
   'This task is not there any more': 'Diese Aufgabe gibt es nicht mehr', 'planned for it': 'dafür vorgesehen', 'That is where the goods are now': 'Dort liegt die Ware jetzt', 'To {code}': 'Nach {code}', 'That is something else than the task’s goods': 'Das ist nicht die Ware der Aufgabe',
   '{n} × {sku} in {code}': '{n} × {sku} in {code}', 'Everything is in its place': 'Alles ist an seinem Platz', 'Scan the place': 'Platz scannen', 'from {code}': 'von {code}', 'Put it in': 'Lege es in',
   'room for {n}': 'Platz für {n}', 'No place is suggested: scan the one you take.': 'Kein Platz wird vorgeschlagen: scanne den, den du nimmst.', 'Put it there all the same, because': 'Trotzdem dorthin, weil', 'It is in {code}': 'Es liegt in {code}', 'Scan or choose a place': 'Platz scannen oder wählen',
@@ -317,4 +317,14 @@ export const de: Record<string, string> = {
   'Choose another value: this one is taken.': 'Wähle einen anderen Wert: dieser ist vergeben.',
   'Ask an administrator of your organisation for this right.': 'Bitte einen Administrator deiner Organisation um dieses Recht.',
   'Correct what the message names, then send it again.': 'Berichtige, was die Meldung nennt, und sende es noch einmal.',
+  // answers that are lost, and lists
+  'What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.': 'Was du zuvor gesendet hast, wurde doch ausgeführt. Was du seither geändert hast, wurde nicht gesendet: sieh nach, was jetzt da ist, und sende es, wenn es noch stimmt.',
+  'It is not known whether this was done. Press again: it is done once, however often you press.': 'Ob das ausgeführt wurde, ist nicht bekannt. Drücke noch einmal: es wird einmal ausgeführt, so oft du auch drückst.',
+  'It is not known whether this was done. Look before you do it again.': 'Ob das ausgeführt wurde, ist nicht bekannt. Sieh nach, bevor du es noch einmal tust.',
+  'No answer came from the server.': 'Vom Server kam keine Antwort.',
+  'The server cannot be reached. Try again.': 'Der Server ist nicht erreichbar. Versuche es noch einmal.',
+  'The secret was in an answer that was lost: make a new one.': 'Das Geheimnis stand in einer Antwort, die verloren ging: erzeuge ein neues.',
+  'Take out': 'Herausnehmen',
+  'Take out {what}': '{what} herausnehmen',
+  'Choose one of those that are found': 'Wähle einen der gefundenen',
 };

@@ -111,7 +111,7 @@ export const fr: Record<string, string> = {
   'The bin is empty': 'Le casier est vide', 'There are fewer': 'Il y en a moins', 'Goods are damaged': 'La marchandise est endommagée', 'I cannot find them': 'Je ne les trouve pas',
   'Note': 'Remarque', 'This list was cancelled': 'Cette liste a été annulée', 'Everything on this list is picked': 'Tout est prélevé sur cette liste',
   '{n} line was short': '{n} ligne était incomplète', '{n} lines were short': '{n} lignes étaient incomplètes', 'One less': 'Un de moins', 'One more': 'Un de plus',
-  'The server cannot be reached. Nothing was booked; try again.': 'Le serveur est injoignable. Rien n’a été enregistré ; réessayez.', 'This task is not there any more': 'Cette tâche n’existe plus',
+  'This task is not there any more': 'Cette tâche n’existe plus',
   'planned for it': 'prévu pour cela', 'That is where the goods are now': 'C’est là que se trouve la marchandise', 'To {code}': 'Vers {code}',
   'That is something else than the task’s goods': 'Ce n’est pas la marchandise de la tâche', '{n} × {sku} in {code}': '{n} × {sku} en {code}', 'Everything is in its place': 'Tout est à sa place',
   'Scan the place': 'Scannez l’emplacement', 'from {code}': 'de {code}', 'Put it in': 'Rangez à l’emplacement', 'room for {n}': 'place pour {n}',
@@ -359,4 +359,14 @@ export const fr: Record<string, string> = {
   'Choose another value: this one is taken.': 'Choisissez une autre valeur : celle-ci est déjà prise.',
   'Ask an administrator of your organisation for this right.': 'Demandez ce droit à un administrateur de votre organisation.',
   'Correct what the message names, then send it again.': 'Corrigez ce que le message indique, puis renvoyez.',
+  // answers that are lost, and lists
+  'What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.': 'Ce que vous aviez envoyé a bien été fait. Ce que vous avez modifié depuis n’a pas été envoyé : regardez l’état actuel, puis envoyez-le s’il est encore juste.',
+  'It is not known whether this was done. Press again: it is done once, however often you press.': 'On ne sait pas si cela a été fait. Appuyez de nouveau : ce sera fait une seule fois, quel que soit le nombre d’appuis.',
+  'It is not known whether this was done. Look before you do it again.': 'On ne sait pas si cela a été fait. Vérifiez avant de recommencer.',
+  'No answer came from the server.': 'Le serveur n’a pas répondu.',
+  'The server cannot be reached. Try again.': 'Le serveur est injoignable. Réessayez.',
+  'The secret was in an answer that was lost: make a new one.': 'Le secret était dans une réponse perdue : créez-en un nouveau.',
+  'Take out': 'Retirer',
+  'Take out {what}': 'Retirer {what}',
+  'Choose one of those that are found': 'Choisissez parmi ceux qui sont trouvés',
 };

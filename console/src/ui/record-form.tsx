@@ -1,64 +1,15 @@
-import { useQuery } from '../lib/query';
 import { useState } from 'preact/hooks';
 import { records, want } from '../lib/client';
-import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Collection, type Field } from '../lib/catalog';
+import { singular, words, type Collection, type Field } from '../lib/catalog';
 import { toFault, type Fault } from '../lib/fault';
+import { changes, startOf, textOf, valueOf, type Draft } from '../lib/fields';
 import { unitOf, value as shown } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
 import { Area, Check, Field as Around, Input, Select } from './form';
-
-export type Draft = Record<string, string>;
-
-const local = (iso: string) => {
-  const d = new Date(iso);
-  return new Date(d.getTime() - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
-
-// textOf is a value as a control holds it.
-export function textOf(f: Field, v: unknown): string {
-  if (v == null) return '';
-  if (f.type === 'timestamp') return local(String(v));
-  if (f.type === 'json') return typeof v === 'string' ? v : JSON.stringify(v, null, 2);
-  if (f.type === 'array') return Array.isArray(v) ? v.map((x) => (typeof x === 'string' ? x : JSON.stringify(x))).join(', ') : String(v);
-  return String(v);
-}
-
-// valueOf is a control's text as the server takes it.
-export function valueOf(f: Field, text: string): unknown {
-  if (text === '') return f.type === 'array' ? [] : null;
-  switch (f.type) {
-    case 'integer':
-    case 'decimal':
-    case 'float':
-      return Number.isFinite(Number(text)) ? Number(text) : text;
-    case 'boolean':
-      return text === 'true';
-    case 'timestamp':
-      return new Date(text).toISOString();
-    case 'array':
-      return text.split(',').map((x) => x.trim()).filter(Boolean);
-    case 'json':
-      try {
-        return JSON.parse(text);
-      } catch {
-        return text;
-      }
-    default:
-      return text;
-  }
-}
-
-// changes is what a form says that differs from the record it began with.
-export function changes(fields: Field[], base: Row | null, draft: Draft): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const f of fields) {
-    const text = draft[f.name];
-    if (text !== undefined && text !== textOf(f, base?.[f.name])) out[f.name] = valueOf(f, text);
-  }
-  return out;
-}
+import { ListField } from './list-field';
+import { useFound } from './found';
 
 // Control is one field of a form, by its type.
 export function Control({ f, text, put, wrong, start, c }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
@@ -67,39 +18,23 @@ export function Control({ f, text, put, wrong, start, c }: { c: Collection; f: F
   const required = f.required && !f.default && f.type !== 'boolean';
   const same = { label, help, wrong, required, value: text, put };
   if (f.ref) return <Reference c={c} f={f} text={text} put={put} wrong={wrong} start={start} />;
+  if (f.type === 'array') return <ListField f={f} text={text} put={put} wrong={wrong} />;
   if (f.one_of) return <Select {...same} options={[...(required || (f.required && text) ? [] : [['', '–'] as [string, string]]), ...f.one_of.filter(Boolean).map((v) => [v, words(v)] as [string, string])]} />;
   if (f.type === 'boolean') return <Check label={label} on={text === 'true'} put={(v) => put(String(v))} />;
   if (f.type === 'json') return <Area {...same} whole rows={4} />;
   if (f.type === 'text' && !f.format) return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? <Area {...same} whole rows={3} /> : <Input {...same} />;
   if (f.type === 'timestamp') return <Input {...same} type="datetime-local" />;
   if (f.type === 'date') return <Input {...same} type="date" />;
-  if (f.type === 'array') return <Input {...same} help={help ?? _('Several with commas between')} />;
   if (['integer', 'decimal', 'float'].includes(f.type)) return <Input {...same} inputMode="decimal" type="number" step={f.type === 'integer' ? 1 : 'any'} unit={unitOf(f) || undefined} />;
   return <Input {...same} maxLength={f.max_len || undefined} />;
 }
 
 // Reference is chosen by what names the record: its code or its name.
 function Reference({ c, f, text, put, wrong, start }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
-  const catalog = useCatalog();
-  const p = usePermissions();
-  const to = catalog?.get(f.ref ?? '');
-  const readable = !!to && !!p?.collections[to.name]?.read;
   const [typed, setTyped] = useState(start ?? text);
   const [sought, setSought] = useState('');
-  const names = to ? nameFields(to) : [];
-  const found = useQuery({
-    queryKey: ['c', f.ref, 'names', sought],
-    queryFn: async () => {
-      const safe = sought.replace(/[\\"%*]/g, ' ').trim();
-      let q = records(f.ref as string).select(['id', ...names].join(',')).limit(20);
-      if (safe && names.length) q = q.or(names.map((n) => `${n}.ilike."%${safe}%"`).join(','));
-      return want(q);
-    },
-    enabled: readable && names.length > 0,
-    staleTime: 30_000,
-  });
+  const options = useFound(f.ref ?? '', sought);
   const list = `${c.name}-${f.name}-list`;
-  const options = (found.data ?? []).map((r) => [r.id, nameOf(to, r)] as const);
   const input = (v: string) => {
     setTyped(v);
     const hit = options.find(([, name]) => name === v);
@@ -139,7 +74,7 @@ interface Conflict {
 // RecordForm makes or changes a record. When somebody else was faster it asks, field by field, whose value holds.
 export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; done: (r: Row) => void; cancel: () => void }) {
   const [from, setFrom] = useState(base);
-  const [draft, setDraft] = useState<Draft>(() => (base ? {} : { ...Object.fromEntries(fields.filter((f) => f.default !== undefined && f.default !== '').map((f) => [f.name, f.default as string])), ...preset }));
+  const [draft, setDraft] = useState<Draft>(() => (base ? {} : { ...Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text)), ...preset }));
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -199,7 +134,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
                       }}
                     />
                   </td>
-                  <td>{draft[f.name] ?? <span class="muted">{_('given up')}</span>}</td>
+                  <td>{draft[f.name] === undefined ? <span class="muted">{_('given up')}</span> : shown(f, valueOf(f, draft[f.name] as string))}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,0 +1,65 @@
+import type { Row } from '../database';
+import type { Field } from './catalog';
+
+// The values of a record as the controls of a form hold them: as texts, by the names of their fields.
+export type Draft = Record<string, string>;
+
+const local = (iso: string) => {
+  const d = new Date(iso);
+  return new Date(d.getTime() - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+
+// listText is a list as a control holds it: JSON, and nothing for an empty one.
+export const listText = (list: string[]): string => (list.length ? JSON.stringify(list) : '');
+
+// listOf is the list that listText wrote, without what is empty.
+export const listOf = (text: string): string[] => (text ? (JSON.parse(text) as string[]) : []).map((x) => x.trim()).filter(Boolean);
+
+// startOf is what a control of a new record holds: the field's default, which the catalog writes as the server reads it.
+export function startOf(f: Field): string {
+  const start = f.default ?? '';
+  return f.type === 'array' && start ? textOf(f, JSON.parse(start)) : start;
+}
+
+// textOf is a value as a control holds it.
+export function textOf(f: Field, v: unknown): string {
+  if (v == null) return '';
+  if (f.type === 'timestamp') return local(String(v));
+  if (f.type === 'json') return typeof v === 'string' ? v : JSON.stringify(v, null, 2);
+  if (f.type === 'array') return listText(Array.isArray(v) ? v.map(String) : []);
+  return String(v);
+}
+
+// valueOf is a control's text as the server takes it.
+export function valueOf(f: Field, text: string): unknown {
+  if (f.type === 'array') return listOf(text);
+  if (text === '') return null;
+  switch (f.type) {
+    case 'integer':
+    case 'decimal':
+    case 'float':
+      return Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true';
+    case 'timestamp':
+      return new Date(text).toISOString();
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch {
+        return text;
+      }
+    default:
+      return text;
+  }
+}
+
+// changes is what a form says that differs from the record it began with.
+export function changes(fields: Field[], base: Row | null, draft: Draft): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const f of fields) {
+    const text = draft[f.name];
+    if (text !== undefined && text !== textOf(f, base?.[f.name])) out[f.name] = valueOf(f, text);
+  }
+  return out;
+}
