@@ -21,7 +21,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'vendor', test: /node_modules\/(?!uplot)/ },
-            { name: 'console', test: /\/src\/(main|app|frame|lib\/(?!records|live|floor|trip|plane)|ui\/(basic|form|icon|overlay))/ },
+            { name: 'console', test: /\/src\/(main|app|frame|lib\/(?!records|live|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay))/ },
           ],
         },
       },

@@ -35,11 +35,11 @@ test('dist rebuilt gives the same bytes: after a change of console/src run make 
 });
 
 // spoken are the English texts that stand in the sources, by themselves or in a plural.
-function spoken() {
+function spoken(where = /./) {
   const text = String.raw`'((?:[^'\\]|\\.)*)'`;
   const found = new Map();
   for (const f of files(join(root, 'src'))) {
-    if (!/\.tsx?$/.test(f) || f.startsWith('texts/') || f.includes('.gen.')) continue;
+    if (!/\.tsx?$/.test(f) || f.startsWith('texts/') || f.includes('.gen.') || !where.test(f)) continue;
     const source = readFileSync(join(root, 'src', f), 'utf8');
     for (const [, one] of source.matchAll(new RegExp(`\\b_\\(\\s*${text}`, 'g'))) found.set(one, f);
     for (const [, one, many] of source.matchAll(new RegExp(`\\bplural\\([^']*?${text},\\s*${text}`, 'g'))) found.set(one, f).set(many, f);
@@ -47,20 +47,43 @@ function spoken() {
   return found;
 }
 
-test('every text has its words in each language, with the same values in them', async () => {
+// wordsOf are the words of a file of texts, by the English text.
+function wordsOf(name) {
+  const source = readFileSync(join(root, 'src/texts', name), 'utf8');
+  return new Function(`return ${source.slice(source.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
+}
+
+test('every text has its words in each language, with the same values in them', () => {
   const all = spoken();
   assert.ok(all.size > 600, `${all.size} texts`);
-  for (const name of readdirSync(join(root, 'src/texts'))) {
-    const source = readFileSync(join(root, 'src/texts', name), 'utf8');
-    const table = new Function(`return ${source.slice(source.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
-    const values = (t) => (t.match(/\{\w+\}/g) ?? []).sort().join();
+  const values = (t) => (t.match(/\{\w+\}/g) ?? []).sort().join();
+  for (const language of ['de', 'fr']) {
+    const table = { ...wordsOf(`${language}-catalog.ts`), ...wordsOf(`${language}-pages.ts`), ...wordsOf(`${language}.ts`) };
+    const said = { ...wordsOf(`${language}-pages.ts`), ...wordsOf(`${language}.ts`) };
     const wrong = [];
-    for (const [text, f] of name.endsWith('-catalog.ts') ? [] : all) {
-      const english = text.replace(/\\'/g, "'");
-      if (table[english] === undefined) wrong.push(`${f}: ${english}`);
-    }
+    for (const [text, f] of all) if (said[text.replace(/\\'/g, "'")] === undefined) wrong.push(`${f}: ${text}`);
     for (const [english, words] of Object.entries(table)) if (values(english) !== values(words)) wrong.push(`${english} -> ${words}`);
-    assert.deepEqual(wrong, [], name);
+    assert.deepEqual(wrong, [], language);
+  }
+});
+
+// What is shown before the words of the other pages are there has its own at once.
+test('the sign-in, the overview and the frame find their words in the first file of a language', () => {
+  const early = /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|tile|door)|pages\/(gate|home))/;
+  for (const language of ['de', 'fr']) {
+    const said = wordsOf(`${language}.ts`);
+    const late = [...spoken(early)].map(([text]) => text.replace(/\\'/g, "'")).filter((text) => said[text] === undefined);
+    assert.deepEqual(late, [], language);
+  }
+});
+
+// What changes something goes through one function, which gives it the key under which its repeats are done once.
+test('no page sends a change, or draws an Idempotency-Key, by itself', () => {
+  for (const f of files(join(root, 'src'))) {
+    if (!/\.tsx?$/.test(f) || f.includes('.gen.') || f.startsWith('texts/') || f === 'lib/client.ts') continue;
+    const source = readFileSync(join(root, 'src', f), 'utf8');
+    assert.doesNotMatch(source, /Idempotency-Key['"`]/, f);
+    for (const [call] of source.matchAll(/\bfetch\((?:[^()]|\([^()]*\))*\)/g)) assert.doesNotMatch(call, /method/, `${f}: ${call}`);
   }
 });
 

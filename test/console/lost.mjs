@@ -104,7 +104,7 @@ test('what is picked while answers are lost is taken once, also after a reload',
   const before = Number((await api(manager, `/v1/stock_levels?select=quantity.sum()&zone_id=eq.${first.zone_id}&item_id=eq.${first.item_id}`))[0].sum);
   await as(operator, async (page) => {
     const keys = await lossy(page);
-    await open(page, `/console/pick/${list.id}`);
+    await open(page, `/console/floor/pick/${list.id}`);
     await twice(page, page.getByRole('button', { name: 'Start picking' }));
     await page.getByText('Go to the place', { exact: true }).waitFor();
     await wedge(page, zones.find((z) => z.id === first.zone_id).code);

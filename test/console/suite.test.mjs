@@ -13,6 +13,7 @@ await import('./imports.mjs');
 await import('./floor.mjs');
 await import('./board.mjs');
 await import('./lost.mjs');
+await import('./forms.mjs');
 await import('./routes.mjs');
 await import('./plan.mjs');
 await import('./admin.mjs');

@@ -1,1 +1,1 @@
-export{t as PickPage}from"./pick2.js";
+export{t as PickPage,n as Step}from"./pick2.js";
