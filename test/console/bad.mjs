@@ -60,7 +60,7 @@ test('while the server is away the page says so and keeps what was typed', async
     await context.setOffline(true);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('The server does not answer.').waitFor();
-    await page.getByText('The server cannot be reached.').first().waitFor();
+    await page.getByText('No answer came from the server.').first().waitFor();
     assert.equal(await page.getByLabel('Name *').inputValue(), 'Typed before');
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
