@@ -19,6 +19,9 @@ type Dec int64
 // Scale is the factor between a Dec and the number it stands for.
 const Scale = 10000
 
+// Places is how many decimals a Dec has.
+const Places = 4
+
 // One is the number 1.
 const One Dec = Scale
 

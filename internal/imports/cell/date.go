@@ -117,6 +117,7 @@ type day struct {
 	front      bool // the year may stand in front
 	dashed     bool // with dashes between the three
 	iso, named bool
+	short      bool // the year has two digits
 }
 
 func (d day) certain() bool { return d.iso || d.named }
@@ -181,7 +182,28 @@ type Moment struct {
 	Date    time.Time // midnight UTC of the calendar day
 	Clock   time.Duration
 	HasTime bool
+	Short   bool           // its year has two digits
 	Zone    *time.Location // nil = not said
+}
+
+// Exists reports whether clocks in loc showed the time: an hour is left out when
+// summer time begins.
+func (m Moment) Exists(loc *time.Location) bool {
+	if !m.HasTime || m.Zone != nil {
+		return true
+	}
+	at := m.In(loc).In(loc)
+	clock := time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	return clock == m.Clock.Truncate(time.Minute)
+}
+
+// InThePast is the moment with a year of two digits that lies before now, where
+// it would lie behind: who was hired on 15/03/58 was so in 1958.
+func (m Moment) InThePast(now time.Time) Moment {
+	if m.Short && m.Date.After(now.AddDate(0, 0, 1)) {
+		m.Date = m.Date.AddDate(-100, 0, 0)
+	}
+	return m
 }
 
 // In is the instant: in its own zone, else in loc.
@@ -195,8 +217,8 @@ func (m Moment) In(loc *time.Location) time.Time {
 }
 
 // Date reads a date with an optional time of day: ISO 8601, three numbers in
-// one of the given orders separated by / - or ., and English or abbreviated month
-// names. Years of two digits mean 1970 to 2069. A text that the orders read
+// one of the given orders separated by / - or ., and month names in full
+// or abbreviated. Years of two digits mean 1970 to 2069. A text that the orders read
 // differently is none; no order given is any.
 func Date(s string, in ...string) (Moment, error) {
 	p, rest, ok := parts(s)
@@ -207,7 +229,7 @@ func Date(s string, in ...string) (Moment, error) {
 	if err != nil {
 		return Moment{}, err
 	}
-	m := Moment{Date: time.Date(x.year, time.Month(x.month), x.day, 0, 0, 0, 0, time.UTC)}
+	m := Moment{Date: time.Date(x.year, time.Month(x.month), x.day, 0, 0, 0, 0, time.UTC), Short: p.short}
 	if m.Date.Day() != x.day || x.year < 1 {
 		return Moment{}, errNoDay
 	}
@@ -283,7 +305,8 @@ func parts(s string) (d day, rest string, ok bool) {
 	case len(f[2]) == 4:
 		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	case len(f[2]) == 2:
-		return day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-'}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
+		d = day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-', short: true}
+		return d, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	}
 	return d, "", false
 }
@@ -322,8 +345,6 @@ func century(y int) int {
 	return 1900 + y
 }
 
-const months = "janfebmaraprmayjunjulaugsepoctnovdec"
-
 // hasLetterDate reports a month name near the start: "31-Jan-2025".
 func hasLetterDate(s string) bool {
 	for i := 1; i < len(s) && i < 5; i++ {
@@ -337,10 +358,12 @@ func hasLetterDate(s string) bool {
 // namedParts reads "31 Jan 2025", "31-January-25" and "Jan 31, 2025".
 func namedParts(s string) (d day, rest string, ok bool) {
 	f := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' || r == '/' || r == ',' || r == '.' })
+	f = slices.DeleteFunc(f, func(word string) bool { return strings.EqualFold(word, "de") || strings.EqualFold(word, "do") })
 	if len(f) < 3 {
 		return d, "", false
 	}
-	dayText, name := f[0], f[1]
+	dayText, name := strings.TrimRight(f[0], "ºª°"), f[1]
+	dayText = strings.TrimSuffix(dayText, "er") // 1er mars
 	if c := f[0][0] | 0x20; c >= 'a' && c <= 'z' {
 		dayText, name = f[1], f[0]
 	}
@@ -353,20 +376,7 @@ func namedParts(s string) (d day, rest string, ok bool) {
 	if len(f[2]) == 2 {
 		year = century(year)
 	}
-	return day{year: year, a: month, b: n[0], named: true}, strings.Join(f[3:], " "), true
-}
-
-func monthOf(s string) int {
-	if len(s) < 3 {
-		return 0
-	}
-	for i := 0; i < len(months); i += 3 {
-		full := time.Month(i/3 + 1).String()
-		if strings.EqualFold(s, full) || strings.EqualFold(s, months[i:i+3]) || strings.EqualFold(s, "sept") && i == 24 {
-			return i/3 + 1
-		}
-	}
-	return 0
+	return day{year: year, a: month, b: n[0], named: true, short: len(f[2]) == 2}, strings.Join(f[3:], " "), true
 }
 
 // clock reads a time of day: h:mm, with seconds, fractions, am or pm, and a

@@ -69,11 +69,19 @@ func (m *Marks) Mark() byte {
 
 // bare drops what groups digits besides dot and comma: blanks, the narrow and
 // the fixed one, and the Swiss apostrophe.
-// A number in parentheses is negative, as bookkeepers write it.
+// A number in parentheses is negative, as bookkeepers write it, and so is one with
+// its minus behind, as SAP writes it.
 func bare(s string) string {
 	s = strings.TrimSpace(s)
-	if n := len(s); n > 2 && s[0] == '(' && s[n-1] == ')' && !strings.ContainsAny(s[1:n-1], "()+-") {
+	if strings.Contains(s, "\u2212") {
+		s = strings.ReplaceAll(s, "\u2212", "-")
+	}
+	n := len(s)
+	switch {
+	case n > 2 && s[0] == '(' && s[n-1] == ')' && !strings.ContainsAny(s[1:n-1], "()+-"):
 		s = "-" + strings.TrimSpace(s[1:n-1])
+	case n > 1 && s[n-1] == '-' && !strings.ContainsAny(s[:n-1], "()+-"):
+		s = "-" + strings.TrimSpace(s[:n-1])
 	}
 	if !strings.ContainsAny(s, " '’\u00a0\u202f") {
 		return s
@@ -114,10 +122,17 @@ func Number(s string, mark byte) (string, error) {
 	if pointed {
 		whole += "." + frac
 	}
-	if strings.Trim(whole, "0123456789+-.eE") != "" || strings.Trim(whole, "+-.eE") == "" {
+	if strings.Trim(whole, "0123456789+-.eE") != "" || strings.Trim(whole, "+-.eE") == "" || hasStraySign(whole) {
 		return "", ErrNumber
 	}
 	return whole, nil
+}
+
+// hasStraySign reports a sign that stands neither in front nor behind the e of an
+// exponent.
+func hasStraySign(number string) bool {
+	i := strings.LastIndexAny(number, "+-")
+	return i > 0 && number[i-1] != 'e' && number[i-1] != 'E'
 }
 
 // grouped reports whether every group separator in whole has three digits

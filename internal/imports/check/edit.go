@@ -148,7 +148,7 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 		return err
 	}
 	ed.veil = p.Veil(t, a.Role)
-	v := &draft.Reader{Survey: p.Survey(t, settings)}
+	v := &draft.Reader{Survey: p.Survey(t, settings), Now: m.store.Now()}
 	v.Rows = int(job.TotalRows)
 	ed.st = m.stager(&jobs.Step{Job: job, Actor: a}, v)
 	ed.st.fields = p.Fields

@@ -163,7 +163,7 @@ func (m *Checker) process(ctx context.Context, s *jobs.Step) (*plan.Processed, e
 	if err != nil {
 		return nil, err
 	}
-	v := &draft.Reader{Survey: found}
+	v := &draft.Reader{Survey: found, Now: m.store.Now(), Rounded: map[string]int{}}
 	if settings.Timezone == "" {
 		if settings.Timezone, err = m.zoneOf(ctx, s.Actor); err != nil {
 			return nil, err
@@ -173,12 +173,10 @@ func (m *Checker) process(ctx context.Context, s *jobs.Step) (*plan.Processed, e
 		v.Zone = time.UTC
 	}
 	st := m.stager(s, v)
-	if mapping == nil && v.Saved == "" {
-		if err := st.refs.Strangers(ctx, v); err != nil {
-			return nil, err
-		}
-		st.fields, st.defaults = v.Fields(), v.Defaults()
+	if err := st.refs.Strangers(ctx, v); err != nil {
+		return nil, err
 	}
+	st.fields, st.defaults = v.Fields(), v.Defaults()
 	if st.edits, err = m.edits(ctx, s.Actor, s.Job.ID, v.Format.Type); err != nil {
 		return nil, err
 	}

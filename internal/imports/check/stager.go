@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/draft"
 	"holdfast/internal/imports/jobs"
@@ -318,6 +320,10 @@ func (st *stager) result() *plan.Processed {
 		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
 	if st.v.Format.Encoding == "windows-1252" {
 		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")
+	}
+	for _, header := range slices.Sorted(maps.Keys(st.v.Rounded)) {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("Column %q has numbers of more than %d decimals (%d of them): they were rounded.",
+			header, decimal.Places, st.v.Rounded[header]))
 	}
 	for name, text := range st.v.Target.Defaults {
 		if st.v.Layout.Column(name) == nil && st.v.Settings.Defaults[name] == "" && st.v.Settings.Mode != targets.ModeUpdate {

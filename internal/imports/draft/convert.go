@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/plan"
@@ -21,7 +22,11 @@ import (
 )
 
 // Reader reads the rows of a file by what its first reading found out.
-type Reader struct{ *plan.Survey }
+type Reader struct {
+	*plan.Survey
+	Now     time.Time      // years of two digits in the past are those before it
+	Rounded map[string]int // column -> numbers of more decimals than a record keeps
+}
 
 // Draft is a row on its way from cells to a checked record.
 type Draft struct {
@@ -101,6 +106,11 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 	case sheet.Broken:
 		d.Fail(c.Header, "formula", "the cell %s", text)
 		return
+	case sheet.Dated:
+		if names(c.Field) {
+			d.Fail(c.Header, "dated", "%s is the date that a spreadsheet made of another text: %s", fault.Clip(text, 80), enterAsText)
+			return
+		}
 	case sheet.Rounded:
 		if !plan.Number(c.Field) {
 			d.Fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", fault.Clip(text, 80), enterAsText)
@@ -161,23 +171,13 @@ func (v *Reader) value(c *plan.Mapped, text string) (value any, code, why string
 	f := c.Field
 	switch f.Type {
 	case catalog.Int, catalog.Decimal, catalog.Float:
-		s, err := cell.Number(text, c.Mark)
+		s, err := cell.Number(plan.Figure(f, text), c.Mark)
 		if err != nil {
 			return nil, "number", err.Error()
 		}
-		return s, "", ""
-	case catalog.Date:
-		m, err := cell.Date(text, c.Orders...)
-		if err != nil {
-			return nil, "date", err.Error()
-		}
-		return m.Date.Format(time.DateOnly), "", ""
-	case catalog.Time:
-		m, err := cell.Date(text, c.Orders...)
-		if err != nil {
-			return nil, "date", err.Error()
-		}
-		return query.FormatTime(m.In(v.Zone)), "", ""
+		return v.rounded(c, s), "", ""
+	case catalog.Date, catalog.Time:
+		return v.date(c, text)
 	case catalog.Bool:
 		b, ok := cell.Bool(text)
 		if !ok {
@@ -194,6 +194,51 @@ func (v *Reader) value(c *plan.Mapped, text string) (value any, code, why string
 	return v.text(f, text)
 }
 
+// rounded gives a number of a decimal field the decimals that records keep, and
+// counts those that had more.
+func (v *Reader) rounded(c *plan.Mapped, number string) string {
+	if c.Field.Type != catalog.Decimal {
+		return number
+	}
+	short, changed := cell.Rounded(number, decimal.Places)
+	if changed && v.Rounded != nil {
+		v.Rounded[c.Header]++
+	}
+	return short
+}
+
+// date reads a date or a time. A month without a day is its last day where it says
+// until when something is good; a year of two digits lies in the past where the
+// field does.
+func (v *Reader) date(c *plan.Mapped, text string) (value any, code, why string) {
+	f := c.Field
+	if end, ok := cell.MonthEnd(text); ok && f.Type == catalog.Date && isExpiry(f.Name) {
+		return end, "", ""
+	}
+	m, err := cell.Date(text, c.Orders...)
+	if err != nil {
+		return nil, "date", err.Error()
+	}
+	if past[f.Name] && !v.Now.IsZero() {
+		m = m.InThePast(v.Now)
+	}
+	if f.Type == catalog.Date {
+		return m.Date.Format(time.DateOnly), "", ""
+	}
+	if !m.Exists(v.Zone) {
+		return nil, "date", "is a time that no clock showed: summer time began"
+	}
+	return query.FormatTime(m.In(v.Zone)), "", ""
+}
+
+// past are fields of what has happened when it is written down.
+var past = map[string]bool{
+	"hired_on": true, "left_on": true, "occurred_at": true, "reported_at": true, "started_at": true, "ended_at": true, "completed_at": true,
+	"made_on": true, "received_on": true, "requested_at": true,
+}
+
+func isExpiry(field string) bool { return strings.Contains(field, "expir") || field == "best_before" }
+
 func (v *Reader) text(f *catalog.Field, text string) (value any, code, why string) {
 	if len(f.OneOf) > 0 {
 		choose := cell.Choice
@@ -208,7 +253,7 @@ func (v *Reader) text(f *catalog.Field, text string) (value any, code, why strin
 	}
 	text = query.Unguard(text)
 	if f.Format != catalog.Plain {
-		text = cell.Line(text)
+		text = cell.Line(plan.WithoutTextMark(text))
 	}
 	return text, "", ""
 }

@@ -323,7 +323,7 @@ func orNever(date string) string {
 func (r *Resolver) Strangers(ctx context.Context, v *Reader) error {
 	for _, c := range append([]plan.Mapped(nil), v.Layout.Cols...) {
 		texts := v.Refs[c.Name]
-		if c.Field.Required || c.Field.Ref == "lots" || len(texts) == 0 || v.Target.Posts != nil {
+		if c.How == "given" || c.Field.Required || c.Field.Ref == "lots" || len(texts) == 0 || v.Target.Posts != nil {
 			continue
 		}
 		err := r.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error { return r.lookUp(tx, c.Field.Ref, texts) })

@@ -78,12 +78,30 @@ func (v *Survey) Explain() []Column {
 	}
 	for i, h := range v.Layout.Headers {
 		if !read[i] {
-			out = append(out, Column{Index: i, Header: h, How: "ignored",
-				Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", targets.Spoken(v.Target.Name))})
+			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: v.whyIgnored(h)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })
 	return out
+}
+
+// whyIgnored says why a column gives nothing.
+func (v *Survey) whyIgnored(header string) string {
+	fold := cell.Fold(header)
+	for i := range v.Target.Columns {
+		c := &v.Target.Columns[i]
+		if fold == "" || !slices.Contains(c.Fold, fold) {
+			continue
+		}
+		if _, told := v.given[c.Name]; told && v.Layout.Column(c.Name) == nil {
+			return fmt.Sprintf("The mapping leaves %s out.", c.Words())
+		}
+		if used := v.Layout.Column(c.Name); used != nil {
+			return fmt.Sprintf("Column %q gives %s.", used.Header, c.Words())
+		}
+		return fmt.Sprintf("Nothing tells that it gives %s; a mapping can use it.", c.Words())
+	}
+	return fmt.Sprintf("No field of %s is called that; a mapping can use it.", targets.Spoken(v.Target.Name))
 }
 
 // Signature tells files of the same columns: a digest of their headers in

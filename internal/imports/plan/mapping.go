@@ -141,7 +141,7 @@ func Arrange(t *targets.Target, first []string, given map[string]Place, headed b
 	case !headed:
 		err = question("mapping", "the file has no header: say by its number which column is which")
 	default:
-		if err = l.guess(t, nil); err == nil && len(l.Cols) == 0 {
+		if err = l.guess(t, nil, true); err == nil && len(l.Cols) == 0 {
 			err = l.strange(t)
 		}
 	}
@@ -168,13 +168,10 @@ func (l *Layout) settle() {
 	}
 }
 
-// supplement recognises the other columns of a file whose mapping answers a
-// question about some: a mapping is complete if it has what records need.
+// supplement recognises the columns that a mapping does not name. Two that read
+// equally well are a question only where the mapping lacks what records need.
 func (l *Layout) supplement(t *targets.Target, s Settings, given map[string]Place) error {
-	if len(l.missing(t, s)) == 0 {
-		return nil
-	}
-	if err := l.guess(t, given); err != nil {
+	if err := l.guess(t, given, len(l.missing(t, s)) > 0); err != nil {
 		return err
 	}
 	l.settle()
@@ -232,9 +229,9 @@ func (l *Layout) find(name string, p Place, headed bool) (int, error) {
 }
 
 // guess matches headers to columns by name, label and synonyms, the closest
-// first; two headers that match equally well are a question. What was given
-// stays as it is.
-func (l *Layout) guess(t *targets.Target, given map[string]Place) error {
+// first; two headers that match equally well are a question, or give nothing where
+// none is to be asked. What was given stays as it is.
+func (l *Layout) guess(t *targets.Target, given map[string]Place, asks bool) error {
 	type match struct{ index, rank int }
 	best := map[int]match{} // target column -> file column
 	taken := map[int]int{}  // file column -> target column
@@ -259,7 +256,12 @@ func (l *Layout) guess(t *targets.Target, given map[string]Place) error {
 				if _, other := taken[i]; other {
 					continue
 				}
-				if m, twice := best[ci]; twice {
+				m, twice := best[ci]
+				if twice && !asks {
+					best[ci] = match{index: unclear}
+					break
+				}
+				if twice {
 					return question("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.Words())
 				}
 				best[ci], taken[i] = match{i, rank}, ci
@@ -267,7 +269,7 @@ func (l *Layout) guess(t *targets.Target, given map[string]Place) error {
 		}
 	}
 	for ci := range t.Columns {
-		if b, ok := best[ci]; ok {
+		if b, ok := best[ci]; ok && b.index != unclear {
 			how := "name"
 			if b.rank > 1 { // the first two are the field's own names
 				how = "synonym"
@@ -277,6 +279,9 @@ func (l *Layout) guess(t *targets.Target, given map[string]Place) error {
 	}
 	return nil
 }
+
+// unclear stands for the column of a field that two columns may give.
+const unclear = -1
 
 // strange asks about a file none of whose columns is known.
 func (l *Layout) strange(t *targets.Target) error {

@@ -41,8 +41,9 @@ type Plan struct {
 
 // Reading counts the ways in which files were read: where the same file may give
 // other rows than before, it goes up, and jobs that are ready are processed again.
-// 0 guessed dates and decimal marks, 1 dropped hours without an end.
-const Reading = 2
+// 0 guessed dates and decimal marks, 1 dropped hours without an end, 2 left out
+// columns that a mapping did not name.
+const Reading = 3
 
 // Anew refuses a plan of another way of reading, for a job nothing of which is
 // applied yet.
@@ -68,6 +69,8 @@ type Survey struct {
 	Warnings  []string
 	Saved     string                     // number of the job that the mapping was once given to
 	Refs      map[string]map[string]bool // reference column -> some of its texts
+
+	given map[string]Place // what a mapping says
 }
 
 // refSample is how many different texts of a reference column are looked up to
@@ -111,6 +114,7 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if given, err = v.recall(f, first.Cells, given); err != nil {
 		return nil, err
 	}
+	v.given = given
 	if v.Layout, err = Arrange(t, first.Cells, given, v.Headed); err == nil && given != nil && v.Headed {
 		err = v.Layout.supplement(t, s, given)
 	}
@@ -139,7 +143,7 @@ func (v *Survey) elsewhere(err error, f Upload, first []string) error {
 // Columns looks down every column whose writing has to be found out.
 func (v *Survey) columns(rows sheet.Records, first *sheet.Record) error {
 	dates := map[int]*cell.Dates{}
-	marks := map[int]*cell.Marks{}
+	marks, fields := map[int]*cell.Marks{}, map[int]*catalog.Field{}
 	texts := map[int]map[string]bool{}
 	for _, c := range v.Layout.Cols {
 		switch {
@@ -149,7 +153,7 @@ func (v *Survey) columns(rows sheet.Records, first *sheet.Record) error {
 		case c.Field.Type == catalog.Date || c.Field.Type == catalog.Time:
 			dates[c.Index] = &cell.Dates{}
 		case Number(c.Field):
-			marks[c.Index] = &cell.Marks{}
+			marks[c.Index], fields[c.Index] = &cell.Marks{}, c.Field
 		}
 	}
 	see := func(rec *sheet.Record) {
@@ -161,7 +165,7 @@ func (v *Survey) columns(rows sheet.Records, first *sheet.Record) error {
 		}
 		for i, m := range marks {
 			if i < len(cells) && rec.Kind(i) == sheet.Written {
-				m.Add(cells[i])
+				m.Add(Figure(fields[i], cells[i]))
 			}
 		}
 		for i, s := range texts {
@@ -361,7 +365,29 @@ func (v *Survey) Defaults() map[string]string {
 }
 
 // NameIn is the name of a record that a cell holds.
-func NameIn(text string) string { return cell.Line(query.Unguard(text)) }
+func NameIn(text string) string {
+	return query.Identifier(cell.Line(WithoutTextMark(query.Unguard(text))))
+}
+
+// WithoutTextMark takes off the apostrophe that spreadsheets keep digits as text by.
+func WithoutTextMark(text string) string {
+	if len(text) > 1 && text[0] == '\'' && text[1] >= '0' && text[1] <= '9' {
+		return text[1:]
+	}
+	return text
+}
+
+// Figure is the number that a cell of a field holds: without the sign of a currency
+// where the field is an amount of money, without the field's unit.
+func Figure(f *catalog.Field, text string) string {
+	if n := len(text); n == 0 || text[0] >= '0' && text[0] <= '9' && text[n-1] >= '0' && text[n-1] <= '9' {
+		return text // as nearly all are
+	}
+	if strings.HasSuffix(f.Name, "_cost") || strings.HasSuffix(f.Name, "_price") {
+		return cell.Amount(text)
+	}
+	return cell.WithoutUnit(text, f.Unit)
+}
 
 // Width is the number of cells; blank ones past the header's do not count.
 func Width(cells []string, want int) int {

@@ -275,7 +275,7 @@ func (g *grid) numeric(style, s string) ([]byte, Kind) {
 	}
 	if n, err := strconv.Atoi(style); err == nil && n >= 0 && n < len(g.w.dates) && g.w.dates[n] {
 		if text, ok := serial(f, g.w.epoch); ok {
-			return []byte(text), Written
+			return []byte(text), Dated
 		}
 	}
 	if math.Abs(f) >= 1e15 {

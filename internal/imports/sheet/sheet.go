@@ -43,6 +43,7 @@ const (
 	Exact               // as a program wrote it: a number with a point, true, false
 	Broken              // there is no value; the text says why
 	Rounded             // a number of more digits than the program that wrote it keeps
+	Dated               // a date that a program wrote
 )
 
 // Kind returns the kind of cell i.

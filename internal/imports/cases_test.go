@@ -1,0 +1,115 @@
+package imports_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/store"
+)
+
+// fieldsOf lists a target's records, each as its fields with a blank between them.
+func (k *kit) fieldsOf(name string, fields ...string) []string {
+	k.Helper()
+	list := []string{}
+	for _, row := range k.rows(name) {
+		texts := make([]string, len(fields))
+		for i, f := range fields {
+			texts[i] = fmt.Sprint(row[f])
+		}
+		list = append(list, strings.Join(texts, " "))
+	}
+	return list
+}
+
+// A file of a case gives the values that it says (testdata/cases).
+func TestCases(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = k.now.AddDate(1, 0, 0)
+		for i, c := range []struct {
+			file, target, options, mapping string
+			fields, want, errors           []string
+			says                           string
+		}{
+			{"mapping-of-two-drops-the-rest.csv", "items", "", `{"sku":"material_id","name":"material_name"}`,
+				[]string{"sku", "name", "category", "base_uom"}, []string{"M1 Laptop stand Electronics EA", "M2 Office chair Furniture EA"}, nil, ""},
+			{"five-decimals.csv", "items", "", "", []string{"sku", "unit_cost"}, []string{"A1 0.0214", "A2 24.8014", "A3 975.22"}, nil,
+				`Column "unit_cost" has numbers of more than 4 decimals (2 of them): they were rounded.`},
+			{"computed-price.xlsx", "items", "", "", []string{"sku", "unit_cost"}, []string{"A1 3.3333", "A2 2"}, nil, "were rounded"},
+			{"currency-signs.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "unit_cost"}, []string{"A1 5.5", "A2 7.25", "A3 1234.5"},
+				[]string{"5 unit_cost number"}, ""},
+			{"sku-became-a-date.xlsx", "items", "", "", []string{"sku"}, []string{}, []string{"2 sku dated"}, ""},
+			{"invisible-in-sku.csv", "items", "", "", []string{"sku"}, []string{"A2", "Café"}, []string{"3 sku duplicate", "5 sku duplicate"}, ""},
+			{"shopify-apostrophe-barcode.csv", "items", "", `{"sku":"Variant SKU","name":"Handle","gtin":"Variant Barcode"}`,
+				[]string{"sku", "gtin"}, []string{"L-1 08720602828605", "L-2 08720602898363"}, nil, ""},
+			{"two-digit-hire-years.csv", "workers", "", "", []string{"employee_no", "hired_on"}, []string{"E1 1958-03-15", "E2 1961-11-22", "E3 2003-06-05"}, nil, ""},
+			{"month-names.csv", "incidents", "", "", []string{"external_ref", "occurred_at"},
+				[]string{"1 2026-03-04T23:00:00.000000Z", "2 2026-03-05T13:30:00.000000Z", "3 2026-03-04T23:00:00.000000Z"}, nil, ""},
+		} {
+			k.asTenant(i)
+			_, p, _ := k.imported(c.target, c.options, c.mapping, c.file, real(k, "cases/"+c.file))
+			if diff := cmp.Diff(c.want, k.fieldsOf(c.target, c.fields...)); diff != "" {
+				k.Errorf("%s: %s%s %+v", c.file, diff, p.Message, p.Errors)
+			}
+			if diff := cmp.Diff(append([]string{}, c.errors...), where(p.Errors)); diff != "" {
+				k.Errorf("%s: %s%+v", c.file, diff, p.Errors)
+			}
+			if !strings.Contains(p.Message, c.says) {
+				k.Errorf("%s says %s, without %q", c.file, p.Message, c.says)
+			}
+		}
+	})
+}
+
+// asTenant makes a tenant, which the kit acts in from here.
+func (k *kit) asTenant(n int) {
+	k.Helper()
+	k.as.TenantID = fmt.Sprintf("0190a000-0000-7000-9000-%012x", n)
+	k.add("tenants", store.Row{"id": k.as.TenantID, "name": "T", "slug": fmt.Sprint("case-", n), "timezone": "Europe/Berlin"})
+}
+
+// A count that SAP writes with its minus behind is below nothing, and nothing with
+// a minus is nothing.
+func TestMinusBehind(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, sku := range []string{"A1", "A2", "A3"} {
+			k.add("items", store.Row{"sku": sku, "name": sku})
+		}
+		k.add("zones", store.Row{"code": "Z1", "name": "Z1"})
+		_, p, _ := k.imported("stock_levels", `{"decimal_mark":","}`, "", "sap.csv", real(k, "cases/sap-trailing-minus.csv"))
+		if p.Stats.ValidRows != 2 || len(p.Errors) != 1 || p.Errors[0].Line != 3 || strings.Contains(p.Errors[0].Message, "type decimal") {
+			k.Errorf("%+v %+v", p.Stats, p.Errors)
+		}
+	})
+}
+
+// A mapping of one field, whichever it is, keeps every other column that is known:
+// of each target the record holds all that the file gives.
+func TestPartialMappingKeepsTheRest(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, r := range k.s.Catalog().All() {
+			if r.Import == nil {
+				continue
+			}
+			k.as.TenantID = fresh(k, r.Name)
+			body := sample(k, r, map[int]int{0: 0})
+			header, rest, _ := strings.Cut(string(body), "\n")
+			names := strings.Split(header, ",")
+			for i, field := range names {
+				foreign := append([]string{}, names...)
+				foreign[i] = "my own word"
+				mapping, err := json.Marshal(map[string]string{field: "my own word"})
+				if err != nil {
+					k.Fatal(err)
+				}
+				p := k.process(k.upload(r.Name, "", string(mapping), "file.csv", []byte(strings.Join(foreign, ",")+"\n"+rest)))
+				if len(p.Mapping) != len(names) || p.Stats.InvalidRows != 0 {
+					k.Errorf("%s with %s mapped: %d of %d columns are read: %s %+v", r.Name, field, len(p.Mapping), len(names), p.Message, p.Errors)
+				}
+			}
+		}
+	})
+}
