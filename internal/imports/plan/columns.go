@@ -99,6 +99,9 @@ func (v *Survey) whyIgnored(header string) string {
 		if used := v.Layout.Column(c.Name); used != nil {
 			return fmt.Sprintf("Column %q gives %s.", used.Header, c.Words())
 		}
+		if v.Settings.Defaults[c.Name] != "" {
+			return fmt.Sprintf("The options give %s for all rows.", c.Words())
+		}
 		return fmt.Sprintf("Nothing tells that it gives %s; a mapping can use it.", c.Words())
 	}
 	return fmt.Sprintf("No field of %s is called that; a mapping can use it.", targets.Spoken(v.Target.Name))

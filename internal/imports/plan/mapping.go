@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,10 +169,17 @@ func (l *Layout) settle() {
 	}
 }
 
-// supplement recognises the columns that a mapping does not name. Two that read
-// equally well are a question only where the mapping lacks what records need.
+// supplement recognises the columns that a mapping does not name, but for fields
+// that have a default beside it. Two that read equally well are a question only
+// where the mapping lacks what records need.
 func (l *Layout) supplement(t *targets.Target, s Settings, given map[string]Place) error {
-	if err := l.guess(t, given, len(l.missing(t, s)) > 0); err != nil {
+	told := maps.Clone(given)
+	for name, text := range s.Defaults {
+		if _, mapped := told[name]; !mapped && text != "" {
+			told[name] = Place{}
+		}
+	}
+	if err := l.guess(t, told, len(l.missing(t, s)) > 0); err != nil {
 		return err
 	}
 	l.settle()
