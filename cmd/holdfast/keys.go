@@ -59,7 +59,7 @@ func rekey(o *options) *cobra.Command {
 		Long: "Seal all stored secrets with another master key, while no server runs.\n\n" +
 			"A key that is not given as a file is the one in effect: master_key, master_key_file or master.key of the data directory, which is replaced then.\n" +
 			"Everyone signs in again and API keys are renewed. Stopped half-way, the same command goes on.",
-		Example: "  openssl rand -base64 32 > new.key && holdfast keys rekey --new-key-file new.key",
+		Example: "  (umask 077; openssl rand -base64 32 > new.key); holdfast keys rekey --new-key-file new.key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.OldFile == "" && r.NewFile == "" {
 				return errors.New("say which key is the other one: --new-key-file, or --old-key-file where the settings name the new one already")

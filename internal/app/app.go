@@ -6,7 +6,6 @@ package app
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -125,6 +124,11 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen
 	}
+	if mode == Server {
+		if err := refusePublishedKey(c); err != nil {
+			return nil, err
+		}
+	}
 	if err := lostDatabase(c); err != nil {
 		return nil, err
 	}
@@ -181,7 +185,7 @@ func lostDatabase(c *config.Config) error {
 	if c.DatabaseURL != "" {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(c.Data, masterKeyFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(c.Data, config.MasterKeyName)); err != nil {
 		return nil
 	}
 	path := filepath.Join(c.Data, db.FileName)
@@ -373,8 +377,6 @@ func (a *App) mailer() (mail.Sender, error) {
 	return noMail{}, nil
 }
 
-const masterKeyFile = "master.key"
-
 type noMail struct{}
 
 func (noMail) Send(context.Context, mail.Message) error {
@@ -384,18 +386,11 @@ func (noMail) Send(context.Context, mail.Message) error {
 // masterKey reads the key that seals stored secrets, or makes one beside the
 // data. A fleet must be given one, so that every node has the same.
 func masterKey(c *config.Config) ([]byte, error) {
-	if c.MasterKey != "" {
-		return base64.StdEncoding.DecodeString(c.MasterKey)
-	}
-	path := filepath.Join(c.Data, masterKeyFile)
-	text, err := os.ReadFile(path)
+	key, err := c.ReadMasterKey()
 	if errors.Is(err, os.ErrNotExist) {
-		text, err = makeKey(path)
+		return makeKey(c.MasterKeyPath())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("app: master key: %w", err)
-	}
-	return keyOf(path, text)
+	return key, err
 }
 
 func (a *App) authenticate(r *http.Request) (actor.Actor, error) {

@@ -2,18 +2,16 @@ package app
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/keyring"
+	"holdfast/internal/seal"
 )
 
 // Rekeying says where the keys of Rekey are. One of the files may be "": that
@@ -39,6 +37,9 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 	if work.New, err = givenKey(c, r.NewFile); err != nil {
 		return out, err
 	}
+	if seal.IsPublished(work.New) {
+		return out, errors.New("app: the new master key has been published and would protect nothing: take one from `openssl rand -base64 32`")
+	}
 	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, Dir: c.Data, Exclusive: true, Pooler: c.DatabasePooler == "transaction"})
 	if err != nil {
 		return out, err
@@ -52,30 +53,15 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 	if out, err = keyring.Rekey(db.Patient(ctx, wholeTenant), d, work); err != nil || c.MasterKey != "" {
 		return out, err
 	}
-	return out, keepKey(filepath.Join(c.Data, masterKeyFile), work.New)
+	return out, keepKey(c.MasterKeyPath(), work.New)
 }
 
 // givenKey reads a key from a file, or the one in effect for "". It makes none.
 func givenKey(c *config.Config, path string) ([]byte, error) {
 	if path == "" {
-		if c.MasterKey != "" {
-			return masterKey(c)
-		}
-		path = filepath.Join(c.Data, masterKeyFile)
+		return c.ReadMasterKey()
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("app: master key: %w", err)
-	}
-	return keyOf(path, text)
-}
-
-func keyOf(path string, text []byte) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("app: %s does not hold a key of 32 bytes in base64", path)
-	}
-	return key, nil
+	return config.ReadMasterKeyFile(path)
 }
 
 var errBusy = errors.New("app: a server runs on this database: stop all nodes first")
@@ -147,7 +133,7 @@ func keepKey(path string, key []byte) error {
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("app: master key: %w", err)
 	}
-	if _, err := writeKey(next, key); err != nil {
+	if err := writeKey(next, key); err != nil {
 		return fmt.Errorf("app: master key: %w", err)
 	}
 	if err := errors.Join(os.Rename(next, path), syncDir(path)); err != nil {

@@ -237,7 +237,7 @@ func (x *restoring) settle() error {
 // settings are those of an installation that reaches nobody.
 func (x *restoring) settings() (*config.Config, error) {
 	c := *x.c
-	text, err := os.ReadFile(filepath.Join(x.scratch, masterKeyFile))
+	text, err := os.ReadFile(filepath.Join(x.scratch, config.MasterKeyName))
 	if err != nil {
 		return nil, fmt.Errorf("app: restore: %w", err)
 	}

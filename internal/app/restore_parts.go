@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/backup"
 	"holdfast/internal/blob"
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 )
 
@@ -73,7 +74,7 @@ func (x *restoring) unpack(name string, size int64, part io.Reader) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
-	to := map[string]string{backup.Database: x.databaseName(), backup.MasterKey: masterKeyFile, backup.Configuration: "restored.conf"}[name]
+	to := map[string]string{backup.Database: x.databaseName(), backup.MasterKey: config.MasterKeyName, backup.Configuration: "restored.conf"}[name]
 	if to == "" {
 		to = filepath.FromSlash(name)
 	}

@@ -1,43 +1,76 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+
+	"holdfast/internal/config"
+	"holdfast/internal/doctor"
+	"holdfast/internal/seal"
 )
+
+// refusePublishedKey keeps a server from starting with a master key that anybody
+// can look up, wherever the key comes from. Commands still open what it sealed:
+// `keys rekey` changes it.
+func refusePublishedKey(c *config.Config) error {
+	key, err := c.ReadMasterKey()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // one is made
+	}
+	if err != nil {
+		return err
+	}
+	if finding := doctor.PublishedKey(c, key); finding != nil {
+		return fmt.Errorf("app: %s, and %s: %s", finding.What, finding.Why, finding.Command)
+	}
+	return nil
+}
+
+// warnOfExposedKey logs who else could read the file of the master key.
+func warnOfExposedKey(ctx context.Context, c *config.Config) {
+	for _, finding := range doctor.ExposedKeyFile(ctx, c) {
+		slog.Warn(finding.What, "why", finding.Why, "do", finding.Command)
+	}
+}
 
 // makeKey writes a new key for its owner's eyes. O_EXCL: of two processes that
 // start at once, one makes the key and the other reads it.
 func makeKey(path string) ([]byte, error) {
-	key := make([]byte, 32)
+	key := make([]byte, seal.MasterSize)
 	rand.Read(key)
-	text, err := writeKey(path, key)
+	err := writeKey(path, key)
 	if os.IsExist(err) {
-		return os.ReadFile(path)
+		return config.ReadMasterKeyFile(path)
 	}
-	return text, err
+	if err != nil {
+		return nil, fmt.Errorf("app: master key: %w", err)
+	}
+	return key, nil
 }
 
 // writeKey makes a file that only its owner reads, durably; one that exists is
 // an error.
-func writeKey(path string, key []byte) ([]byte, error) {
+func writeKey(path string, key []byte) error {
 	text := base64.StdEncoding.EncodeToString(key) + "\n"
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := f.WriteString(text); err != nil {
 		f.Close()
-		return nil, err
+		return err
 	}
 	if err := f.Sync(); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return []byte(text), errors.Join(f.Close(), syncDir(path))
+	return errors.Join(f.Close(), syncDir(path))
 }
 
 // syncDir makes the entry of a file in its directory durable, without which a

@@ -91,6 +91,7 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 	if err := a.banner(ctx, t, time.Since(start)); err != nil {
 		slog.Warn("the banner was not read", "error", err)
 	}
+	warnOfExposedKey(ctx, c)
 	defer s.announce()()
 	if err := a.admin(ctx); err != nil {
 		return err

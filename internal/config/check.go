@@ -1,13 +1,11 @@
 package config
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -58,23 +56,6 @@ func (c *Config) checkSecret() error {
 	if len(c.JWTSecret) < 32 || slices.Contains(weakSecrets, c.JWTSecret) || strings.Count(c.JWTSecret, c.JWTSecret[:1]) == len(c.JWTSecret) {
 		return errors.New("config: jwt_secret is too weak: use at least 32 random bytes, for example from `openssl rand -base64 48`, or leave it empty to " +
 			"have one made")
-	}
-	return nil
-}
-
-func (c *Config) checkMaster() error {
-	if c.MasterKeyFile != "" {
-		b, err := os.ReadFile(c.MasterKeyFile)
-		if err != nil {
-			return fmt.Errorf("config: master_key_file: %w", err)
-		}
-		c.MasterKey = strings.TrimSpace(string(b))
-	}
-	if c.MasterKey == "" {
-		return nil
-	}
-	if b, err := base64.StdEncoding.DecodeString(c.MasterKey); err != nil || len(b) != 32 {
-		return errors.New("config: master_key must be 32 bytes in base64, for example from `openssl rand -base64 32`")
 	}
 	return nil
 }

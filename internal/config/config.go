@@ -76,6 +76,8 @@ type Config struct {
 	AdminListen      string        `name:"admin_listen" doc:"loopback address of a second listener with /metrics and profiles at /debug/pprof/; empty = none"`
 	Dev              bool          `name:"dev" doc:"development: loopback only, autoconfirm, mails kept at /dev/mail"`
 	Demo             bool          `name:"demo" doc:"--dev with two tenants and 90 days of data"`
+
+	masterKeyIn string // the configuration file where it has the line master_key
 }
 
 // Setting describes one field for flags, help and the reference.
@@ -123,7 +125,9 @@ func (c *Config) values() []reflect.Value {
 // fields lists the fields that are settings, those of embedded structs in their
 // place.
 func fields() []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[Config]()), func(f reflect.StructField) bool { return f.Anonymous })
+	return slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[Config]()), func(f reflect.StructField) bool {
+		return f.Anonymous || !f.IsExported()
+	})
 }
 
 func setting(f reflect.StructField) Setting {
@@ -151,6 +155,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 			return nil, err
 		}
 	}
+	keyOfFile := src.values["master_key"]
 	if err := src.readCredentials(environ); err != nil {
 		return nil, err
 	}
@@ -171,6 +176,9 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 		if err := set(at[i], s, text); err != nil {
 			return nil, err
 		}
+	}
+	if keyOfFile != "" && values["master_key"] == keyOfFile {
+		c.masterKeyIn = file
 	}
 	return c, c.check()
 }

@@ -62,6 +62,7 @@ const patience = 20 * time.Second
 var checks = []check{
 	{"configuration", "the settings are sound", lookConfiguration},
 	{"data directory", "its files are its owner's alone", lookDirectory},
+	{"master key", "it is its owner's alone", lookMasterKey},
 	{"disk", "there is room, and it writes fast enough", lookDisk},
 	{"schema", "the schema is the one this program needs", lookSchema},
 	{"pages", "the embedded database is undamaged", lookPages},

@@ -55,7 +55,7 @@ func lookDirectory(_ context.Context, p *Patient) (out []Finding) {
 		path := filepath.Join(dir, e.Name())
 		st, err := e.Info()
 		switch {
-		case err != nil:
+		case err != nil || path == p.Config.MasterKeyPath(): // which has a look of its own
 			continue
 		case st.Mode().IsRegular():
 			out = append(out, p.private(path, st, 0o600)...)

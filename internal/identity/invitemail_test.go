@@ -146,12 +146,12 @@ func TestInvite_crowd(t *testing.T) {
 		few := k.actor(k.member(k.tenant("Few"), "few@x.example", actor.Admin))
 		on, off := make(chan bool), make(chan bool)
 		close(off)
-		k.slow = func(m mail.Message) <-chan bool {
+		k.delayMails(func(m mail.Message) <-chan bool {
 			if strings.HasPrefix(m.To, "crowd-") {
 				return on
 			}
 			return off
-		}
+		})
 		for i := range 30 {
 			k.ok(k.invite(crowd, fmt.Sprintf("crowd-%d@y.example", i)))
 		}

@@ -107,7 +107,7 @@ func TestKeyUse_stop(t *testing.T) {
 		k.svc.Keyring.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
 		sent, ready := make(chan int, 1), make(chan bool)
 		close(ready)
-		k.slow = func(mail.Message) <-chan bool {
+		k.delayMails(func(mail.Message) <-chan bool {
 			for i := range 600 { // until the stop waits for this mail
 				if fault.Is(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)}, identity.Client{}), fault.Unavailable) {
 					sent <- k.count(rows)
@@ -116,7 +116,7 @@ func TestKeyUse_stop(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			return ready
-		}
+		})
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
 		k.ok(k.svc.Close(k.ctx))
 		if before, after := <-sent, k.count(rows); before != 0 || after != 1 {

@@ -58,9 +58,13 @@ func (k *kit) sleep(d time.Duration) {
 }
 
 func (k *kit) Send(_ context.Context, m mail.Message) error {
-	if k.slow != nil {
-		<-k.slow(m)
+	k.mu.Lock()
+	slow := k.slow
+	k.mu.Unlock()
+	if slow != nil {
+		<-slow(m)
 	}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.away != nil {
@@ -68,6 +72,13 @@ func (k *kit) Send(_ context.Context, m mail.Message) error {
 	}
 	k.mails = append(k.mails, m)
 	return nil
+}
+
+// delayMails has each mail wait for what f returns before it is sent.
+func (k *kit) delayMails(f func(m mail.Message) <-chan bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.slow = f
 }
 
 // mailTo waits for the n-th mail (from 1) of a kind to an address.
@@ -145,41 +156,44 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { d.Close() })
 	k := &kit{T: t, db: d, cfg: cfg, ctx: context.Background(), clock: time.Now().UTC()}
 	k.start()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := k.stop(ctx); err != nil {
-			t.Error(err)
-		}
-		d.Close()
-	})
 	return k
 }
 
-// start makes a service over the kit's database, as a restart would.
+// start makes a service over the kit's database and has the kit use it, as after
+// a restart. A service that was not stopped before goes on beside it, as another
+// node does, until the test ends.
 func (k *kit) start() {
 	k.Helper()
-	k.jobs = job.NewRunner(k.db, k.now, slog.New(slog.DiscardHandler))
-	k.cfg.Ring = k.jobs.Ring
+	jobs := job.NewRunner(k.db, k.now, slog.New(slog.DiscardHandler))
+	k.jobs, k.cfg.Ring = jobs, jobs.Ring
 	s, err := identity.New(k.cfg, k.db, k, k.now)
 	if err != nil {
 		k.Fatal(err)
 	}
 	k.svc = s
-	k.jobs.Handle(s.Invitations.Mails(nil))
+	jobs.Handle(s.Invitations.Mails(nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
-		k.jobs.Work(ctx)
+		jobs.Work(ctx)
 		close(ended)
 	}()
-	k.stop = func(ctx context.Context) error {
+	stop := func(ctx context.Context) error {
 		cancel()
 		<-ended
 		return s.Close(ctx)
 	}
+	k.stop = stop
+	k.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := stop(ctx); err != nil {
+			k.Error(err)
+		}
+	})
 }
 
 // round sends the invitations whose mails are due.

@@ -38,7 +38,7 @@ func TestDoctorSound(t *testing.T) {
 		if code != 0 {
 			s.Errorf("exit status %d: %+v", code, found)
 		}
-		for _, c := range []string{"disk", "schema", "clock", "keys", "row security", "files", "tls", "webhooks"} {
+		for _, c := range []string{"master key", "disk", "schema", "clock", "keys", "row security", "files", "tls", "webhooks"} {
 			if f := found[c]; f.Level != "ok" && (c != "disk" || f.Level != "warning") {
 				s.Errorf("%s: %+v", c, f)
 			}
@@ -121,17 +121,23 @@ func TestDoctorFix(t *testing.T) {
 	s.Exec("tenant", "create", "Acme")
 	left := filepath.Join(s.Data, "tmp-backup-1")
 	old := time.Now().Add(-48 * time.Hour)
-	for _, err := range []error{os.Chmod(filepath.Join(s.Data, "master.key"), 0o644), os.Mkdir(left, 0o700), os.Chtimes(left, old, old)} {
+	for _, err := range []error{os.Chmod(filepath.Join(s.Data, "master.key"), 0o644), os.Chmod(filepath.Join(s.Data, "holdfast.db"), 0o644), os.Mkdir(left, 0o700), os.Chtimes(left, old, old)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if found, _ := doctor(s, nil); found["data directory"].Level != "warning" {
-		t.Errorf("not found: %+v", found["data directory"])
+	found, _ := doctor(s, nil)
+	for _, check := range []string{"data directory", "master key"} {
+		if found[check].Level != "warning" {
+			t.Errorf("not found: %+v", found[check])
+		}
 	}
 	doctor(s, nil, "--fix")
-	if found, _ := doctor(s, nil); found["data directory"].Level != "ok" {
-		t.Errorf("not put right: %+v", found["data directory"])
+	found, _ = doctor(s, nil)
+	for _, check := range []string{"data directory", "master key"} {
+		if found[check].Level != "ok" {
+			t.Errorf("not put right: %+v", found[check])
+		}
 	}
 	if err := os.Truncate(filepath.Join(s.Data, "holdfast.db"), 5000); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,13 +44,24 @@ type kit struct {
 	d          *db.DB
 	s          *store.Store
 	p          *programme.Programme
-	now        time.Time
+	now        time.Time // changes only while nothing else runs
 	as         actor.Actor
 	table      []functions.Function
-	statements int // asked for since last reset
-	told       []string
-	moves      []programme.Move
-	due        []string // event, record and days
+	statements atomic.Int64 // asked for since last reset
+
+	heard sync.Mutex // guards what the hooks report, of transactions that run at once
+	told  []string
+	moves []programme.Move
+	due   []string // event, record and days
+}
+
+// after runs f once the transaction is durable, and never beside another f.
+func (k *kit) after(tx *db.Tx, f func()) {
+	tx.After(func() {
+		k.heard.Lock()
+		defer k.heard.Unlock()
+		f()
+	})
 }
 
 // mails are the jobs that hand the programme's mails to a server.
@@ -71,24 +84,24 @@ var letterhead = programme.Letterhead{Product: "Harbour Safety", Site: "https://
 func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
 	k := &kit{TB: t, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)}
-	o.Observe = func(_ db.Scope, _ bool, n int) { k.statements += n }
+	o.Observe = func(_ db.Scope, _ bool, n int) { k.statements.Add(int64(n)) }
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
 	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
 	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
-			tx.After(func() { k.told = append(k.told, resource+" "+fmt.Sprint(r["status"])) })
+			k.after(tx, func() { k.told = append(k.told, resource+" "+fmt.Sprint(r["status"])) })
 		}
 		return nil
 	}, Moved: func(tx *db.Tx, _ string, moves []programme.Move) error {
-		tx.After(func() { k.moves = append(k.moves, moves...) })
+		k.after(tx, func() { k.moves = append(k.moves, moves...) })
 		return nil
 	}, Due: func(tx *db.Tx, tenant string, list []programme.Deadline) error {
 		for _, d := range list {
 			if d.Row["tenant_id"] != any(tenant) {
 				return fmt.Errorf("%v is told to %s", d.Row, tenant)
 			}
-			tx.After(func() { k.due = append(k.due, fmt.Sprint(d.Event, " ", d.Row["id"], " ", d.Days)) })
+			k.after(tx, func() { k.due = append(k.due, fmt.Sprint(d.Event, " ", d.Row["id"], " ", d.Days)) })
 		}
 		return nil
 	}}

@@ -740,12 +740,12 @@ func TestConstantStatements(t *testing.T) {
 			k.Fatal(err)
 		}
 		k.add("courses", store.Row{"code": "ALL", "title": "All", "risk_threshold": "0"})
-		round := func() map[string]int {
-			used := map[string]int{}
+		round := func() map[string]int64 {
+			used := map[string]int64{}
 			for _, fn := range []string{scores, clusters, compliance, training, engagement} {
-				k.statements = 0
+				k.statements.Store(0)
 				k.call(fn, "")
-				used[fn] = k.statements
+				used[fn] = k.statements.Load()
 			}
 			return used
 		}
