@@ -111,9 +111,9 @@ agree: ## 20,000 random requests, as many over odd documents, as many writes, an
 	bin/pgtest -- $(GO) test -timeout 60m -run '^TestEnginesAgree' ./internal/store
 
 race: export HOLDFAST_KILL_ROUNDS = 1
-race:
+race: ## the tests under the race detector, which needs a C compiler, in pieces of at most ten minutes; PACKAGES names some
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
-	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -timeout 60m -shuffle=on ./...
+	GO=$(GO) bin/pgtest -- scripts/race $(PACKAGES)
 
 kill: export HOLDFAST_KILL_ROUNDS = 50
 kill: build ## each step of an import killed at 50 random moments, a server amid 100,000 rows, 100 times under acknowledged writes and 30 under judged verbs

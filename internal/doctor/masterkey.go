@@ -88,7 +88,8 @@ func lookInGit(ctx context.Context, path string) []Finding {
 	ignored := runGit(ctx, file, "check-ignore", "--quiet")
 	switch {
 	case tracked == gitYes:
-		return failure("git rm --cached "+path+", name it in .gitignore, and, if the repository was ever copied, "+changeMasterKey, why,
+		command := "git rm --cached " + path + ", name it in .gitignore, and, if the repository was ever copied, " + changeMasterKey
+		return failure(command, why,
 			"git tracks %s, which holds the master key", path)
 	case ignored == gitNo:
 		return warning("name "+path+" in .gitignore, or keep the data outside the work tree with --data", why,

@@ -94,7 +94,8 @@ func startFirstCommand(t *testing.T, clone string) *program.Server {
 // names.
 func openConsole(t *testing.T, server *program.Server) {
 	t.Helper()
-	banner := regexp.MustCompile(`(?m)^ +Console +` + regexp.QuoteMeta(server.URL) + `(/\S*)$`).FindStringSubmatch(server.Out.String())
+	line := regexp.MustCompile(`(?m)^ +Console +` + regexp.QuoteMeta(server.URL) + `(/\S*)$`)
+	banner := line.FindStringSubmatch(server.Out.String())
 	if banner == nil {
 		t.Fatalf("the banner names no page:\n%s", server.Out)
 	}

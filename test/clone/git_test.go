@@ -53,7 +53,8 @@ func requireCheckout(t *testing.T) {
 	cmd.Dir, cmd.Env = checkout, environment(t)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "" {
-		t.Fatalf("this test looks at what is committed, so it needs git and a clone of the repository, not an archive of its sources: %v\n%s", err, out)
+		t.Fatalf("this test looks at what is committed, so it needs git and a clone of the repository, "+
+			"not an archive of its sources: %v\n%s", err, out)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // madeUp are tracked files that hold a secret of made-up data, with the reason.
@@ -25,7 +27,8 @@ var privateNames = []struct {
 	{"the data directory of a run", regexp.MustCompile(`(^|/)holdfast-data(/|$)`)},
 	{"a lock", regexp.MustCompile(`\.(lock|pid)$`)},
 	{"a database", regexp.MustCompile(`\.(db|sqlite3?)([-.]|$)`)},
-	{"a key", regexp.MustCompile(`\.(key|pem|p8|p12|pfx|jks|keystore|kdbx)$|(^|/)id_(rsa|dsa|ecdsa|ed25519)$`)},
+	{"a key", regexp.MustCompile(`\.(key|pem|p8|p12|pfx|jks|keystore|kdbx)$`)},
+	{"a key", regexp.MustCompile(`(^|/)id_(rsa|dsa|ecdsa|ed25519)$`)},
 	{"where a server runs", regexp.MustCompile(`(^|/)server\.json$`)},
 	{"a backup", regexp.MustCompile(`\.(backup|age)$`)},
 	{"an upload", regexp.MustCompile(`(^|/)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)},
@@ -76,7 +79,8 @@ func secretIn(name string, content []byte) string {
 }
 
 func isText(content []byte) bool {
-	return bytes.IndexFunc(content, func(r rune) bool { return r == '\uFFFD' || r < ' ' && r != '\n' && r != '\r' && r != '\t' }) < 0
+	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
+	return utf8.Valid(content) && bytes.IndexFunc(content, control) < 0
 }
 
 // unpack returns what a gzip file holds.
@@ -120,21 +124,35 @@ func TestFenceTrackedFiles_sees(t *testing.T) {
 	const begin = "-----BEGIN " // not whole, so that this file passes
 	raw := "\x00\x9f" + "a key of thirty bytes, or so...."[:rawKeySize-2]
 	for name, content := range map[string]string{
-		"holdfast-data/files/x": "", "internal/app/holdfast-data/x": "", "a/beside.lock": "", "x.db": "", "x.db-wal": "", "x.sqlite3": "",
-		"tls/cert.pem": "", "x.p12": "", "master.key": "", "a/id_ed25519": "", "data/server.json": "", "x.backup": "", "files/" + id: "",
-		"pem.txt": "so:\n" + begin + "EC PRIVATE KEY-----\n", "pgp": begin + "PGP PRIVATE KEY BLOCK-----",
-		"keys.json": `{"kty":"EC","d": "` + string(bytes.Repeat([]byte("x"), 43)) + `"}`, "a.txt": "AGE-SECRET-KEY" + "-1" + string(bytes.Repeat([]byte("Q"), 58)),
-		"base64": string(bytes.Repeat([]byte("x"), 43)) + "=\n", "lines": "one\n" + string(bytes.Repeat([]byte("x"), 43)) + "=\r\ntwo",
-		"hex": string(bytes.Repeat([]byte("0f"), 32)), "raw": raw, "database": "SQLite format 3\x00...", "log": "\x37\x7f\x06\x82",
-		"packed": packed(t, "SQLite format 3\x00..."),
+		"holdfast-data/files/x": "", "internal/app/holdfast-data/x": "", "files/" + id: "",
+		"x.db": "", "x.db-wal": "", "x.sqlite3": "", "a/beside.lock": "", "data/server.json": "", "x.backup": "",
+		"tls/cert.pem": "", "x.p12": "", "master.key": "", "a/id_ed25519": "",
+
+		"pem.txt": "so:\n" + begin + "EC PRIVATE KEY-----\n",
+		"pgp":     begin + "PGP PRIVATE KEY BLOCK-----",
+		"jwk":     `{"kty":"EC","d": "` + strings.Repeat("x", 43) + `"}`,
+		"age":     "AGE-SECRET-KEY" + "-1" + strings.Repeat("Q", 58),
+
+		"base64":   strings.Repeat("x", 43) + "=\n",
+		"a line":   "one\n" + strings.Repeat("x", 43) + "=\r\ntwo",
+		"hex":      strings.Repeat("0f", 32),
+		"raw":      raw,
+		"database": "SQLite format 3\x00...",
+		"log":      "\x37\x7f\x06\x82",
+		"packed":   packed(t, "SQLite format 3\x00..."),
 	} {
 		if secretIn(name, []byte(content)) == "" {
 			t.Errorf("%s is not seen", name)
 		}
 	}
 	for name, content := range map[string]string{
-		"internal/db/lock.go": "package db\n", "console/package-lock.json": "{}", "docs/operating/keys.md": "`master.key`", "x.go": "// 32 bytes of source text........",
-		"photos/" + id + ".md": "", "a.json": `{"d":"short"}`, "packed": packed(t, "words"),
+		"internal/db/lock.go":       "package db\n",
+		"console/package-lock.json": "{}",
+		"docs/operating/keys.md":    "`master.key`",
+		"photos/" + id + ".md":      "",
+		"x.go":                      "// 32 bytes of source text......",
+		"a.json":                    `{"d":"short"}`,
+		"packed":                    packed(t, "words"),
 	} {
 		if what := secretIn(name, []byte(content)); what != "" {
 			t.Errorf("%s is taken for %s", name, what)

@@ -121,7 +121,12 @@ func TestDoctorFix(t *testing.T) {
 	s.Exec("tenant", "create", "Acme")
 	left := filepath.Join(s.Data, "tmp-backup-1")
 	old := time.Now().Add(-48 * time.Hour)
-	for _, err := range []error{os.Chmod(filepath.Join(s.Data, "master.key"), 0o644), os.Chmod(filepath.Join(s.Data, "holdfast.db"), 0o644), os.Mkdir(left, 0o700), os.Chtimes(left, old, old)} {
+	for _, err := range []error{
+		os.Chmod(s.MasterKeyFile(), 0o644),
+		os.Chmod(filepath.Join(s.Data, "holdfast.db"), 0o644),
+		os.Mkdir(left, 0o700),
+		os.Chtimes(left, old, old),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,6 +115,7 @@ func TestExposedMasterKeyIsReported(t *testing.T) {
 				s.Fatalf("git %v: %v\n%s", args, err, out)
 			}
 		}
+		head := filepath.Join(tree, ".git", "HEAD")
 		ignore := func(names string) { s.File(filepath.Join(tree, ".gitignore"), names) }
 
 		for _, step := range []struct {
@@ -125,12 +126,13 @@ func TestExposedMasterKeyIsReported(t *testing.T) {
 		}{
 			{"outside of git", func() {}, "ok", ""},
 			{"readable by others", func() { changeMode(s, s.MasterKeyFile(), 0o640) }, "warning", "can be read by other users"},
-			{"not ignored", func() { changeMode(s, s.MasterKeyFile(), 0o600); inTree("init", "--quiet") }, "warning", "does not ignore it"},
+			{"private again", func() { changeMode(s, s.MasterKeyFile(), 0o600) }, "ok", ""},
+			{"not ignored", func() { inTree("init", "--quiet") }, "warning", "does not ignore it"},
 			{"ignored by its name", func() { ignore("*.key\n") }, "ok", ""},
 			{"ignored with its directory", func() { ignore("data/\n") }, "ok", ""},
 			{"taken back", func() { ignore("data/*\n!data/*.key\n") }, "warning", "does not ignore it"},
-			{"tracked, though ignored", func() { ignore("data/\n"); inTree("add", "--force", s.MasterKeyFile()) }, "failure", "git tracks"},
-			{"a repository that git refuses", func() { s.File(filepath.Join(tree, ".git", "HEAD"), "nothing") }, "warning", "git does not say"},
+			{"tracked, though ignored", func() { ignore("data/\n"); inTree("add", "-f", s.MasterKeyFile()) }, "failure", "git tracks"},
+			{"a repository that git refuses", func() { s.File(head, "nothing") }, "warning", "git does not say"},
 		} {
 			step.change()
 			found, _ := doctor(s, alone)
@@ -139,7 +141,9 @@ func TestExposedMasterKeyIsReported(t *testing.T) {
 			}
 			v := s.ServeAs(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, alone...) })
 			v.Stop() // what is logged is written a little later
-			if said := v.Out.String(); strings.Contains(said, s.MasterKeyFile()) != (step.says != "") || !strings.Contains(said, step.says) {
+			said := v.Out.String()
+			warned := strings.Contains(said, s.MasterKeyFile())
+			if warned != (step.says != "") || !strings.Contains(said, step.says) {
 				s.Errorf("%s: the server says\n%s", step.what, said)
 			}
 		}
@@ -153,8 +157,9 @@ func TestExposedMasterKeyIsReported_setting(t *testing.T) {
 	conf := s.File(filepath.Join(s.TempDir(), "holdfast.conf"), "master_key = "+readText(s, file)+"\n")
 	for name, args := range map[string][]string{file: {"--master-key-file", file}, conf: {"--config", conf}} {
 		changeMode(s, name, 0o644)
-		if found, _ := doctor(s, nil, args...); found["master key"].Level != "warning" || !strings.Contains(found["master key"].What, name) {
-			t.Errorf("%s: %+v", name, found["master key"])
+		found, _ := doctor(s, nil, args...)
+		if f := found["master key"]; f.Level != "warning" || !strings.Contains(f.What, name) {
+			t.Errorf("%s: %+v", name, f)
 		}
 		doctor(s, nil, append(args, "--fix")...)
 		if found, _ := doctor(s, nil, args...); found["master key"].Level != "ok" {
