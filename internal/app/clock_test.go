@@ -36,14 +36,7 @@ func onClock(t *testing.T, as string, f func(k *clocked), opts ...testkit.Option
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(today)) // a bubble begins in the year 2000, and the database was made now
 				k := openClocked(t, c)
-				var session struct {
-					AccessToken string `json:"access_token"`
-				}
-				w := k.call("POST", "/auth/v1/token?grant_type=password", `{"email":"`+as+`","password":"`+demo.Password+`"}`)
-				if err := json.Unmarshal(w.Body.Bytes(), &session); err != nil || w.Code != http.StatusOK {
-					t.Fatalf("sign in: %d %s", w.Code, w.Body)
-				}
-				k.token = session.AccessToken
+				k.signIn(as)
 				f(k)
 			})
 		})
@@ -64,9 +57,24 @@ func openClocked(t *testing.T, c *config.Config) *clocked {
 	return &clocked{Handler: h, T: t, app: a}
 }
 
+// signIn begins a session of a user for the calls that follow.
+func (k *clocked) signIn(as string) {
+	k.Helper()
+	var session struct {
+		AccessToken string `json:"access_token"`
+	}
+	k.token = ""
+	w := k.call("POST", "/auth/v1/token?grant_type=password", `{"email":"`+as+`","password":"`+demo.Password+`"}`)
+	if err := json.Unmarshal(w.Body.Bytes(), &session); err != nil || w.Code != http.StatusOK {
+		k.Fatalf("sign in: %d %s", w.Code, w.Body)
+	}
+	k.token = session.AccessToken
+}
+
 func (k *clocked) call(method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Prefer", "return=representation")
 	if k.token != "" {
 		r.Header.Set("Authorization", "Bearer "+k.token)
 	}

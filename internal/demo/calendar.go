@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 )
 
 // history is how many days before today the records reach back.
@@ -51,7 +52,7 @@ func (c *calendar) clip(t time.Time) time.Time {
 
 // date is a day's local calendar date.
 func (c *calendar) date(day int) string {
-	return time.Date(c.t0.Year(), c.t0.Month(), c.t0.Day()+day, 0, 0, 0, 0, c.loc).Format(time.DateOnly)
+	return localtime.DateOf(c.now, c.loc).AddDays(day).String()
 }
 
 // weekday is a day's local weekday; today counts as a Wednesday when it falls

@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/safety"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -203,7 +203,7 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 				overdue++
 			}
 		}
-		from, _ := safety.Day(now, store.Location("Europe/Berlin"))
+		from, _ := localtime.Day(now, localtime.Zone("Europe/Berlin"))
 		today := 0
 		for _, s := range rows["shipments"] {
 			if c, ok := s["completed_at"].(string); ok && c >= stamp(from) {

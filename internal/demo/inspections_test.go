@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
@@ -130,7 +131,7 @@ func TestSafetyRulesHold(t *testing.T) {
 // critical action that is late, and one that was done and verified.
 func TestInspectionsTellTheirStory(t *testing.T) {
 	for day := range 7 {
-		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, store.Location("Europe/Berlin"))
+		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, localtime.Zone("Europe/Berlin"))
 		late, verified := 0, 0
 		for _, a := range made(t, north(), now)["actions"] {
 			if a["source"] != "checklist_answer" || a["priority"] != "critical" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -211,7 +212,7 @@ func (w *workplace) points() {
 	day := map[string]int64{}
 	give := func(user any, kind, source string, id any, n int64, at time.Time) {
 		u, _ := user.(string)
-		key := u + at.In(w.cal.loc).Format(time.DateOnly)
+		key := u + localtime.DateOf(at, w.cal.loc).String()
 		if n = min(n, 40-day[key]); u == "" || n <= 0 || !at.Before(w.cal.t0) || at.Before(w.cal.at(-history, 0)) {
 			return
 		}

@@ -3,6 +3,7 @@ package demo
 import (
 	"time"
 
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -337,7 +338,7 @@ func (w *workplace) finished(r store.Row, made time.Time, age int) {
 		r["effectiveness"], r["reviewed_at"] = "effective", stamp(review)
 		verified = review
 	} else {
-		r["review_on"] = review.In(w.cal.loc).Format(time.DateOnly)
+		r["review_on"] = localtime.DateOf(review, w.cal.loc).String()
 	}
 	r["updated_at"], r["version"] = stamp(verified), int64(4)
 }
@@ -360,8 +361,7 @@ func (w *workplace) unfinished(r store.Row, nth, age int) {
 
 func (w *workplace) dueOn(r store.Row, day int) {
 	r["due_on"] = w.cal.date(day)
-	t, err := time.Parse(time.DateOnly, w.cal.date(day))
-	if err == nil {
-		r["due_at"] = stamp(safety.EndOfDay(t, w.cal.loc))
+	if date, err := localtime.ParseDate(w.cal.date(day)); err == nil {
+		r["due_at"] = stamp(date.End(w.cal.loc))
 	}
 }

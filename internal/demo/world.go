@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/gs1"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -114,7 +115,7 @@ func (w *world) add(resource string, day int, t time.Time, r store.Row) store.Ro
 
 // number gives out a business number as the store does: prefix, year, sequence.
 func (w *world) number(prefix string, t time.Time) string {
-	series := fmt.Sprintf("%s-%04d", prefix, t.UTC().Year())
+	series := fmt.Sprintf("%s-%04d", prefix, localtime.Year(t, w.cal.loc))
 	w.numbers[series]++
 	return fmt.Sprintf("%s-%06d", series, w.numbers[series])
 }

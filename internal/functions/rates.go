@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions/output"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -76,9 +77,9 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 	if !found {
 		return nil, fault.New(fault.NotFound, "", "there is no establishment %s", in.SiteID).At("site_id", "unknown")
 	}
-	loc := store.Location(zone)
+	loc := localtime.Zone(zone)
 	if out.Year == 0 {
-		out.Year = int64(now.In(loc).Year())
+		out.Year = int64(localtime.Year(now, loc))
 	}
 	err = d.read(ctx, a, func(tx *db.Tx) {
 		f = osha.QueueFigures(tx, a.TenantID, osha.Pick{Site: in.SiteID, Year: out.Year}, loc)

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/safety"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -115,7 +115,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		if store.Location(s.place).String() != store.Location(guess).String() {
+		if localtime.Zone(s.place).String() != localtime.Zone(guess).String() {
 			s.queueToday(d, tx, a, now, s.place)
 		}
 		return tx.Flush()
@@ -159,7 +159,7 @@ func (s Settings) set(section, key, value string) {
 // queueToday counts what was completed in the current local day, the bounds of
 // which need not be full hours of UTC.
 func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Time, place string) {
-	from, to := safety.Day(now, store.Location(place))
+	from, to := localtime.Day(now, localtime.Zone(place))
 	s.today = 0
 	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }

@@ -2,11 +2,11 @@ package safety
 
 import (
 	"encoding/json"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -105,12 +105,12 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	if len(rows) == 0 {
 		return nil
 	}
-	today, err := localDay(tx, a.TenantID, s.Now())
+	today, err := readToday(tx, a.TenantID, s.Now())
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		row["due_on"] = today.AddDate(0, 0, followUpDays).Format(time.DateOnly)
+		row["due_on"] = today.AddDays(followUpDays).String()
 	}
 	return insert(tx, a, s, "actions", rows)
 }
@@ -241,11 +241,11 @@ func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 		return err
 	}
 	for _, ac := range dated {
-		day, err := time.Parse(time.DateOnly, ac.Text("due_on"))
+		day, err := localtime.ParseDate(ac.Text("due_on"))
 		if err != nil {
 			return fault.New(fault.Invalid, "22007", "due_on is not a date").At("due_on", "is not a date")
 		}
-		ac["due_at"] = query.FormatTime(EndOfDay(day, store.Location(zone)))
+		ac["due_at"] = query.FormatTime(day.End(localtime.Zone(zone)))
 	}
 	return nil
 }

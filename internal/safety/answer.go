@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
@@ -232,7 +233,7 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 	if len(failed) == 0 {
 		return nil
 	}
-	today, err := localDay(tx, a.TenantID, s.Now())
+	today, err := readToday(tx, a.TenantID, s.Now())
 	if err != nil {
 		return err
 	}
@@ -286,14 +287,14 @@ func keeper(tx *db.Tx, tenant, site string) (user any, err error) {
 }
 
 // remedy is the action that a failed answer opens.
-func remedy(run, an store.Row, it *checklist.Item, today time.Time) store.Row {
+func remedy(run, an store.Row, it *checklist.Item, today localtime.Date) store.Row {
 	priority, days := "medium", failedDays
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
 	return store.Row{"title": headline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer",
 		"source_id": an["id"],
-		"priority":  priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
+		"priority":  priority, "due_on": today.AddDays(days).String()}
 }
 
 // hazardOf is the report that a failed answer makes.
@@ -340,10 +341,10 @@ func stop(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
 	return nil
 }
 
-// localDay is the calendar day where the tenant is, as midnight UTC.
-func localDay(tx *db.Tx, tenant string, now time.Time) (time.Time, error) {
-	zone := "UTC"
+// readToday returns the date where the tenant is.
+func readToday(tx *db.Tx, tenant string, now time.Time) (localtime.Date, error) {
+	zone := ""
 	store.QueueZone(tx, tenant, &zone)
 	err := tx.Flush()
-	return day(now.In(store.Location(zone))), err
+	return localtime.DateOf(now, localtime.Zone(zone)), err
 }

@@ -1,17 +1,16 @@
 package safety
 
 import (
-	"time"
-
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
 // certified refuses shifts that begin on equipment whose required course the
 // worker has no valid certificate of. What is entered afterwards, with its end,
 // is a fact and is taken.
-func certified(tx *db.Tx, tenant string, today time.Time, changes []store.Change) error {
+func certified(tx *db.Tx, tenant string, today localtime.Date, changes []store.Change) error {
 	for _, c := range changes {
 		sh := c.After
 		begins := c.Op == store.Insert || c.Before["equipment_id"] != sh["equipment_id"] || c.Before["worker_id"] != sh["worker_id"]
@@ -22,7 +21,7 @@ func certified(tx *db.Tx, tenant string, today time.Time, changes []store.Change
 			"WHERE e.tenant_id = $1 AND e.id = $2 AND c.status = 'active' AND c.archived_at IS NULL AND NOT EXISTS "+
 			"(SELECT 1 FROM training_assignments t WHERE t.tenant_id = $1 AND t.worker_id = $3 AND t.course_id = c.id AND t.status = 'completed' "+
 			"AND (t.expires_on IS NULL OR t.expires_on >= $4))",
-			[]any{tenant, sh["equipment_id"], sh["worker_id"], today.Format(time.DateOnly)}, func(r *db.Row) error {
+			[]any{tenant, sh["equipment_id"], sh["worker_id"], today.String()}, func(r *db.Row) error {
 				return fault.New(fault.Conflict, CodeGuard, "%s asks for a valid certificate of %s, which the worker does not have", r.Text(0), r.Text(1)).
 					At("equipment_id", "asks for a certificate of %s", r.Text(1))
 			})

@@ -7,7 +7,6 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
 )
 
 func at(s string) time.Time {
@@ -16,52 +15,6 @@ func at(s string) time.Time {
 		panic(err)
 	}
 	return t
-}
-
-// Days whose midnight the clock leaves out, a day that a country left out, and
-// plain days. The rules are the IANA time zone database's.
-func TestDay(t *testing.T) {
-	for _, c := range []struct{ zone, now, from, to string }{
-		{"UTC", "2026-03-01T12:00:00Z", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"},
-		// Midnight of 4 November 2018 does not exist: 23:59:59 -03 is followed by 01:00 -02.
-		{"America/Sao_Paulo", "2018-11-04T12:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
-		{"America/Sao_Paulo", "2018-11-04T02:59:59Z", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
-		{"Asia/Beirut", "2022-03-27T12:00:00Z", "2022-03-26T22:00:00Z", "2022-03-27T21:00:00Z"},
-		// Samoa left out 30 December 2011.
-		{"Pacific/Apia", "2011-12-29T12:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
-		{"Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
-		{"Europe/Berlin", "2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}, // 25 hours
-		{"Asia/Kathmandu", "2026-03-01T18:14:59Z", "2026-02-28T18:15:00Z", "2026-03-01T18:15:00Z"},
-		{"No/Where", "2026-03-01T12:00:00Z", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"},
-	} {
-		from, to := Day(at(c.now), store.Location(c.zone))
-		if !from.Equal(at(c.from)) || !to.Equal(at(c.to)) {
-			t.Errorf("%s %s = %s, %s, want %s, %s", c.zone, c.now, from, to, c.from, c.to)
-		}
-	}
-}
-
-// Every moment lies in its day, whatever clocks have done to it.
-func TestDayHoldsItsMoment(t *testing.T) {
-	for _, zone := range []string{"America/St_Johns", "America/Sao_Paulo", "Asia/Beirut", "Pacific/Apia", "Asia/Gaza", "Australia/Lord_Howe", "Europe/Berlin"} {
-		loc := store.Location(zone)
-		for now := at("2006-01-01T00:00:00Z"); now.Year() < 2013; now = now.Add(7*time.Hour + 13*time.Minute) {
-			from, to := Day(now, loc)
-			if now.Before(from) || !now.Before(to) {
-				t.Fatalf("%s: %s is not in [%s, %s)", zone, now, from, to)
-			}
-			if next, _ := Day(to, loc); !next.Equal(to) {
-				t.Fatalf("%s: a day ends at %s, the next begins at %s", zone, to, next)
-			}
-		}
-	}
-}
-
-func TestEndOfDay(t *testing.T) {
-	got := EndOfDay(at("2018-11-03T00:00:00Z"), store.Location("America/Sao_Paulo"))
-	if want := "2018-11-04T02:59:59.999999Z"; got.Format("2006-01-02T15:04:05.000000Z") != want {
-		t.Errorf("%s, want %s", got, want)
-	}
 }
 
 // One decimal, half up; no runs due = 100.

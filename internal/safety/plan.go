@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
@@ -43,7 +44,7 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 		sc["timezone"] = where.timezone(sc)
 		if sc["starts_on"] == nil {
-			sc["starts_on"] = s.Now().In(store.Location(where.timezone(sc))).Format(time.DateOnly)
+			sc["starts_on"] = localtime.DateOf(s.Now(), localtime.Zone(where.timezone(sc))).String()
 		}
 		if err := begin(sc, s.Now()); err != nil {
 			return err
@@ -84,7 +85,7 @@ func begin(sc store.Row, now time.Time) error {
 
 // recurrence reads a schedule's rule.
 func recurrence(sc store.Row) (*checklist.Recurrence, error) {
-	day, err := time.Parse(time.DateOnly, sc.Text("starts_on"))
+	day, err := localtime.ParseDate(sc.Text("starts_on"))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
 		return nil, badRun("starts_on", "must be a day from 2000 on")
 	}
@@ -92,8 +93,8 @@ func recurrence(sc store.Row) (*checklist.Recurrence, error) {
 	if err != nil {
 		return nil, badRun("due_time", "must be a time of day, HH:MM")
 	}
-	first := day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	return checklist.Recur(sc.Text("rrule"), first, store.Location(sc.Text("timezone")))
+	first := day.UTC().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+	return checklist.Recur(sc.Text("rrule"), first, localtime.Zone(sc.Text("timezone")))
 }
 
 // replan takes away the runs that a changed schedule no longer wants, those

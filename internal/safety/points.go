@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -221,7 +222,7 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
-	from, to := Day(now, store.Location(p.zone))
+	from, to := localtime.Day(now, localtime.Zone(p.zone))
 	err := tx.Query("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2)+
 		" AND occurred_at >= $3 AND occurred_at < $4 AND reversed_at IS NULL GROUP BY user_id", []any{tenant, query.List(users), from, to}, func(r *db.Row) error {
 		p.today[r.Text(0)] = r.Int(1)

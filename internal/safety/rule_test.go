@@ -89,24 +89,6 @@ func TestDaysPast(t *testing.T) {
 	}
 }
 
-// A certificate ends on the same day of the month, or the last one there is.
-func TestAddMonths(t *testing.T) {
-	for _, c := range []struct {
-		from string
-		n    int
-		want string
-	}{{"2026-03-20", 12, "2027-03-20"}, {"2026-08-31", 6, "2027-02-28"}, {"2027-08-31", 6, "2028-02-29"}, {"2026-12-31", 2,
-		"2027-02-28"}, {"2028-02-29", 12, "2029-02-28"}} {
-		at, err := time.Parse(time.DateOnly, c.from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := safety.AddMonths(at, c.n).Format(time.DateOnly); got != c.want {
-			t.Errorf("%s + %d months = %s, want %s", c.from, c.n, got, c.want)
-		}
-	}
-}
-
 // Points follow the tenant's settings; nonsense leaves them as they are.
 func TestPointsSettings(t *testing.T) {
 	p := safety.DefaultPoints()

@@ -37,7 +37,7 @@ func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		}
 	}
 	if s.Audited() && asksCertificates(changes) {
-		today, err := localDay(tx, a.TenantID, s.Now())
+		today, err := readToday(tx, a.TenantID, s.Now())
 		if err != nil {
 			return err
 		}

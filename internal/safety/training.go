@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -203,7 +204,7 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 		})
 	store.QueueZone(tx, tenant, &zone)
 	err := tx.Flush()
-	return list, store.Location(zone), err
+	return list, localtime.Zone(zone), err
 }
 
 // certify completes an assignment: a marked course needs its mark.
@@ -223,7 +224,7 @@ func certify(ta store.Row, c course, now time.Time, loc *time.Location) error {
 		return err
 	}
 	if ta["expires_on"] == nil && c.months > 0 {
-		ta["expires_on"] = AddMonths(at.In(loc), int(c.months)).Format(time.DateOnly)
+		ta["expires_on"] = localtime.DateOf(at, loc).AddMonths(int(c.months)).String()
 	}
 	if id := ta.Text("id"); ta["certificate_no"] == nil && len(id) == 36 {
 		ta["certificate_no"] = "TC-" + strings.ToUpper(id[24:])
@@ -236,15 +237,6 @@ func shown(given bool, d decimal.Dec) string {
 		return "missing"
 	}
 	return d.String()
-}
-
-// AddMonths is the same day n months later, or the last day of that month when
-// it is shorter: a certificate of 31 August that holds six months ends with
-// February.
-func AddMonths(t time.Time, n int) time.Time {
-	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
-	last := first.AddDate(0, 1, -1).Day()
-	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }
 
 // acknowledge stamps who took note of a compliance event, and wants a reason

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 )
 
 // numbered is the field that holds a resource's business number, or nil.
@@ -60,16 +61,21 @@ func prefixOf(f *catalog.Field, row Row) string {
 }
 
 // give gives business numbers to new rows that have none: prefix, year and a
-// sequence per tenant, prefix and year, SO-2026-000001.
+// sequence per tenant, prefix and year, SO-2026-000001. The year is that where the
+// tenant is.
 func (n *numbering) give(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	f := numbered(r)
 	if f == nil {
 		return nil
 	}
-	bare := map[sequence][]Row{}
+	bare, years := map[sequence][]Row{}, map[string]int{}
 	for _, c := range changes {
 		if unnumbered(f, c.After) {
-			q := n.sequence(r, f, tenantOf(r, c.After), prefixOf(f, c.After))
+			tenant := tenantOf(r, c.After)
+			if err := n.readYear(tx, tenant, years); err != nil {
+				return err
+			}
+			q := sequence{r, f, tenant, prefixOf(f, c.After), years[tenant]}
 			bare[q] = append(bare[q], c.After)
 		} else if v, _ := c.After[f.Name].(string); misfit(f, v) != "" {
 			return misnumbered(f, misfit(f, v), v)
@@ -87,6 +93,28 @@ func (n *numbering) give(tx *db.Tx, r *catalog.Resource, changes []Change) error
 	return nil
 }
 
+// readYear adds to years the year that it is where a tenant is. It asks for the
+// tenant's time zone only in the hours around New Year, when the year depends on
+// it.
+func (n *numbering) readYear(tx *db.Tx, tenant string, years map[string]int) error {
+	if years[tenant] != 0 {
+		return nil
+	}
+	now := n.now()
+	earliest, latest := localtime.Dates(now)
+	if earliest.Year() == latest.Year() {
+		years[tenant] = latest.Year()
+		return nil
+	}
+	zone := ""
+	QueueZone(tx, tenant, &zone)
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("store: read the time zone of a number's year: %w", err)
+	}
+	years[tenant] = localtime.Year(now, localtime.Zone(zone))
+	return nil
+}
+
 // sequence is the numbers of one field and prefix for one tenant and year.
 type sequence struct {
 	resource *catalog.Resource
@@ -94,10 +122,6 @@ type sequence struct {
 	tenant   string
 	lead     string // "SO"
 	year     int
-}
-
-func (n *numbering) sequence(r *catalog.Resource, f *catalog.Field, tenant, lead string) sequence {
-	return sequence{r, f, tenant, lead, n.now().UTC().Year()}
 }
 
 // name is what the sequence is kept under: the resource's name, for other

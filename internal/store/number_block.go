@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 )
 
 // The transactions of a tenant that makes records one after the other would
@@ -97,10 +98,16 @@ func (n *numbering) forget(q sequence) {
 }
 
 // ahead numbers the new rows of one request from the block of the actor's
-// tenant and reports whether it did; else insert numbers them.
+// tenant and reports whether it did; else insert numbers them. Around New Year,
+// when the year depends on where the tenant is, it does not.
 func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 	f := numbered(r)
 	if f == nil || a.TenantID == "" || len(rows) > busyRate {
+		return false
+	}
+	now := n.now().UTC()
+	earliest, latest := localtime.Dates(now)
+	if earliest.Year() != latest.Year() {
 		return false
 	}
 	var bare []Row
@@ -118,8 +125,8 @@ func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 			return false
 		}
 	}
-	q := n.sequence(r, f, a.TenantID, lead)
-	first, ok, more := n.take(q, len(bare), n.now().UTC())
+	q := sequence{r, f, a.TenantID, lead, latest.Year()}
+	first, ok, more := n.take(q, len(bare), now)
 	if more {
 		go n.fillBlock(q)
 	}
@@ -162,8 +169,10 @@ func (n *numbering) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
 	if !ok || v.Table != r.Name || v.Constraint != r.UniqueName([]string{f.Name}) && !oneOf(v.Columns, f.Name) {
 		return false
 	}
+	earliest, latest := localtime.Dates(n.now())
 	for _, lead := range f.AllPrefixes() {
-		n.forget(n.sequence(r, f, a.TenantID, lead))
+		n.forget(sequence{r, f, a.TenantID, lead, earliest.Year()})
+		n.forget(sequence{r, f, a.TenantID, lead, latest.Year()})
 	}
 	return true
 }

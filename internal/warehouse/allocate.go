@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -90,7 +91,8 @@ func (k work) allocate(orders []string, p plan) (*allocated, error) {
 // wishes are the lines of outbound orders that want more than they have.
 func (k work) wishes(orders []string, p plan) ([]wish, error) {
 	var out []wish
-	today := k.s.Now().Format(time.DateOnly)
+	zone, now := "", k.s.Now()
+	store.QueueZone(k.tx, k.a.TenantID, &zone)
 	err := k.tx.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
 		"o.promised_at, COALESCE(i.min_remaining_days, 0) "+
 		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
@@ -98,15 +100,22 @@ func (k work) wishes(orders []string, p plan) ([]wish, error) {
 		"ORDER BY o.priority, o.id, l.line_no", []any{k.a.TenantID, jsonList(orders)}, func(r *db.Row) error {
 		w := wish{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
 			minExpiry: r.Text(7), keep: r.Int(9)}
-		if w.ship = today; !r.Null(8) {
-			w.ship = max(today, r.Text(8)[:len(time.DateOnly)])
-		}
+		w.ship = shipDate(now, r.Time(8), localtime.Zone(zone))
 		if p.lines == nil || p.lines[w.line] {
 			out = append(out, w)
 		}
 		return nil
 	})
 	return out, err
+}
+
+// shipDate is the date on which goods leave at a place: that for which they are
+// promised, and today where that is over or there is none, which is the zero time.
+func shipDate(now, promised time.Time, zone *time.Location) string {
+	if promised.Before(now) {
+		promised = now
+	}
+	return localtime.DateOf(promised, zone).String()
 }
 
 // lockItems queues locking items, by a list of their ids, in one order. SQLite has
@@ -193,11 +202,7 @@ func (w wish) lasts(expires string) bool {
 	if expires == "" {
 		return w.minExpiry == ""
 	}
-	day, err := time.Parse(time.DateOnly, w.ship)
-	if err != nil {
-		return false
-	}
-	return expires >= day.AddDate(0, 0, int(w.keep)).Format(time.DateOnly) && expires >= w.minExpiry
+	return expires >= daysAfter(w.ship, w.keep) && expires >= w.minExpiry
 }
 
 // order compares free stock by the plan's strategy.

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -59,9 +60,8 @@ func (ru *rules) limitOf(kind wordKind) *decimal.Dec {
 
 // dayStart is the instant at which the tenant's day began.
 func (ru *rules) dayStart() time.Time {
-	local := ru.now.In(store.Location(ru.zone))
-	year, month, day := local.Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, local.Location())
+	start, _ := localtime.Day(ru.now, localtime.Zone(ru.zone))
+	return start
 }
 
 // queueWords queues adding up what the caller has booked at its own word since

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -19,6 +19,7 @@ import (
 func ExpireLots(ctx context.Context, s *store.Store) error {
 	over, short := map[string][]string{}, map[string][]string{}
 	now := s.Now()
+	_, latest := localtime.Dates(now)
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(over)
 		clear(short)
@@ -35,12 +36,8 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		return tx.Query("SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated, COALESCE(i.min_remaining_days, 0) FROM lots l "+
 			"JOIN tenants t ON t.id = l.tenant_id JOIN items i ON i.tenant_id = l.tenant_id AND i.id = l.item_id "+
 			"WHERE l.status IN ('released', 'quarantine') AND l.expires_on < $1 AND (NOT l.short_dated OR l.expires_on < $2) "+
-			"ORDER BY l.tenant_id, l.id", []any{now.AddDate(0, 0, 1+keep).Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)}, func(r *db.Row) error {
-			at := now
-			if loc, err := time.LoadLocation(r.Text(3)); err == nil {
-				at = now.In(loc)
-			}
-			switch today := at.Format(time.DateOnly); {
+			"ORDER BY l.tenant_id, l.id", []any{latest.AddDays(keep).String(), latest.String()}, func(r *db.Row) error {
+			switch today := localtime.DateOf(now, localtime.Zone(r.Text(3))).String(); {
 			case r.Text(2) < today:
 				over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
 			case !r.Bool(4) && tooShort(r.Text(2), today, r.Int(5)):

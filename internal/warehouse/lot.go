@@ -1,8 +1,7 @@
 package warehouse
 
 import (
-	"time"
-
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -29,9 +28,9 @@ func barred(status, expires, today string, minRemaining int64) string {
 
 // daysAfter is the date some days after another.
 func daysAfter(date string, days int64) string {
-	t, err := time.Parse(time.DateOnly, date)
+	d, err := localtime.ParseDate(date)
 	if err != nil {
 		return date
 	}
-	return t.AddDate(0, 0, int(days)).Format(time.DateOnly)
+	return d.AddDays(int(days)).String()
 }

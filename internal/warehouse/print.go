@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/label"
@@ -75,10 +76,10 @@ var letterCountries = []string{"US", "CA", "MX"}
 
 // house reads what of the tenant stands on papers.
 func (k *reading) house() error {
-	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) (err error) {
+	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
 		k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
-		k.zone, err = time.LoadLocation(r.Text(2))
-		return err
+		k.zone = localtime.Zone(r.Text(2))
+		return nil
 	})
 }
 
@@ -86,7 +87,7 @@ func (k *reading) house() error {
 func (k *reading) day(instants ...string) string {
 	for _, s := range instants {
 		if at, err := time.Parse(time.RFC3339, s); err == nil {
-			return at.In(k.zone).Format(time.DateOnly)
+			return localtime.DateOf(at, k.zone).String()
 		}
 	}
 	return ""

@@ -1,8 +1,11 @@
 package warehouse
 
 import (
+	"time"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -43,6 +46,14 @@ func (k records) updateEach(resource string, sets []store.Row) error {
 	r, _ := k.s.Catalog().Get(resource)
 	_, err := k.s.UpdateEachTx(k.tx, k.a, r, sets)
 	return err
+}
+
+// zone reads the tenant's time zone.
+func (k records) zone() (*time.Location, error) {
+	name := ""
+	store.QueueZone(k.tx, k.a.TenantID, &name)
+	err := k.tx.Flush()
+	return localtime.Zone(name), err
 }
 
 // today is the date where the tenant is.

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -33,7 +34,7 @@ func queueRules(tx *db.Tx, tenant string, now time.Time) *rules {
 // today is the date where the tenant is, YYYY-MM-DD.
 func (ru *rules) today() string {
 	if ru.date == "" {
-		ru.date = ru.now.In(store.Location(ru.zone)).Format(time.DateOnly)
+		ru.date = localtime.DateOf(ru.now, localtime.Zone(ru.zone)).String()
 	}
 	return ru.date
 }

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/driving"
 )
@@ -37,7 +38,7 @@ func tired(k work, driver string) ([]string, error) {
 	if err := k.tx.Flush(); err != nil || !law || does == "off" {
 		return nil, err
 	}
-	against := driving.Against(trips, now, store.Location(zone))
+	against := driving.Against(trips, now, localtime.Zone(zone))
 	if does == "refuse" && len(against) > 0 {
 		return nil, fault.New(fault.Conflict, CodeDispatch, "the driver may not drive now: %s", against[0]).With(strings.Join(against, "; "), "").
 			At("route_id", "has a driver who may not drive now")

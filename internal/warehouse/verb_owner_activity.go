@@ -6,9 +6,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
-	"holdfast/internal/store"
 )
 
 // OwnerActivityIn names a goods owner and a span of days.
@@ -60,38 +60,35 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	days, err := spanOf(c, in)
+	days, err := readSpan(in)
 	if err != nil {
 		return nil, err
 	}
-	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days)-1)}
-	return out, out.fill(c, id, days)
-}
-
-// spanOf returns the instants at which the days of a span begin, and the one at
-// which the last ends.
-func spanOf(c *rpc.Call, in *OwnerActivityIn) ([]time.Time, error) {
-	zone := ""
-	store.QueueZone(c.Tx, c.Actor.TenantID, &zone)
-	if err := c.Tx.Flush(); err != nil {
+	zone, err := records{c.Tx, c.Actor, c.Store}.zone()
+	if err != nil {
 		return nil, err
 	}
-	loc := store.Location(zone)
-	from, err := time.ParseInLocation(time.DateOnly, in.From, loc)
+	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days))}
+	return out, out.fill(c, id, days, zone)
+}
+
+// readSpan returns the dates of a span, in order.
+func readSpan(in *OwnerActivityIn) ([]localtime.Date, error) {
+	from, err := localtime.ParseDate(in.From)
 	if err != nil {
 		return nil, misfit("from", "is no date")
 	}
-	to, err := time.ParseInLocation(time.DateOnly, in.To, loc)
+	to, err := localtime.ParseDate(in.To)
 	switch {
 	case err != nil:
 		return nil, misfit("to", "is no date")
 	case to.Before(from):
 		return nil, misfit("to", "lies before from")
-	case to.After(from.AddDate(0, 0, ownerDays-1)):
+	case to.DaysSince(from) >= ownerDays:
 		return nil, misfit("to", "lies more than 91 days after from")
 	}
-	var days []time.Time
-	for day := from; !day.After(to.AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+	var days []localtime.Date
+	for day := from; !to.Before(day); day = day.AddDays(1) {
 		days = append(days, day)
 	}
 	return days, nil
@@ -103,21 +100,21 @@ const net = "CAST(COALESCE(SUM(CASE WHEN from_zone_id IS NULL AND to_zone_id IS 
 
 // fill reads each day's movements, and what lay there from what lies there now,
 // less what came since.
-func (out *OwnerActivityOut) fill(c *rpc.Call, owner string, days []time.Time) error {
-	tenant, since := c.Actor.TenantID, make([]decimal.Dec, len(days))
+func (out *OwnerActivityOut) fill(c *rpc.Call, owner string, days []localtime.Date, zone *time.Location) error {
+	tenant, since := c.Actor.TenantID, make([]decimal.Dec, len(days)+1)
 	var now decimal.Dec
 	for i := range out.Days {
 		day := &out.Days[i]
-		day.On, day.Activity = days[i].Format(time.DateOnly), []Handled{}
+		day.On, day.Activity = days[i].String(), []Handled{}
 		c.Tx.Queue("SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND "+
 			"occurred_at >= $3 AND occurred_at < $4 GROUP BY type ORDER BY type",
-			[]any{tenant, owner, query.FormatTime(days[i]), query.FormatTime(days[i+1])}, func(r *db.Row) error {
+			[]any{tenant, owner, query.FormatTime(days[i].Start(zone)), query.FormatTime(days[i].AddDays(1).Start(zone))}, func(r *db.Row) error {
 				day.Activity = append(day.Activity, Handled{Type: r.Text(0), Lines: r.Int(1), Quantity: r.Dec(2)})
 				since[i] += r.Dec(3)
 				return nil
 			})
 	}
-	end := query.FormatTime(days[len(days)-1])
+	end := query.FormatTime(days[len(days)-1].AddDays(1).Start(zone))
 	c.Tx.Queue("SELECT "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND occurred_at >= $3", []any{tenant, owner, end},
 		func(r *db.Row) error {
 			since[len(since)-1] = r.Dec(0)

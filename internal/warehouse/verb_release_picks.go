@@ -1,10 +1,11 @@
 package warehouse
 
 import (
-	"holdfast/internal/db"
+	"fmt"
 	"slices"
 	"strconv"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -183,7 +184,11 @@ func batches(in *ReleasePicksIn, open []stop) (out [][]stop) {
 func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
 	rows := make([]store.Row, len(groups))
 	if wave == "" && in.Method == "wave" {
-		wave = "W-" + k.s.Now().Format("20060102-150405")
+		zone, err := k.zone()
+		if err != nil {
+			return nil, fmt.Errorf("warehouse: read the time zone of a wave's number: %w", err)
+		}
+		wave = "W-" + k.s.Now().In(zone).Format("20060102-150405")
 	}
 	for i := range groups {
 		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/epcis"
@@ -320,7 +321,7 @@ func (s *sight) disposition(m motion) string {
 		return epcis.NotSellable
 	case m.kind == "return_in":
 		return epcis.Returned
-	case m.expires != "" && m.expires < m.occurred.In(s.zone).Format(time.DateOnly):
+	case m.expires != "" && m.expires < localtime.DateOf(m.occurred, s.zone).String():
 		return epcis.Expired
 	}
 	return epcis.InProgress

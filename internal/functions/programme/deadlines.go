@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -66,7 +66,7 @@ func (p *Programme) RemindDeadlines(ctx context.Context, tenant string) (total i
 
 // near lists records that were not told of by the notice their day is in, the
 // nearest days first.
-func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (out []Deadline, err error) {
+func (p *Programme) near(tx *db.Tx, tenant string, d dated, today localtime.Date) (out []Deadline, err error) {
 	r, err := p.resource(d.table)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (ou
 	args := []any{d.table}
 	var notice strings.Builder // the first notice whose bound the day has reached
 	for _, n := range noticeDays {
-		args = append(args, today.AddDate(0, 0, n).Format(time.DateOnly))
+		args = append(args, today.AddDays(n).String())
 		fmt.Fprintf(&notice, "WHEN %s <= $%d THEN %d ", d.day, len(args)+1, n)
 	}
 	where := fmt.Sprintf("%[1]s <= $%[2]d AND archived_at IS NULL AND %[3]s AND NOT EXISTS (SELECT 1 FROM deadline_notices n WHERE n.tenant_id = "+
@@ -83,11 +83,11 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (ou
 		notice.String(), deadlineRows)
 	rows, err := p.store.RowsTx(tx, keeper(tenant), r, where, args)
 	for _, row := range rows {
-		on, perr := time.Parse(time.DateOnly, fmt.Sprint(row[d.day]))
+		on, perr := localtime.ParseDate(fmt.Sprint(row[d.day]))
 		if perr != nil {
 			return nil, fmt.Errorf("programme: %s of %s %v: %w", d.day, d.table, row["id"], perr)
 		}
-		out = append(out, Deadline{Event: d.event, Row: row, Days: int(on.Sub(today).Hours() / 24)})
+		out = append(out, Deadline{Event: d.event, Row: row, Days: on.DaysSince(today)})
 	}
 	return out, err
 }

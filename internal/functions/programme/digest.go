@@ -9,9 +9,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/job"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
-	"holdfast/internal/safety"
-	"holdfast/internal/store"
 )
 
 // digestHour is the local hour from which a day's digests are sent.
@@ -37,7 +36,7 @@ func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
 			return err
 		}
 		return tx.Query("SELECT id, timezone FROM tenants WHERE status = 'active' ORDER BY id", nil, func(r *db.Row) error {
-			local := now.In(store.Location(r.Text(1)))
+			local := now.In(localtime.Zone(r.Text(1)))
 			if local.Hour() >= digestHour && made[r.Text(0)] < dayKey(local) {
 				out = append(out, r.Text(0))
 			}
@@ -47,7 +46,7 @@ func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-func dayKey(local time.Time) string { return local.Format(time.DateOnly) }
+func dayKey(local time.Time) string { return localtime.DateOf(local, local.Location()).String() }
 
 // Digest writes, once a local day, one mail to each member for whom something
 // is overdue or soon will be, and returns how many it wrote. A tenant's setting
@@ -60,7 +59,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		local := p.now().In(store.Location(st.place))
+		local := p.now().In(localtime.Zone(st.place))
 		first, err := job.Mark(tx, job.Job{Tenant: tenant, Kind: digestMark, Key: dayKey(local), Made: p.now()})
 		if err != nil || !first || st.noDigest {
 			return err
@@ -167,7 +166,10 @@ func (d *digest) gather(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-func (d *digest) day(days int) string { return d.local.AddDate(0, 0, days).Format(time.DateOnly) }
+func (d *digest) day(days int) string { return d.date(d.now).AddDays(days).String() }
+
+// date is the date where the tenant is at a moment.
+func (d *digest) date(at time.Time) localtime.Date { return localtime.DateOf(at, d.local.Location()) }
 
 // soon are the days on which something that runs out is mentioned.
 func (d *digest) soon() string {
@@ -179,8 +181,7 @@ func (d *digest) soon() string {
 }
 
 func (d *digest) queueActions(tx *db.Tx) {
-	midnight := time.Date(d.local.Year(), d.local.Month(), d.local.Day(), 0, 0, 0, 0, time.UTC)
-	tonight := safety.EndOfDay(midnight, d.local.Location())
+	tonight := d.date(d.now).End(d.local.Location())
 	tx.Queue(fmt.Sprintf("SELECT action_no, title, due_at, assignee_user_id FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND "+
 		"due_at <= $2 ORDER BY due_at, id LIMIT %d", digestRows),
 		[]any{d.tenant, tonight}, func(r *db.Row) error {
@@ -188,7 +189,7 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if at.Before(d.now) {
 				t = overdueActions
 			}
-			d.tell(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), at.In(d.local.Location()).Format(time.DateOnly)})
+			d.tell(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), d.date(at).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND "+
@@ -198,7 +199,7 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if verifier == r.Text(4) || verifier == r.Text(5) {
 				verifier = "" // who did it may not verify it
 			}
-			d.tell(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), r.Time(2).In(d.local.Location()).Format(time.DateOnly)})
+			d.tell(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), d.date(r.Time(2)).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness "+

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
-	"holdfast/internal/store"
 	"holdfast/internal/warehouse/driving"
 )
 
@@ -30,7 +30,7 @@ func always(f func([]driving.Trip, *time.Location) time.Duration) func([]driving
 // window, so that the weeks and the rests at its edge are whole. A driver without
 // a route has no value.
 func (s *scan) fillDriving(tx *db.Tx, r *safety.Rule, t *table) {
-	g, at, measure := s.groups[score.Driver], store.Location(s.st.place), drivingMetrics[r.Metric]
+	g, at, measure := s.groups[score.Driver], localtime.Zone(s.st.place), drivingMetrics[r.Metric]
 	args := []any{s.tenant, s.from(r.WindowDays + 7), s.now}
 	one := selector{tenant: s.tenant, kind: score.Driver, id: s.in.EntityID}.where("driver_id", &args)
 	var trips []driving.Trip

@@ -7,10 +7,10 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
-	"holdfast/internal/store"
 )
 
 // EngagementIn is empty: safety-engagement takes no parameters.
@@ -26,12 +26,8 @@ type Period struct {
 
 // PeriodOf returns the month that a moment lies in.
 func PeriodOf(at time.Time, loc *time.Location) Period {
-	y, m, _ := at.In(loc).Date()
-	first := time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
-	last := first.AddDate(0, 1, -1)
-	// The day begins where the one before it ends, also where midnight is missing.
-	begin := safety.EndOfDay(first.AddDate(0, 0, -1), loc).Add(time.Microsecond)
-	return Period{first.Format("2006-01"), begin, safety.EndOfDay(last, loc).Add(time.Microsecond), first.Format(time.DateOnly), last.Format(time.DateOnly)}
+	first, last := localtime.Month(at, loc)
+	return Period{first.String()[:7], first.Start(loc), last.AddDays(1).Start(loc), first.String(), last.String()}
 }
 
 // UserScore is min(100, 100 x points / target), 0-100, one decimal; our own
@@ -146,7 +142,7 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		pd := PeriodOf(now, store.Location(st.place))
+		pd := PeriodOf(now, localtime.Zone(st.place))
 		out.Score.Start, out.Score.End = pd.Start, pd.End
 		var month int64
 		if a.UserID != "" {

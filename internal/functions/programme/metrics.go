@@ -8,9 +8,9 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
-	"holdfast/internal/store"
 )
 
 // table is a metric's values by entity of one type. An entity without a row
@@ -218,12 +218,8 @@ func delay(at, told time.Time) float64 { return told.Sub(at).Hours() }
 
 // days are calendar days where the tenant is.
 func (s *scan) days(from, to time.Time) float64 {
-	loc := store.Location(s.st.place)
-	midnight := func(t time.Time) time.Time {
-		y, m, d := t.In(loc).Date()
-		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-	}
-	return midnight(to).Sub(midnight(from)).Hours() / 24
+	zone := localtime.Zone(s.st.place)
+	return float64(localtime.DateOf(to, zone).DaysSince(localtime.DateOf(from, zone)))
 }
 
 // fillIncidents reads the incidents that a condition names and enters the
@@ -416,7 +412,7 @@ func workforce(kind string) people {
 
 // today is the calendar day where the tenant is.
 func (s *scan) today() string {
-	return s.now.In(store.Location(s.st.place)).Format(time.DateOnly)
+	return localtime.DateOf(s.now, localtime.Zone(s.st.place)).String()
 }
 
 // fillExpired counts, for each person, certificates that ran out

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -205,7 +206,7 @@ func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, err
 			return err
 		}
 		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, "+
-			"id LIMIT 500", []any{tenant, today.Format(time.DateOnly)},
+			"id LIMIT 500", []any{tenant, today.String()},
 			func(r *db.Row) error { each(r.Text(0)); return nil })
 	})
 }
@@ -249,7 +250,7 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		loc := store.Location(st.place)
+		loc := localtime.Zone(st.place)
 		periods := []Period{PeriodOf(now, loc)}
 		if now.Sub(periods[0].From) < 48*time.Hour {
 			periods = append(periods, PeriodOf(periods[0].From.Add(-time.Hour), loc))

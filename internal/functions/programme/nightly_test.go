@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/functions/programme"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -316,7 +317,7 @@ func TestZoneScore(t *testing.T) {
 
 // A period is a calendar month of the tenant's own time zone.
 func TestPeriodOf(t *testing.T) {
-	berlin := store.Location("Europe/Berlin")
+	berlin := localtime.Zone("Europe/Berlin")
 	p := programme.PeriodOf(time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC), berlin)
 	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" || !p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {
 		t.Errorf("after midnight in Berlin it is April: %+v", p)

@@ -3,10 +3,10 @@ package programme
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -73,7 +73,7 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		if err != nil {
 			return err
 		}
-		last := today.AddDate(0, 0, renewAhead).Format(time.DateOnly)
+		last := today.AddDays(renewAhead).String()
 		var renewals []store.Row
 		const same = "SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND (n.user_id = a.user_id OR n.worker_id = a.worker_id) AND " +
 			"n.course_id = a.course_id"
@@ -84,7 +84,7 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 			"AND NOT EXISTS ("+same+" AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND ("+
 			"EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = a.user_id AND m.status = 'active') OR a.user_id IS NULL AND "+
 			"EXISTS (SELECT 1 FROM workers w WHERE w.tenant_id = a.tenant_id AND w.id = a.worker_id AND w.status <> 'left')) ORDER BY a.expires_on, a.id LIMIT 500",
-			[]any{tenant, today.Format(time.DateOnly), last}, func(r *db.Row) error {
+			[]any{tenant, today.String(), last}, func(r *db.Row) error {
 				each(r.Text(0))
 				if !r.Bool(5) && r.Text(6) == "active" {
 					renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
@@ -114,10 +114,9 @@ func once(rows []store.Row) []store.Row {
 	return out
 }
 
-// today is the calendar day where the tenant is, as midnight UTC.
-func (p *Programme) today(tx *db.Tx, tenant string) (time.Time, error) {
+// today is the date where the tenant is.
+func (p *Programme) today(tx *db.Tx, tenant string) (localtime.Date, error) {
 	st := queueSettings(tx, tenant)
 	err := tx.Flush()
-	y, m, d := p.now().In(store.Location(st.place)).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC), err
+	return localtime.DateOf(p.now(), localtime.Zone(st.place)), err
 }

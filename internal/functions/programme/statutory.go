@@ -2,12 +2,11 @@ package programme
 
 import (
 	"fmt"
-	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
-	"holdfast/internal/store"
 )
 
 // fillRates reads TRIR or DART of zones or of the tenant: recordable cases by
@@ -80,9 +79,7 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	if !ok || r.Per != "tenant" {
 		return
 	}
-	today := s.now.In(store.Location(s.st.place))
-	y, m, d := today.Date()
-	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	day := localtime.DateOf(s.now, localtime.Zone(s.st.place)).UTC()
 	past := r.DaysPast(day)
 	due := day.AddDate(0, 0, -int(past))
 	tx.Queue(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM osha_summaries WHERE tenant_id = $1) + (SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1), COUNT(*), "+

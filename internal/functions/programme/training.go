@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -157,11 +158,14 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		r.members[row.Text(0)] = true
 		return nil
 	})
-	until := now.AddDate(0, 0, stillValid).Format(time.DateOnly)
-	tx.Queue("SELECT course_id, user_id FROM training_assignments WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
+	earliest, _ := localtime.Dates(now)
+	tx.Queue("SELECT course_id, user_id, CASE WHEN status = 'completed' THEN expires_on END FROM training_assignments WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
 		"('assigned', 'in_progress', 'failed') OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2))",
-		[]any{a.TenantID, until}, func(row *db.Row) error {
-			r.busy[[2]string{row.Text(0), row.Text(1)}] = true
+		[]any{a.TenantID, earliest.AddDays(stillValid).String()}, func(row *db.Row) error {
+			until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
+			if row.Null(2) || row.Text(2) > until {
+				r.busy[[2]string{row.Text(0), row.Text(1)}] = true
+			}
 			return nil
 		})
 	err := tx.Flush()
@@ -241,7 +245,7 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 // for it gives the reason.
 func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 	out := []AssignmentOut{}
-	due := now.In(store.Location(r.st.place)).AddDate(0, 0, int(r.st.dueDays)).Format(time.DateOnly)
+	due := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(int(r.st.dueDays)).String()
 	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
 	for k := range r.courses {
 		c := &r.courses[k]

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -175,7 +176,7 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 
 // Injured is the local day of an entry's injury, as midnight UTC.
 func (b *Book) Injured(e Entry) time.Time {
-	return localDay(moment(e.Incident, "occurred_at"), b.Place)
+	return localtime.DateOf(moment(e.Incident, "occurred_at"), b.Place).UTC()
 }
 
 // Time is the local time of the event as HH:MM; "" when it is unknown.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -20,12 +21,29 @@ const keepYears = 5
 // changeCases completes cases, holds them to the rules and gives recordable
 // ones their number.
 func changeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	for _, c := range changes {
-		if y := number(c.Before, "year"); c.Op == store.Delete && int64(s.Now().Year()) <= y+keepYears {
-			return early("29 CFR 1904.33(a)", "the case is kept until the end of %d", y+keepYears)
-		}
+	if err := checkKept(tx, s.Now(), changes, "case"); err != nil {
+		return err
 	}
 	return safety.PerTenant(writeCases)(tx, a, s, changes)
+}
+
+// checkKept refuses to delete a record before the end of the fifth year after its
+// own, where the tenant is.
+func checkKept(tx *db.Tx, now time.Time, changes []store.Change, what string) error {
+	for _, c := range changes {
+		if c.Op != store.Delete {
+			continue
+		}
+		zone, err := tenantZone(tx, c.Before.Text("tenant_id"))
+		if err != nil {
+			return err
+		}
+		last := number(c.Before, "year") + keepYears
+		if int64(localtime.Year(now, localtime.Zone(zone))) <= last {
+			return early("29 CFR 1904.33(a)", "the %s is kept until the end of %d", what, last)
+		}
+	}
+	return nil
 }
 
 func writeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
@@ -123,9 +141,9 @@ func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
 // place is the time zone of an establishment; the tenant's where it has none.
 func (b *background) place(site string) *time.Location {
 	if z := b.sites[site].Text("timezone"); z != "" {
-		return store.Location(z)
+		return localtime.Zone(z)
 	}
-	return store.Location(b.zone)
+	return localtime.Zone(b.zone)
 }
 
 // complete fills what the server keeps and what other records know, then holds
@@ -143,7 +161,7 @@ func (b *background) complete(ch store.Change, now time.Time) error {
 		c["site_id"] = in["site_id"]
 	}
 	loc := b.place(c.Text("site_id"))
-	injured := localDay(moment(in, "occurred_at"), loc)
+	injured := localtime.DateOf(moment(in, "occurred_at"), loc).UTC()
 	c["year"] = int64(injured.Year())
 	b.fromWorker(c)
 	if c["illness_type"] == nil && in.Text("kind") == "injury" {
@@ -155,7 +173,7 @@ func (b *background) complete(ch store.Change, now time.Time) error {
 	if due := DueAt(c, moment(in, "reported_at"), injured); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
-	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: localDay(now, loc)})
+	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: localtime.DateOf(now, loc).UTC()})
 }
 
 func (b *background) fromWorker(c store.Row) {
@@ -195,8 +213,8 @@ func enter(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
 		return
 	}
 	c["entered_at"] = query.FormatTime(now)
-	deadline := localDay(moment(in, "reported_at"), loc).AddDate(0, 0, logDays)
-	c["entered_late"] = localDay(now, loc).After(deadline)
+	deadline := localtime.DateOf(moment(in, "reported_at"), loc).UTC().AddDate(0, 0, logDays)
+	c["entered_late"] = localtime.DateOf(now, loc).UTC().After(deadline)
 }
 
 // logDays is how many calendar days there are to enter a case:

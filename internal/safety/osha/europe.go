@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -102,7 +103,7 @@ func (b *Books) ThisYear(ctx context.Context, a actor.Actor) (int64, error) {
 	year := int64(0)
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		zone, err := tenantZone(tx, a.TenantID)
-		year = int64(b.store.Now().In(store.Location(zone)).Year())
+		year = int64(localtime.Year(b.store.Now(), localtime.Zone(zone)))
 		return err
 	})
 	return year, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/localtime"
 	"holdfast/internal/pdf"
 	"holdfast/internal/store"
 )
@@ -214,7 +215,7 @@ func (b *Book) report(p *pdf.Page, e Entry) {
 	p.Section("Completed by")
 	on := ""
 	if at := moment(c, "entered_at"); !at.IsZero() {
-		on = american(localDay(at, b.Place))
+		on = american(localtime.DateOf(at, b.Place).UTC())
 	}
 	p.Field("Name, title, phone, date", joined(t("completed_by"), t("completed_title"), t("completed_phone"), on))
 }

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -69,17 +70,11 @@ func moment(r store.Row, name string) time.Time {
 // date reads a stored calendar day as midnight UTC; the zero time when there is
 // none.
 func date(s string) time.Time {
-	t, err := time.Parse(time.DateOnly, s)
+	d, err := localtime.ParseDate(s)
 	if err != nil {
 		return time.Time{}
 	}
-	return t
-}
-
-// localDay is the calendar day of a moment at a place, as midnight UTC.
-func localDay(t time.Time, loc *time.Location) time.Time {
-	y, m, d := t.In(loc).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	return d.UTC()
 }
 
 // byID reads rows of a resource by their ids, once the transaction is flushed.

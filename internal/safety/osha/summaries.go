@@ -16,10 +16,8 @@ import (
 // changeSummaries keeps the totals of open summaries in step with the log and
 // holds each step of a summary to its conditions.
 func changeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	for _, c := range changes {
-		if y := number(c.Before, "year"); c.Op == store.Delete && int64(s.Now().Year()) <= y+keepYears {
-			return early("29 CFR 1904.33(a)", "the summary is kept until the end of %d", y+keepYears)
-		}
+	if err := checkKept(tx, s.Now(), changes, "summary"); err != nil {
+		return err
 	}
 	return safety.PerTenant(writeSummaries)(tx, a, s, changes)
 }

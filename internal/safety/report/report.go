@@ -24,6 +24,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
@@ -155,7 +156,7 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	case !found || !on:
 		return nil, unknown()
 	}
-	p.Location = store.Location(zone)
+	p.Location = localtime.Zone(zone)
 	return p, nil
 }
 

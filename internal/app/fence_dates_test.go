@@ -1,0 +1,141 @@
+package app
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// otherDates are the functions that reckon with dates outside package localtime,
+// by what they do it for: none of them turns a moment into a date of a tenant.
+var otherDates = map[string][]string{
+	"dates on labels, in files, requests and records, which are no moments": {
+		"internal/api/route/shape_identity.go: versioned", "internal/gs1/ai.go: Day", "internal/imports/draft/convert.go: value",
+		"internal/imports/upload.go: named", "internal/query/value.go: parseDate",
+		"internal/safety/osha/esaw.go: victims", "internal/safety/osha/europe.go: Accidents",
+	},
+	"the century of a year that a GS1 label writes with two digits": {
+		"internal/warehouse/code.go: take", "internal/warehouse/print.go: lotSymbols", "internal/warehouse/verb_scan.go: parsed",
+	},
+	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: start"},
+	"windows of a number of days before now, added up in SQL by days of UTC": {
+		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: moves",
+		"internal/functions/programme/model.go: dayOf", "internal/functions/programme/model.go: queueLate",
+		"internal/safety/points.go: streaks", "internal/warehouse/health.go: Book",
+		"internal/warehouse/health.go: Classify", "internal/warehouse/health.go: Demand",
+	},
+	"events about what expires in 30 days, documented as by the day of UTC": {
+		"internal/event/change.go: horizon", "internal/event/change.go: madeExpiring", "internal/event/clock.go: Expiring",
+	},
+	"the demonstration, which begins at the tenant's midnight": {
+		"internal/demo/statutory.go: filed", "internal/demo/statutory.go: summary", "internal/demo/statutory.go: whose",
+	},
+}
+
+// A date in a record is a day where the tenant is. Who makes one of a clock by
+// hand makes a day of UTC, or misses a midnight that does not exist.
+func TestFenceDatesAreMadeByLocaltime(t *testing.T) {
+	var allowed []string
+	for _, list := range otherDates {
+		allowed = append(allowed, list...)
+	}
+	found := map[string]bool{}
+	goFiles(t, func(path string) {
+		name := within(path)
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "internal/localtime/") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			at := name + ": " + f.Name.Name
+			for _, what := range datesByHand(f) {
+				found[at] = true
+				if !slices.Contains(allowed, at) {
+					t.Errorf("%s makes a date by %s; package localtime does", at, what)
+				}
+			}
+		}
+	})
+	for _, at := range allowed {
+		if !found[at] {
+			t.Errorf("%s is an exception and makes no date: take it out of the table", at)
+		}
+	}
+}
+
+// dateLayouts are the layouts that write a day, a month or a year of a moment.
+var dateLayouts = []string{"time.DateOnly", `"2006-01-02"`, `"2006-01"`, `"2006"`}
+
+// datesByHand lists the expressions of a function that make a date of a moment,
+// or of a moment's text.
+func datesByHand(f *ast.FuncDecl) (found []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.CallExpr:
+			called, ok := x.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			switch name := called.Sel.Name; {
+			case name == "Format" && len(x.Args) == 1 && slices.Contains(dateLayouts, written(x.Args[0])):
+				found = append(found, "Format("+written(x.Args[0])+")")
+			case name == "ParseInLocation" && slices.Contains(dateLayouts, written(x.Args[0])):
+				found = append(found, "ParseInLocation")
+			case name == "Year" && isMoment(called.X):
+				found = append(found, "Year() of a moment")
+			case name == "Truncate" && strings.HasPrefix(written(x.Args[0]), "24 * "):
+				found = append(found, "Truncate to a day")
+			case name == "Day" && len(x.Args) == 1 && strings.HasSuffix(written(called.X), "DB()"):
+				found = append(found, "a day of UTC in SQL")
+			}
+		case *ast.SliceExpr:
+			if high := written(x.High); x.Low == nil && (high == "10" || high == "len(time.DateOnly)") {
+				found = append(found, "cutting a text")
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// isMoment reports an expression that reads a clock or brings a moment to a zone.
+func isMoment(x ast.Expr) bool {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return written(x) == "now"
+	}
+	name := written(call.Fun)
+	return slices.Contains([]string{"Now", "now", "In", "UTC", "Local"}, name[strings.LastIndex(name, ".")+1:])
+}
+
+// written is an expression's source, of the kinds that matter here.
+func written(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.BasicLit:
+		return x.Value
+	case *ast.SelectorExpr:
+		return written(x.X) + "." + x.Sel.Name
+	case *ast.BinaryExpr:
+		return fmt.Sprintf("%s %s %s", written(x.X), x.Op, written(x.Y))
+	case *ast.CallExpr:
+		args := make([]string, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = written(a)
+		}
+		return written(x.Fun) + "(" + strings.Join(args, ", ") + ")"
+	}
+	return ""
+}
