@@ -16,6 +16,7 @@ import (
 // wish is an order line that stock is looked for.
 type wish struct {
 	order, line, item, owner, lot, sku string
+	site                               string // whose stock alone is taken, "" = any
 	need                               decimal.Dec
 	minExpiry, ship                    string // dates; ship is the day it leaves
 	keep                               int64  // days that goods must last after ship
@@ -25,6 +26,7 @@ type wish struct {
 type candidate struct {
 	spot
 	id, expires, received string
+	site                  string // of its zone
 	free                  decimal.Dec
 	rank                  int64 // pick_sequence
 	floor                 bool  // in a dock or staging zone: taken after bins
@@ -55,7 +57,8 @@ type allocated struct {
 
 // allocate promises free stock to the lines of orders, whose locks are held.
 // Stock is free when its status is available, its lot released and good for long
-// enough, its zone active and its owner the order's. First expiring goes first
+// enough, its zone active and its owner the order's; an order of a site takes
+// stock of that site alone. First expiring goes first
 // (FEFO), then first in (FIFO), then what makes a whole plate, then the bin that
 // is walked past first. The items are locked, so nobody else promises the same.
 func (k work) allocate(orders []string, p plan) (*allocated, error) {
@@ -94,12 +97,12 @@ func (k work) wishes(orders []string, p plan) ([]wish, error) {
 	zone, now := "", k.s.Now()
 	store.QueueZone(k.tx, k.a.TenantID, &zone)
 	err := k.tx.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
-		"o.promised_at, COALESCE(i.min_remaining_days, 0) "+
+		"o.promised_at, COALESCE(i.min_remaining_days, 0), o.site_id "+
 		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
 		"WHERE o.tenant_id = $1 AND "+k.tx.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
 		"ORDER BY o.priority, o.id, l.line_no", []any{k.a.TenantID, jsonList(orders)}, func(r *db.Row) error {
 		w := wish{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
-			minExpiry: r.Text(7), keep: r.Int(9)}
+			minExpiry: r.Text(7), keep: r.Int(9), site: r.Text(10)}
 		w.ship = shipDate(now, r.Time(8), localtime.Zone(zone))
 		if p.lines == nil || p.lines[w.line] {
 			out = append(out, w)
@@ -138,13 +141,13 @@ func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
 	lockItems(k.tx, k.a.TenantID, list)
 	out := map[string][]*candidate{}
 	err := k.tx.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
-		"z.pick_sequence, z.kind, v.id "+
+		"z.pick_sequence, z.kind, v.id, z.site_id "+
 		"FROM stock_levels v JOIN zones z ON z.tenant_id = $1 AND z.id = v.zone_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = v.lot_id "+
 		"WHERE v.tenant_id = $1 AND "+d.InUUID("v.item_id", 2)+" AND v.stock_status = 'available' AND v.quantity > v.reserved AND z.status = 'active' AND "+
 		"z.kind <> 'quarantine' "+
 		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.a.TenantID, list}, func(r *db.Row) error {
 		c := &candidate{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
-			r.Text(10) == "staging"}
+			r.Text(10) == "staging", site: r.Text(12)}
 		c.spot = spot{zone: r.Text(1), item: r.Text(0), lot: r.Text(2), serial: r.Text(3), owner: r.Text(4), lpn: r.Text(5), status: "available"}
 		out[c.item] = append(out[c.item], c)
 		return nil
@@ -171,7 +174,8 @@ func (p plan) choose(wishes []wish, stock map[string][]*candidate) (rows []store
 		need, unfit := w.need, decimal.Dec(0)
 		for _, c := range list {
 			switch {
-			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || c.owner != w.owner || w.lot != "" && w.lot != c.lot:
+			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || c.owner != w.owner || w.lot != "" && w.lot != c.lot ||
+				w.site != "" && w.site != c.site:
 				continue
 			case !w.lasts(c.expires):
 				unfit += c.free
@@ -192,6 +196,9 @@ func (p plan) choose(wishes []wish, stock map[string][]*candidate) (rows []store
 func (w wish) why(unfit decimal.Dec) string {
 	if unfit > 0 {
 		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
+	}
+	if w.site != "" {
+		return "not enough free stock of " + w.sku + " at the order's site"
 	}
 	return "not enough free stock of " + w.sku
 }

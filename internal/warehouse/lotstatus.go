@@ -76,6 +76,15 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	return k.updateEach("lots", sets)
 }
 
+// followLots keeps totals in step with the status of lots, and secures the stock
+// of those that are recalled.
+func (w Watch) followLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := w.freeLots(tx, a, s, changes); err != nil {
+		return err
+	}
+	return w.recallLots(tx, a, s, changes)
+}
+
 // freeLots keeps what is available of items in step with the status of their
 // lots: stock of a lot that is not released, or does not last, is there and not
 // available.

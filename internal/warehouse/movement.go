@@ -72,6 +72,9 @@ func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if err := wholeMovements(tx, a.TenantID, changes); err != nil {
 		return err
 	}
+	if err := checkSites(tx, a.TenantID, changes); err != nil {
+		return err
+	}
 	return checkReversals(tx, a, s, changes)
 }
 

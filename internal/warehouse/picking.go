@@ -78,27 +78,50 @@ func (k work) pick(changes []store.Change) error {
 	return p.book()
 }
 
-// lanes gives the picks without a place to put the goods the tenant's first
-// staging zone.
+// lanes gives the picks without a place to put the goods the first staging zone
+// that serves their bin.
 func (k work) lanes(list []*fetch) error {
-	first := ""
+	var bins set
+	for _, f := range list {
+		if f.lane == "" {
+			bins.add(f.line.Text("zone_id"))
+		}
+	}
+	if len(bins.list) == 0 {
+		return nil
+	}
+	staging, err := k.rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
+	if err != nil {
+		return err
+	}
+	sites, err := readSites(k.tx, k.a.TenantID, bins.list)
+	if err != nil {
+		return err
+	}
 	for _, f := range list {
 		if f.lane != "" {
 			continue
 		}
-		if first == "" {
-			rows, err := k.rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code LIMIT 1")
-			if err != nil {
-				return err
-			}
-			if len(rows) == 0 {
-				return notReady("there is no staging zone to put the goods into").At("to_zone_id", "name a zone, or make one of kind staging")
-			}
-			first = rows[0].Text("id")
+		if f.lane = chooseLane(staging, sites[f.line.Text("zone_id")]); f.lane == "" {
+			return notReady("there is no staging zone to put the goods into").At("to_zone_id", "name a zone, or make one of kind staging")
 		}
-		f.lane = first
 	}
 	return nil
+}
+
+// chooseLane is the first staging zone of a bin's site, else the first of no site;
+// for a bin without a site, any. It is "" where there is none.
+func chooseLane(staging []store.Row, site any) string {
+	spare := ""
+	for _, z := range staging {
+		if z["site_id"] == site {
+			return z.Text("id")
+		}
+		if spare == "" && (z["site_id"] == nil || site == nil) {
+			spare = z.Text("id")
+		}
+	}
+	return spare
 }
 
 // begin locks the orders that are picked for and puts confirmed ones in

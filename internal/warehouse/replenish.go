@@ -21,6 +21,7 @@ type refill struct {
 	stock map[string][]*candidate // free stock by item
 	open  []store.Row             // tasks that are not done
 	faces map[[2]string]bool      // item and zone that a rule fills
+	sites map[string]any          // site by zone that a rule fills
 }
 
 // Lacking is what a rule asks for and no reserve has.
@@ -32,7 +33,7 @@ type Lacking struct {
 // replenishment opens tasks by rules: all of the tenant's, or those named, for
 // which full fills up a zone that holds its least, too. A zone that has less free
 // stock than its rule's least, with what open tasks bring, is filled up to the
-// rule's most, of what expires first. The items are locked, so nobody else plans
+// rule's most, of what expires first at its site. The items are locked, so nobody else plans
 // with the same stock.
 func (k work) replenishment(ids []string, full bool) (tasks []store.Row, short []Lacking, err error) {
 	p := &refill{work: k, keep: map[string]int64{}, faces: map[[2]string]bool{}}
@@ -71,16 +72,20 @@ func (p *refill) read(ids []string) (err error) {
 	if p.today, err = p.work.today(); err != nil {
 		return err
 	}
-	var items set
+	var items, faces set
 	var wishes []wish
 	for _, r := range p.rules {
 		items.add(r.Text("item_id"))
+		faces.add(r.Text("pick_zone_id"))
 		p.faces[[2]string{r.Text("item_id"), r.Text("pick_zone_id")}] = true
 	}
 	for _, id := range items.list {
 		wishes = append(wishes, wish{item: id})
 	}
 	if p.stock, err = p.candidates(wishes); err != nil {
+		return err
+	}
+	if p.sites, err = readSites(p.tx, p.a.TenantID, faces.list); err != nil {
 		return err
 	}
 	p.units = queueUnits(p.tx, p.a.TenantID, items.list)
@@ -150,7 +155,7 @@ func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks
 	list := p.stock[item]
 	slices.SortFunc(list, plan{}.order(need))
 	for _, c := range list {
-		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone])
+		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) && db.Null(c.site) == p.sites[face]
 		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lasts(c.expires) {
 			continue
 		}

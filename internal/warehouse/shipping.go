@@ -29,16 +29,19 @@ func leaving(c store.Change) bool {
 	return c.Op == store.Update && c.After["direction"] == "outbound" && turned(c, "status", "in_transit") && c.Before["status"] == "ready"
 }
 
-// followShipments books what leaves, and brings orders and drivers along.
+// followShipments books what leaves, brings orders and drivers along, and opens
+// return orders over what comes back.
 func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	k := work{w, records{tx, a, s}}
-	var gone, arrived []string
+	var gone, arrived, returned []string
 	for _, c := range changes {
 		switch {
 		case leaving(c):
 			gone = append(gone, c.After.Text("id"))
 		case c.Op == store.Update && turned(c, "status", "delivered"):
 			arrived = append(arrived, c.After.Text("id"))
+		case c.Op == store.Update && turned(c, "status", "returned"):
+			returned = append(returned, c.After.Text("id"))
 		}
 	}
 	if err := k.depart(gone); err != nil {
@@ -46,6 +49,11 @@ func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes
 	}
 	if err := k.arrive(arrived); err != nil {
 		return err
+	}
+	for _, id := range returned {
+		if err := k.openReturn(id); err != nil {
+			return err
+		}
 	}
 	if err := k.crews(changes); err != nil {
 		return err

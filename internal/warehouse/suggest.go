@@ -33,9 +33,10 @@ type room struct {
 // need is the capacity that the goods take.
 func (q *ask) need() (decimal.Dec, error) { return times(q.quantity, q.item.units, "quantity") }
 
-// suggest finds places for goods: of their class, where the mix policy, the free
-// capacity and the weight allow them; those that hold the item already first,
-// then the nearest. Places given to earlier goods of the list count as filled.
+// suggest finds places for goods: of their class and, where it is known where they
+// are, of that site, where the mix policy, the free capacity and the weight allow
+// them; those that hold the item already first, then the nearest. Places given to
+// earlier goods of the list count as filled.
 func suggest(tx *db.Tx, tenant string, asks []*ask) error {
 	for _, q := range asks {
 		if err := q.queue(tx, tenant); err != nil {
@@ -92,7 +93,7 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 	}
 	elsewhere, other := "", "l.lot_id IS NOT NULL"
 	if from != "" {
-		elsewhere = "AND z.id <> " + bind(from) + " "
+		elsewhere = "AND z.id <> " + bind(from) + " AND z.site_id IS NOT DISTINCT FROM " + bind(q.from["site_id"]) + " "
 	}
 	if q.lot != "" {
 		other = "(l.lot_id IS NULL OR l.lot_id <> " + bind(q.lot) + ")"

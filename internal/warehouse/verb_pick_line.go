@@ -17,7 +17,7 @@ type PickLineIn struct {
 	Item     string      `json:"item_scan" max:"200" doc:"SKU, GTIN or barcode read on the goods; 409 when it is another item's."`
 	Lot      string      `json:"lot_no" max:"64" doc:"Lot read on the goods."`
 	Serials  []string    `json:"serials" max:"500" doc:"Serial numbers read on the goods."`
-	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the tenant's first staging zone when absent."`
+	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 }
 
 // PickLineOut is the line with what moved and where to go next.

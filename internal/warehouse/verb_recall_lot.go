@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
@@ -42,34 +43,102 @@ type Customer struct {
 }
 
 func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
-	if _, err := c.One("lots", "lot_id", in.LotID); err != nil {
+	lot, err := c.One("lots", "lot_id", in.LotID)
+	if err != nil {
 		return nil, err
 	}
 	k := w.on(c)
+	// It goes before the update, whose effect then finds nothing left to do, so
+	// that the answer can list what was done.
+	r, err := k.secureLot(lot)
+	if err != nil {
+		return nil, err
+	}
 	set := store.Row{"status": "recalled", "status_reason": in.Reason}
 	if err := k.update("lots", []string{in.LotID}, set); err != nil {
 		return nil, err
 	}
-	t, err := k.trace(in.LotID)
-	if err != nil {
+	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", r.freed),
+		Movements: c.Records("stock_movements", r.moves)}
+	if err := out.listZones(c, r.levels); err != nil {
 		return nil, err
 	}
-	freed, err := k.recover(in.LotID, t)
-	if err != nil {
+	if err := out.tell(c, r.trail); err != nil {
 		return nil, err
 	}
-	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", freed)}
-	if err := out.isolate(c, in); err != nil {
-		return nil, err
-	}
-	if err := out.tell(c, t); err != nil {
-		return nil, err
-	}
-	if len(freed) > 0 {
+	if len(r.freed) > 0 {
 		out.Then("allocate_order", "Look for other stock for its orders")
 	}
 	out.Lot, err = c.Again("lots", in.LotID)
 	return out, err
+}
+
+// recallLots secures the stock of lots whose status has become recalled, whichever
+// way it was changed.
+func (w Watch) recallLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	k := work{w, records{tx, a, s}}
+	for _, c := range changes {
+		if c.Op != store.Update || !turned(c, "status", "recalled") {
+			continue
+		}
+		if _, err := k.secureLot(c.After); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secured is what was done with the stock of a lot that is recalled.
+type secured struct {
+	trail  *trail
+	freed  []store.Row // reservations that were given back
+	levels []store.Row // stock of the lot, as it lay before
+	moves  []store.Row // movements that put stock on hold
+}
+
+// secureLot gives back what is promised of a lot and not packed, and puts on hold
+// what is available of it. The caller has locked the lot.
+func (k work) secureLot(lot store.Row) (*secured, error) {
+	id := lot.Text("id")
+	t, err := k.trace(id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := k.locked("orders", t.orders); err != nil {
+		return nil, err
+	}
+	// Who promises stock holds its item, so no promise is made meanwhile.
+	lockItems(k.tx, k.a.TenantID, jsonList([]string{lot.Text("item_id")}))
+	out := &secured{trail: t}
+	if out.freed, err = k.recover(id); err != nil {
+		return nil, err
+	}
+	if out.levels, err = k.rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
+		return nil, err
+	}
+	out.moves, err = k.insert("stock_movements", holdMoves(id, out.levels))
+	return out, err
+}
+
+// holdMoves are the movements that put what is available of a lot and promised to
+// nobody on hold.
+func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
+	for _, l := range levels {
+		free := dec(l, "quantity") - dec(l, "reserved")
+		if l["stock_status"] != "available" || free <= 0 {
+			continue
+		}
+		m := store.Row{"type": "status_change", "item_id": l["item_id"], "lot_id": lot, "from_zone_id": l["zone_id"],
+			"to_zone_id": l["zone_id"], "from_status": "available", "to_status": "hold", "quantity": free,
+			"reason_code": "recall", "ref_type": "lots", "ref_id": lot}
+		for _, f := range [...]string{"serial", "owner_id", "lpn"} {
+			if l[f] != nil {
+				m[f] = l[f]
+			}
+		}
+		moves = append(moves, m)
+	}
+	return moves
 }
 
 // trail is where a lot went.
@@ -102,13 +171,10 @@ func (k work) trace(lot string) (*trail, error) {
 	return &trail{lines: lines.list, orders: orders.list, sent: sent.list}, err
 }
 
-// recover gives back what is promised of a lot and not packed: it is fetched for
-// nobody any more. What is packed stays where it is and cannot leave.
-func (k work) recover(lot string, t *trail) ([]store.Row, error) {
+// recover gives back what is promised of a lot and not packed, whose orders the
+// caller has locked: it is fetched for nobody any more. What is packed stays where it is and cannot leave.
+func (k work) recover(lot string) ([]store.Row, error) {
 	lock := k.tx.DB().ForUpdate()
-	if _, err := k.locked("orders", t.orders); err != nil {
-		return nil, err
-	}
 	rows, err := k.rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -146,48 +212,25 @@ func (k work) recover(lot string, t *trail) ([]store.Row, error) {
 	return k.rows("reservations", k.tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(column(freed, "id")))
 }
 
-// isolate puts what is available of the lot and promised to nobody on hold.
-func (out *RecallLotOut) isolate(c *rpc.Call, in *RecallLotIn) error {
-	levels, err := c.Rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", in.LotID)
-	if err != nil {
-		return err
-	}
+// listZones says where stock of the lot lies.
+func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 	at := map[string]int{}
-	var moves []store.Row
+	var ids []string
 	for _, l := range levels {
 		zone := l.Text("zone_id")
 		if _, ok := at[zone]; !ok {
 			at[zone] = len(out.Zones)
 			out.Zones = append(out.Zones, Held{ZoneID: zone})
+			ids = append(ids, zone)
 		}
 		h := &out.Zones[at[zone]]
 		h.Quantity += dec(l, "quantity")
 		h.Reserved += dec(l, "reserved")
-		if free := dec(l, "quantity") - dec(l, "reserved"); l["stock_status"] == "available" && free > 0 {
-			m := store.Row{"type": "status_change", "item_id": l["item_id"], "lot_id": in.LotID, "from_zone_id": zone, "to_zone_id": zone,
-				"from_status": "available", "to_status": "hold", "quantity": free, "reason_code": "recall", "ref_type": "lots", "ref_id": in.LotID}
-			for _, f := range [...]string{"serial", "owner_id", "lpn"} {
-				if l[f] != nil {
-					m[f] = l[f]
-				}
-			}
-			moves = append(moves, m)
-		}
-	}
-	var ids []string
-	for zone := range at {
-		ids = append(ids, zone)
 	}
 	zones, err := byID(c, "zones", ids)
 	for i := range out.Zones {
 		out.Zones[i].Code = zones[out.Zones[i].ZoneID].Text("code")
 	}
-	if err != nil || len(moves) == 0 {
-		out.Movements = []rpc.Record{}
-		return err
-	}
-	moves, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), moves)
-	out.Movements = c.Records("stock_movements", moves)
 	return err
 }
 

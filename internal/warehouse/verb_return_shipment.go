@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/db"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -40,39 +39,47 @@ func (w Watch) returnShipment(c *rpc.Call, in *ReturnShipmentIn) (*ReturnShipmen
 	if err := k.update("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
-	order, err := k.comeBack(in)
-	if err != nil {
-		return nil, err
-	}
 	s, err := shipmentOut(c, in.ShipmentID)
 	if err != nil {
 		return nil, err
 	}
 	out := &ReturnShipmentOut{ShipmentOut: *s}
-	if order != "" {
-		out.ReturnOrder, err = c.Again("orders", order)
-		out.Then("receive_return", "Take the goods back in")
+	made, err := k.rows("orders", "source = $2 AND external_ref = $3", returnSource, in.ShipmentID)
+	if err != nil || len(made) == 0 {
+		return out, err
 	}
+	id := made[0].Text("id")
+	if in.Note != "" {
+		if err := k.update("orders", []string{id}, store.Row{"notes": in.Note}); err != nil {
+			return nil, err
+		}
+	}
+	out.ReturnOrder, err = c.Again("orders", id)
+	out.Then("receive_return", "Take the goods back in")
 	return out, err
 }
 
-// comeBack opens a confirmed return order over what had left.
-func (k work) comeBack(in *ReturnShipmentIn) (string, error) {
-	sent, err := k.rows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", in.ShipmentID)
+// returnSource is the source of return orders over shipments that came back; their
+// external_ref is the shipment's id.
+const returnSource = "shipments"
+
+// openReturn opens a confirmed return order over what had left with a shipment.
+func (k work) openReturn(shipment string) error {
+	sent, err := k.rows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", shipment)
 	if err != nil || len(sent) == 0 {
-		return "", err
+		return err
 	}
 	from, err := k.rows("orders", "id = $2", sent[0]["order_id"])
 	if err != nil || len(from) != 1 {
-		return "", err
+		return err
 	}
-	row := store.Row{"type": "return", "notes": db.Null(in.Note)}
+	row := store.Row{"type": "return", "source": returnSource, "external_ref": shipment}
 	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
 		row[f] = from[0][f]
 	}
 	made, err := k.insert("orders", []store.Row{row})
 	if err != nil {
-		return "", err
+		return err
 	}
 	id := made[0].Text("id")
 	var lines []store.Row
@@ -80,7 +87,7 @@ func (k work) comeBack(in *ReturnShipmentIn) (string, error) {
 		lines = append(lines, store.Row{"order_id": id, "line_no": int64(i + 1), "item_id": l["item_id"], "qty_ordered": l["qty_shipped"]})
 	}
 	if _, err := k.insert("order_lines", lines); err != nil {
-		return "", err
+		return err
 	}
-	return id, k.update("orders", []string{id}, store.Row{"status": "confirmed"})
+	return k.update("orders", []string{id}, store.Row{"status": "confirmed"})
 }

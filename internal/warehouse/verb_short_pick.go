@@ -12,7 +12,7 @@ type ShortPickIn struct {
 	LineID string      `json:"pick_line_id" required:"true" format:"uuid" names:"pick_lines" doc:"The line."`
 	Found  decimal.Dec `json:"found" required:"true" min:"0" doc:"All that there was, in base units; less than asked for."`
 	Reason string      `json:"reason" required:"true" max:"200" doc:"What was the matter with the bin."`
-	To     string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the tenant's first staging zone when absent."`
+	To     string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 }
 
 // ShortPickOut is the line with what was given back and found elsewhere.

@@ -58,7 +58,7 @@ func (w Watch) Effects() store.Effects {
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(reweigh),
 			"item_uoms":       perTenant(labelUnits),
-			"lots":            perTenant(w.freeLots),
+			"lots":            perTenant(w.followLots),
 			"zones":           perTenant(rehang),
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),

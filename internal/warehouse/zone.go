@@ -16,9 +16,12 @@ const maxDepth = 6
 // 64 bits.
 const maxZone = decimal.Dec(100_000_000_000 * decimal.Scale)
 
-// deriveZones keeps archived_at, status and utilization in step and lets a
-// zone be archived only when it is empty.
+// deriveZones keeps archived_at, status and utilization in step, gives a zone the
+// site of the one it lies in, and lets a zone be archived only when it is empty.
 func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := inheritSites(tx, a.TenantID, changes); err != nil {
+		return err
+	}
 	var leaving set
 	for _, c := range changes {
 		z := c.After
