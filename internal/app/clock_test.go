@@ -30,11 +30,16 @@ type clocked struct {
 
 // onClock calls f with a fresh server on each engine, and a user signed in.
 func onClock(t *testing.T, as string, f func(k *clocked), opts ...testkit.Option) {
+	fromClock(t, as, time.Now, f, opts...)
+}
+
+// fromClock is onClock with a server that is started at a moment to come.
+func fromClock(t *testing.T, as string, start func() time.Time, f func(k *clocked), opts ...testkit.Option) {
 	for _, e := range []db.Engine{db.SQLite, db.PostgreSQL} {
 		t.Run(string(e), func(t *testing.T) {
-			c, today := testkit.Settings(t, e, opts...), time.Now()
+			c, at := testkit.Settings(t, e, opts...), start()
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(time.Until(today)) // a bubble begins in the year 2000, and the database was made now
+				time.Sleep(time.Until(at)) // a bubble begins in the year 2000, and the database was made now
 				k := openClocked(t, c)
 				k.signIn(as)
 				f(k)
