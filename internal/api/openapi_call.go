@@ -140,10 +140,9 @@ func (w *writing) verbAnswer(v *rpc.Verb) object {
 
 // route describes what is neither collection, function nor verb.
 func (w *writing) route(r route.Route) {
-	switch {
-	case r.Response["access_token"] != "":
+	if r.Response["access_token"] != "" {
 		w.schemas["Session"] = membersSchema(r.Response, true)
-	case r.Response["identities"] != "":
+	} else if r.Response["identities"] != "" {
 		w.schemas["Account"] = membersSchema(r.Response, true)
 	}
 	path := strings.TrimSuffix(r.Pattern, "{$}")
@@ -254,10 +253,10 @@ func (w *writing) typed(answer any) object {
 
 // shared refers to the two answers that many routes of identity give.
 func shared(members map[string]string) object {
-	switch {
-	case members["access_token"] != "":
+	if members["access_token"] != "" {
 		return ref("Session")
-	case members["identities"] != "":
+	}
+	if members["identities"] != "" {
 		return ref("Account")
 	}
 	return membersSchema(members, true)

@@ -269,10 +269,10 @@ func (s *shelf) shed(ctx context.Context, a actor.Actor, id string) error {
 // processed: they quote its cells.
 func unquote(tx *db.Tx, job *jobs.Job) error {
 	p, err := plan.Read(tx, job)
-	switch {
-	case fault.Is(err, fault.NotFound):
+	if fault.Is(err, fault.NotFound) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	p.Result.Errors = []staged.RowError{}

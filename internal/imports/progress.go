@@ -46,10 +46,9 @@ func (m *Importer) Progress(ctx context.Context, a actor.Actor, jobID string) (*
 	default:
 		p.Done, p.Total = job.ImportedCount, job.ValidRows
 	}
-	switch {
-	case job.Status == jobs.Completed || job.Status == jobs.RolledBack:
+	if job.Status == jobs.Completed || job.Status == jobs.RolledBack {
 		p.Total, p.Percent = p.Done, 100
-	case p.Total > 0:
+	} else if p.Total > 0 {
 		p.Percent = float64(1000*p.Done/p.Total) / 10
 	}
 	return p, nil

@@ -59,10 +59,10 @@ type RowFilter struct {
 func (f RowFilter) erroneous() bool { return f.Code != "" || f.Column != "" }
 
 func (f RowFilter) check() error {
-	switch {
-	case f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000:
+	if f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000 {
 		return fault.New(fault.Invalid, "page", "page and pageSize count from 1")
-	case f.Status != "" && !slices.Contains([]string{"valid", "invalid", "applied", "skipped", "rolled_back"}, f.Status):
+	}
+	if f.Status != "" && !slices.Contains([]string{"valid", "invalid", "applied", "skipped", "rolled_back"}, f.Status) {
 		return fault.New(fault.Invalid, "status", "status must be valid, invalid, applied, skipped or rolled_back").
 			At("status", "must be valid, invalid, applied, skipped or rolled_back")
 	}
@@ -79,10 +79,10 @@ func fatesOf(j *jobs.Job) func(c staged.Chunk) fate {
 	var valid int64
 	return func(c staged.Chunk) fate {
 		valid += int64(c.Rows - c.Invalid)
-		switch {
-		case !whole && (j.ImportedCount == 0 || valid > j.ImportedCount):
+		if !whole && (j.ImportedCount == 0 || valid > j.ImportedCount) {
 			return fate{"valid", "invalid"}
-		case j.Status == jobs.RolledBack:
+		}
+		if j.Status == jobs.RolledBack {
 			return fate{"rolled_back", "skipped"}
 		}
 		return fate{"applied", "skipped"}
@@ -113,10 +113,10 @@ func (f RowFilter) within(x fate) (_ RowFilter, ok bool) {
 
 func (f RowFilter) takes(r *staged.Record) bool {
 	bad := len(r.Errors) > 0
-	switch {
-	case f.Status == "valid" && bad || f.Status == "invalid" && !bad:
+	if f.Status == "valid" && bad || f.Status == "invalid" && !bad {
 		return false
-	case !f.erroneous():
+	}
+	if !f.erroneous() {
 		return true
 	}
 	return slices.ContainsFunc(r.Errors, func(e staged.RowError) bool {
@@ -154,10 +154,10 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	p := &RowPage{Page: f.Page, PageSize: f.PageSize, Rows: []StagedRow{}, Columns: []string{}}
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		veil, planned, err := veilOf(tx, m.targets, a, job)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !planned:
+		}
+		if !planned {
 			return jobs.Unplanned(job)
 		}
 		p.veil, p.Columns = veil, veil.Header()

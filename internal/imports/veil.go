@@ -19,11 +19,11 @@ func veilOf(tx *db.Tx, all targets.All, a actor.Actor, job *jobs.Job) (v plan.Ve
 		return plan.Veil{All: true}, false, nil // no file was ever read as what is no target
 	}
 	p, err := plan.Read(tx, job)
-	switch {
-	case fault.Is(err, fault.NotFound):
+	if fault.Is(err, fault.NotFound) {
 		hidden := func(c targets.Column) bool { return !c.Field.Visible(a.Role) }
 		return plan.Veil{All: slices.ContainsFunc(t.Columns, hidden)}, false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return plan.Veil{}, false, err
 	}
 	return p.Veil(t, a.Role), true, nil

@@ -19,10 +19,10 @@ func Mails(k Kind, away func() bool) Kind {
 // helps a message that cannot be written, and one that was refused says nothing
 // of the next.
 func Mailed(err error) error {
-	switch {
-	case mail.Hopeless(err):
+	if mail.Hopeless(err) {
 		return Stop(err)
-	case fault.Is(err, fault.Invalid):
+	}
+	if fault.Is(err, fault.Invalid) {
 		return Alone(err)
 	}
 	return err

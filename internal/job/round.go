@@ -69,13 +69,12 @@ func (p *round) doPage(ctx context.Context, page []Job) (more bool, err error) {
 
 // count records how a job ended whose outcome was noted.
 func (p *round) count(mine bool, err error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		p.failed.add(err)
 		if !stopped(err) && !alone(err) {
 			p.faults++
 		}
-	case mine:
+	} else if mine {
 		p.done++
 		p.faults = 0
 	}

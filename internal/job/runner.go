@@ -218,10 +218,10 @@ func (r *Runner) do(ctx context.Context, k Kind, j Job) (mine bool, err error) {
 		return false, err
 	}
 	err = r.run(ctx, k, j)
-	switch {
-	case errors.Is(err, ErrLost):
+	if errors.Is(err, ErrLost) {
 		return true, err // it is another's to note
-	case err != nil && ctx.Err() != nil && k.Timeout == 0:
+	}
+	if err != nil && ctx.Err() != nil && k.Timeout == 0 {
 		return true, r.note(ctx, k, j, outcome{Pending, r.now(), nil}) // told to stop: the next node begins at once
 	}
 	noted := r.note(ctx, k, j, r.outcome(k, j, err))

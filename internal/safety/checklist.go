@@ -24,10 +24,9 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		if run["template_id"] != nil {
 			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
 		}
-		switch {
-		case turned(c, "in_progress"):
+		if turned(c, "in_progress") {
 			run["started_at"] = now
-		case turned(c, "completed"):
+		} else if turned(c, "completed") {
 			if err := finish(a, run, s.Now()); err != nil {
 				return err
 			}

@@ -6,10 +6,10 @@ import "strings"
 // dash and underscore, lower case.
 func FileWord(code string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r
-		case r >= 'A' && r <= 'Z':
+		}
+		if r >= 'A' && r <= 'Z' {
 			return r + 'a' - 'A'
 		}
 		return '-'

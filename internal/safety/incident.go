@@ -110,8 +110,7 @@ func serious(in store.Row) bool {
 // with a root cause. A closed incident is reopened with a reason.
 func investigate(c store.Change, now string) error {
 	in := c.After
-	switch {
-	case turned(c, "investigating"):
+	if turned(c, "investigating") {
 		if c.Before["status"] == "closed" && (in["reopen_reason"] == nil || in["reopen_reason"] == c.Before["reopen_reason"]) {
 			return notReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
 		}
@@ -123,7 +122,7 @@ func investigate(c store.Change, now string) error {
 		if in["investigated_at"] == nil {
 			in["investigated_at"] = now
 		}
-	case turned(c, "action_pending"), turned(c, "closed"):
+	} else if turned(c, "action_pending") || turned(c, "closed") {
 		if serious(in) && in["investigated_at"] == nil {
 			return notReady("an incident of severity high or critical, or that could have been critical, is investigated first")
 		}
@@ -141,10 +140,9 @@ func report(a actor.Actor, in store.Row, now string) {
 	if in["reported_at"] == nil {
 		in["reported_at"] = now
 	}
-	switch {
-	case in["anonymous"] == true:
+	if in["anonymous"] == true {
 		in["reported_by"], in["created_by"] = nil, nil
-	case a.Role != actor.Service || in["reported_by"] == nil:
+	} else if a.Role != actor.Service || in["reported_by"] == nil {
 		in["reported_by"] = db.Null(a.UserID)
 	}
 }

@@ -193,10 +193,10 @@ func (r *Rule) checkRest() error {
 }
 
 func (b *Bound) check(name string) error {
-	switch {
-	case !slices.Contains(ruleOps, b.Op):
+	if !slices.Contains(ruleOps, b.Op) {
 		return badRule("has the operator %q in %s; it must be one of %s", fault.Clip(b.Op, 60), name, strings.Join(ruleOps, " "))
-	case math.IsNaN(b.Value) || math.Abs(b.Value) > 1e9:
+	}
+	if math.IsNaN(b.Value) || math.Abs(b.Value) > 1e9 {
 		return badRule("has a value out of range in %s", name)
 	}
 	return nil
@@ -289,11 +289,11 @@ func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
 		v.Threshold = r.Warn.Value
 	}
 	applies, sure := r.Applies(facts)
-	switch {
-	case !sure, !in.Known, in.Hours < r.MinExposureHours, r.Normalize != "none" && in.Hours <= 0:
+	if !sure || !in.Known || in.Hours < r.MinExposureHours || r.Normalize != "none" && in.Hours <= 0 {
 		v.Insufficient, v.Known = true, false
 		return v
-	case !applies:
+	}
+	if !applies {
 		v.Exempt = true
 		return v
 	}
@@ -303,10 +303,9 @@ func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
 	case "per_1m_hours":
 		v.Value = in.Value * 1_000_000 / in.Hours
 	}
-	switch {
-	case r.Breach != nil && r.Breach.holds(v.Value):
+	if r.Breach != nil && r.Breach.holds(v.Value) {
 		v.Status, v.Threshold = "breach", r.Breach.Value
-	case r.Warn != nil && r.Warn.holds(v.Value):
+	} else if r.Warn != nil && r.Warn.holds(v.Value) {
 		v.Status = "warning"
 	}
 	return v

@@ -102,13 +102,12 @@ func rewritten(c store.Change) bool {
 func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		var err error
-		switch {
-		case turned(c, "published") && c.After["supersedes_id"] != nil:
+		if turned(c, "published") && c.After["supersedes_id"] != nil {
 			old := c.After.Text("supersedes_id")
 			if err = reschedule(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
 				err = update(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
 			}
-		case turned(c, "retired"):
+		} else if turned(c, "retired") {
 			err = reschedule(tx, a, s, c.After.Text("id"), store.Row{"status": "ended"})
 		}
 		if err != nil {

@@ -39,11 +39,10 @@ func document(r store.Row, name string) json.RawMessage {
 func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		switch {
-		case c.Op == store.Insert && (c.After["gtin"] != nil || len(document(c.After, "barcodes")) > len("[]")):
+		if c.Op == store.Insert && (c.After["gtin"] != nil || len(document(c.After, "barcodes")) > len("[]")) {
 			ids.add(c.After.Text("id"))
-		case c.Op == store.Update && (altered(c, "gtin") || altered(c, "base_uom") ||
-			string(document(c.Before, "barcodes")) != string(document(c.After, "barcodes"))):
+		} else if c.Op == store.Update && (altered(c, "gtin") || altered(c, "base_uom") ||
+			string(document(c.Before, "barcodes")) != string(document(c.After, "barcodes"))) {
 			ids.add(c.After.Text("id"))
 		}
 	}

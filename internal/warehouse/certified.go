@@ -34,10 +34,9 @@ func (k records) uncertified(ids []string, today string) (map[string][]string, e
 			valid := slices.ContainsFunc(mine, func(r store.Row) bool {
 				return r["status"] == "completed" && (r["expires_on"] == nil || r.Text("expires_on") >= today)
 			})
-			switch {
-			case len(mine) == 0:
+			if len(mine) == 0 {
 				out[id] = append(out[id], "the driver has no certificate of "+c.Text("title"))
-			case !valid:
+			} else if !valid {
 				out[id] = append(out[id], "the driver's certificate of "+c.Text("title")+" is not valid")
 			}
 		}

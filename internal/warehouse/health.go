@@ -66,10 +66,10 @@ func (h *History) average(onHand decimal.Dec) float64 {
 // goods that leave the day they come.
 func (h *History) turns(onHand decimal.Dec) float64 {
 	avg := h.average(onHand)
-	switch {
-	case h.out90 == 0:
+	if h.out90 == 0 {
 		return 0
-	case avg <= 0:
+	}
+	if avg <= 0 {
 		return math.Inf(1)
 	}
 	return h.out90 * (365.0 / HealthWindow) / avg
@@ -157,11 +157,10 @@ func (a *Assessment) Add(s *Stock, now time.Time) {
 	if c.Low {
 		a.low++
 	}
-	switch {
-	case c.Dead:
+	if c.Dead {
 		a.dead++
 		a.deadValue += v
-	case c.Slow:
+	} else if c.Slow {
 		a.slow++
 		a.slowValue += v
 	}

@@ -19,11 +19,11 @@ import (
 func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	var confirming set
 	for _, c := range changes {
-		switch {
-		case c.Op == store.Insert:
+		if c.Op == store.Insert {
 			c.After["stage"] = firstStage[c.After.Text("type")]
 			continue
-		case c.Op != store.Update:
+		}
+		if c.Op != store.Update {
 			continue
 		}
 		if err := frozen(c, "status", "completed", "notes", "tags"); err != nil {
@@ -35,13 +35,12 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 		if altered(c, "owner_id") && c.Before["status"] != "draft" {
 			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At("owner_id", "is kept as it is")
 		}
-		switch {
-		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
+		if turned(c, "status", "confirmed") && c.Before["status"] == "draft" {
 			if n, _ := c.After["line_count"].(int64); n == 0 {
 				return notReady("order %s has no lines", c.After.Text("order_no"))
 			}
 			confirming.add(c.After.Text("id"))
-		case turned(c, "status", "cancelled") && dec(c.After, "qty_shipped") != 0:
+		} else if turned(c, "status", "cancelled") && dec(c.After, "qty_shipped") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
 		}
 	}
@@ -260,10 +259,9 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
 	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+lineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
 		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
-		switch most := int64(maxValue / part); {
-		case r.Int(1) >= most:
+		if most := int64(maxValue / part); r.Int(1) >= most {
 			return tooMuch("qty_ordered", maxValue)
-		case r.Int(2) >= most:
+		} else if r.Int(2) >= most {
 			return tooMuch("unit_price", maxValue)
 		}
 		return nil

@@ -234,12 +234,12 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
 	zone := p.at[v.zone].code
-	switch {
-	case v.short(after):
+	if v.short(after) {
 		have := v.quantity - v.reserved + v.promised
 		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
 			With((v.promised-v.delta).String()+" of status "+v.status+" is asked for", "").At("quantity", "only %s available", have)
-	case v.twice(after):
+	}
+	if v.twice(after) {
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
 	}
 	return nil

@@ -123,10 +123,10 @@ func (k readiness) unpacked(shipments []string) error {
 func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
 	gone := dec(line, "qty_shipped") + taken[line.Text("id")]
 	picked, packed := dec(line, "qty_picked")-gone, dec(line, "qty_packed")-gone
-	switch {
-	case picked < l.left:
+	if picked < l.left {
 		return fmt.Sprintf("line %v: %s of %s are picked", line["line_no"], max(picked, 0), l.left)
-	case packed < l.left:
+	}
+	if packed < l.left {
 		return fmt.Sprintf("line %v: %s of %s are packed", line["line_no"], max(packed, 0), l.left)
 	}
 	return ""

@@ -95,11 +95,11 @@ func (u *units) rebase(c store.Change) *fault.Error {
 	item, unit := l.Text("item_id"), l.Text("uom")
 	base := u.base[item]
 	f, err := u.of(item, unit)
-	switch {
-	case err != nil && strings.EqualFold(unit, anyUnit), err == nil && strings.EqualFold(unit, base):
+	if err != nil && strings.EqualFold(unit, anyUnit) || err == nil && strings.EqualFold(unit, base) {
 		l["uom"], l["ordered_uom"], l["ordered_qty"] = base, nil, nil
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	ordered, err := u.toBase(item, unit, dec(l, "qty_ordered"))

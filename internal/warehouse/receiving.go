@@ -175,10 +175,10 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 		}
 		a.scanned(scan)
 	}
-	switch {
-	case a.item == "":
+	if a.item == "" {
 		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
-	case a.line != nil && a.item != a.line.Text("item_id"):
+	}
+	if a.line != nil && a.item != a.line.Text("item_id") {
 		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
 	}
 	return nil

@@ -58,10 +58,9 @@ func onTheWay(c store.Change, now time.Time) *fault.Error {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, c.After.Text("arrived_at"))
-	switch st := c.After.Text("status"); {
-	case err != nil || at.After(now):
+	if st := c.After.Text("status"); err != nil || at.After(now) {
 		return fault.New(fault.Invalid, "22023", "arrived_at is in the future").At("arrived_at", "is in the future")
-	case c.After["dispatched_at"] == nil:
+	} else if c.After["dispatched_at"] == nil {
 		return notReady("a shipment that is %s has no arrived_at yet", st).At("arrived_at", "is for shipments on the road")
 	}
 	return nil

@@ -140,10 +140,10 @@ func rejectAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, err
 // undecided holds an adjustment that somebody else asked for.
 func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 	row, err := c.One("stock_adjustments", "adjustment_id", in.AdjustmentID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case row["status"] != "waiting":
+	}
+	if row["status"] != "waiting" {
 		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"), row.Text("status")).At("adjustment_id",
 			"is decided")
 	}

@@ -72,10 +72,9 @@ func workable(c *rpc.Call, id string) (store.Row, error) {
 // working refuses work on an order that is not outbound, confirmed or in
 // progress.
 func working(o store.Row) error {
-	switch st := o.Text("status"); {
-	case o["type"] != "outbound":
+	if st := o.Text("status"); o["type"] != "outbound" {
 		return notReady("order %s is %s; stock is promised to outbound orders", o.Text("order_no"), o.Text("type")).At("order_id", "is not outbound")
-	case st != "confirmed" && st != "in_progress":
+	} else if st != "confirmed" && st != "in_progress" {
 		return notReady("order %s is %s", o.Text("order_no"), st).At("order_id", "is %s", st)
 	}
 	return nil

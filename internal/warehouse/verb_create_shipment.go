@@ -107,10 +107,10 @@ func element(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i
 
 // shippable locks the orders, and returns the lines of them or those named.
 func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
-	switch {
-	case len(ids) == 0 && len(orders) == 0:
+	if len(ids) == 0 && len(orders) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
-	case len(ids) > 0 && len(orders) > 0:
+	}
+	if len(ids) > 0 && len(orders) > 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids, not both").At("order_ids", "stands beside lines")
 	}
 	field := "order_ids"

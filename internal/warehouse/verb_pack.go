@@ -152,10 +152,10 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 	var said []spoken
 	for _, l := range lines {
 		q, loose, at := more[l.Text("id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, l.Text("id"))
-		switch {
-		case !slices.Contains(orders, l.Text("order_id")):
+		if !slices.Contains(orders, l.Text("order_id")) {
 			return nil, notReady("line %v is of another order", l["line_no"]).At(element(at, "order_line_id"), "is of another order")
-		case q > loose:
+		}
+		if q > loose {
 			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")
 		}
 		said = append(said, spoken{item: l.Text("item_id"), member: element(at, "quantity"), quantity: q, all: loose})

@@ -196,10 +196,9 @@ func (s *Service) fate(d *delivery, o outcome) (state string, next, done any) {
 		return "dead", nil, now
 	}
 	at := now.Add(max(delay(d.attempt+1), o.wait))
-	switch {
-	case isBusy(d, o):
+	if isBusy(d, o) {
 		at = now.Add(o.wait)
-	case o.status == http.StatusTooManyRequests:
+	} else if o.status == http.StatusTooManyRequests {
 		at = now.Add(max(delay(d.attempt+1-busyTries), o.wait))
 	}
 	if at.After(d.queuedAt.Add(keepTrying)) {

@@ -133,13 +133,12 @@ func (t *turn) learn(d *delivery, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.s.now()
-	switch {
-	case o.wait > 0:
+	if o.wait > 0 {
 		t.openUntil = latest(t.openUntil, now.Add(o.wait))
 		if isBusy(d, o) && t.failures < tripAt {
 			return
 		}
-	case o.gone():
+	} else if o.gone() {
 		t.gone = true
 	}
 	if d.replay {

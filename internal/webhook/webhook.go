@@ -134,10 +134,10 @@ func (s *Service) Wake() {
 
 // administrator refuses callers who may not keep webhooks.
 func administrator(a actor.Actor) error {
-	switch {
-	case !a.Administrator() || a.TenantID == "":
+	if !a.Administrator() || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "42501", "only an administrator of the tenant may keep its webhooks")
-	case a.Suspended:
+	}
+	if a.Suspended {
 		return fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
 	}
 	return nil

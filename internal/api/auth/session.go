@@ -63,10 +63,10 @@ func (a *API) signUpPhone(w http.ResponseWriter, c *route.Call, solved captcha, 
 		return err
 	}
 	sess, u, err := a.svc.SignUps.SignUpPhone(c.Context(), in, c.Client())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case sess != nil:
+	}
+	if sess != nil {
 		return web.JSON(w, http.StatusOK, sess)
 	}
 	return web.JSON(w, http.StatusOK, u)
@@ -201,10 +201,10 @@ func (a *API) byCode(w http.ResponseWriter, c *route.Call, in grant) (*identity.
 }
 
 func (a *API) countCode(w http.ResponseWriter, c *route.Call, came bool) error {
-	switch {
-	case a.opt.Windows.Code == nil:
+	if a.opt.Windows.Code == nil {
 		return nil
-	case c.Exempt:
+	}
+	if c.Exempt {
 		return a.uncounted(w, c)
 	}
 	return a.opt.Windows.Code(w, c.Request, came)

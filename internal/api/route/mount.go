@@ -67,10 +67,9 @@ func (p *place) mount(mux *http.ServeMux) {
 	h := web.Wrap(p.surface.shape, p.serve)
 	mux.Handle(p.at, h)
 	bare := strings.TrimSuffix(p.at, "/{$}")
-	switch {
-	case bare != p.at && bare != "":
+	if bare != p.at && bare != "" {
 		mux.Handle(bare, h)
-	case p.surface.identity && !strings.HasSuffix(p.at, "/") && p.routes != nil:
+	} else if p.surface.identity && !strings.HasSuffix(p.at, "/") && p.routes != nil {
 		mux.Handle(p.at+"/{$}", h)
 	}
 }
@@ -115,10 +114,10 @@ func (p *place) answer(w http.ResponseWriter, r *http.Request) error {
 	if rt.Method != "" {
 		web.Note(w, p.pattern, c.Actor.TenantID, c.Actor.UserID, c.Actor.KeyID)
 	}
-	switch {
-	case err != nil && rt.Who == Returning:
+	if err != nil && rt.Who == Returning {
 		return Astray(w, p.door.Identity, err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	if p.surface.identity {

@@ -35,10 +35,9 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		body.Details = "request " + web.RequestID(r.Context())
 		return web.Reply{Status: http.StatusInternalServerError, Body: body, Header: proxyStatus(body.Code)}
 	}
-	switch {
-	case e.Details != "":
+	if e.Details != "" {
 		body.Details = e.Details
-	case len(e.Fields) > 1, len(e.Fields) == 1 && strings.HasPrefix(e.Code, "HF"): // PostgreSQL's codes keep PostgREST's details
+	} else if len(e.Fields) > 1 || len(e.Fields) == 1 && strings.HasPrefix(e.Code, "HF") { // PostgreSQL's codes keep PostgREST's details
 		body.Details = fieldList(e.Fields)
 	}
 	if list, ok := e.Data.([]grammar.Choice); ok {

@@ -58,10 +58,10 @@ func samlDraft(c *route.Call, making bool) (sso.Draft, error) {
 	if err := body(c, &in); err != nil {
 		return in.Draft, err
 	}
-	switch {
-	case making && in.Type != "saml":
+	if making && in.Type != "saml" {
 		return in.Draft, fault.New(fault.Invalid, "validation_failed", "type must be saml")
-	case in.Type != "" && in.Type != "saml":
+	}
+	if in.Type != "" && in.Type != "saml" {
 		return in.Draft, fault.New(fault.Invalid, "validation_failed", "Only 'saml' is a type here; OpenID providers are under /admin/custom-providers")
 	}
 	kind := sso.SAML

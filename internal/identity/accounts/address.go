@@ -18,10 +18,10 @@ import (
 func Canonical(raw string) (string, error) {
 	s := strings.ToLower(norm.NFKC.String(strings.TrimSpace(raw)))
 	local, domain, ok := strings.Cut(s, "@")
-	switch {
-	case raw == "":
+	if raw == "" {
 		return "", fault.New(fault.Invalid, "validation_failed", "An email address is required")
-	case !ok || local == "" || domain == "" || len(s) > 254 || len(local) > 64 || strings.Contains(domain, "@"):
+	}
+	if !ok || local == "" || domain == "" || len(s) > 254 || len(local) > 64 || strings.Contains(domain, "@") {
 		return "", badAddress()
 	}
 	for _, r := range s {

@@ -66,11 +66,11 @@ func (s *Proofs) Admit(a actor.Actor) error {
 // sign in at its provider.
 func (s *Proofs) Lacks(ru Rules, m Member, guarded, managed bool) error {
 	grace := ru.Grace(m)
-	switch {
-	case ru.Demands(m.Role), !managed && !grace.IsZero() && !s.Now().Before(grace):
+	if ru.Demands(m.Role) || !managed && !grace.IsZero() && !s.Now().Before(grace) {
 		return fault.New(fault.Forbidden, "insufficient_aal",
 			"Your organisation requires a second factor: enrol one at /auth/v1/factors, or verify the one you have, then try again")
-	case guarded && !ru.selfIgnored:
+	}
+	if guarded && !ru.selfIgnored {
 		return fault.New(fault.Forbidden, "insufficient_aal", "Your account has a second factor: verify it at /auth/v1/factors, then try again")
 	}
 	return nil

@@ -35,10 +35,9 @@ func Conflict(err error) error {
 	if !ok || f.Code != "23505" || v.Table != "users" {
 		return err
 	}
-	switch name := cmp.Or(v.Constraint, "users_"+strings.Join(v.Columns, "_")); {
-	case strings.Contains(name, "phone"):
+	if name := cmp.Or(v.Constraint, "users_"+strings.Join(v.Columns, "_")); strings.Contains(name, "phone") {
 		return ErrPhoneTaken()
-	case strings.Contains(name, "email"):
+	} else if strings.Contains(name, "email") {
 		return ErrTaken()
 	}
 	return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "A user with this id already exists").At("id", "taken")

@@ -92,10 +92,9 @@ func (h *hasher) hashRow(no int64, prev string, r *db.Row) string {
 	b = strconv.AppendInt(append(b, ','), no, 10)
 	b = appendJSON(append(b, ','), prev)
 	for _, i := range order {
-		switch {
-		case !r.Null(i):
+		if !r.Null(i) {
 			b = appendJSON(append(b, ','), r.Text(i))
-		case i != session:
+		} else if i != session {
 			b = append(b, ",null"...)
 		}
 	}

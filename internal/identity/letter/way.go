@@ -30,10 +30,9 @@ var providers = map[string]string{"azure": "Microsoft", "github": "GitHub", "git
 
 // providerName words the name of a provider; one of an organisation's own has none.
 func providerName(name, organisation string) string {
-	switch known := providers[name]; {
-	case known != "":
+	if known := providers[name]; known != "" {
 		return known
-	case name == "" || strings.HasPrefix(name, "sso:"):
+	} else if name == "" || strings.HasPrefix(name, "sso:") {
 		return organisation
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
@@ -54,10 +53,9 @@ func inWords(ways []Way, organisation, quoted string, words map[WayKind]string) 
 	list := make([]string, len(ways))
 	for i, w := range ways {
 		list[i] = words[w.Kind]
-		switch {
-		case w.Kind == ByProvider:
+		if w.Kind == ByProvider {
 			list[i] += " " + providerName(w.Name, organisation)
-		case w.Name != "":
+		} else if w.Name != "" {
 			list[i] += " " + fmt.Sprintf(quoted, w.Name)
 		}
 	}

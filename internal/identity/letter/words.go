@@ -61,10 +61,9 @@ func englishWording(l Letter) wording {
 		change = "If this was not you, change your password at once."
 	)
 	place := ""
-	switch {
-	case l.Tenant != "" && l.Role != "":
+	if l.Tenant != "" && l.Role != "" {
 		place = " to join " + l.Tenant + " as " + l.Role
-	case l.Tenant != "":
+	} else if l.Tenant != "" {
 		place = " to join " + l.Tenant
 	}
 	switch l.Kind {
@@ -121,10 +120,9 @@ func germanWording(l Letter) wording {
 		change = "Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort."
 	)
 	place := ""
-	switch {
-	case l.Tenant != "" && l.Role != "":
+	if l.Tenant != "" && l.Role != "" {
 		place = " bei " + l.Tenant + " als " + germanRole(l.Role)
-	case l.Tenant != "":
+	} else if l.Tenant != "" {
 		place = " bei " + l.Tenant
 	}
 	switch l.Kind {

@@ -204,10 +204,10 @@ func (s *Factors) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 		g, err = s.raiseOwn(tx, me, r, accounts.ClientOf(a))
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case refused != nil:
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	return s.Sessions.Issue(g)

@@ -242,10 +242,10 @@ func (s *Passkeys) SignInPasskey(ctx context.Context, challengeID string, respon
 		}
 		return CommitRefusal(err, refused)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case refused != nil:
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	return s.Sessions.Issue(g)

@@ -50,10 +50,10 @@ type Proof struct {
 
 // RenewProof takes a proof and makes the caller's session a fresh one.
 func (s *Store) RenewProof(ctx context.Context, a actor.Actor, in Proof) error {
-	switch {
-	case in.ChallengeID != "":
+	if in.ChallengeID != "" {
 		return s.proveByPasskey(ctx, a, in)
-	case in.Password == "" && in.Nonce == "":
+	}
+	if in.Password == "" && in.Nonce == "" {
 		return fault.New(fault.Invalid, "validation_failed", "Reauthentication takes a password, a nonce or a passkey")
 	}
 	up := Update{CurrentPassword: in.Password, Nonce: in.Nonce}

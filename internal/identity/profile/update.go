@@ -215,8 +215,7 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 }
 
 func (s *Store) checkUpdate(in *Update) (err error) {
-	switch {
-	case in.AppMetadata != nil:
+	if in.AppMetadata != nil {
 		return fault.New(fault.Forbidden, "not_admin", "Updating app_metadata requires admin privileges")
 	}
 	if in.Phone != "" {

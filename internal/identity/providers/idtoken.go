@@ -127,12 +127,12 @@ func (s *OAuth) providerOf(in IDToken) *oidc.Provider {
 
 func (s *OAuth) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oidc.Person, error) {
 	p := s.providerOf(in)
-	switch {
-	case in.Token == "" || in.Provider == "" && (in.ClientID == "" || in.Issuer == ""):
+	if in.Token == "" || in.Provider == "" && (in.ClientID == "" || in.Issuer == "") {
 		f := fault.New(fault.Invalid, "invalid request", "id_token and provider required")
 		f.Data = sessions.OAuthStyle{}
 		return nil, oidc.Person{}, f
-	case p == nil:
+	}
+	if p == nil {
 		return nil, oidc.Person{}, fault.New(fault.Invalid, "provider_disabled", "Provider (issuer %q) is not enabled",
 			accounts.CutText(cmp.Or(oidc.KnownIssuer(in.Provider), in.Provider, in.Issuer), 60))
 	}

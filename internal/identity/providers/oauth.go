@@ -208,10 +208,10 @@ func (s *OAuth) arrive(ctx context.Context, f codes.Flow, in Callback, c account
 	if err := p.Sent(ctx, in.Issuer); err != nil {
 		return to, err
 	}
-	switch {
-	case in.Error != "":
+	if in.Error != "" {
 		return to, fault.New(fault.Forbidden, "access_denied", "%s", accounts.CutText(in.Error+": "+in.Description, 200))
-	case in.Code == "":
+	}
+	if in.Code == "" {
 		return to, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
 	sec, err := s.Codes.OpenFlow(f)
@@ -322,10 +322,9 @@ func (s *OAuth) askProof(tx *db.Tx, u *accounts.User, f codes.Flow, identity str
 		return &proof{}, nil
 	}
 	o := codes.CodeOrder{Kind: codes.KindSignup, Address: u.Email, Redirect: f.Redirect, Identity: identity}
-	switch {
-	case f.Challenge != "":
+	if f.Challenge != "" {
 		o.PKCE = codes.PKCE{Challenge: f.Challenge, Method: "s256"}
-	case f.ID != "":
+	} else if f.ID != "" {
 		o.Browser = seal.RandomHex(32)
 	}
 	made, err := s.Codes.MakeCode(tx, u, o)

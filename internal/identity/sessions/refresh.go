@@ -28,10 +28,10 @@ func (s *Store) Refresh(ctx context.Context, raw string, c accounts.Client) (*Se
 		g, refused, err = s.advance(tx, t, c)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case refused != nil:
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	return s.Issue(g)
@@ -98,10 +98,9 @@ func (s *Store) expired(sess Row) error {
 			return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Provider Disabled)")
 		}
 	}
-	switch now := s.Now(); {
-	case !now.Before(sess.notAfter):
+	if now := s.Now(); !now.Before(sess.notAfter) {
 		return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired")
-	case now.Sub(last) > s.Config.RefreshTokenTTL:
+	} else if now.Sub(last) > s.Config.RefreshTokenTTL {
 		return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Inactivity)")
 	}
 	return nil
@@ -111,10 +110,9 @@ func (s *Store) expired(sess Row) error {
 // was raised, one whose answer is in use, any older one. Late is one that a tab may
 // still have by right, within the reuse interval of what made it old.
 func (s *Store) copied(sess Row, t token.Refresh) (copied, late bool) {
-	switch n, current := t.Counter, uint64(sess.counter); {
-	case n < uint64(sess.floor):
+	if n, current := t.Counter, uint64(sess.counter); n < uint64(sess.floor) {
 		return true, s.lately(sess.raised)
-	case n == current, n+1 == current && sess.arrived.IsZero():
+	} else if n == current || n+1 == current && sess.arrived.IsZero() {
 		return false, false
 	}
 	return true, s.lately(sess.refreshed)

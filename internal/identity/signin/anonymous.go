@@ -14,10 +14,10 @@ import (
 // session: no address, no identity, exactly the metadata given. It becomes a
 // full account when an address is proved or an identity linked.
 func (s *SignUps) SignUpAnonymous(ctx context.Context, data map[string]any, c accounts.Client) (*sessions.Session, error) {
-	switch {
-	case !s.Config.AnonymousUsers:
+	if !s.Config.AnonymousUsers {
 		return nil, fault.New(fault.Unprocessable, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
-	case !s.Config.SignupEnabled:
+	}
+	if !s.Config.SignupEnabled {
 		return nil, fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
 	}
 	data, err := accounts.Merge(nil, data)

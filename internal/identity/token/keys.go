@@ -41,10 +41,10 @@ var wellKnown = map[string]bool{
 
 // CheckSecret refuses an HS256 secret that is short, uniform or published.
 func CheckSecret(secret string) error {
-	switch {
-	case len(secret) < minSecret:
+	if len(secret) < minSecret {
 		return fmt.Errorf("the JWT secret has %d bytes; it needs at least %d random ones", len(secret), minSecret)
-	case wellKnown[secret]:
+	}
+	if wellKnown[secret] {
 		return fmt.Errorf("the JWT secret is one printed in public documentation; make a random one")
 	}
 	seen := map[byte]bool{}

@@ -334,20 +334,20 @@ func (ap *application) write(s *sorted) error {
 // mayMake and mayChange hold applying to the mode and to what the role may do,
 // which may be another person's than that of who had the file checked.
 func (ap *application) mayMake(line int) error {
-	switch {
-	case ap.plan.Mode == targets.ModeUpdate:
+	if ap.plan.Mode == targets.ModeUpdate {
 		return bulk.Stale(line, "the record it updates is gone by now")
-	case !ap.makes:
+	}
+	if !ap.makes {
 		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, targets.Spoken(ap.target.Name))
 	}
 	return nil
 }
 
 func (ap *application) mayChange(line int) error {
-	switch {
-	case ap.plan.Mode == targets.ModeInsert:
+	if ap.plan.Mode == targets.ModeInsert {
 		return bulk.Stale(line, "a record with the same key exists by now")
-	case !ap.changes:
+	}
+	if !ap.changes {
 		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, targets.Spoken(ap.target.Name))
 	}
 	return nil

@@ -92,10 +92,9 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 	}
 	made, ask := map[string]bool{}, map[string]bool{}
 	for _, row := range existing {
-		switch id := match.Text(row["id"]); {
-		case ap.own[id]:
+		if id := match.Text(row["id"]); ap.own[id] {
 			made[id] = true
-		case !older(row, ap.step.Job):
+		} else if !older(row, ap.step.Job) {
 			ask[id] = true
 		}
 	}

@@ -18,10 +18,9 @@ import (
 func Fold(s string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(s) {
-		switch {
-		case r == 'ß':
+		if r == 'ß' {
 			b.WriteString("ss")
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
+		} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			b.WriteRune(unicode.ToLower(r))
 		}
 	}

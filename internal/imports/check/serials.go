@@ -121,11 +121,11 @@ func (st *stager) found(d *draft.Draft, row store.Row, u match.Unit, there []mat
 		return
 	}
 	for _, s := range match.Elsewhere(there, match.CountKey(st.v.Target.Resource, row)) {
-		switch {
-		case s.Key == "":
+		if s.Key == "" {
 			d.Fail(st.v.Header("serial"), "in_stock", "by the books serial number %s is in %s, as goods of another owner: move it from there first", u.Serial, s)
 			return
-		case st.serials.empty.Line(s.Key) == 0:
+		}
+		if st.serials.empty.Line(s.Key) == 0 {
 			d.Fail(st.v.Header("serial"), "in_stock",
 				"by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first", u.Serial, s)
 			return

@@ -31,10 +31,9 @@ func NewHours() *Hours { return &Hours{maphash.MakeSeed(), map[uint64][]stretch{
 func (b *Hours) Enter(row store.Row, line int) (other int, overlaps bool) {
 	worker, _ := row["worker_id"].(string)
 	s := stretch{from: micros(row["started_at"]), to: math.MaxInt64, line: line}
-	switch {
-	case row["ended_at"] != nil:
+	if row["ended_at"] != nil {
 		s.to = micros(row["ended_at"])
-	case row["hours"] != nil:
+	} else if row["hours"] != nil {
 		s.to = safety.ShiftEnd(time.UnixMicro(s.from), row).UnixMicro()
 	}
 	if worker == "" || s.from == 0 || s.to <= s.from {

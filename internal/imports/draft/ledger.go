@@ -56,10 +56,9 @@ func (l *Ledger) Enter(v *Reader, d *Draft) {
 			continue
 		}
 		h := l.hash(d.Row[c.Name])
-		switch {
-		case !there:
+		if !there {
 			l.says = append(l.says, h)
-		case h != 0 && h != l.says[doc.says+at]:
+		} else if h != 0 && h != l.says[doc.says+at] {
 			d.Fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line, targets.Spoken(codeOf(v.Target.Name)), fault.Clip(name, 80))
 		}
 		at++

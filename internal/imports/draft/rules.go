@@ -66,10 +66,9 @@ func (v *Reader) wantKey(d *Draft) {
 // infer fills in what a row says without saying it: training with a date of
 // completion is completed, a shift with an end is closed.
 func (v *Reader) infer(d *Draft) {
-	switch {
-	case v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.Row["completed_at"] != nil && d.Row["status"] == nil:
+	if v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.Row["completed_at"] != nil && d.Row["status"] == nil {
 		d.Row["status"] = "completed"
-	case v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open":
+	} else if v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open" {
 		d.Row["status"] = "closed"
 	}
 }

@@ -230,10 +230,10 @@ func Busy(job *Job) error {
 // claim is held, whatever the clocks say, or, where it could take none, its lease
 // lasts.
 func (t *Table) Orphaned(tx *db.Tx, job *Job) (bool, error) {
-	switch {
-	case t.db.Alone() || t.claims.ours(job.Claim):
+	if t.db.Alone() || t.claims.ours(job.Claim) {
 		return true, nil
-	case job.Claim == 0:
+	}
+	if job.Claim == 0 {
 		return t.store.Now().After(job.Lease), nil
 	}
 	return tx.Unclaimed(job.Claim)

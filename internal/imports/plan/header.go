@@ -290,10 +290,10 @@ func likeness(head []sheet.Record) int {
 			words++
 		}
 	}
-	switch {
-	case words > 0 && values == 0:
+	if words > 0 && values == 0 {
 		return likeHeader
-	case words == 0 && (values > 1 || values > 0 && texts == 0):
+	}
+	if words == 0 && (values > 1 || values > 0 && texts == 0) {
 		return likeData
 	}
 	return unsure

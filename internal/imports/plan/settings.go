@@ -45,10 +45,9 @@ func ParseSettings(raw json.RawMessage) (Settings, error) {
 	if err := strictJSON(raw, &s); err != nil {
 		why := "must be an object of the documented options"
 		var typ *json.UnmarshalTypeError
-		switch {
-		case errors.As(err, &typ) && typ.Field != "":
+		if errors.As(err, &typ) && typ.Field != "" {
 			why = "the option " + typ.Field + " cannot be " + typ.Value
-		case strings.Contains(err.Error(), "unknown field"):
+		} else if strings.Contains(err.Error(), "unknown field") {
 			why = strings.TrimPrefix(err.Error(), "json: ")
 		}
 		return s, fault.Wrap(err, fault.Invalid, "options", "the options cannot be used: %s", why).At("options", "%s", why)

@@ -160,11 +160,11 @@ func (o *objects) Next() (*Record, error) {
 
 // fill sets the cells from a record.
 func (o *objects) fill(raw []byte, long bool) {
-	switch {
-	case long:
+	if long {
 		o.rec.Bad = tooLong()
 		return
-	case !utf8.Valid(raw) || web.LoneSurrogate(raw):
+	}
+	if !utf8.Valid(raw) || web.LoneSurrogate(raw) {
 		o.rec.Bad = &Damage{Code: "encoding", Cell: -1, Msg: "the record holds bytes, or an escape, that are no text"}
 		return
 	}

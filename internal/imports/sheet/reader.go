@@ -123,10 +123,9 @@ func (r *Reader) cell() bool {
 		if !ok {
 			return false
 		}
-		switch ended, more := r.ended(c); {
-		case ended:
+		if ended, more := r.ended(c); ended {
 			return more
-		case c == '"' && opens:
+		} else if c == '"' && opens {
 			r.text = r.text[:r.start]
 			r.pos++
 			return r.quoted()
@@ -218,10 +217,9 @@ func (r *Reader) afterQuote() bool {
 		if !ok {
 			return false
 		}
-		switch ended, more := r.ended(c); {
-		case ended:
+		if ended, more := r.ended(c); ended {
 			return more
-		case c != ' ':
+		} else if c != ' ' {
 			r.damage("quote", "text follows a closing quote: a quote inside a quoted cell must be doubled")
 			r.keep([]byte{c})
 		}

@@ -181,10 +181,10 @@ func (w *workbook) directory(at io.ReaderAt, size int64) error {
 	}
 	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
 	begins := size - int64(len(end))
-	switch {
-	case entries > MaxParts || bytesOf > maxDirectory:
+	if entries > MaxParts || bytesOf > maxDirectory {
 		return tooBig("the workbook has more than %d parts", MaxParts)
-	case int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 || int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22:
+	}
+	if int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 || int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22 {
 		return broken("its directory does not match its size")
 	}
 	z, err := zip.NewReader(at, size)
@@ -230,10 +230,10 @@ func (w *workbook) part(name string) (*markup, io.Closer, error) {
 		return nil, nil, nil
 	}
 	r, err := f.Open()
-	switch {
-	case w.file.err != nil:
+	if w.file.err != nil {
 		return nil, nil, w.file.err
-	case err != nil:
+	}
+	if err != nil {
 		return nil, nil, broken("part %s is packed in a way that is not known", clipped(name))
 	}
 	u := &unpacking{r: r, w: w, packed: max(1, int64(f.CompressedSize64))}

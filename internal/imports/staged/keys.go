@@ -54,10 +54,10 @@ func tableOf(n, spare int) *Keys {
 func (k *Keys) Put(key string, line int) (earlier int, there bool) {
 	hash := maphash.String(k.seed[0], key)
 	s := k.find(hash, maphash.String(k.seed[1], key))
-	switch {
-	case s.at() != 0:
+	if s.at() != 0 {
 		return s.at(), true
-	case k.n == k.room:
+	}
+	if k.n == k.room {
 		if k.more == nil {
 			k.more = tableOf(2*k.room, 3)
 		}

@@ -190,10 +190,10 @@ func (t *Target) Rights(r actor.Role) (create, update bool) {
 // either; rows that would need the other become errors.
 func (t *Target) Permit(r actor.Role, mode string) error {
 	create, update := t.Rights(r)
-	switch {
-	case mode == ModeInsert && !create:
+	if mode == ModeInsert && !create {
 		return fault.New(fault.Forbidden, "42501", "role %q may not make %s: use the mode update", r, Spoken(t.Name))
-	case mode == ModeUpdate && !update:
+	}
+	if mode == ModeUpdate && !update {
 		return fault.New(fault.Forbidden, "42501", "role %q may not change %s: use the mode insert", r, Spoken(t.Name))
 	}
 	return nil
@@ -284,10 +284,10 @@ func (t *Target) Hides(field string, r actor.Role) bool {
 // Denied is what a role may not do that keeps it from giving a field by a file,
 // or "".
 func Denied(f *catalog.Field, r actor.Role) string {
-	switch {
-	case !f.Visible(r):
+	if !f.Visible(r) {
 		return "see"
-	case !f.Settable(r):
+	}
+	if !f.Settable(r) {
 		return "set"
 	}
 	return ""
@@ -309,10 +309,10 @@ func (t *Target) Sets(field, at string, r actor.Role) error {
 
 // Becomes names the resource whose records the rows of a file become.
 func (t *Target) Becomes(lined bool) string {
-	switch {
-	case t.Posts != nil:
+	if t.Posts != nil {
 		return t.Posts.Name
-	case lined:
+	}
+	if lined {
 		return t.Lines.Name
 	}
 	return t.Resource.Name

@@ -240,10 +240,10 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	var order []string
 	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
-		switch {
-		case !g.has(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)]:
+		if !g.has(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
 			return nil
-		case len(made) == 0:
+		}
+		if len(made) == 0 {
 			n = r.Int(1)
 		}
 		if uses[to] == 0 {

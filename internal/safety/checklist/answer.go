@@ -106,10 +106,10 @@ func (t *Template) judgeAnswer(it *Item, a answer) Result {
 
 // weightOf is what an answer counts for.
 func (it *Item) weightOf() int64 {
-	switch {
-	case it.Weight != nil:
+	if it.Weight != nil {
 		return *it.Weight
-	case it.Type == YesNo || it.Type == Number || it.Type == Choice:
+	}
+	if it.Type == YesNo || it.Type == Number || it.Type == Choice {
 		return 1
 	}
 	return 0

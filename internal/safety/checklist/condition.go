@@ -116,10 +116,10 @@ func (a answer) equalTo(b answer) bool { return a == b }
 // isMet reports whether a condition is met; about is the answer meant where
 // the condition names no item.
 func (t *Template) isMet(c *Condition, own *Item, answers map[string]answer) bool {
-	switch {
-	case len(c.All) > 0:
+	if len(c.All) > 0 {
 		return !slices.ContainsFunc(c.All, func(x Condition) bool { return !t.isMet(&x, own, answers) })
-	case len(c.Any) > 0:
+	}
+	if len(c.Any) > 0 {
 		return slices.ContainsFunc(c.Any, func(x Condition) bool { return t.isMet(&x, own, answers) })
 	}
 	about := own

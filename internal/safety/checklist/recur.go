@@ -217,10 +217,10 @@ func At(wall time.Time, loc *time.Location) time.Time {
 	shows := func(t time.Time) bool { return t.Add(offset(t)).Equal(wall) }
 	before, after := offset(wall.Add(-24*time.Hour)), offset(wall.Add(24*time.Hour))
 	a, b := wall.Add(-before), wall.Add(-after)
-	switch {
-	case shows(a) && shows(b) && b.Before(a):
+	if shows(a) && shows(b) && b.Before(a) {
 		return b
-	case shows(a), !shows(b):
+	}
+	if shows(a) || !shows(b) {
 		return a
 	}
 	return b

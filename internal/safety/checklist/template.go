@@ -213,10 +213,10 @@ func (t *Template) Items() []*Item { return t.order }
 // Opens is what a failed answer brings about: OpensAction, OpensIncident or
 // OpensNothing.
 func (it *Item) Opens() string {
-	switch {
-	case it.OnFail != "":
+	if it.OnFail != "" {
 		return it.OnFail
-	case it.Critical:
+	}
+	if it.Critical {
 		return OpensAction
 	}
 	return OpensNothing

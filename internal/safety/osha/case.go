@@ -148,10 +148,10 @@ func checkPrivacy(c store.Row, _ Facts) *fault.Error {
 
 func checkKind(c store.Row, f Facts) *fault.Error {
 	kind := c.Text("illness_type")
-	switch {
-	case kind == "" && c.Text("recordable") == "yes":
+	if kind == "" && c.Text("recordable") == "yes" {
 		return broken("illness_type", "29 CFR 1904.29(b)(1)", "a recordable case needs column M: injury or the type of illness")
-	case kind != "" && (kind == "injury") != (f.Kind == "injury"):
+	}
+	if kind != "" && (kind == "injury") != (f.Kind == "injury") {
 		return broken("illness_type", "29 CFR 1904.46", "the incident is an %s, column M says %s", f.Kind, kind)
 	}
 	return nil
@@ -225,13 +225,13 @@ func Number(c store.Row) string { return fmt.Sprint(number(c, "case_no")) }
 // moment at which it became known, the day of a later death for that.
 func DueAt(c store.Row, reported, injured time.Time) time.Time {
 	died := date(c.Text("death_date"))
-	switch {
-	case !died.IsZero() && died.Sub(injured) <= 30*24*time.Hour:
+	if !died.IsZero() && died.Sub(injured) <= 30*24*time.Hour {
 		if died.After(reported) {
 			reported = died
 		}
 		return reported.Add(8 * time.Hour)
-	case flag(c, "in_patient"), flag(c, "amputation"), flag(c, "eye_loss"):
+	}
+	if flag(c, "in_patient") || flag(c, "amputation") || flag(c, "eye_loss") {
 		return reported.Add(24 * time.Hour)
 	}
 	return time.Time{}

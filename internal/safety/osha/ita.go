@@ -26,10 +26,10 @@ var summaryColumns = []string{"establishment_name", "ein", "company_name", "stre
 // a byte is written; the fault names those that do not.
 func (b *Book) SummarySheet() (*Sheet, error) {
 	s := b.Summary
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", b.Year)
-	case s.Text("status") == "open":
+	}
+	if s.Text("status") == "open" {
 		return nil, early("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
 	}
 	if err := CheckEstablishment(b.Site); err != nil {

@@ -61,10 +61,10 @@ func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
 		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "57014", "the server is busy with other photos")
 	}
 	raw, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the upload broke off")
-	case len(raw) > MaxBytes:
+	}
+	if len(raw) > MaxBytes {
 		return nil, tooLarge("the photo is larger than %d MB", MaxBytes>>20)
 	}
 	f, err := inspect(raw)
@@ -217,10 +217,9 @@ func jpegHeader(raw []byte) header {
 			break
 		}
 		body := raw[i+4 : end]
-		switch {
-		case marker == 0xe1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")):
+		if marker == 0xe1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")) {
 			h.turn = orientation(body[6:])
-		case marker >= 0xc0 && marker <= 0xc2 && len(body) >= 6:
+		} else if marker >= 0xc0 && marker <= 0xc2 && len(body) >= 6 {
 			h.perPixel = frameBytes(body, marker == 0xc2)
 		}
 		i = end

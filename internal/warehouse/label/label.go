@@ -63,10 +63,10 @@ type sketch struct {
 // symbolHeight is the height that a label gives to each symbol, in millimetres. GS1
 // General Specifications 5.12 ask 31.75 mm of a logistic label's.
 func (l *Label) symbolHeight() float64 {
-	switch {
-	case l.Tall:
+	if l.Tall {
 		return 34
-	case len(l.Symbols) > 1:
+	}
+	if len(l.Symbols) > 1 {
 		return 8
 	}
 	return 16
@@ -180,10 +180,9 @@ func placeSymbol(s Symbol, y, high float64) (mark, error) {
 	}
 	n := float64(code.Bounds().Dx())
 	m := s.moduleWidth()
-	switch {
-	case s.QR:
+	if s.QR {
 		m = min(0.75, high/n)
-	case m == 0:
+	} else if m == 0 {
 		return mark{}, fmt.Errorf("label: the bars of %q are wider than a label", s.Data)
 	}
 	return mark{s, (wide - n*m) / 2, y, high, m}, nil

@@ -130,8 +130,7 @@ var turns = map[[2]byte]string{{0, 'B'}: ">:", {0, 'C'}: ">;", {'B', 'C'}: ">5",
 // chooseCodeSet is the code set for what begins with n digits: C for four or more of an
 // even number, for two while it is on.
 func chooseCodeSet(set byte, n int) byte {
-	switch {
-	case set == 'C' && n >= 2, n >= 4 && n%2 == 0, set == 0 && n >= 4:
+	if set == 'C' && n >= 2 || n >= 4 && n%2 == 0 || set == 0 && n >= 4 {
 		return 'C'
 	}
 	return 'B'

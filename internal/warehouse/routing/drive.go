@@ -168,8 +168,7 @@ func (d *driver) joinTrips(l Limits) [][]int {
 	}
 	for _, s := range d.listSavings() {
 		a, b := at[s.i], at[s.j]
-		switch {
-		case a == b, l.Load > 0 && load[a]+load[b] > l.Load, l.Stops > 0 && len(trips[a])+len(trips[b]) > l.Stops:
+		if a == b || l.Load > 0 && load[a]+load[b] > l.Load || l.Stops > 0 && len(trips[a])+len(trips[b]) > l.Stops {
 			continue
 		}
 		first, ok := endingIn(trips[a], s.i)

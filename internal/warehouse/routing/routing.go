@@ -30,10 +30,10 @@ const better = 1e-9
 func twoOpt(order []int, first int, closed bool, leg func(i, j int) float64) {
 	n := len(order)
 	next := func(j int) (int, bool) {
-		switch {
-		case j+1 < n:
+		if j+1 < n {
 			return order[j+1], true
-		case closed:
+		}
+		if closed {
 			return order[0], true
 		}
 		return 0, false
