@@ -124,7 +124,7 @@ func read(body []byte, wish sheet.Wish) ([]string, error) {
 		}
 		var cells []string
 		for i, c := range rec.Cells {
-			cells = append(cells, [...]string{"", "#", "!"}[rec.Kind(i)]+c)
+			cells = append(cells, [...]string{"", "#", "!", "~", "@"}[rec.Kind(i)]+c)
 		}
 		out = append(out, fmt.Sprintf("%d: %s", rec.Line, strings.Join(cells, "|")))
 	}
@@ -143,11 +143,11 @@ func TestWorkbookCells(t *testing.T) {
 		{"blank rows are none", `<row r="1"/><row r="2"><c r="A2" s="1"/></row><row r="3"><c r="A3"><v>1</v></c></row>`, "3: #1"},
 		{"dates by style",
 			`<row><c s="1"><v>45292</v></c><c s="2"><v>45292.5</v></c><c s="3"><v>45292</v></c><c s="4"><v>1.5</v></c><c s="5"><v>44197.999999999</v></c></row>`,
-			"1: 2024-01-01|2024-01-01T12:00:00|#45292|#1.5|2021-01-02"},
+			"1: @2024-01-01|@2024-01-01T12:00:00|#45292|#1.5|@2021-01-02"},
 		{"the day that never was", `<row><c s="1"><v>59</v></c><c s="1"><v>60</v></c><c s="1"><v>61</v></c><c s="1"><v>1</v></c><c s="1"><v>0.25</v></c></row>`,
-			"1: 1900-02-28|1900-02-29|1900-03-01|1900-01-01|06:00:00"},
+			"1: @1900-02-28|@1900-02-29|@1900-03-01|@1900-01-01|@06:00:00"},
 		{"no date before the first or after the last", `<row><c s="1"><v>-1</v></c><c s="1"><v>2958465</v></c><c s="1"><v>2958466</v></c></row>`,
-			"1: #-1|9999-12-31|#2958466"},
+			"1: #-1|@9999-12-31|#2958466"},
 		{"ISO dates", `<row><c t="d"><v>2024-02-29T00:00:00</v></c></row>`, "1: 2024-02-29T00:00:00"},
 		{"formulas by their result", `<row><c><f>A1+1</f><v>7</v></c><c t="str"><f>A1&amp;"x"</f><v>7x</v></c><c t="b"><v>1</v></c></row>`, "1: #7|7x|#true"},
 		{"formulas without result, errors, and texts that are not there", `<row><c><f>A1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>99</v></c><c><v>x</v></c></row>`,
@@ -173,7 +173,7 @@ func TestWorkbook1904(t *testing.T) {
 		part{"xl/styles.xml", stylePart},
 		part{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c s="1"><v>0</v></c><c s="1"><v>43830</v></c></row></sheetData></worksheet>`})
 	got, err := read(body, sheet.Wish{Type: sheet.XLSX})
-	if want := []string{"1: 1904-01-01|2024-01-01"}; err != nil || !cmp.Equal(got, want) {
+	if want := []string{"1: @1904-01-01|@2024-01-01"}; err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v %v", got, err)
 	}
 }
@@ -203,7 +203,7 @@ func TestWorkbookOfOthers(t *testing.T) {
 	if err := f.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for wish, want := range map[string]string{"": "1: sku|schön <&>|#12.5|#true|2024-02-29T13:45:00|  kept  ", "Second": "1: inline|#3", "2": "1: inline|#3"} {
+	for wish, want := range map[string]string{"": "1: sku|schön <&>|#12.5|#true|@2024-02-29T13:45:00|  kept  ", "Second": "1: inline|#3", "2": "1: inline|#3"} {
 		got, err := read(b.Bytes(), sheet.Wish{Type: sheet.XLSX, Sheet: wish})
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("sheet %q: %q %v", wish, got, err)
