@@ -54,9 +54,11 @@ func adminCommand(o *options) *cobra.Command {
 func setupLink(o *options) *cobra.Command {
 	var tenant string
 	c := &cobra.Command{
-		Use: "setup-link EMAIL", Short: "Print a link with which the user sets a password", Args: cobra.ExactArgs(1),
+		Use:   "setup-link [EMAIL]",
+		Short: "Print a link with which a user sets a password; without EMAIL the one that makes the first administrator",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			link, err := a.Identity.Admin.SetupLink(cmd.Context(), args[0], tenant)
+			link, err := newSetupLink(cmd, args, a, tenant)
 			if err != nil {
 				return err
 			}
@@ -66,6 +68,23 @@ func setupLink(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&tenant, "tenant", "", "tenant id, slug or name the user becomes an owner of; made when it does not exist")
 	return c
+}
+
+func newSetupLink(cmd *cobra.Command, args []string, a *app.App, tenant string) (string, error) {
+	if len(args) > 0 {
+		return a.Identity.Admin.SetupLink(cmd.Context(), args[0], tenant)
+	}
+	if tenant != "" {
+		return "", fmt.Errorf("--tenant goes with EMAIL: the page of the link asks for the organisation")
+	}
+	has, err := a.Identity.Admin.HasAdministrator(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	if has {
+		return "", fmt.Errorf("there is an administrator already (`holdfast admin list`): name the EMAIL that the link is for")
+	}
+	return a.Identity.Admin.FirstSetupLink(), nil
 }
 
 func listAdmins(o *options) *cobra.Command {

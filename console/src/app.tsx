@@ -1,7 +1,8 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
+import { arrival } from './lib/arrival';
 import { claimsOf } from './lib/claims';
-import { proof, recovering, session, supabase } from './lib/client';
+import { choosingPassword, proof, session, supabase } from './lib/client';
 import { _, language, useLanguage, withWords } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
 import { useStore } from './lib/store';
@@ -12,7 +13,8 @@ import { Toasts } from './ui/overlay';
 
 const Gate = lazy(() => import('./pages/gate').then((m) => m.Gate));
 const Second = lazy(() => withWords(import('./pages/inside')).then((m) => m.Second));
-const NewPassword = lazy(() => withWords(import('./pages/inside')).then((m) => m.NewPassword));
+const Arrived = lazy(() => withWords(import('./pages/arrived')).then((m) => m.Arrived));
+const NewPassword = lazy(() => withWords(import('./pages/arrived')).then((m) => m.NewPassword));
 const Nowhere = lazy(() => withWords(import('./pages/inside')).then((m) => m.Nowhere));
 const Prove = lazy(() => withWords(import('./pages/prove')).then((m) => m.Prove));
 const home = () => import('./pages/home').then((m) => m.Home);
@@ -49,12 +51,13 @@ function forget(member: string): void {
   shown = member;
 }
 
-// App decides who stands at the door: nobody, somebody who still has to show a
-// second factor, somebody without a tenant, or a member.
+// App decides what is shown: what a link brought, the sign-in, the second factor,
+// a password to choose, a choice of tenants, or the pages of a member.
 export function App() {
   useLanguage();
   const s = useStore(session);
-  const recover = useStore(recovering);
+  const came = useStore(arrival);
+  const choosing = useStore(choosingPassword);
   const prove = useStore(proof);
   const { path, route } = useLocation();
   const who = s ? claimsOf(s) : undefined;
@@ -81,12 +84,14 @@ export function App() {
         <div class="page">
           <Skeleton />
         </div>
+      ) : came ? (
+        <Arrived came={came} session={s} />
       ) : s === null ? (
         <Gate />
-      ) : recover ? (
-        <NewPassword />
       ) : factor.data === 'aal2' && who?.aal === 'aal1' ? (
         <Second />
+      ) : choosing ? (
+        <NewPassword email={s.user.email ?? ''} />
       ) : !who?.tenant_id ? (
         <Nowhere />
       ) : (

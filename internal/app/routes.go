@@ -149,11 +149,20 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 	return front.Handler(routeTable{a}.secureOnly(a.face)), nil
 }
 
+// consoleAt is the console's address with the parameters of the request: mailed
+// links come by the server's own address with what they are about.
+func consoleAt(r *http.Request) string {
+	if r.URL.RawQuery == "" {
+		return console.Prefix
+	}
+	return console.Prefix + "?" + r.URL.RawQuery
+}
+
 // index leads a browser to the console and tells a program where things are.
 func (a routeTable) index(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if console.Wanted(r) {
-		http.Redirect(w, r, console.Prefix, http.StatusSeeOther)
+		http.Redirect(w, r, consoleAt(r), http.StatusSeeOther)
 		return
 	}
 	u := a.Config.PublicURL

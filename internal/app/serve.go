@@ -154,7 +154,11 @@ func (a *App) banner(ctx context.Context, t Terminal, took time.Duration) error 
 	if a.Config.Demo {
 		line("Sign in", "owner@north.example, manager@north.example, safety@north.example, ...")
 		line("Password", "holdfast-demo")
-	} else {
+	} else if has, err := a.Identity.Admin.HasAdministrator(ctx); err != nil {
+		return err
+	} else if !has {
+		line("Set-up link", a.Identity.Admin.FirstSetupLink())
+		line("", "makes the first administrator; it works once, within 30 minutes. Or:")
 		line("First step", t.Command+" admin create YOU@EXAMPLE.COM --tenant NAME")
 	}
 	fmt.Fprintf(&b, "\n  All keys: %s status -o env     Stop: Ctrl-C\n\n", t.Command)

@@ -1,5 +1,6 @@
 import { createClient, type Session } from '@supabase/supabase-js';
 import type { Answer as FunctionAnswer, AnyRecords, Database, EdgeFunction, Row, Verb, VerbArgs } from '../database';
+import { arrival, exchanging, forgetAddress } from './arrival';
 import { begin, end, lose } from './attempt';
 import { begun } from './early';
 import { Fault, fromResponse, lostAnswer, remember, toFault } from './fault';
@@ -118,14 +119,61 @@ export const records = (name: string) => (supabase as unknown as AnyRecords).fro
 export const session = store<Session | null | undefined>(begun);
 // live is true while changes are told as they happen.
 export const live = store(false);
-// recovering is true when a mailed link asks for a new password.
-export const recovering = store(false);
+// choosingPassword is true from the link that asks for a new password until it is chosen, across reloads of this tab.
+export const choosingPassword = store(sessionStorage.getItem('holdfast.password') !== null);
+choosingPassword.watch(() => {
+  if (choosingPassword.get()) sessionStorage.setItem('holdfast.password', '1');
+  else sessionStorage.removeItem('holdfast.password');
+});
 
 supabase.auth.onAuthStateChange((event, s) => {
-  if (event === 'PASSWORD_RECOVERY') recovering.set(true);
+  if (event === 'SIGNED_OUT') choosingPassword.set(false);
   const old = session.get();
   if (old?.access_token !== s?.access_token || old === undefined) session.set(s);
 });
+
+// A code that came back from a provider and opens nothing is told, and leaves the address.
+if (exchanging)
+  void supabase.auth.initialize().then(({ error }) => {
+    if (!error) return;
+    arrival.set({ kind: 'failed', code: error.code ?? '', said: error.message });
+    forgetAddress();
+  });
+
+// The types of links after which a password is chosen.
+const withPassword = ['recovery', 'invite'];
+
+// redeemLink opens the session that a mailed link stands for, in the place of the one there is, which ends. It returns
+// true for the first half of a change of address, which opens none.
+export async function redeemLink(hash: string, type: string): Promise<boolean> {
+  const before = session.get()?.access_token;
+  const { data, error } = await supabase.auth.verifyOtp({ token_hash: hash, type: type as 'email' });
+  if (error) throw toFault(error);
+  if (!data.session) return true;
+  if (withPassword.includes(type)) choosingPassword.set(true);
+  endSession(before);
+  return false;
+}
+
+// beginSession takes up a session whose tokens a link brought.
+export async function beginSession(tokens: { access_token: string; refresh_token: string }, type: string): Promise<boolean> {
+  const before = session.get()?.access_token;
+  const { error } = await supabase.auth.setSession(tokens);
+  if (error) throw toFault(error);
+  if (withPassword.includes(type)) choosingPassword.set(true);
+  endSession(before);
+  return false;
+}
+
+function endSession(accessToken?: string): void {
+  if (accessToken) void fetch('/auth/v1/logout?scope=local', { method: 'POST', headers: { Authorization: `Bearer ${accessToken}` } }).catch(() => undefined);
+}
+
+// askForMail asks the server to mail a link or a code. It names no challenge, so that the link works in any browser;
+// supabase-js would bind it to this one.
+export function askForMail<T = object>(what: 'recover' | 'otp' | 'signup', body: object): Promise<T> {
+  return api<T>(`/auth/v1/${what}?redirect_to=${encodeURIComponent(`${location.origin}/console/`)}`, { method: 'POST', json: body });
+}
 
 export async function token(): Promise<string> {
   // The request that waits for a proof may hold the session's lock.

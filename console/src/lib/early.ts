@@ -1,4 +1,5 @@
 import type { Session } from '@supabase/supabase-js';
+import { exchanging } from './arrival';
 import { claimsOf } from './claims';
 
 // The session that this browser keeps is known before supabase-js has looked at it, and the overview's figures are asked for
@@ -6,11 +7,9 @@ import { claimsOf } from './claims';
 
 const figures = '/functions/v1/get-dashboard-snapshot-v2?lightweight=true';
 
-// What a provider or a mailed link brings back goes before what is kept.
-const brought = /[?#&](code|access_token|error|error_code)=/.test(location.href);
-
 function kept(): Session | undefined {
-  if (brought) return undefined;
+  // What a provider brings back goes before what is kept.
+  if (exchanging) return undefined;
   try {
     const s = JSON.parse(localStorage.getItem('holdfast.session') ?? '') as Session;
     return claimsOf(s).sub && (s.expires_at ?? 0) > Date.now() / 1000 + 30 ? s : undefined;

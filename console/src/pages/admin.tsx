@@ -62,19 +62,30 @@ type Role = Database['public']['Enums']['members_role'];
 const roles: Role[] = ['owner', 'admin', 'manager', 'safety', 'operator', 'driver', 'viewer'];
 const roleWords: Record<string, string> = { admin: 'everything in the organisation', manager: 'stock, orders, people', safety: 'incidents, actions, inspections', operator: 'own work on the floor', driver: 'own trips', viewer: 'reads, without personal fields' };
 
+const administrates = (role: unknown) => role === 'owner' || role === 'admin';
+
 function Members({ p }: { p: Permissions }) {
   const members = useTable('members');
   const invitations = useTable('invitations');
   const [inviting, setInviting] = useState(false);
+  const [handed, setHanded] = useState<Handed | null>(null);
+  const [ending, setEnding] = useState<Ending | null>(null);
   const [seeing, setSeeing] = useState<Row | null>(null);
-  const change = async (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) => {
-    try {
-      await want(supabase.from('members').update(body).eq('id', m.id));
-      toast(said);
-      again();
-    } catch (e) {
-      fail(e);
-    }
+  const put = async (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) => {
+    await want(supabase.from('members').update(body).eq('id', m.id));
+    toast(said);
+    again();
+  };
+  const change = (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) => put(m, body, said).catch(fail);
+  const remove = async (m: Row) => {
+    await want(supabase.from('members').delete().eq('id', m.id));
+    toast(_('{who} is removed', { who: String(m['email']) }));
+    again();
+  };
+  const setRole = async (m: Row, role: Role) => {
+    const said = _('{who} is {role}', { who: String(m['email']), role: words(role) });
+    if (!administrates(m['role']) || administrates(role)) return change(m, { role }, said);
+    setEnding({ member: m, title: _('Change the role of {who}?', { who: String(m['email']) }), yes: _('Change'), act: () => put(m, { role }, said) });
   };
   const pending = (invitations.data ?? []).filter((i) => i['status'] === 'pending');
   return (
@@ -112,7 +123,7 @@ function Members({ p }: { p: Permissions }) {
                   <tr key={m.id}>
                     <td class="strong">{String(m['email'] ?? '–')}</td>
                     <td data-label={_('Role')}>
-                      <RoleOf m={m} p={p} put={(role) => change(m, { role }, _('{who} is {role}', { who: String(m['email']), role: words(role) }))} />
+                      <RoleOf m={m} p={p} put={(role) => setRole(m, role)} />
                     </td>
                     <td>
                       <Badge state={m['status']} />
@@ -147,11 +158,24 @@ function Members({ p }: { p: Permissions }) {
                                 type="button"
                                 onClick={() => {
                                   close();
-                                  void change(m, { status: m['status'] === 'suspended' ? 'active' : 'suspended' }, m['status'] === 'suspended' ? _('May come in again') : _('Suspended'));
+                                  if (m['status'] === 'suspended') void change(m, { status: 'active' }, _('May come in again'));
+                                  else setEnding({ member: m, title: _('Suspend {who}?', { who: String(m['email']) }), yes: _('Suspend'), act: () => put(m, { status: 'suspended' }, _('Suspended')) });
                                 }}
                               >
                                 <Icon name="close" size={16} />
                                 {m['status'] === 'suspended' ? _('Let in again') : _('Suspend')}
+                              </button>
+                            ) : null}
+                            {m['user_id'] !== p.user_id ? (
+                              <button
+                                type="button"
+                                onClick={() => {
+                                  close();
+                                  setEnding({ member: m, title: _('Remove {who}?', { who: String(m['email']) }), yes: _('Remove'), act: () => remove(m) });
+                                }}
+                              >
+                                <Icon name="close" size={16} />
+                                {_('Remove from the organisation')}
                               </button>
                             ) : null}
                           </>
@@ -190,7 +214,9 @@ function Members({ p }: { p: Permissions }) {
           </ul>
         </Card>
       ) : null}
-      {inviting ? <Invite close={() => setInviting(false)} /> : null}
+      {inviting ? <Invite close={() => setInviting(false)} made={setHanded} /> : null}
+      {handed ? <HandOver {...handed} close={() => setHanded(null)} /> : null}
+      {ending ? <End {...ending} close={() => setEnding(null)} /> : null}
       {seeing ? <May m={seeing} close={() => setSeeing(null)} /> : null}
     </div>
   );
@@ -232,39 +258,82 @@ function RoleOf({ m, p, put }: { m: Row; p: Permissions; put: (role: Role) => Pr
   );
 }
 
-function Invite({ close }: { close: () => void }) {
+interface Handed {
+  email: string;
+  link: string;
+}
+
+// HandOver shows the link of an invitation, once.
+function HandOver({ email, link, close }: Handed & { close: () => void }) {
+  return (
+    <Dialog title={_('Hand this link over')} close={close} footer={<Button kind="primary" onClick={close}>{_('Done')}</Button>}>
+      <p>{_('It works once, for {email}. It is shown this once.', { email })}</p>
+      <Input label={_('Link')} value={link} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
+      <Copy text={link} label={_('Copy the link')} />
+    </Dialog>
+  );
+}
+
+function Invite({ close, made }: { close: () => void; made: (h: Handed) => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('operator');
-  const [link, setLink] = useState('');
   const [by, setBy] = useState('mail');
-  if (link)
-    return (
-      <Dialog title={_('Hand this link over')} close={close} footer={<Button kind="primary" onClick={close}>{_('Done')}</Button>}>
-        <p>{_('It works once, for {email}. It is shown this once.', { email })}</p>
-        <Input label={_('Link')} value={link} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
-        <Copy text={link} label={_('Copy the link')} />
-      </Dialog>
-    );
   return (
     <Ask
       title={_('Invite somebody')}
       yes={by === 'link' ? _('Make a link') : _('Send the invitation')}
-      close={() => {
-        if (!link) close();
-      }}
+      close={close}
       act={async () => {
         const r = await api<{ link?: string }>('/auth/v1/invitations', { method: 'POST', json: { email, role, ...(by === 'link' ? { deliver: 'link' } : {}) } });
         again();
-        if (r.link) {
-          setLink(r.link);
-          return;
-        }
-        toast(_('{email} is invited', { email }));
+        if (r.link) made({ email, link: r.link });
+        else toast(_('{email} is invited', { email }));
       }}
     >
       <Input label={_('E-mail address')} type="email" value={email} put={setEmail} required autofocus />
       <Select label={_('Role')} value={role} put={setRole} options={roles.filter((r) => r !== 'owner').map((r) => [r, words(r)])} help={_(roleWords[role] ?? '')} />
       <Select label={_('How')} value={by} put={setBy} options={[['mail', _('By mail')], ['link', _('A link that I hand over')]]} />
+    </Ask>
+  );
+}
+
+interface Works {
+  invitations: { id: string; email: string }[];
+  service_accounts: { id: string; name: string; keys: number }[];
+  webhooks: { id: string; url: string }[];
+  connections: { id: string; name: string }[];
+}
+
+interface Ending {
+  member: Row;
+  title: string;
+  yes: string;
+  act: () => Promise<void>;
+}
+
+// End asks before a membership or its rights end, and lists what goes on without the person.
+function End({ member, title, yes, act, close }: Ending & { close: () => void }) {
+  const q = useQuery({ queryKey: ['works', member['user_id']], queryFn: () => api<Works>(`/auth/v1/tenant/members/${member['user_id']}/works`), staleTime: 0 });
+  const w = q.data;
+  const lists: [string, string, string[]][] = w
+    ? [
+        [_('Invitations that wait'), '', w.invitations.map((i) => i.email)],
+        [_('Keys'), '/console/admin/keys', w.service_accounts.map((a) => a.name)],
+        [_('Webhooks'), '/console/admin/webhooks', w.webhooks.map((h) => h.url)],
+        [_('Single sign-on'), '/console/admin/sso', w.connections.map((c) => c.name)],
+      ]
+    : [];
+  const some = lists.filter(([, , names]) => names.length);
+  return (
+    <Ask danger title={title} yes={yes} close={close} act={act} error={q.error}>
+      {!w && !q.error ? <Skeleton lines={3} /> : null}
+      {w && !some.length ? <p>{_('This person set nothing up that would go on.')}</p> : null}
+      {some.length ? <p>{_('This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.')}</p> : null}
+      {some.map(([name, href, names]) => (
+        <p key={name}>
+          <b>{href ? <a href={href}>{name}</a> : name}</b>: {names.join(', ')}
+        </p>
+      ))}
     </Ask>
   );
 }

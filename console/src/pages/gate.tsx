@@ -1,11 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
-import { api, supabase } from '../lib/client';
+import type { Session } from '@supabase/supabase-js';
+import { useState } from 'preact/hooks';
+import { arrival } from '../lib/arrival';
+import { api, askForMail, supabase } from '../lib/client';
 import { words } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { useSettings, type Person } from '../lib/settings';
 import { awaited } from '../lib/wanted';
-import { Button, Note, Problem } from '../ui/basic';
+import { Button, Copy, Note, Problem } from '../ui/basic';
 import { Door, home, useAct } from '../ui/door';
 import { Input } from '../ui/form';
 
@@ -14,6 +16,15 @@ interface AuthSettings {
   disable_signup: boolean;
   saml_enabled: boolean;
   passkeys_enabled: boolean;
+  setup_needed: boolean;
+}
+
+// GateInvitation is the invitation whose link led here.
+export interface GateInvitation {
+  token: string;
+  email: string;
+  tenant: string;
+  role: string;
 }
 
 type Way = 'password' | 'code' | 'sent' | 'sso' | 'forgot' | 'mailed' | 'signup';
@@ -23,28 +34,27 @@ const providerNames: Record<string, string> = { github: 'GitHub', gitlab: 'GitLa
 // A passkey is made for a name: browsers make none for a bare address.
 const named = !/^[\d.]+$|:/.test(location.hostname);
 
-// Gate is the sign-in page.
-export function Gate() {
+// Gate is the sign-in page. It may begin with the invitation that led here.
+export function Gate({ invitation, first = 'password' }: { invitation?: GateInvitation; first?: Way }) {
   const settings = useSettings();
   const auth = useQuery({ queryKey: ['auth-settings'], queryFn: () => api<AuthSettings>('/auth/v1/settings'), staleTime: 60_000 }).data;
-  const [way, setWay] = useState<Way>('password');
-  const [email, setEmail] = useState('');
+  const [way, setWay] = useState<Way>(first);
+  const [email, setEmail] = useState(invitation?.email ?? '');
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const [domain, setDomain] = useState('');
   const { busy, error, act, clear } = useAct();
-  const failed = useReturned();
   const go = (w: Way) => {
     clear();
+    if (w === 'password' && first !== 'password') arrival.set(null);
     setWay(w);
   };
   const providers = Object.entries(auth?.external ?? {}).filter(([n, on]) => on && !['email', 'phone', 'anonymous_users', 'web3'].includes(n));
   const signIn = (mail: string, pass: string) => act(mail, () => supabase.auth.signInWithPassword({ email: mail, password: pass }));
   const send = () =>
     act('send', async () => {
-      const r = await supabase.auth.signInWithOtp({ email, options: { shouldCreateUser: false, emailRedirectTo: home() } });
-      if (!r.error) setWay('sent');
-      return r;
+      await askForMail('otp', { email, create_user: false });
+      setWay('sent');
     });
   const submit = (e: Event) => {
     e.preventDefault();
@@ -52,19 +62,23 @@ export function Gate() {
     if (way === 'code') void send();
     if (way === 'sent') void act('code', () => supabase.auth.verifyOtp({ email, token: code.trim(), type: 'email' }));
     if (way === 'sso') void act('sso', () => awaited(() => supabase.auth.signInWithSSO({ domain: domain.replace(/^.*@/, ''), options: { redirectTo: home() } })));
-    if (way === 'signup') void act('signup', () => register(email, password, () => setWay('mailed')));
+    if (way === 'signup') void act('signup', () => register(email, password, invitation?.token, () => setWay('mailed')));
     if (way === 'forgot')
       void act('forgot', async () => {
-        const r = await supabase.auth.resetPasswordForEmail(email, { redirectTo: home() });
-        if (!r.error) setWay('mailed');
-        return r;
+        await askForMail('recover', { email });
+        setWay('mailed');
       });
   };
-  const mail = <Input label={_('E-mail address')} type="email" autocomplete="username webauthn" inputMode="email" value={email} put={setEmail} autofocus />;
+  const mail = <Input label={_('E-mail address')} type="email" autocomplete="username webauthn" inputMode="email" value={email} put={setEmail} autofocus={!invitation} />;
   return (
     <Door>
       <h1>{{ password: _('Sign in'), code: _('Sign in with a code'), sent: _('Enter the code'), sso: _('Sign in with your organisation'), forgot: _('Choose a new password'), mailed: _('Look into your mail'), signup: _('Make an account') }[way]}</h1>
-      {failed && !error ? <Note kind="bad">{failed}</Note> : null}
+      {auth?.setup_needed ? <SetupNeeded /> : null}
+      {invitation ? (
+        <Note>
+          <b>{invitation.tenant}</b> {_('invites {email} as {role}. Sign in with this address, or make an account with it.', { email: invitation.email, role: words(invitation.role) })}
+        </Note>
+      ) : null}
       <Problem error={error} />
       <form class="stack" onSubmit={submit}>
         {way === 'password' || way === 'signup' ? (
@@ -178,20 +192,19 @@ function People({ people, busy, pick }: { people: Person[]; busy: string; pick: 
   );
 }
 
-async function register(email: string, password: string, mailed: () => void): Promise<{ error: unknown }> {
-  const r = await supabase.auth.signUp({ email, password, options: { emailRedirectTo: home() } });
-  if (!r.error && !r.data.session) mailed();
-  return r;
+// SetupNeeded says that nobody can sign in yet, and how the first administrator is made.
+function SetupNeeded() {
+  const command = 'holdfast admin setup-link';
+  return (
+    <Note kind="warn">
+      <b>{_('No administrator exists yet.')}</b> {_('Open the set-up link that the server printed when it started. A new one is printed on the server’s machine by:')} <code>{command}</code> <Copy text={command} label={_('Copy')} />
+    </Note>
+  );
 }
 
-// useReturned is why somebody comes back from a provider or a mailed link without a session.
-function useReturned(): string {
-  const [said] = useState(() => {
-    const all = new URLSearchParams(location.search || location.hash.slice(1));
-    return all.get('error_description') ?? all.get('error') ?? '';
-  });
-  useEffect(() => {
-    if (said) history.replaceState(null, '', location.pathname);
-  }, [said]);
-  return said;
+// register makes an account: with a session at once, or by a mailed link.
+async function register(email: string, password: string, invitation: string | undefined, mailed: () => void): Promise<{ error: unknown } | void> {
+  const made = await askForMail<Partial<Session>>('signup', { email, password, data: invitation ? { invite_token: invitation } : {} });
+  if (!made.access_token || !made.refresh_token) return mailed();
+  return supabase.auth.setSession({ access_token: made.access_token, refresh_token: made.refresh_token });
 }

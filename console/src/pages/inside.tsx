@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { api, recovering, supabase } from '../lib/client';
+import { api, supabase } from '../lib/client';
 import { words } from '../lib/catalog';
 import { toFault } from '../lib/fault';
 import { _ } from '../lib/i18n';
@@ -55,32 +55,6 @@ export function Second() {
           {_('Sign out')}
         </button>
       </div>
-    </Door>
-  );
-}
-
-// NewPassword follows the mailed link of a recovery.
-export function NewPassword() {
-  const [password, setPassword] = useState('');
-  const { busy, error, act } = useAct();
-  const submit = (e: Event) => {
-    e.preventDefault();
-    void act('save', async () => {
-      const r = await supabase.auth.updateUser({ password });
-      if (!r.error) recovering.set(false);
-      return r;
-    });
-  };
-  return (
-    <Door>
-      <h1>{_('Choose a new password')}</h1>
-      <Problem error={error} />
-      <form class="stack" onSubmit={submit}>
-        <Input label={_('New password')} type="password" autocomplete="new-password" value={password} put={setPassword} autofocus />
-        <Button type="submit" kind="primary" busy={busy === 'save'}>
-          {_('Save')}
-        </Button>
-      </form>
     </Door>
   );
 }

@@ -50,4 +50,7 @@ export const de: Record<string, string> = {
   'No answer came from the server.': 'Vom Server kam keine Antwort.',
   // words that the frame chooses by a name
   'is': 'ist', 'Orders and transport': 'Aufträge und Transport', 'Engagement': 'Beteiligung', 'Floor work': 'Arbeit in der Halle', 'on': 'an', 'Planning': 'Planung', 'Routes': 'Touren', 'ETA': 'Voraussichtliche Ankunft', 'GTIN': 'GTIN', 'Plate': 'Kennzeichen', 'SKU': 'Artikelnr.', 'SSCC': 'SSCC', 'URL': 'URL', 'Unit': 'Einheit', 'Empirical Bayes': 'Empirischer Bayes',
+  'invites {email} as {role}. Sign in with this address, or make an account with it.': 'lädt {email} als {role} ein. Melde dich mit dieser Adresse an oder lege damit ein Konto an.',
+  'No administrator exists yet.': 'Es gibt noch keine Verwaltung.',
+  'Open the set-up link that the server printed when it started. A new one is printed on the server’s machine by:': 'Öffne den Einrichtungslink, den der Server beim Start ausgegeben hat. Einen neuen gibt auf dem Rechner des Servers aus:',
 };

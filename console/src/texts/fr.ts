@@ -56,4 +56,7 @@ export const fr: Record<string, string> = {
   'No answer came from the server.': 'Le serveur n’a pas répondu.',
   // words that the frame chooses by a name
   'Warehouse map': 'Plan de l’entrepôt', 'Items': 'Articles', 'Orders': 'Commandes', 'Pick lists': 'Listes de prélèvement', 'Shipments': 'Expéditions', 'Incidents': 'Incidents', 'Actions': 'Actions', 'Inspections': 'Inspections', 'Training': 'Formation', 'People': 'Personnes', 'Imports': 'Importations', 'All records': 'Tous les enregistrements', 'Administration': 'Administration', 'is': 'est', 'Orders and transport': 'Commandes et transport', 'Engagement': 'Engagement', 'Floor work': 'Travail au sol', 'on': 'activé', 'Planning': 'Planification', 'Routes': 'Tournées', 'ETA': 'Arrivée prévue', 'GTIN': 'GTIN', 'Plate': 'Plaque', 'SKU': 'SKU', 'SSCC': 'SSCC', 'URL': 'URL', 'Unit': 'Unité', 'Empirical Bayes': 'Bayes empirique',
+  'invites {email} as {role}. Sign in with this address, or make an account with it.': 'invite {email} en tant que {role}. Connectez-vous avec cette adresse ou créez un compte avec elle.',
+  'No administrator exists yet.': 'Il n’y a pas encore d’administrateur.',
+  'Open the set-up link that the server printed when it started. A new one is printed on the server’s machine by:': 'Ouvrez le lien de mise en service que le serveur a affiché au démarrage. Un nouveau est affiché sur la machine du serveur par :',
 };

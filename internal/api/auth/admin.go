@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/admin"
 	"holdfast/internal/web"
 )
 
@@ -179,4 +180,24 @@ func (a administration) invite(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, u)
+}
+
+// setUp makes the first administrator.
+func (m administration) setUp(w http.ResponseWriter, c *route.Call) error {
+	var in struct {
+		Token        string `json:"token"`
+		Organisation string `json:"organisation"`
+		Email        string `json:"email"`
+		Password     string `json:"password"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := m.countSecret(w, c); err != nil {
+		return err
+	}
+	if err := m.svc.Admin.SetUp(c.Context(), admin.FirstSetup(in)); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
 }

@@ -52,6 +52,14 @@ func (s signedIn) memberSessions(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, map[string]any{"sessions": list})
 }
 
+func (s signedIn) memberWorks(w http.ResponseWriter, c *route.Call) error {
+	works, err := s.svc.Tenants.MemberWorks(c.Context(), c.Actor, c.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, works)
+}
+
 func (s signedIn) endMemberSessions(w http.ResponseWriter, c *route.Call) error {
 	return gone(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), ""))
 }

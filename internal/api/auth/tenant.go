@@ -44,6 +44,24 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusCreated, inv)
 }
 
+// openedInvitation is asked by a page that was opened by an invitation's link.
+func (m tenancy) openedInvitation(w http.ResponseWriter, c *route.Call) error {
+	var in struct {
+		Token string `json:"invite_token"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := m.countSecret(w, c); err != nil {
+		return err
+	}
+	inv, err := m.svc.Invitations.Opened(c.Context(), in.Token)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, inv)
+}
+
 func (m tenancy) invitations(w http.ResponseWriter, c *route.Call) error {
 	list, err := m.svc.Invitations.List(c.Context(), c.Actor)
 	if err != nil {

@@ -189,8 +189,15 @@ func (a *API) countCodeOf(w http.ResponseWriter, c *route.Call, v identity.Verif
 	return a.countAs(w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
 }
 
-func (a *API) settings(w http.ResponseWriter, _ *route.Call) error {
-	return web.JSON(w, http.StatusOK, a.svc.Settings())
+func (a *API) settings(w http.ResponseWriter, c *route.Call) error {
+	has, err := a.svc.Admin.HasAdministrator(c.Context())
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct {
+		identity.Settings
+		SetupNeeded bool `json:"setup_needed"`
+	}{a.svc.Settings(), !has})
 }
 
 // health is not counted: whoever probes it asks often.

@@ -70,6 +70,22 @@ type Config struct {
 	OnMember func(tx *db.Tx, changes []MemberChange) error
 }
 
+// ConsolePath is where the server shows its own pages, below PublicURL.
+const ConsolePath = "/console/"
+
+// Console is the address of the server's own pages, which redeem every kind of
+// mailed link in any browser.
+func (c *Config) Console() string { return strings.TrimRight(c.PublicURL, "/") + ConsolePath }
+
+// Home is where a link leads that names no address itself: the operator's site,
+// or the console where that is the only one.
+func (c *Config) Home() string {
+	if strings.TrimRight(c.SiteURL, "/") == strings.TrimRight(c.PublicURL, "/") {
+		return c.Console()
+	}
+	return c.SiteURL
+}
+
 // Complete fills in defaults and refuses what cannot be served.
 func (c *Config) Complete() error {
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.User != nil {

@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/redirect"
@@ -16,7 +18,9 @@ type Links struct {
 
 // NewLinks reads the allow list of the configuration.
 func NewLinks(b *Base) (*Links, error) {
-	allowed, err := redirect.New(b.Config.SiteURL, b.Config.RedirectURLs)
+	// The console asks for mails too, whatever site the operator has beside it.
+	own := append(slices.Clone(b.Config.RedirectURLs), b.Config.Console())
+	allowed, err := redirect.New(b.Config.SiteURL, own)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +39,16 @@ func (s *Links) Exactly(target string) string {
 		return target
 	}
 	return s.Redirects.Site()
+}
+
+// IsConsole reports a target among the server's own pages.
+func (s *Links) IsConsole(target string) bool {
+	u, err := url.Parse(target)
+	if err != nil || !s.published.Allowed(target) {
+		return false
+	}
+	base, err := url.Parse(s.Config.Console())
+	return err == nil && strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", base.Path)
 }
 
 // Failure leads a browser to target with what went wrong: in the fragment, and

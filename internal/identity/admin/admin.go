@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/actor"
@@ -28,6 +29,8 @@ type Administration struct {
 	Passwords   *accounts.Passwords
 	Post        *codes.Post
 	Tenants     *tenants.Store
+
+	administered atomic.Bool // there was an administrator when it was last asked
 }
 
 // UserPage asks for a page of accounts, newest first unless Sort says else.

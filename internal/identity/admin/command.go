@@ -72,11 +72,15 @@ type enrolment struct {
 	tenant string // id, slug or name; "" makes no membership
 	role   actor.Role
 	find   func(tx *db.Tx, tenant string) (tenants.Tenant, error)
+	first  bool // refused where there is an administrator
 }
 
 // enrol makes sure of the account and its membership.
 func (s *Administration) enrol(ctx context.Context, e enrolment) (u *accounts.User, err error) {
 	err = s.Write(ctx, func(tx *db.Tx) error {
+		if err := e.admit(tx); err != nil {
+			return err
+		}
 		u, err = accounts.UserByEmail(tx, e.email)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -99,6 +103,22 @@ func (s *Administration) enrol(ctx context.Context, e enrolment) (u *accounts.Us
 		return s.Tenants.SetRole(tx, t.ID, u, e.role)
 	})
 	return u, err
+}
+
+// admit lets the first administrator be made once: two who try at the same time
+// wait for one another at the signing keys, which every installation has.
+func (e enrolment) admit(tx *db.Tx) error {
+	if !e.first {
+		return nil
+	}
+	if err := tx.Query("SELECT id FROM signing_keys"+tx.DB().ForUpdate(), nil, func(*db.Row) error { return nil }); err != nil {
+		return err
+	}
+	has, err := hasAdministrator(tx)
+	if err == nil && has {
+		err = errSetupLink()
+	}
+	return err
 }
 
 // AddMember makes an account a member of a tenant (id, slug or name); the account is
@@ -136,7 +156,7 @@ func (s *Administration) SetupLink(ctx context.Context, email, tenant string) (s
 	}
 	var made codes.Code
 	err = s.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindRecovery, Address: addr, TTL: tenants.InviteLife})
+		made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindRecovery, Address: addr, TTL: tenants.InviteLife, Redirect: s.Config.Console()})
 		return err
 	})
 	return made.Link, err

@@ -122,7 +122,7 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 		o.TTL = s.Config.CodeTTL
 	}
 	if o.Redirect == "" {
-		o.Redirect = s.Config.SiteURL
+		o.Redirect = s.Config.Home()
 	}
 	now, id := s.Now(), db.NewID()
 	digits, err := seal.Digits(s.Config.OTPLength)

@@ -234,7 +234,7 @@ func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequ
 	owner, err := accounts.UserByEmail(tx, email)
 	switch {
 	case err == nil && owner.ID != u.ID: // nobody gets the code: the change never comes about
-		out[0] = letter.Letter{Kind: letter.Known, User: owner.ID, To: email, Link: s.Config.SiteURL}
+		out[0] = letter.Letter{Kind: letter.Known, User: owner.ID, To: email, Link: s.Config.Home()}
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return nil, err
 	}

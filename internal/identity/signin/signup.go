@@ -161,7 +161,7 @@ func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			}
 			if taken {
 				answer.ID = s.Secrets.UUID("decoy", email)
-				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.Config.SiteURL}
+				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.Config.Home()}
 				s.Audit(tx, accounts.Event{Action: "user.sign_up_repeated", Entity: "user", EntityID: u.ID, Client: c})
 				return tx.Flush()
 			}

@@ -218,7 +218,8 @@ type Open struct {
 // at that exchange. Without PKCE a browser gets a page whose button posts.
 // Whoever shows no pages, and everybody where the implicit flow is off and no
 // tokens travel in addresses, is sent to the site with the link's hash, which
-// POST /verify redeems. An e-mail change is confirmed on the page with PKCE too,
+// POST /verify redeems. So is everybody whom the link leads to the console, which
+// asks for the press of a button itself, in any browser. An e-mail change is confirmed on the page with PKCE too,
 // because clients forget its verifier before anybody opens the links.
 func (s *Verification) OpenLink(ctx context.Context, in Open, c accounts.Client) (Landing, error) {
 	// Whoever asked for the mail chose target and challenge, and need not be its reader.
@@ -250,7 +251,7 @@ func (s *Verification) OpenLink(ctx context.Context, in Open, c accounts.Client)
 			authCode, err := s.Codes.IssueCode(tx, f)
 			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
 			return err
-		case !onPage && (!s.Config.ImplicitFlow || !in.Post && !in.Page):
+		case !onPage && (!s.Config.ImplicitFlow || !in.Post && !in.Page || s.Links.IsConsole(target)):
 			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
 		case !in.Post:

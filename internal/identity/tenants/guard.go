@@ -12,10 +12,12 @@ import (
 
 // GuardMembers is the consequence of a change of members, run in its
 // transaction: nobody touches a role above his own or grants one, the last
-// active owner stays. A suspended member's sessions of the tenant end; a removed
+// active owner stays. Invitations that their inviter may not grant any more are
+// revoked. A suspended member's sessions of the tenant end; a removed
 // one's go on without a tenant, as those of any account without membership.
 func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	demoted := map[string]bool{}
+	var told []accounts.MemberChange
 	for _, c := range changes {
 		if err := s.mayChange(a, c); err != nil {
 			return err
@@ -37,6 +39,10 @@ func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes [
 			NotByDirectory(tx, tenant, user)
 		}
 		tx.After(func() { s.Forget(user) })
+		told = append(told, accounts.MemberChange{Before: c.Before, After: c.After})
+	}
+	if err := s.revokeOutgrown(tx, a, told); err != nil {
+		return err
 	}
 	for tenant := range demoted {
 		if err := KeepOwner(tx, tenant); err != nil {

@@ -144,7 +144,7 @@ func (s *Invitations) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 
 // link leads to the site, which shows the invitation to who signs in there.
 func (s *Invitations) link(inv Invitation) string {
-	return redirect.WithQuery(s.Config.SiteURL, url.Values{"invite_token": {s.token(inv.TenantID, inv.ID)}})
+	return redirect.WithQuery(s.Config.Home(), url.Values{"invite_token": {s.token(inv.TenantID, inv.ID)}})
 }
 
 func (s *Invitations) vouches(tx *db.Tx, tenantID, email string) (bool, error) {

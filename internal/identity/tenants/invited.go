@@ -40,7 +40,12 @@ const maxReceived = 100
 
 // standsFor picks the invitations, i, of tenants, t, that are open to the
 // address $1 at the time $2.
-const standsFor = `i.email = $1 AND i.status = 'pending' AND i.expires_at > $2 AND i.declined_at IS NULL AND t.status = 'active'`
+const standsFor = `i.email = $1
+	AND i.status = 'pending'
+	AND i.expires_at > $2
+	AND i.declined_at IS NULL
+	AND t.status = 'active'
+	AND ` + inviterMayGrant
 
 // received are the invitations that stand for an account's proved address. An
 // account of an organisation's provider gets none: who works where is the
@@ -157,6 +162,56 @@ func (s *Invitations) TakeUp(tx *db.Tx, u *accounts.User, token string, c accoun
 	return s.accepted(tx, u, list[0], c)
 }
 
+// OpenedInvitation is what the bearer of an invitation's link may know of it
+// before a sign-in.
+type OpenedInvitation struct {
+	ID         string     `json:"id"`
+	TenantID   string     `json:"tenant_id"`
+	TenantName string     `json:"tenant_name"`
+	Email      string     `json:"email"`
+	Role       actor.Role `json:"role"`
+	State      string     `json:"state"` // pending, accepted, declined, revoked, expired
+}
+
+// openedInvitationSQL finds an invitation and what became of it. $1 tenant, $2
+// now, $3 invitation.
+const openedInvitationSQL = `
+	SELECT i.id,
+		i.tenant_id,
+		t.name,
+		i.email,
+		i.role,
+		CASE
+			WHEN i.status <> 'pending' THEN i.status
+			WHEN i.declined_at IS NOT NULL THEN 'declined'
+			WHEN i.expires_at <= $2 THEN 'expired'
+			WHEN t.status <> 'active' OR NOT ` + inviterMayGrant + ` THEN 'revoked'
+			ELSE 'pending'
+		END AS state
+	FROM invitations AS i
+	JOIN tenants AS t ON t.id = i.tenant_id
+	WHERE i.tenant_id = $1
+		AND i.id = $3`
+
+// Opened says what an invitation's token is about and what became of it, so that
+// a page can say why it lets nobody in. A forged token is invite_not_found.
+func (s *Invitations) Opened(ctx context.Context, token string) (out OpenedInvitation, err error) {
+	tenant, id, ok := s.parse(token)
+	if !ok {
+		return out, errNoInvitation()
+	}
+	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
+		return tx.One(openedInvitationSQL, []any{tenant, s.Now(), id}, func(r *db.Row) error {
+			out = OpenedInvitation{ID: r.Text(0), TenantID: r.Text(1), TenantName: r.Text(2), Email: r.Text(3), Role: actor.Role(r.Text(4)), State: r.Text(5)}
+			return nil
+		})
+	})
+	if fault.Is(err, fault.NotFound) {
+		err = errNoInvitation()
+	}
+	return out, err
+}
+
 // inviteMAC is how many bytes of a token vouch for the two ids before them.
 const inviteMAC = 16
 
@@ -219,18 +274,27 @@ func (s *Invitations) leave(tx *db.Tx, u *accounts.User, m accounts.Member, c ac
 	return tx.Flush()
 }
 
+// linkedInvitationSQL finds the invitation that a link's code was made for, and
+// whether it stands. $1 address, $2 now, $3 the code's hash.
+const linkedInvitationSQL = `
+	SELECT i.tenant_id,
+		i.id,
+		CASE WHEN ` + standsFor + ` THEN 1 ELSE 0 END AS stands
+	FROM invitations AS i
+	JOIN tenants AS t ON t.id = i.tenant_id
+	WHERE i.email = $1
+		AND i.token_hash = $3`
+
 // InvitedBy reads the invitation that a link's code was made for, as its
 // token; "" for the service key's, which is none of a tenant's. A code whose
 // invitation does not stand any more opens nothing.
 func (s *Invitations) InvitedBy(tx *db.Tx, t codes.OneTime) (token string, err error) {
 	stands := true
-	err = tx.Query(`SELECT i.status, i.expires_at, t.status, i.declined_at, i.tenant_id, i.id FROM invitations i JOIN tenants t ON t.id = i.tenant_id
-		WHERE i.email = $1 AND i.token_hash = $2`,
-		[]any{t.Address, t.Link}, func(r *db.Row) error {
-			stands = r.Text(0) == "pending" && s.Now().Before(r.Time(1)) && r.Text(2) == "active" && r.Null(3)
-			token = s.token(r.Text(4), r.Text(5))
-			return nil
-		})
+	err = tx.Query(linkedInvitationSQL, []any{t.Address, s.Now(), t.Link}, func(r *db.Row) error {
+		stands = r.Int(2) == 1
+		token = s.token(r.Text(0), r.Text(1))
+		return nil
+	})
 	if err == nil && !stands {
 		err = codes.ErrLink()
 	}

@@ -76,15 +76,27 @@ func (s *Invitations) Mails(away func() bool) job.Kind {
 	}, away)
 }
 
+// mailedInvitationSQL finds an invitation that is still to be mailed. $1 tenant,
+// $2 now, $3 invitation.
+const mailedInvitationSQL = `
+	SELECT i.email, i.role, i.expires_at, t.status
+	FROM invitations AS i
+	JOIN tenants AS t ON t.id = i.tenant_id
+	WHERE i.tenant_id = $1
+		AND i.id = $3
+		AND i.status = 'pending'
+		AND i.expires_at > $2
+		AND i.declined_at IS NULL
+		AND ` + inviterMayGrant
+
 // mailed is the invitation that a job is about, or nil where it stands no more. A
 // tenant that is suspended may not be tomorrow.
 func (s *Invitations) mailed(ctx context.Context, j job.Job) (inv *Invitation, err error) {
 	suspended := false
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		inv = nil
-		return tx.Query(`SELECT i.email, i.role, i.expires_at, t.status FROM invitations i JOIN tenants t ON t.id = i.tenant_id
-			WHERE i.tenant_id = $1 AND i.id = $2 AND i.status = 'pending' AND i.expires_at > $3 AND i.declined_at IS NULL`,
-			[]any{j.Tenant, j.Key, s.Now()}, func(r *db.Row) error {
+		return tx.Query(mailedInvitationSQL,
+			[]any{j.Tenant, s.Now(), j.Key}, func(r *db.Row) error {
 				inv = &Invitation{TenantID: j.Tenant, ID: j.Key, Email: r.Text(0), Role: actor.Role(r.Text(1)), ExpiresAt: accounts.Time{Time: r.Time(2)}}
 				suspended = r.Text(3) != "active"
 				return nil

@@ -18,8 +18,12 @@ func NotByDirectory(tx *db.Tx, tenantID, userID string) {
 	tx.Queue("UPDATE sso_accounts SET suspended_at = NULL WHERE user_id = $2 AND tenant_id = $1 AND suspended_at IS NOT NULL", []any{tenantID, userID}, nil)
 }
 
-// TellMembers says what happened to memberships beside the members collection.
+// TellMembers says what happened to memberships beside the members collection,
+// and ends what their ends take with them.
 func (s *Store) TellMembers(tx *db.Tx, changes []accounts.MemberChange) error {
+	if err := s.revokeOutgrown(tx, actor.Actor{}, changes); err != nil {
+		return err
+	}
 	if s.Config.OnMember == nil || len(changes) == 0 {
 		return nil
 	}
