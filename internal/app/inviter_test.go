@@ -265,7 +265,7 @@ func TestMemberWorks(t *testing.T) {
 			works.ServiceAccounts[0].Name != "Scanner" || works.ServiceAccounts[0].Keys != 1 {
 			t.Errorf("%+v", works)
 		}
-		if got := strings.TrimSpace(string(k.call("GET", path, "owner@south.example", nil, 200).Body)); strings.Contains(got, "Scanner") ||
+		if got := strings.TrimSpace(string(k.call("GET", path, "admin@south.example", nil, 200).Body)); strings.Contains(got, "Scanner") ||
 			strings.Contains(got, "93.184.216.34") {
 			t.Errorf("another tenant sees %s", got)
 		}
