@@ -140,11 +140,7 @@ func (d *draft) answer() *once.Answer {
 
 // again sends an answer.
 func again(w http.ResponseWriter, a *once.Answer) error {
-	h := w.Header()
-	headed(h, a.Head)
-	if h.Get("Content-Length") != "" && a.Body == nil { // it was too long to keep
-		h.Set("Content-Length", "0")
-	}
+	headed(w.Header(), a.Head)
 	w.WriteHeader(a.Status)
 	if len(a.Body) > 0 {
 		_, _ = w.Write(a.Body) // a client that went away is no fault of ours

@@ -43,13 +43,9 @@ func (a *App) effects() store.Effects {
 	e.After["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Changed(tx, by, s, cs)
 	}
-	incidents := e.After["incidents"]
-	e.After["incidents"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
-		if err := incidents(tx, by, s, cs); err != nil {
-			return err
-		}
+	add(e.After, map[string]store.Effect{"incidents": func(tx *db.Tx, _ actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.pageCritical(tx, s, cs)
-	}
+	}})
 	for _, name := range event.Watched() {
 		e.After[name] = a.announcer.telling(e.After[name])
 	}
@@ -75,11 +71,14 @@ func unmoved(domains []store.Effects) map[string]bool {
 	return out
 }
 
-// add puts a domain's effects behind those that are there.
+// add puts a domain's effects behind those that are there. Either may be nil.
 func add(effects, more map[string]store.Effect) {
 	for name, next := range more {
 		first := effects[name]
-		if first == nil {
+		switch {
+		case next == nil:
+			continue
+		case first == nil:
 			effects[name] = next
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/identity"
 	"holdfast/internal/store"
@@ -43,6 +44,26 @@ func TestUnmovedResourcesHaveNoEffectsOfDeletion(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
+		}
+	}
+}
+
+// Effects that are added to a resource without any, or that are none themselves,
+// leave no effect that calls nothing.
+func TestAddedEffectsMayBeNil(t *testing.T) {
+	calls := 0
+	count := func(*db.Tx, actor.Actor, *store.Store, []store.Change) error { calls++; return nil }
+	effects := map[string]store.Effect{"zones": count, "items": nil}
+	add(effects, map[string]store.Effect{"zones": nil, "items": count, "orders": count, "lots": nil})
+	for name, want := range map[string]int{"zones": 1, "items": 1, "orders": 1, "lots": 0} {
+		calls = 0
+		if effect := effects[name]; effect != nil {
+			if err := effect(nil, actor.Actor{}, nil, nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if calls != want {
+			t.Errorf("%s: %d calls, want %d", name, calls, want)
 		}
 	}
 }

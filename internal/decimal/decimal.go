@@ -34,8 +34,9 @@ var (
 // FromInt returns n as a Dec.
 func FromInt(n int64) Dec { return Dec(n * Scale) }
 
-// Parse reads a JSON number ("12", "-0.5", "1e3"). More than four significant
-// decimals are refused, never rounded.
+// Parse reads a JSON number ("12", "-0.5", "1e3"; RFC 8259, section 6), and what
+// files write besides: a leading plus, leading zeros, a point with digits on one
+// side only. More than four significant decimals are refused, never rounded.
 func Parse(s string) (Dec, error) {
 	if s == "" || len(s) > 64 {
 		return 0, ErrSyntax
@@ -45,12 +46,9 @@ func Parse(s string) (Dec, error) {
 	}
 	mant, exp := s, 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		n, err := strconv.Atoi(strings.TrimPrefix(s[i+1:], "+"))
-		if err != nil || s[i+1:] == "" {
-			return 0, ErrSyntax
-		}
-		if n > 40 || n < -40 {
-			return 0, ErrRange
+		n, err := parseExponent(s[i+1:])
+		if err != nil {
+			return 0, err
 		}
 		mant, exp = s[:i], n
 	}
@@ -86,6 +84,27 @@ func Parse(s string) (Dec, error) {
 		n = -n
 	}
 	return Dec(n), nil
+}
+
+// mostExponent is the largest exponent that is read: it moves the point past all
+// that a Dec can hold.
+const mostExponent = 40
+
+// parseExponent reads what stands behind the e of a number: digits, with at most
+// one sign before them.
+func parseExponent(text string) (int, error) {
+	unsigned := text
+	if text != "" && (text[0] == '+' || text[0] == '-') {
+		unsigned = text[1:]
+	}
+	if unsigned == "" || !digits(unsigned) {
+		return 0, ErrSyntax
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n > mostExponent || n < -mostExponent {
+		return 0, ErrRange
+	}
+	return n, nil
 }
 
 // short reads what nearly every number is: at most 14 digits, and at most 4

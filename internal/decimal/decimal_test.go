@@ -1,30 +1,46 @@
 package decimal
 
 import (
+	"math"
 	"math/big"
 	"regexp"
+	"strconv"
 	"testing"
 )
 
-// Parse agrees with exact arithmetic on every text: it gives the number or
-// refuses it, whichever of its two ways read it.
+// number is the grammar of Parse: that of RFC 8259, section 6, with a leading plus,
+// leading zeros and a point with digits on one side only besides.
+var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE]([+-]?\d+))?$`)
+
+// Parse agrees with exact arithmetic on every text: it gives the number or refuses
+// it, whichever of its two ways read it, and refuses what is no number.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"0", "-0", "12", "-12.5", "0.0001", "0.00001", "99999999999999.9999", "922337203685477.5807", "922337203685477.5808",
-		"1e3", ".5", "5.", "+1", "-", "", "1.2.3", "12a", "1_0"} {
+		"-922337203685477.5807", "-922337203685477.5808", "1e3", ".5", "5.", "+1", "-", "", "1.2.3", "12a", "1_0",
+		"1e++2", "1e+-2", "1e-+2", "1e--2", "1e+", "1e-", "1e", "e1", "1e 2", "1e2 ", "1e1_0", "1e2.5", "1ee2", "1e2e2", "1E+2", "1E-2", "1e02", "1e-00",
+		"1e40", "1e41", "1e-40", "1e-41", "0e99", "1e99999999999999999999", "12.5e-3", "123456789e-4", "123456789e-5", "0x1p4", "Inf", "NaN", "--1", "+-1"} {
 		f.Add(s)
 	}
-	number := regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
 	f.Fuzz(func(t *testing.T, s string) {
 		got, err := Parse(s)
-		if !number.MatchString(s) || len(s) > 64 {
-			if _, plain := short(s); plain {
-				t.Errorf("%q is read the short way and is no number", s)
+		parts := number.FindStringSubmatch(s)
+		if parts == nil || len(s) > 64 {
+			if err == nil {
+				t.Errorf("Parse(%q) = %v, which is no number", s, got)
+			}
+			return
+		}
+		if exponent, err2 := strconv.Atoi(parts[3]); parts[2] != "" && (err2 != nil || max(exponent, -exponent) > mostExponent) {
+			if err == nil {
+				t.Errorf("Parse(%q) = %v with an exponent beyond %d", s, got, mostExponent)
 			}
 			return
 		}
 		want, _ := new(big.Rat).SetString(s)
 		want.Mul(want, big.NewRat(Scale, 1))
-		if fits := want.IsInt() && want.Num().IsInt64(); fits != (err == nil) {
+		// The range is the same on both sides of zero.
+		fits := want.IsInt() && want.Num().IsInt64() && want.Num().Int64() != math.MinInt64
+		if fits != (err == nil) {
 			t.Errorf("Parse(%q) = %v, %v; exactly %v ten-thousandths", s, got, err, want)
 		} else if fits && int64(got) != want.Num().Int64() {
 			t.Errorf("Parse(%q) = %d ten-thousandths, want %v", s, int64(got), want)

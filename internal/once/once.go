@@ -27,10 +27,9 @@ import (
 // Bounds of what is kept.
 const (
 	KeptFor   = 24 * time.Hour
-	MaxKey    = 255      // bytes of a key
-	MaxBody   = 8 << 10  // bytes of an answer's body that is kept as it is; the longer one of a write is kept compressed
-	MaxPacked = 64 << 10 // bytes of a body that is kept compressed; one that takes more is not kept
-	MaxTenant = 20_000   // keys of a tenant; the oldest beyond are forgotten early
+	MaxKey    = 255     // bytes of a key
+	MaxBody   = 8 << 10 // bytes of an answer's body that is kept as it is; the longer one of a write is kept compressed
+	MaxTenant = 20_000  // keys of a tenant; the oldest beyond are forgotten early
 )
 
 // Request is one request with a key.

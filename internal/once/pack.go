@@ -13,7 +13,8 @@ import (
 const packMark = '\x01'
 
 // packed is a body as it is kept: as it is, or compressed where it is long; nil
-// for none and for one that is too long even so.
+// for none. A body is kept whole whatever its length: it is what the write stored
+// anyway, in its rows and in the audit log.
 func packed(body []byte) (any, error) {
 	if body == nil {
 		return nil, nil
@@ -32,9 +33,6 @@ func packed(body []byte) (any, error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
-	}
-	if b.Len() > MaxPacked {
-		return nil, nil
 	}
 	return b.String(), nil
 }
