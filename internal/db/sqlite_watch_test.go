@@ -59,12 +59,21 @@ func TestBusyReaders(t *testing.T) {
 }
 
 // A write that takes too long fails alone, whether those who share its
-// transaction have savepoints or not.
+// transaction have savepoints or not, and whether writes are rehearsed or not.
 func TestLongWrites(t *testing.T) {
-	for name, careful := range map[string]int{"together": 0, "in savepoints": carefulGroups} {
+	for name, way := range map[string]struct {
+		careful  int
+		rehearse bool
+	}{
+		"together":                {0, false},
+		"in savepoints":           {carefulGroups, false},
+		"rehearsed":               {0, true},
+		"rehearsed in savepoints": {carefulGroups, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			d := openTest(t)
 			l := d.eng.(*lite)
+			l.rehearse = way.rehearse // nothing runs yet
 			write := func(sql string, args ...any) error {
 				return d.Write(t.Context(), Scope{}, func(tx *Tx) error { _, err := tx.Exec(sql, args...); return err })
 			}
@@ -93,7 +102,7 @@ func TestLongWrites(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}
-			l.careful, l.longest = careful, 2*time.Second // nothing runs now
+			l.careful, l.longest = way.careful, 2*time.Second // nothing runs now
 			close(release)
 			for n, answer := range answers {
 				if err := <-answer; (err != nil) != (n == 2) || n == 2 && fault.As(err).Code != "57014" {

@@ -178,7 +178,8 @@ func (g *group) runJob(j *writeJob) error {
 	}
 	if g.l.rehearse {
 		if err := g.rehearseJob(j); err != nil {
-			return err
+			j.replyWith(err) // what it did ended the transaction of those before it along
+			return g.runAllAgain()
 		}
 	}
 	if g.careful {
@@ -211,16 +212,17 @@ func (g *group) refuseJob(j *writeJob, err error) {
 }
 
 // rehearseJob runs a job and undoes it, as happens to those that share their
-// transaction with one that fails: whatever it leaves outside shows in tests.
+// transaction with one that fails: whatever it leaves outside shows in tests. An
+// error means that the shared transaction is gone.
 func (g *group) rehearseJob(j *writeJob) error {
 	w := g.l.writer
 	if err := w.execText("SAVEPOINT rehearsal"); err != nil {
 		return err
 	}
-	_, _ = g.l.runJob(j) // its error comes again
+	_, failed := g.l.runJob(j) // which comes again, unless it ended the transaction
 	j.undoJob()
 	if err := w.execText("ROLLBACK TO rehearsal"); err != nil {
-		return err
+		return cmp.Or(failed, err)
 	}
 	return w.execText("RELEASE rehearsal")
 }
