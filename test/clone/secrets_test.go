@@ -13,10 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// madeUp are tracked files that hold a secret of made-up data, with the reason.
+// madeUp are tracked files that hold a secret of made-up data, or look as if, with
+// the reason.
 var madeUp = map[string]string{
 	"test/operating/testdata/0.1.0-sqlite.gz":     "a database of the first release, with the key that sealed its made-up rows",
 	"test/operating/testdata/0.1.0-postgresql.gz": "the same as text of PostgreSQL",
+
+	"internal/imports/testdata/cases/shift-jis.csv": "words in Shift JIS that happen to have 32 bytes",
 }
 
 // privateNames are names of files that belong to an installation or to a person.
