@@ -24,11 +24,11 @@ var promises = map[string][]cut{
 		"if r != nil {"}, {"internal/store/ledger.go", "for i := range c.Resource.Counters {", "for i := range 0 {"}},
 	"policies": {{"internal/db/migrate.go", `"ALTER TABLE %s ENABLE ROW LEVEL SECURITY"`, `"ALTER TABLE %s DISABLE ROW LEVEL SECURITY"`},
 		{"internal/db/migrate.go", `"ALTER TABLE %s FORCE ROW LEVEL SECURITY"`, `"ALTER TABLE %s NO FORCE ROW LEVEL SECURITY"`}},
-	"numbers": {{"internal/store/number.go", "first, err := q.reserve(tx, len(rows))", "first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
-		{"internal/store/number.go", "func (n *numbering) give(", "var noted atomic.Int64\n\nfunc (n *numbering) give("},
+	"numbers": {{"internal/store/number.go", "first, err := q.reserveNumbers(tx, len(rows))", "first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
+		{"internal/store/number.go", "func (n *numbering) giveNumbers(", "var noted atomic.Int64\n\nfunc (n *numbering) giveNumbers("},
 		{"internal/store/number.go", "import (", "import (\n\t\"sync/atomic\""}},
 	"keys":    {{"internal/db/sqlite.go", `"foreign_keys(ON)"`, `"foreign_keys(OFF)"`}}, // SQLite's; PostgreSQL's are dropped in case import
-	"notices": {{"internal/bus/bus.go", `return b.insert(ctx, id, string(body))`, `return nil`}},
+	"notices": {{"internal/bus/bus.go", `return b.insertRow(ctx, id, string(body))`, `return nil`}},
 }
 
 // without builds a server that lacks promises: without FILE NAME...

@@ -20,8 +20,8 @@ type secrets struct {
 	passphraseFile, recipient, identityFile string
 }
 
-// passphrase is that of a file, else that of the settings.
-func (s secrets) passphrase(c *config.Config) (string, error) {
+// readPassphrase is that of a file, else that of the settings.
+func (s secrets) readPassphrase(c *config.Config) (string, error) {
 	if s.passphraseFile == "" {
 		return c.BackupPassphrase, nil
 	}
@@ -32,8 +32,8 @@ func (s secrets) passphrase(c *config.Config) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-func (s secrets) opener(c *config.Config) (backup.Opener, error) {
-	p, err := s.passphrase(c)
+func (s secrets) backupOpener(c *config.Config) (backup.Opener, error) {
+	p, err := s.readPassphrase(c)
 	return backup.Opener{Passphrase: p, IdentityFile: s.identityFile}, err
 }
 
@@ -50,17 +50,17 @@ func backupCommand(o *options) *cobra.Command {
 			"  holdfast backup 's3://KEY:SECRET@s3.example.com/bucket/holdfast?region=eu-central-1' --recipient age1...\n" +
 			"  holdfast backup /srv/backups/ --base /srv/backups/holdfast-20260102T030405Z-1a2b3c4d.backup",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}
-			if err := s.fill(cfg, &b); err != nil {
+			if err := s.fillSecrets(cfg, &b); err != nil {
 				return err
 			}
 			if password.Spare() { // or it would not end
 				password.GiveWay() // to the server that runs beside
 			}
-			b.To, b.Progress = args[0], shown(cmd.ErrOrStderr(), "backup")
+			b.To, b.Progress = args[0], showProgress(cmd.ErrOrStderr(), "backup")
 			made, err := app.Backup(cmd.Context(), cfg, b)
 			if err != nil {
 				return err
@@ -79,8 +79,8 @@ func backupCommand(o *options) *cobra.Command {
 	return c
 }
 
-func (s secrets) fill(c *config.Config, b *app.BackingUp) (err error) {
-	if b.Opener, err = s.opener(c); err != nil {
+func (s secrets) fillSecrets(c *config.Config, b *app.BackingUp) (err error) {
+	if b.Opener, err = s.backupOpener(c); err != nil {
 		return err
 	}
 	b.Secret = backup.Secret{Passphrase: b.Opener.Passphrase, Recipient: s.recipient}
@@ -97,13 +97,13 @@ func reportBackup(w io.Writer, b app.BackedUp) {
 	}
 	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(b.Where, "/"), b.Name)
 	fmt.Fprintf(w, "%s %s, schema %d: %d rows of %d tables, %d files, %s in %s\n",
-		b.Engine, b.Version, b.Schema, rows, len(b.Counts), files(b.Manifest), megabytes(b.Size), b.Took.Round(time.Millisecond))
+		b.Engine, b.Version, b.Schema, rows, len(b.Counts), countFiles(b.Manifest), formatMegabytes(b.Size), b.Took.Round(time.Millisecond))
 	if len(b.Missing) > 0 {
 		fmt.Fprintf(w, "%d files were deleted while the backup was made and are not in it\n", len(b.Missing))
 	}
 }
 
-func files(m backup.Manifest) (n int) {
+func countFiles(m backup.Manifest) (n int) {
 	for _, p := range m.Parts {
 		if strings.HasPrefix(p.Name, backup.Files) {
 			n++
@@ -112,7 +112,7 @@ func files(m backup.Manifest) (n int) {
 	return n
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+func formatMegabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 func restoreCommand(o *options) *cobra.Command {
 	var s secrets
@@ -126,11 +126,11 @@ func restoreCommand(o *options) *cobra.Command {
 		Example: "  holdfast restore holdfast-20260102T030405Z-1a2b3c4d.backup --data /var/lib/holdfast\n" +
 			"  holdfast restore /srv/backups/latest.backup --dry-run   # a drill: says whether it would do",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}
-			if r.Opener, err = s.opener(cfg); err != nil {
+			if r.Opener, err = s.backupOpener(cfg); err != nil {
 				return err
 			}
 			if until != "" {
@@ -140,7 +140,7 @@ func restoreCommand(o *options) *cobra.Command {
 				}
 				r.Until = &at
 			}
-			r.From, r.Progress = args[0], shown(cmd.ErrOrStderr(), "restore")
+			r.From, r.Progress = args[0], showProgress(cmd.ErrOrStderr(), "restore")
 			done, err := app.Restore(cmd.Context(), cfg, r)
 			if err != nil {
 				return err
@@ -159,7 +159,7 @@ func restoreCommand(o *options) *cobra.Command {
 }
 
 func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restored) {
-	fmt.Fprintf(w, "%d rows of %d tables and %d files agree with the backup of %s\n", d.Rows, len(d.Counts), files(d.Manifest), d.Made.UTC().Format(time.RFC3339))
+	fmt.Fprintf(w, "%d rows of %d tables and %d files agree with the backup of %s\n", d.Rows, len(d.Counts), countFiles(d.Manifest), d.Made.UTC().Format(time.RFC3339))
 	if d.Segments > 0 {
 		fmt.Fprintf(w, "%d segments of the log behind it lead to %s: %d rows\n", d.Segments, d.Reached.UTC().Format(time.RFC3339Nano), d.Rows)
 	}
@@ -180,12 +180,12 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 	}
 }
 
-// shown is a line of progress on a terminal, and nothing elsewhere.
-func shown(w io.Writer, name string) func(done, total int64) {
-	line := newProgress(w, terminal(os.Stderr), name, 0)
+// showProgress is a line of progress on a terminal, and nothing elsewhere.
+func showProgress(w io.Writer, name string) func(done, total int64) {
+	line := newProgress(w, isTerminal(os.Stderr), name, 0)
 	return func(done, total int64) {
-		if line.set(done, total); done >= total {
-			line.clear()
+		if line.setProgress(done, total); done >= total {
+			line.clearLine()
 		}
 	}
 }

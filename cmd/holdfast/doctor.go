@@ -16,7 +16,7 @@ func doctorCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Look this installation over: what is wrong, why it matters, what to do; exit status 1 on a failure", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found := diagnose(cmd, o, fix)
+			found := runDoctor(cmd, o, fix)
 			if asJSON {
 				if err := json.NewEncoder(cmd.OutOrStdout()).Encode(found); err != nil {
 					return err
@@ -37,9 +37,9 @@ func doctorCommand(o *options) *cobra.Command {
 	return c
 }
 
-// diagnose is a finding itself when the settings cannot be read.
-func diagnose(cmd *cobra.Command, o *options, fix bool) []doctor.Finding {
-	cfg, err := o.load()
+// runDoctor is a finding itself when the settings cannot be read.
+func runDoctor(cmd *cobra.Command, o *options, fix bool) []doctor.Finding {
+	cfg, err := o.loadConfig()
 	if err != nil {
 		return []doctor.Finding{{
 			Check: "configuration", Level: doctor.Failure, What: err.Error(), Why: "the server does not start with it", Command: "holdfast config dump",

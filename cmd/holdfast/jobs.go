@@ -30,7 +30,7 @@ func listJobs(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list [KIND]", Short: "List jobs that wait, are under way or were given up; --status done lists the others", Args: cobra.MaximumNArgs(1),
 		Example: "  holdfast jobs list\n  holdfast jobs list safety-mail --status failed",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			f.Kind = strings.Join(args, "")
 			if err := knownKind(a, f.Kind); err != nil {
 				return err
@@ -69,7 +69,7 @@ func retryJobs(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "retry KIND", Short: "Make jobs that wait for their next try or were given up due at once; the running server does them", Args: cobra.ExactArgs(1),
 		Example: "  holdfast jobs retry safety-mail\n  holdfast jobs retry safety-mail --key digest:2026-03-20:...",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			f.Kind = args[0]
 			if err := knownKind(a, f.Kind); err != nil {
 				return err
@@ -90,7 +90,7 @@ func runJobs(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "run KIND", Short: "Do the jobs of a kind in this process, due or not", Args: cobra.ExactArgs(1),
 		Example: "  holdfast jobs run sweep-sessions",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			if err := knownKind(a, args[0]); err != nil {
 				return err
 			}

@@ -18,22 +18,22 @@ func keysCommand(o *options) *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use: "rotate", Short: "Sign tokens with a new key; the old one verifies until its tokens have expired", Args: cobra.NoArgs,
-			RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+			RunE: o.withApp(func(cmd *cobra.Command, _ []string, a *app.App) error {
 				return a.Identity.Keyring.RotateKeys(cmd.Context())
 			}),
 		},
 		renewKey(o),
 		&cobra.Command{
 			Use: "revoke ID", Short: "End now an API key that was renewed with an overlap", Args: cobra.ExactArgs(1),
-			RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 				return a.Identity.Keyring.RevokeAPIKey(cmd.Context(), args[0])
 			}),
 		},
 		&cobra.Command{
 			Use: "list", Short: "List signing keys and API keys, without their secret parts", Args: cobra.NoArgs,
-			RunE: o.with(listKeys),
+			RunE: o.withApp(listKeys),
 		},
-		rekey(o),
+		rekeyCommand(o),
 	)
 	return c
 }
@@ -44,7 +44,7 @@ func renewKey(o *options) *cobra.Command {
 		Use: "renew KIND", Short: "Make another publishable or secret API key and revoke the old one; `holdfast status` prints it",
 		Args: cobra.ExactArgs(1), ValidArgs: []string{"publishable", "secret"},
 		Example: "  holdfast keys renew secret --overlap 24h",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			return a.Identity.Keyring.RenewAPIKey(cmd.Context(), args[0], overlap)
 		}),
 	}
@@ -52,7 +52,7 @@ func renewKey(o *options) *cobra.Command {
 	return c
 }
 
-func rekey(o *options) *cobra.Command {
+func rekeyCommand(o *options) *cobra.Command {
 	var r app.Rekeying
 	c := &cobra.Command{
 		Use: "rekey", Short: "Seal all stored secrets with another master key, while no server runs", Args: cobra.NoArgs,
@@ -64,7 +64,7 @@ func rekey(o *options) *cobra.Command {
 			if r.OldFile == "" && r.NewFile == "" {
 				return errors.New("say which key is the other one: --new-key-file, or --old-key-file where the settings name the new one already")
 			}
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}

@@ -19,15 +19,15 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "holdfast:", explain(err))
+	if err := rootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", explainError(err))
 		os.Exit(1)
 	}
 }
 
-// explain shows an operator the whole chain: a fault's own message hides its
+// explainError shows an operator the whole chain: a fault's own message hides its
 // cause, which is meant for remote callers.
-func explain(err error) string {
+func explainError(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err.Error()

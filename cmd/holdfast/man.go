@@ -41,17 +41,19 @@ func writePages(dir string, c *cobra.Command) error {
 
 func manPage(c *cobra.Command, name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"Holdfast %s\" \"Holdfast\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), c.Root().Version, name, roff(c.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"Holdfast %s\" \"Holdfast\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), c.Root().Version, name, escapeRoff(c.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", escapeRoff(c.UseLine()))
 	if c.Long != "" {
-		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(roff(c.Long), "\n\n", "\n.PP\n"))
+		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(escapeRoff(c.Long), "\n\n", "\n.PP\n"))
 	}
 	if c.LocalFlags().HasAvailableFlags() {
 		b.WriteString(".SH OPTIONS\n")
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&b, ".TP\n.B \\-\\-%s\n%s\n", roff(f.Name), roff(f.Usage)) })
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			fmt.Fprintf(&b, ".TP\n.B \\-\\-%s\n%s\n", escapeRoff(f.Name), escapeRoff(f.Usage))
+		})
 	}
 	if c.Example != "" {
-		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
+		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", escapeRoff(c.Example))
 	}
 	var also []string
 	if c.HasParent() {
@@ -63,13 +65,13 @@ func manPage(c *cobra.Command, name string) string {
 		}
 	}
 	if len(also) > 0 {
-		fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", roff(strings.Join(also, ", ")))
+		fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", escapeRoff(strings.Join(also, ", ")))
 	}
 	return b.String()
 }
 
-// roff escapes what man(7) would take for its own.
-func roff(s string) string {
+// escapeRoff escapes what man(7) would take for its own.
+func escapeRoff(s string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s), "\n")
 	for i, l := range lines {
 		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {

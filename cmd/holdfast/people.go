@@ -20,8 +20,8 @@ func adminCommand(o *options) *cobra.Command {
 	create := &cobra.Command{
 		Use: "create EMAIL", Short: "Create an administrator of a tenant, with a password from --password or standard input", Args: cobra.ExactArgs(1),
 		Example: "  holdfast admin create jo@example.com --tenant acme\n  echo 'correct horse battery' | holdfast admin create jo@example.com --tenant acme",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			pw, err := secret(cmd, password)
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
+			pw, err := readSecret(cmd, password)
 			if err != nil {
 				return err
 			}
@@ -38,8 +38,8 @@ func adminCommand(o *options) *cobra.Command {
 	create.MarkFlagRequired("tenant")
 	reset := &cobra.Command{
 		Use: "reset-password EMAIL", Short: "Set a new password and end the user's sessions", Args: cobra.ExactArgs(1),
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			pw, err := secret(cmd, password)
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
+			pw, err := readSecret(cmd, password)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func setupLink(o *options) *cobra.Command {
 		Use:   "setup-link [EMAIL]",
 		Short: "Print a link with which a user sets a password; without EMAIL the one that makes the first administrator",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			link, err := newSetupLink(cmd, args, a, tenant)
 			if err != nil {
 				return err
@@ -90,7 +90,7 @@ func newSetupLink(cmd *cobra.Command, args []string, a *app.App, tenant string) 
 func listAdmins(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the administrators of every tenant", Args: cobra.NoArgs,
-		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, _ []string, a *app.App) error {
 			list, err := a.Identity.Admin.ListAdmins(cmd.Context())
 			if err != nil {
 				return err
@@ -105,8 +105,8 @@ func listAdmins(o *options) *cobra.Command {
 	}
 }
 
-// secret takes a password from the flag or from one line of standard input.
-func secret(cmd *cobra.Command, flag string) (string, error) {
+// readSecret takes a password from the flag or from one line of standard input.
+func readSecret(cmd *cobra.Command, flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
 	}
@@ -129,7 +129,7 @@ func tenantCommand(o *options) *cobra.Command {
 	var slug, role string
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Create a tenant and print its id", Args: cobra.ExactArgs(1),
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			t, err := a.Identity.Tenants.CreateTenant(cmd.Context(), args[0], slug, "")
 			if err != nil {
 				return err
@@ -141,7 +141,7 @@ func tenantCommand(o *options) *cobra.Command {
 	create.Flags().StringVar(&slug, "slug", "", "short name; made from NAME when absent")
 	list := &cobra.Command{
 		Use: "list", Short: "List tenants", Args: cobra.NoArgs,
-		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, _ []string, a *app.App) error {
 			ts, err := a.Identity.Tenants.ListTenants(cmd.Context())
 			if err != nil {
 				return err
@@ -156,7 +156,7 @@ func tenantCommand(o *options) *cobra.Command {
 	}
 	add := &cobra.Command{
 		Use: "add TENANT EMAIL", Short: "Make a user a member of a tenant; an unknown address gets an account without a password", Args: cobra.ExactArgs(2),
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			if !actor.Role(role).Valid() {
 				return fmt.Errorf("role %q is none of %v", role, actor.Members)
 			}
@@ -183,7 +183,7 @@ func setPlan(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set-plan TENANT PLAN", Short: "Give a tenant the plan standard, enterprise or custom; a running server obeys at once", Args: cobra.ExactArgs(2),
 		Example: "  holdfast tenant set-plan acme enterprise\n  holdfast tenant set-plan acme custom --limit api=3000/600 --limit read=20000",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			plan, err := a.SetPlan(cmd.Context(), args[0], args[1], limits)
 			if err != nil {
 				return err
@@ -204,7 +204,7 @@ func setQuota(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set-quota TENANT", Short: "Give a tenant its own quota of import files or photos; the next upload obeys", Args: cobra.ExactArgs(1),
 		Example: "  holdfast tenant set-quota acme --imports 20480 --photos 51200\n  holdfast tenant set-quota acme --imports default",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			sizes := map[string]string{}
 			for _, kind := range []string{"imports", "photos"} {
 				if f := cmd.Flags().Lookup(kind); f.Changed {

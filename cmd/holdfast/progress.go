@@ -31,24 +31,24 @@ func newProgress(to io.Writer, watched bool, name string, total int64) *progress
 // Write counts what was read.
 func (p *progress) Write(b []byte) (int, error) {
 	if p != nil {
-		p.set(p.done+int64(len(b)), p.total)
+		p.setProgress(p.done+int64(len(b)), p.total)
 	}
 	return len(b), nil
 }
 
-// set says how much is done of what is known so far.
-func (p *progress) set(done, total int64) {
+// setProgress says how much is done of what is known so far.
+func (p *progress) setProgress(done, total int64) {
 	if p == nil {
 		return
 	}
 	p.done, p.total = min(done, total), total
 	if now := time.Now(); now.Sub(p.last) >= repaint {
 		p.last = now
-		p.paint(p.line())
+		p.paintLine(p.progressLine())
 	}
 }
 
-func (p *progress) line() string {
+func (p *progress) progressLine() string {
 	const mega = 1e6
 	percent := int64(100)
 	if p.total > 0 {
@@ -57,16 +57,16 @@ func (p *progress) line() string {
 	return fmt.Sprintf("%s  %d %%  %.1f of %.1f MB", p.name, percent, float64(p.done)/mega, float64(p.total)/mega)
 }
 
-func (p *progress) paint(line string) {
+func (p *progress) paintLine(line string) {
 	width := len([]rune(line))
 	fmt.Fprint(p.to, "\r", line, strings.Repeat(" ", max(p.width-width, 0)))
 	p.width = width
 }
 
-// clear leaves an empty line to what is written next.
-func (p *progress) clear() {
+// clearLine leaves an empty line to what is written next.
+func (p *progress) clearLine() {
 	if p != nil && p.width > 0 {
-		p.paint("")
+		p.paintLine("")
 		fmt.Fprint(p.to, "\r")
 	}
 }

@@ -16,7 +16,7 @@ func migrateCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "migrate", Short: "Bring the database schema up to date", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func verifyCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [TENANT]", Short: "Check totals and stock against the records, or with --audit the audit log; exit status 1 when anything differs",
 		Args: cobra.MaximumNArgs(1),
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			if audit {
 				return verifyAudit(cmd, a, strings.Join(args, ""))
 			}
@@ -111,7 +111,7 @@ func importCommand(o *options) *cobra.Command {
 		Use: "import FILE", Short: "Import a CSV, TSV, XLSX or JSON file", Args: cobra.ExactArgs(1),
 		Example: "  holdfast import stock.csv --target items --tenant acme\n  holdfast import bins.csv --target zones --tenant acme --map " +
 			"code=locationNumber --dry-run",
-		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			f.Path = args[0]
 			return runImport(cmd, a, f)
 		}),
@@ -138,10 +138,10 @@ func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {
 	if err != nil {
 		return err
 	}
-	line := newProgress(cmd.ErrOrStderr(), terminal(os.Stderr), filepath.Base(f.Path), st.Size())
+	line := newProgress(cmd.ErrOrStderr(), isTerminal(os.Stderr), filepath.Base(f.Path), st.Size())
 	f.Progress = line
 	res, err := a.Import(cmd.Context(), f)
-	line.clear()
+	line.clearLine()
 	if res != nil {
 		fmt.Fprint(cmd.OutOrStdout(), res.Report())
 	}
@@ -151,7 +151,7 @@ func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {
 	return err
 }
 
-func terminal(f *os.File) bool {
+func isTerminal(f *os.File) bool {
 	st, err := f.Stat()
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }

@@ -21,7 +21,7 @@ type options struct {
 	flags *pflag.FlagSet
 }
 
-func command() *cobra.Command {
+func rootCommand() *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{
 		Use:   "holdfast",
@@ -61,9 +61,9 @@ func command() *cobra.Command {
 	return root
 }
 
-// load reads the configuration and sets up the log.
-func (o *options) load() (*config.Config, error) {
-	c, err := o.read()
+// loadConfig reads the configuration and sets up the log.
+func (o *options) loadConfig() (*config.Config, error) {
+	c, err := o.readConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (o *options) load() (*config.Config, error) {
 	return c, nil
 }
 
-// read reads the configuration.
-func (o *options) read() (*config.Config, error) {
+// readConfig reads the configuration.
+func (o *options) readConfig() (*config.Config, error) {
 	given := map[string]string{}
 	for _, s := range config.Settings() {
 		if f := o.flags.Lookup(s.Flag); f != nil && f.Changed {
@@ -82,19 +82,19 @@ func (o *options) read() (*config.Config, error) {
 	return config.Load(o.file, os.Environ(), given)
 }
 
-// open opens the database and services without serving.
-func (o *options) open(cmd *cobra.Command) (*app.App, error) {
-	c, err := o.load()
+// openApp opens the database and services without serving.
+func (o *options) openApp(cmd *cobra.Command) (*app.App, error) {
+	c, err := o.loadConfig()
 	if err != nil {
 		return nil, err
 	}
 	return app.Open(cmd.Context(), c, app.Tool)
 }
 
-// with runs f on opened services and closes them.
-func (o *options) with(f func(cmd *cobra.Command, args []string, a *app.App) error) func(*cobra.Command, []string) error {
+// withApp runs f on opened services and closes them.
+func (o *options) withApp(f func(cmd *cobra.Command, args []string, a *app.App) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		a, err := o.open(cmd)
+		a, err := o.openApp(cmd)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func configCommand(o *options) *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use: "dump", Short: "Print every setting in effect, as a configuration file; secrets show only whether they are set", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}

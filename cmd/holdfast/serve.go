@@ -21,11 +21,11 @@ func serveCommand(o *options) *cobra.Command {
 		Example: "  holdfast serve --demo\n  holdfast serve --listen :8443 --tls-cert cert.pem --tls-key key.pem --public-url https://wms.example.com\n" +
 			"  holdfast serve --database postgres://holdfast@db/holdfast",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}
-			return app.Serve(cmd.Context(), cfg, app.Terminal{Out: cmd.OutOrStdout(), Command: o.again()}, o.read)
+			return app.Serve(cmd.Context(), cfg, app.Terminal{Out: cmd.OutOrStdout(), Command: o.again()}, o.readConfig)
 		},
 	}
 	show := c.HelpFunc()
@@ -60,7 +60,7 @@ func healthCommand(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "healthcheck", Short: "Ask the running server whether it is ready; exit status 1 when not", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func statusCommand(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "Print addresses and keys of this installation", Args: cobra.NoArgs,
 		Example: "  eval \"$(holdfast status -o env)\"",
-		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+		RunE: o.withApp(func(cmd *cobra.Command, _ []string, a *app.App) error {
 			lines, err := a.Status(cmd.Context())
 			if err != nil {
 				return err

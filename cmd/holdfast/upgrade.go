@@ -15,7 +15,7 @@ func upgradeCommand(o *options) *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use: "check", Short: "Print the migrations that are due, what they lock and about how long they take; nothing is changed", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := o.load()
+			cfg, err := o.loadConfig()
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,7 @@
 // Package actor says who is asking. An Actor is made once per request by the
 // identity service and handed down as an argument.
 //
-// Floor: words. Begin at [Actor].
+// Layer: values. Begin at [Actor].
 package actor
 
 import (

@@ -1,7 +1,7 @@
 // Package api is the face of the records on the wire: collections, functions,
 // imports, events, webhooks and the OpenAPI document.
 //
-// Floor: faces. Begin at [NewCollections].
+// Layer: endpoints. Begin at [NewCollections].
 package api
 
 import (
@@ -40,7 +40,9 @@ func NewCollections(s *store.Store, keys *once.Keys, sign func(parts ...string) 
 
 // Handler serves a collection. The route's pattern names the collection
 // {name} and, for one record, its {id}.
-func (c *Collections) Handler() http.Handler { return web.Wrap(route.CollectionShape, c.serve) }
+func (c *Collections) Handler() http.Handler {
+	return web.Wrap(route.CollectionShape, c.serveCollection)
+}
 
 var outcomes = [...]int{store.Rows: http.StatusOK, store.Part: http.StatusPartialContent, store.Created: http.StatusCreated, store.Done: http.StatusNoContent}
 
@@ -59,7 +61,7 @@ const (
 	recordMethods     = "GET, HEAD, PATCH, DELETE, OPTIONS"
 )
 
-func (c *Collections) serve(w http.ResponseWriter, r *http.Request) error {
+func (c *Collections) serveCollection(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	allow := collectionMethods
 	if id != "" {
@@ -78,7 +80,7 @@ func (c *Collections) serve(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", allow)
 		return fault.New(fault.BadMethod, "PGRST117", "method %s is not served here", r.Method)
 	}
-	k, err := c.open(r, a, id)
+	k, err := c.readCall(r, a, id)
 	if err != nil {
 		return err
 	}
@@ -86,17 +88,17 @@ func (c *Collections) serve(w http.ResponseWriter, r *http.Request) error {
 	h.Add("Vary", "Accept, Prefer, Range")
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return c.read(w, r, k)
+		return c.readRows(w, r, k)
 	}
-	return c.write(w, r, k)
+	return c.writeRows(w, r, k)
 }
 
-// open reads everything but the body, in the order errors are raised: headers,
+// readCall reads everything but the body, in the order errors are raised: headers,
 // query string, collection.
-func (c *Collections) open(r *http.Request, a actor.Actor, id string) (*call, error) {
+func (c *Collections) readCall(r *http.Request, a actor.Actor, id string) (*call, error) {
 	k := &call{a: a, id: id}
 	var err error
-	if err := profile(r); err != nil {
+	if err := checkProfile(r); err != nil {
 		return nil, err
 	}
 	if k.prefer, err = grammar.ParsePrefer(r.Header.Values("Prefer")); err != nil {
@@ -111,7 +113,7 @@ func (c *Collections) open(r *http.Request, a actor.Actor, id string) (*call, er
 	if k.req, err = grammar.Parse(raw); err != nil {
 		return nil, err
 	}
-	if k.form, err = accept(r.Header.Values("Accept"), id != ""); err != nil {
+	if k.form, err = acceptShape(r.Header.Values("Accept"), id != ""); err != nil {
 		return nil, err
 	}
 	k.res, err = grammar.Find(c.cat, r.PathValue("name"))
@@ -137,8 +139,8 @@ func noRecord() error {
 	return fault.New(fault.NotFound, "PGRST116", "no such record").With("The result contains 0 rows", "")
 }
 
-// profile takes the schema headers supabase clients send; there is one schema.
-func profile(r *http.Request) error {
+// checkProfile takes the schema headers supabase clients send; there is one schema.
+func checkProfile(r *http.Request) error {
 	name := "Accept-Profile"
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		name = "Content-Profile"
@@ -149,21 +151,21 @@ func profile(r *http.Request) error {
 	return nil
 }
 
-func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) error {
+func (c *Collections) readRows(w http.ResponseWriter, r *http.Request, k *call) error {
 	q, err := grammar.BindSelect(c.cat, k.a, k.res, k.req)
 	if err != nil {
 		return err
 	}
 	q.Count, q.Form = k.prefer.Count, k.form
-	if err := ranged(r, q); err != nil {
+	if err := applyRange(r, q); err != nil {
 		return err
 	}
 	if k.req.Cursor != "" {
-		if err := c.resume(k, q); err != nil {
+		if err := c.resumeAtCursor(k, q); err != nil {
 			return err
 		}
 	}
-	q.Paged = pages(k, q)
+	q.Paged = hasPages(k, q)
 	res, err := c.store.Select(r.Context(), k.a, q)
 	if err != nil {
 		if k.id != "" && fault.HasCode(err, "PGRST116") {
@@ -174,7 +176,7 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 	h := w.Header()
 	if k.id != "" {
 		res.ContentType = "application/json; charset=utf-8"
-		if tag := etag(res); tag != "" {
+		if tag := entityTag(res); tag != "" {
 			h.Set("ETag", tag)
 			if web.HasTag(r.Header["If-None-Match"], tag) {
 				w.WriteHeader(http.StatusNotModified)
@@ -182,19 +184,19 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 			}
 		}
 	}
-	if err := c.next(h, r, k, q, res); err != nil {
+	if err := c.linkNextPage(h, r, k, q, res); err != nil {
 		return err
 	}
 	h.Set("Content-Range", contentRange(res.First, res.Count, res.Total))
 	if by := res.Sorted; by != "" {
 		h.Set("Server-Timing", fmt.Sprintf("sort;desc=%q", "no index keeps the order by "+by))
 	}
-	applied(h, k.prefer.Applied(r.Method))
-	return send(w, r, res)
+	setApplied(h, k.prefer.Applied(r.Method))
+	return sendResult(w, r, res)
 }
 
-// send writes the answer's head and, but for HEAD, its body.
-func send(w http.ResponseWriter, r *http.Request, res *store.Result) error {
+// sendResult writes the answer's head and, but for HEAD, its body.
+func sendResult(w http.ResponseWriter, r *http.Request, res *store.Result) error {
 	h := w.Header()
 	if res.Body == nil {
 		w.WriteHeader(outcomes[res.Status])
@@ -211,9 +213,9 @@ func send(w http.ResponseWriter, r *http.Request, res *store.Result) error {
 	return nil
 }
 
-// etag is the version of a record, which If-Match asks for, and a digest of
+// entityTag is the version of a record, which If-Match asks for, and a digest of
 // the answer: sums of other records and embeds change without a new version.
-func etag(res *store.Result) string {
+func entityTag(res *store.Result) string {
 	if res.Version == 0 {
 		return ""
 	}
@@ -225,7 +227,7 @@ func etag(res *store.Result) string {
 	return `"` + tag + `"`
 }
 
-func applied(h http.Header, list []string) {
+func setApplied(h http.Header, list []string) {
 	if len(list) > 0 {
 		h.Set("Preference-Applied", strings.Join(list, ", "))
 	}
@@ -243,9 +245,9 @@ func contentRange(first, n int, total int64) string {
 	return span + "/" + all
 }
 
-// ranged narrows the page to a Range header "a-b" or "a-" (GET only; any other
+// applyRange narrows the page to a Range header "a-b" or "a-" (GET only; any other
 // form is ignored).
-func ranged(r *http.Request, q *grammar.Select) error {
+func applyRange(r *http.Request, q *grammar.Select) error {
 	lo, hi, ok := strings.Cut(r.Header.Get("Range"), "-")
 	if !ok || r.Method != http.MethodGet {
 		return nil

@@ -7,10 +7,10 @@ import (
 	grammar "holdfast/internal/query"
 )
 
-// accept picks the shape of the answer: the first type of the list that is
+// acceptShape picks the shape of the answer: the first type of the list that is
 // served. Parameters other than nulls=stripped are ignored. A record's own
 // path answers one object.
-func accept(lines []string, one bool) (grammar.Shape, error) {
+func acceptShape(lines []string, one bool) (grammar.Shape, error) {
 	list := strings.Join(lines, ",")
 	if strings.TrimSpace(list) == "" {
 		return grammar.Shape{Singular: one}, nil

@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/web"
 )
 
-// write answers POST, PATCH, PUT and DELETE.
-func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) error {
+// writeRows answers POST, PATCH, PUT and DELETE.
+func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call) error {
 	if k.req.Cursor != "" {
 		return fault.New(fault.Invalid, "PGRST100", "a cursor goes with lists alone, not with writes")
 	}
@@ -25,7 +25,7 @@ func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) err
 	}
 	if r.Method != http.MethodDelete {
 		// Rights are checked before the body is read.
-		if err := c.may(r.Method, k); err != nil {
+		if err := c.checkGrant(r.Method, k); err != nil {
 			return err
 		}
 		var err error
@@ -33,21 +33,21 @@ func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) err
 			return err
 		}
 	}
-	return keyed(c.keys, w, request{r, k.a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(r, claim, func(w http.ResponseWriter, done any) error { return c.wrote(w, r, k, done.(*store.Result)) })
-		res, err := c.execute(r, k, o)
+	return serveIdempotent(c.keys, w, request{r, k.a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return c.sendWritten(w, r, k, done.(*store.Result)) })
+		res, err := c.executeWrite(r, k, o)
 		if err != nil {
 			if k.id != "" && fault.HasCode(err, "PGRST116") {
 				return noRecord()
 			}
 			return err
 		}
-		return c.wrote(w, r, k, res)
+		return c.sendWritten(w, r, k, res)
 	})
 }
 
-// wrote answers a write that was done.
-func (c *Collections) wrote(w http.ResponseWriter, r *http.Request, k *call, res *store.Result) error {
+// sendWritten answers a write that was done.
+func (c *Collections) sendWritten(w http.ResponseWriter, r *http.Request, k *call, res *store.Result) error {
 	h := w.Header()
 	h.Set("Content-Range", writeRange(r.Method, res))
 	if res.Location != "" {
@@ -55,15 +55,15 @@ func (c *Collections) wrote(w http.ResponseWriter, r *http.Request, k *call, res
 	}
 	if k.id != "" && res.Version > 0 {
 		if res.ContentType = "application/json; charset=utf-8"; r.Method == http.MethodPatch {
-			h.Set("ETag", etag(res))
+			h.Set("ETag", entityTag(res))
 		}
 	}
-	applied(h, k.prefer.Applied(r.Method))
-	return send(w, r, res)
+	setApplied(h, k.prefer.Applied(r.Method))
+	return sendResult(w, r, res)
 }
 
-// may refuses a caller without any grant for the method.
-func (c *Collections) may(method string, k *call) error {
+// checkGrant refuses a caller without any grant for the method.
+func (c *Collections) checkGrant(method string, k *call) error {
 	gs := k.res.Access.Create
 	if method == http.MethodPatch {
 		gs = k.res.Access.Update
@@ -72,7 +72,7 @@ func (c *Collections) may(method string, k *call) error {
 	return err
 }
 
-func (c *Collections) execute(r *http.Request, k *call, o grammar.Options) (*store.Result, error) {
+func (c *Collections) executeWrite(r *http.Request, k *call, o grammar.Options) (*store.Result, error) {
 	ctx := r.Context()
 	switch r.Method {
 	case http.MethodPost:

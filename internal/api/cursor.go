@@ -38,12 +38,12 @@ func (c *Collections) cursorOf(p place) (string, error) {
 	return body + "." + base64.RawURLEncoding.EncodeToString(c.sign("cursor", body)[:signSize]), nil
 }
 
-// resume makes a list begin where the request's cursor says.
-func (c *Collections) resume(k *call, q *grammar.Select) error {
+// resumeAtCursor makes a list begin where the request's cursor says.
+func (c *Collections) resumeAtCursor(k *call, q *grammar.Select) error {
 	if q.Root.Offset > 0 {
 		return fault.New(fault.Invalid, "PGRST100", "cursor and offset exclude each other")
 	}
-	if !pages(k, q) {
+	if !hasPages(k, q) {
 		return fault.New(fault.Invalid, "PGRST100", "a cursor goes with lists of rows alone")
 	}
 	body, signature, _ := strings.Cut(k.req.Cursor, ".")
@@ -61,8 +61,8 @@ func (c *Collections) resume(k *call, q *grammar.Select) error {
 	return q.From(p.Values)
 }
 
-// pages reports a read that has pages: rows, neither one record nor a count.
-func pages(k *call, q *grammar.Select) bool {
+// hasPages reports a read that has pages: rows, neither one record nor a count.
+func hasPages(k *call, q *grammar.Select) bool {
 	return k.id == "" && !k.form.Singular && !q.Root.Grouped() && q.Root.Limit != 0
 }
 
@@ -70,9 +70,9 @@ func pages(k *call, q *grammar.Select) bool {
 // stays below what HTTP clients take.
 const maxLink = 4096
 
-// next leads to the rows behind a full page. A query that is too long to be
+// linkNextPage leads to the rows behind a full page. A query that is too long to be
 // repeated is left to the client, beside the cursor.
-func (c *Collections) next(h http.Header, r *http.Request, k *call, q *grammar.Select, res *store.Result) error {
+func (c *Collections) linkNextPage(h http.Header, r *http.Request, k *call, q *grammar.Select, res *store.Result) error {
 	if res.Next == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (c *Collections) next(h http.Header, r *http.Request, k *call, q *grammar.S
 	for _, pair := range strings.Split(r.URL.RawQuery, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		if pair != "" && name != "cursor" && name != "offset" {
-			kept = append(kept, linked(pair))
+			kept = append(kept, encodeLinkPart(pair))
 		}
 	}
 	target := strings.Join(append(kept, "cursor="+cursor), "&")
@@ -95,8 +95,8 @@ func (c *Collections) next(h http.Header, r *http.Request, k *call, q *grammar.S
 	return nil
 }
 
-// linked is a part of a query as a Link can hold it.
-func linked(pair string) string {
+// encodeLinkPart is a part of a query as a Link can hold it.
+func encodeLinkPart(pair string) string {
 	var b strings.Builder
 	for i := range len(pair) {
 		if c := pair[i]; c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' {

@@ -84,7 +84,7 @@ var formatNames = map[catalog.Format]string{catalog.Name: "name", catalog.Code: 
 func Description(c *catalog.Catalog) (http.Handler, error) {
 	list := make([]described, 0, len(c.All()))
 	for _, r := range c.All() {
-		list = append(list, describe(r))
+		list = append(list, describeResource(r))
 	}
 	settings := make([]describedSetting, 0, 48)
 	for _, x := range catalog.TenantSettings() {
@@ -101,11 +101,11 @@ func Description(c *catalog.Catalog) (http.Handler, error) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
-		return write(w, r, body.Plain(), body.Gzip)
+		return writeJSON(w, r, body.Plain(), body.Gzip)
 	}), nil
 }
 
-func describe(r *catalog.Resource) described {
+func describeResource(r *catalog.Resource) described {
 	out := described{Name: r.Name, Doc: r.Doc, Family: r.Family, Unique: r.Unique, Archives: r.Archives, AppendOnly: r.AppendOnly}
 	for i := range r.Fields {
 		out.Fields = append(out.Fields, viewField(&r.Fields[i]))

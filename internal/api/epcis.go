@@ -27,7 +27,7 @@ func NewEPCIS(v *warehouse.Visibility) *EPCIS { return &EPCIS{v} }
 
 // Routes lists what is served.
 func (e *EPCIS) Routes() []route.Route {
-	return []route.Route{{Method: "GET", Pattern: "/v1/epcis/events", Who: route.TenantMember, Handle: e.events, Tag: "epcis", Media: epcis.Media,
+	return []route.Route{{Method: "GET", Pattern: "/v1/epcis/events", Who: route.TenantMember, Handle: e.serveEvents, Tag: "epcis", Media: epcis.Media,
 		Query: map[string]string{"EQ_bizStep": "string", "GE_recordTime": "string", "LT_recordTime": "string", "perPage": "integer", "nextPageToken": "string"},
 		Doc:   "What happened to goods, in the order of its recording, as an EPCIS 2.0 document; the Link header leads on"}}
 }
@@ -38,7 +38,7 @@ const (
 	mostEvents  = 1000
 )
 
-func (e *EPCIS) events(w http.ResponseWriter, c *route.Call) error {
+func (e *EPCIS) serveEvents(w http.ResponseWriter, c *route.Call) error {
 	q, err := readEvents(c.Query)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func readEvents(given map[string][]string) (q warehouse.EventQuery, err error) {
 	q.PerPage = usualEvents
 	for name, values := range given {
 		if len(values) != 1 {
-			return q, unreadable(name, "is given more than once")
+			return q, refuseUnreadable(name, "is given more than once")
 		}
 		v := values[0]
 		switch name {
@@ -71,20 +71,20 @@ func readEvents(given map[string][]string) (q warehouse.EventQuery, err error) {
 			q.Steps, err = readSteps(v)
 		case "GE_recordTime":
 			if q.After.Time, err = time.Parse(time.RFC3339, v); err != nil {
-				err = unreadable(name, "is no instant such as 2026-01-31T06:00:00Z")
+				err = refuseUnreadable(name, "is no instant such as 2026-01-31T06:00:00Z")
 			}
 		case "LT_recordTime":
 			if q.Before, err = time.Parse(time.RFC3339, v); err != nil {
-				err = unreadable(name, "is no instant such as 2026-01-31T06:00:00Z")
+				err = refuseUnreadable(name, "is no instant such as 2026-01-31T06:00:00Z")
 			}
 		case "perPage":
 			if q.PerPage, err = strconv.Atoi(v); err != nil || q.PerPage < 1 || q.PerPage > mostEvents {
-				err = unreadable(name, "is no number from 1 to "+strconv.Itoa(mostEvents))
+				err = refuseUnreadable(name, "is no number from 1 to "+strconv.Itoa(mostEvents))
 			}
 		case "tenant_id": // read at the door
 		case "nextPageToken": // below: it goes before GE_recordTime
 		default:
-			err = unreadable(name, "is not known here")
+			err = refuseUnreadable(name, "is not known here")
 		}
 		if err != nil {
 			return q, err
@@ -96,7 +96,7 @@ func readEvents(given map[string][]string) (q warehouse.EventQuery, err error) {
 	return q, err
 }
 
-func unreadable(name, why string) error {
+func refuseUnreadable(name, why string) error {
 	name = fault.Clip(name, 60)
 	return fault.New(fault.Invalid, "22023", "%s %s", name, why).At(name, "%s", why)
 }
@@ -105,7 +105,7 @@ func readSteps(v string) ([]string, error) {
 	steps := strings.Split(v, ",")
 	for _, s := range steps {
 		if !slices.Contains(epcis.Steps, s) {
-			return nil, unreadable("EQ_bizStep", "is none of "+strings.Join(epcis.Steps, ", "))
+			return nil, refuseUnreadable("EQ_bizStep", "is none of "+strings.Join(epcis.Steps, ", "))
 		}
 	}
 	return steps, nil
@@ -118,7 +118,7 @@ func pageToken(r warehouse.Recorded) string {
 }
 
 func readToken(v string) (r warehouse.Recorded, err error) {
-	wrong := unreadable("nextPageToken", "cannot be read: take it from the Link of an answer as it stands")
+	wrong := refuseUnreadable("nextPageToken", "cannot be read: take it from the Link of an answer as it stands")
 	text, err := base64.RawURLEncoding.DecodeString(v)
 	if err != nil || len(text) < 36 {
 		return r, wrong

@@ -41,14 +41,14 @@ func NewEvents(g *gate.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
 
 // Routes lists what is served.
 func (e *Events) Routes() []route.Route {
-	return []route.Route{{Method: "GET", Pattern: "/v1/events", Who: route.TenantMember, Handle: e.serve, Media: "text/event-stream", Tag: "events",
+	return []route.Route{{Method: "GET", Pattern: "/v1/events", Who: route.TenantMember, Handle: e.serveStream, Media: "text/event-stream", Tag: "events",
 		Doc: "What happens in the tenant, as server-sent events"}}
 }
 
-// serve writes the stream. Last-Event-ID (or last_event_id in the query)
+// serveStream writes the stream. Last-Event-ID (or last_event_id in the query)
 // resumes after an event; types chooses topics. A stream.reset event says that
 // the event to resume after is no longer kept.
-func (e *Events) serve(w http.ResponseWriter, c *route.Call) error {
+func (e *Events) serveStream(w http.ResponseWriter, c *route.Call) error {
 	r, a := c.Request, c.Actor
 	in, err := streamInput(r, c.Query)
 	if err != nil {
@@ -60,11 +60,11 @@ func (e *Events) serve(w http.ResponseWriter, c *route.Call) error {
 	}
 	defer sub.End()
 	s := &stream{Events: e, sub: sub, w: w, ctl: http.NewResponseController(w), r: r, a: a, topics: in.topics}
-	if err := s.open(); err != nil {
+	if err := s.openStream(); err != nil {
 		return err
 	}
 	// The answer has begun; a stream that breaks is simply resumed.
-	s.run()
+	s.runStream()
 	return nil
 }
 
@@ -108,18 +108,18 @@ type stream struct {
 	topics event.Topics
 }
 
-// open begins the answer. The server's read timeout bounds requests; it would
+// openStream begins the answer. The server's read timeout bounds requests; it would
 // also end a stream, whose request is over.
-func (s *stream) open() error {
+func (s *stream) openStream() error {
 	text := fmt.Sprintf("retry: %d\n: events of tenant %s\n\n", reconnectMs, s.a.TenantID)
 	if s.sub.Gap {
 		text += "event: stream.reset\ndata: {\"reason\":\"the event to resume after is no longer kept; read your records afresh\"}\n\n"
 	}
-	return s.begin(text)
+	return s.beginAnswer(text)
 }
 
-// begin sends the header and a first text.
-func (s *stream) begin(text string) error {
+// beginAnswer sends the header and a first text.
+func (s *stream) beginAnswer(text string) error {
 	if err := s.ctl.SetReadDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("api: event stream: %w", err)
 	}
@@ -131,10 +131,10 @@ func (s *stream) begin(text string) error {
 	if s.r.Method == http.MethodHead {
 		return nil
 	}
-	return s.send(text)
+	return s.sendText(text)
 }
 
-func (s *stream) send(text string) error {
+func (s *stream) sendText(text string) error {
 	if err := s.ctl.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (s *stream) send(text string) error {
 	return s.ctl.Flush()
 }
 
-// run writes events until the reader, his right to read, or the server ends.
-func (s *stream) run() {
+// runStream writes events until the reader, his right to read, or the server ends.
+func (s *stream) runStream() {
 	ctx := s.r.Context()
 	if s.r.Method == http.MethodHead || s.catchUp(ctx) != nil {
 		return
@@ -161,11 +161,11 @@ func (s *stream) run() {
 		case <-s.sub.Done():
 			return
 		case e := <-s.sub.Live():
-			err = s.tell(e)
+			err = s.sendEvent(e)
 		case <-beat.C:
-			err = s.send(": still here\n\n")
+			err = s.sendText(": still here\n\n")
 		case <-check.C:
-			err = s.renew()
+			err = s.renewReader()
 		}
 		if err != nil {
 			return
@@ -187,26 +187,26 @@ func (s *stream) catchUp(ctx context.Context) error {
 		default:
 		}
 		if time.Since(checked) >= s.recheck {
-			if err := s.renew(); err != nil {
+			if err := s.renewReader(); err != nil {
 				return err
 			}
 			checked = time.Now()
 		}
-		return s.tell(e)
+		return s.sendEvent(e)
 	})
 }
 
-// tell writes an event that the reader chose and may see.
-func (s *stream) tell(e *event.Event) error {
+// sendEvent writes an event that the reader chose and may see.
+func (s *stream) sendEvent(e *event.Event) error {
 	if !s.topics.Has(e.Type) || !event.Visible(s.cat, s.a, e) {
 		return nil
 	}
-	return s.send("id: " + e.ID + "\nevent: " + e.Type + "\ndata: " + string(e.Payload()) + "\n\n")
+	return s.sendText("id: " + e.ID + "\nevent: " + e.Type + "\ndata: " + string(e.Payload()) + "\n\n")
 }
 
-// renew asks again who the reader is: his session may have ended, his role
+// renewReader asks again who the reader is: his session may have ended, his role
 // changed. A database that does not answer right now proves neither.
-func (s *stream) renew() error {
+func (s *stream) renewReader() error {
 	a, err := s.gate.Authenticate(s.r)
 	switch {
 	case fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal):

@@ -91,8 +91,8 @@ func (f *Functions) Forget(tenant string) {
 	f.cache.ClearTenant(tenant)
 }
 
-// traced runs a function as a step of what the context traces.
-func traced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) (any, error) {
+// runTraced runs a function as a step of what the context traces.
+func runTraced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) (any, error) {
 	ctx, span := trace.Begin(ctx, "function", fn.Name)
 	out, err := fn.Run(ctx, a, in)
 	span.End(err)
@@ -100,10 +100,10 @@ func traced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) 
 }
 
 // Handler serves {name} of the request's path.
-func (f *Functions) Handler() http.Handler { return web.Wrap(route.FunctionShape, f.serve) }
+func (f *Functions) Handler() http.Handler { return web.Wrap(route.FunctionShape, f.serveFunction) }
 
-// serve keeps the interface's order: 405, 401, 403, then the parameters.
-func (f *Functions) serve(w http.ResponseWriter, r *http.Request) error {
+// serveFunction keeps the interface's order: 405, 401, 403, then the parameters.
+func (f *Functions) serveFunction(w http.ResponseWriter, r *http.Request) error {
 	fn := f.named[r.PathValue("name")]
 	if fn == nil {
 		return fault.New(fault.NotFound, "", "no function is called %q", r.PathValue("name"))
@@ -122,52 +122,52 @@ func (f *Functions) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return f.call(w, r, fn, a)
+	return f.callFunction(w, r, fn, a)
 }
 
-func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor) error {
+func (f *Functions) callFunction(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor) error {
 	if a.Anonymous() {
 		return fault.New(fault.Unauthorized, "", "sign in: this function needs a user's access token or a service key")
 	}
 	if a.Role != actor.Service {
-		if err := permit(fn, a); err != nil {
+		if err := checkRole(fn, a); err != nil {
 			return err
 		}
 	}
 	if !fn.Imports {
 		a.Scope = nil // the function looks at what it needs, by the role
 	}
-	if b := f.ready(r, fn, a); b != nil {
+	if b := f.readyAnswer(r, fn, a); b != nil {
 		return writeKept(w, r, b, true)
 	}
-	p, err := parameters(w, r)
+	p, err := readParameters(w, r)
 	if err != nil {
 		return err
 	}
 	if a.Role == actor.Service {
-		if a.TenantID, err = p.tenant(r.Context(), f.gate); err != nil {
+		if a.TenantID, err = p.namedTenant(r.Context(), f.gate); err != nil {
 			return err
 		}
 	}
-	in, err := fn.Bind(p.get, p.body)
+	in, err := fn.Bind(p.queryValues, p.body)
 	if err != nil {
 		return err
 	}
 	if fn.Patience > 0 {
-		patient(w, time.Now().Add(fn.Patience))
+		extendDeadlines(w, time.Now().Add(fn.Patience))
 		r = r.WithContext(db.Patient(r.Context(), fn.Patience))
 	}
 	if fn.TTL == 0 {
-		return f.run(w, r, fn, a, in)
+		return f.runFunction(w, r, fn, a, in)
 	}
 	if wordOnly(r, a) {
 		f.inputs.Put(fn.Name+"?"+r.URL.RawQuery, functions.Canonical(in), time.Now().Add(inputKept))
 	}
-	return f.cached(w, r, fn, a, in)
+	return f.serveCached(w, r, fn, a, in)
 }
 
-// bodies are an answer as it was made and as it is sent when it is kept.
-func bodies(out any) (cache.Answer, error) {
+// encodeBodies are an answer as it was made and as it is sent when it is kept.
+func encodeBodies(out any) (cache.Answer, error) {
 	miss, err := output.Encode(out)
 	if err != nil || !output.Keep(out) {
 		return cache.Answer{Miss: miss, Hit: miss}, err
@@ -184,10 +184,10 @@ func wordOnly(r *http.Request, a actor.Actor) bool {
 	return r.Method == http.MethodGet && a.Role != actor.Service && len(r.URL.RawQuery) < 256
 }
 
-// ready is the kept answer for a query that was read and accepted a moment ago,
+// readyAnswer is the kept answer for a query that was read and accepted a moment ago,
 // or nil.
-func (f *Functions) ready(r *http.Request, fn *functions.Function, a actor.Actor) *cache.Body {
-	if fn.TTL == 0 || !wordOnly(r, a) || bypass(r) {
+func (f *Functions) readyAnswer(r *http.Request, fn *functions.Function, a actor.Actor) *cache.Body {
+	if fn.TTL == 0 || !wordOnly(r, a) || bypassesCache(r) {
 		return nil
 	}
 	params, ok := f.inputs.Get(fn.Name+"?"+r.URL.RawQuery, time.Now())
@@ -205,38 +205,38 @@ func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
 	return cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), User: fn.User(a), Params: params}
 }
 
-// run answers from the function itself. Functions that change something find
+// runFunction answers from the function itself. Functions that change something find
 // what they did before, so that one that is run again does nothing twice: their
 // answers are kept after their effects.
-func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+func (f *Functions) runFunction(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	do := func(w http.ResponseWriter, _ *once.Claim) error {
-		out, err := traced(r.Context(), fn, a, in)
+		out, err := runTraced(r.Context(), fn, a, in)
 		if err != nil {
 			return err
 		}
 		if fn.Streamed {
-			return deliver(w, r, out)
+			return sendEncoded(w, r, out)
 		}
 		body, err := output.Encode(out)
 		if err != nil {
 			return err
 		}
-		return write(w, r, body, nil)
+		return writeJSON(w, r, body, nil)
 	}
 	if !fn.Writes {
 		return do(w, nil)
 	}
-	return keyed(f.keys, w, request{r, a, functions.Canonical(in)}, do)
+	return serveIdempotent(f.keys, w, request{r, a, functions.Canonical(in)}, do)
 }
 
-// patient lets an answer come as late as until. The reading side waits along:
+// extendDeadlines lets an answer come as late as until. The reading side waits along:
 // what ends there counts as the client's hanging up.
-func patient(w http.ResponseWriter, until time.Time) {
+func extendDeadlines(w http.ResponseWriter, until time.Time) {
 	c := http.NewResponseController(w)
 	_ = errors.Join(c.SetWriteDeadline(until), c.SetReadDeadline(until)) // without a connection there is no deadline
 }
 
-func permit(fn *functions.Function, a actor.Actor) error {
+func checkRole(fn *functions.Function, a actor.Actor) error {
 	if a.TenantID == "" {
 		return fault.New(fault.Forbidden, "", "you are not a member of a tenant; ask an administrator for an invitation")
 	}
@@ -252,18 +252,18 @@ func permit(fn *functions.Function, a actor.Actor) error {
 	return nil
 }
 
-// cached answers from ready bytes. Looked up after authorisation; the key
+// serveCached answers from ready bytes. Looked up after authorisation; the key
 // holds everything the answer depends on.
-func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+func (f *Functions) serveCached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	k := keyOf(fn, a, functions.Canonical(in))
 	build := func(ctx context.Context) (cache.Answer, error) {
-		out, err := traced(ctx, fn, a, in)
+		out, err := runTraced(ctx, fn, a, in)
 		if err != nil {
 			return cache.Answer{}, err
 		}
-		return bodies(out)
+		return encodeBodies(out)
 	}
-	if bypass(r) {
+	if bypassesCache(r) {
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, func(ctx context.Context) (cache.Answer, error) {
 			if fn.Forget != nil && !fn.Dated {
 				fn.Forget(a.TenantID)
@@ -285,9 +285,9 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 	return writeKept(w, r, b, hit)
 }
 
-// bypass reports that the caller wants no kept answer (RFC 9111 section
+// bypassesCache reports that the caller wants no kept answer (RFC 9111 section
 // 5.2.1.4).
-func bypass(r *http.Request) bool {
+func bypassesCache(r *http.Request) bool {
 	for _, v := range r.Header["Cache-Control"] {
 		for d := range strings.SplitSeq(v, ",") {
 			if name, _, _ := strings.Cut(strings.TrimSpace(d), "="); strings.EqualFold(name, "no-cache") {
@@ -325,11 +325,11 @@ func writeKept(w http.ResponseWriter, r *http.Request, b *cache.Body, hit bool) 
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return write(w, r, b.Plain(), zipped)
+	return writeJSON(w, r, b.Plain(), zipped)
 }
 
-// deliver sends an answer while it is made.
-func deliver(w http.ResponseWriter, r *http.Request, out any) error {
+// sendEncoded sends an answer while it is made.
+func sendEncoded(w http.ResponseWriter, r *http.Request, out any) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = private
@@ -344,8 +344,8 @@ func deliver(w http.ResponseWriter, r *http.Request, out any) error {
 	return nil
 }
 
-// write sends ready bytes, in their ready gzip form where the caller takes it.
-func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []byte) error {
+// writeJSON sends ready bytes, in their ready gzip form where the caller takes it.
+func writeJSON(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []byte) error {
 	return writeAs(w, r, jsonType, body, zipped)
 }
 
@@ -379,7 +379,7 @@ type params struct {
 	sent  []byte // the body as it came
 }
 
-func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
+func readParameters(w http.ResponseWriter, r *http.Request) (params, error) {
 	return readParams(w, r, functionBody)
 }
 
@@ -406,10 +406,10 @@ func readParams(w http.ResponseWriter, r *http.Request, limit int64) (params, er
 	return p, nil
 }
 
-func (p params) get(name string) []string { return p.query[name] }
+func (p params) queryValues(name string) []string { return p.query[name] }
 
-// tenant reads the tenant a service key must name.
-func (p params) tenant(ctx context.Context, g *gate.Gate) (string, error) {
+// namedTenant reads the tenant a service key must name.
+func (p params) namedTenant(ctx context.Context, g *gate.Gate) (string, error) {
 	var id string
 	if raw, ok := p.body["tenant_id"]; ok {
 		if err := json.Unmarshal(raw, &id); err != nil {

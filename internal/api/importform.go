@@ -24,18 +24,18 @@ type importForm struct {
 // formParts is how many parts a form may have, those without a name included.
 const formParts = 100
 
-// receive reads a form part by part, in whatever order they come (RFC 7578,
+// receiveForm reads a form part by part, in whatever order they come (RFC 7578,
 // section 5.2: as the form has them), and keeps the file as it comes, without a
 // temporary copy. admit is asked before that, with the parts that came first.
 // On an error nothing is left.
-func (i *Imports) receive(w http.ResponseWriter, r *http.Request, admit func(sofar imports.Request) error) (_ *importForm, err error) {
+func (i *Imports) receiveForm(w http.ResponseWriter, r *http.Request, admit func(sofar imports.Request) error) (_ *importForm, err error) {
 	f := &importForm{given: map[string]bool{}, room: formMemory}
 	defer func() {
 		if err != nil {
 			i.jobs.Discard(r.Context(), f.file)
 		}
 	}()
-	r.Body = bounded(w, r)
+	r.Body = boundUpload(w, r)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, brokenForm(err)
@@ -51,7 +51,7 @@ func (i *Imports) receive(w http.ResponseWriter, r *http.Request, admit func(sof
 		if n == formParts {
 			return nil, fault.New(fault.Invalid, "22023", "the form has more than %d parts; use file, target, mapping and options", formParts)
 		}
-		if err := f.note(p.FormName()); err != nil {
+		if err := f.notePart(p.FormName()); err != nil {
 			return nil, err
 		}
 		switch p.FormName() {
@@ -64,7 +64,7 @@ func (i *Imports) receive(w http.ResponseWriter, r *http.Request, admit func(sof
 				return nil, err
 			}
 		default:
-			if err := f.small(p); err != nil {
+			if err := f.readSmallPart(p); err != nil {
 				return nil, err
 			}
 		}
@@ -75,9 +75,9 @@ func (i *Imports) receive(w http.ResponseWriter, r *http.Request, admit func(sof
 	return f, nil
 }
 
-// note refuses parts that are not known, or given twice. A part without a name
+// notePart refuses parts that are not known, or given twice. A part without a name
 // is nobody's.
-func (f *importForm) note(name string) error {
+func (f *importForm) notePart(name string) error {
 	switch name {
 	case "":
 		return nil
@@ -92,8 +92,8 @@ func (f *importForm) note(name string) error {
 	return nil
 }
 
-// small reads a part that is the text itself, or JSON for mapping and options.
-func (f *importForm) small(p *multipart.Part) error {
+// readSmallPart reads a part that is the text itself, or JSON for mapping and options.
+func (f *importForm) readSmallPart(p *multipart.Part) error {
 	name := p.FormName()
 	text, err := io.ReadAll(io.LimitReader(p, int64(f.room)+1))
 	if err != nil {
@@ -128,8 +128,8 @@ func brokenForm(err error) error {
 	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read, or broke off before its end: send it again")
 }
 
-// bounded is the body of an upload. Past what may be sent it fails with
+// boundUpload is the body of an upload. Past what may be sent it fails with
 // fault.TooLarge.
-func bounded(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+func boundUpload(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return web.Bounded(w, r, uploadBody, fault.New(fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it and import the parts"))
 }

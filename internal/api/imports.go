@@ -42,24 +42,24 @@ func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports 
 // Routes lists what is served; the jobs themselves are a collection, import_jobs.
 func (i *Imports) Routes() []route.Route {
 	list := []route.Route{
-		{Method: "POST", Pattern: "/v1/import-jobs", Handle: by(i.create), Out: jobs.Job{}, Status: http.StatusCreated, Keyed: true,
+		{Method: "POST", Pattern: "/v1/import-jobs", Handle: withCaller(i.createJob), Out: jobs.Job{}, Status: http.StatusCreated, Keyed: true,
 			Doc:  "Create an import job, with its file (multipart) or without (JSON)",
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
-		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: by(i.file), Out: jobs.Job{}, Doc: "Upload the file of an import job"},
-		{Method: "POST", Pattern: "/v1/import-jobs/{id}/cancel", Handle: by(i.cancel), Out: jobs.Job{},
+		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: withCaller(i.receiveFile), Out: jobs.Job{}, Doc: "Upload the file of an import job"},
+		{Method: "POST", Pattern: "/v1/import-jobs/{id}/cancel", Handle: withCaller(i.cancelJob), Out: jobs.Job{},
 			Doc: "End a job nothing of which was applied, and forget its file"},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/errors", Handle: by(i.errors), Out: imports.ErrorPage{},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/errors", Handle: withCaller(i.listErrors), Out: imports.ErrorPage{},
 			Doc: "Rows that were refused, by line and column"},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/rows", Handle: by(i.rows), Out: imports.RowPage{},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/rows", Handle: withCaller(i.listRows), Out: imports.RowPage{},
 			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
 				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter"},
-		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: by(i.row), Out: imports.StagedRow{},
+		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: withCaller(i.correctRow), Out: imports.StagedRow{},
 			Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Body: map[string]string{"cells": "object"}},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: by(i.progress), Out: imports.Progress{}, Media: "text/event-stream",
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: withCaller(i.showProgress), Out: imports.Progress{}, Media: "text/event-stream",
 			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further"},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: by(i.preview), Out: imports.PreviewPage{},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: withCaller(i.previewRows), Out: imports.PreviewPage{},
 			Doc: "What applying would do: inserts, and updates with before and after"},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/corrected", Handle: by(i.corrected), Media: "text/csv",
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/corrected", Handle: withCaller(i.sendCorrected), Media: "text/csv",
 			Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
 	}
 	for n := range list {
@@ -68,16 +68,16 @@ func (i *Imports) Routes() []route.Route {
 	return list
 }
 
-// create answers POST /v1/import-jobs: multipart with the parts file, target,
+// createJob answers POST /v1/import-jobs: multipart with the parts file, target,
 // mapping and options, or JSON without a file.
-func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (i *Imports) createJob(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return i.createEmpty(w, r, a)
 	}
-	if err := i.welcome(r, a); err != nil {
+	if err := i.checkUploadAllowed(r, a); err != nil {
 		return err
 	}
-	f, err := i.receive(w, r, func(sofar imports.Request) error {
+	f, err := i.receiveForm(w, r, func(sofar imports.Request) error {
 		if sofar.Target == "" {
 			return nil // it may come after the file
 		}
@@ -93,14 +93,14 @@ func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	})
 }
 
-// welcome refuses an upload before it is read. To a request that is repeated
+// checkUploadAllowed refuses an upload before it is read. To a request that is repeated
 // the first one may have taken the room; it is answered as the first was.
-func (i *Imports) welcome(r *http.Request, a actor.Actor) error {
+func (i *Imports) checkUploadAllowed(r *http.Request, a actor.Actor) error {
 	err := i.jobs.MayUpload(r.Context(), a)
 	if !fault.HasCode(err, "file_quota") || r.Header.Get(keyHeader) == "" {
 		return err
 	}
-	before, lost := i.keys.Used(r.Context(), request{r: r, a: a}.key())
+	before, lost := i.keys.Used(r.Context(), request{r: r, a: a}.idempotencyKey())
 	if lost != nil || before {
 		return lost
 	}
@@ -109,17 +109,17 @@ func (i *Imports) welcome(r *http.Request, a actor.Actor) error {
 
 // createOnce creates a job, once for an Idempotency-Key.
 func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*jobs.Job, error)) error {
-	return keyed(i.keys, w, q, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(q.r, claim, func(w http.ResponseWriter, done any) error { return created(w, done.(*jobs.Job)) })
+	return serveIdempotent(i.keys, w, q, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := keepAnswerWith(q.r, claim, func(w http.ResponseWriter, done any) error { return sendCreated(w, done.(*jobs.Job)) })
 		job, err := create(r.Context())
 		if err != nil {
 			return err
 		}
-		return created(w, job)
+		return sendCreated(w, job)
 	})
 }
 
-func created(w http.ResponseWriter, job *jobs.Job) error {
+func sendCreated(w http.ResponseWriter, job *jobs.Job) error {
 	w.Header().Set("Location", "/v1/import_jobs/"+job.ID)
 	return web.JSON(w, http.StatusCreated, job)
 }
@@ -139,10 +139,10 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 	})
 }
 
-// file answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form
+// receiveFile answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form
 // with the part file. The name comes from the form, from ?name= or from
 // Content-Disposition.
-func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (i *Imports) receiveFile(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && mt == "multipart/form-data" {
 		return i.formFile(w, r, a)
 	}
@@ -150,7 +150,7 @@ func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 	if _, p, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && name == "" {
 		name = p["filename"]
 	}
-	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, bounded(w, r))
+	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, boundUpload(w, r))
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor
 	if err := i.jobs.MayAttach(r.Context(), a, id); err != nil {
 		return err
 	}
-	f, err := i.receive(w, r, func(imports.Request) error { return nil })
+	f, err := i.receiveForm(w, r, func(imports.Request) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -174,9 +174,9 @@ func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor
 	return web.JSON(w, http.StatusOK, job)
 }
 
-// cancel answers POST /v1/import-jobs/{id}/cancel: the job, cancelled. One of
+// cancelJob answers POST /v1/import-jobs/{id}/cancel: the job, cancelled. One of
 // which rows were applied, or that is being worked on, is 409.
-func (i *Imports) cancel(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (i *Imports) cancelJob(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	job, err := i.jobs.Cancel(r.Context(), a, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -184,9 +184,9 @@ func (i *Imports) cancel(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	return web.JSON(w, http.StatusOK, job)
 }
 
-// errors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
-func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	p, err := paged(r)
+// listErrors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
+func (i *Imports) listErrors(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	p, err := readPage(r)
 	if err != nil {
 		return err
 	}
@@ -197,16 +197,16 @@ func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	return web.JSON(w, http.StatusOK, out)
 }
 
-// paged reads page and pageSize, with the rows' filter beside them.
-func paged(r *http.Request) (f imports.RowFilter, err error) {
+// readPage reads page and pageSize, with the rows' filter beside them.
+func readPage(r *http.Request) (f imports.RowFilter, err error) {
 	q, err := route.Query(r.URL.RawQuery)
 	if err != nil {
 		return f, err
 	}
-	if f.Page, err = positive(q, "page", 1); err != nil {
+	if f.Page, err = positiveParameter(q, "page", 1); err != nil {
 		return f, err
 	}
-	if f.PageSize, err = positive(q, "pageSize", 50); err != nil {
+	if f.PageSize, err = positiveParameter(q, "pageSize", 50); err != nil {
 		return f, err
 	}
 	f.PageSize = min(f.PageSize, 200)
@@ -221,9 +221,9 @@ func paged(r *http.Request) (f imports.RowFilter, err error) {
 	return f, nil
 }
 
-// rows answers GET /v1/import-jobs/{id}/rows?page=&pageSize=&status=&code=&column=.
-func (i *Imports) rows(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	f, err := paged(r)
+// listRows answers GET /v1/import-jobs/{id}/rows?page=&pageSize=&status=&code=&column=.
+func (i *Imports) listRows(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := readPage(r)
 	if err != nil {
 		return err
 	}
@@ -234,9 +234,9 @@ func (i *Imports) rows(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 	return web.JSON(w, http.StatusOK, out)
 }
 
-// row answers PATCH /v1/import-jobs/{id}/rows/{row} with {cells: {header:
+// correctRow answers PATCH /v1/import-jobs/{id}/rows/{row} with {cells: {header:
 // text}}: the row as it stands after being checked anew.
-func (i *Imports) row(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (i *Imports) correctRow(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	row, err := strconv.Atoi(r.PathValue("row"))
 	if err != nil || row < 1 {
 		return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
@@ -255,10 +255,10 @@ func (i *Imports) row(w http.ResponseWriter, r *http.Request, a actor.Actor) err
 // editBody bounds the correction of one row.
 const editBody = 1 << 20
 
-// preview answers GET /v1/import-jobs/{id}/preview?page=&pageSize=: what
+// previewRows answers GET /v1/import-jobs/{id}/preview?page=&pageSize=: what
 // applying would do to each record.
-func (i *Imports) preview(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	f, err := paged(r)
+func (i *Imports) previewRows(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := readPage(r)
 	if err != nil {
 		return err
 	}
@@ -275,10 +275,10 @@ const progressEvery = 500 * time.Millisecond
 // idleStream ends a stream that waits for work to begin; its reader comes back.
 const idleStream = 30 * time.Second
 
-// progress answers GET /v1/import-jobs/{id}/progress: how far the job is, as
+// showProgress answers GET /v1/import-jobs/{id}/progress: how far the job is, as
 // JSON, or to a reader of text/event-stream again whenever it is further. Such
 // a stream ends when the work that it saw has ended.
-func (i *Imports) progress(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (i *Imports) showProgress(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	p, err := i.jobs.Progress(r.Context(), a, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -288,17 +288,17 @@ func (i *Imports) progress(w http.ResponseWriter, r *http.Request, a actor.Actor
 		return web.JSON(w, http.StatusOK, p)
 	}
 	s := &stream{Events: &Events{gate: i.gate}, w: w, ctl: http.NewResponseController(w), r: r, a: a}
-	if err := s.begin(fmt.Sprintf("retry: %d\n\n", reconnectMs)); err != nil {
+	if err := s.beginAnswer(fmt.Sprintf("retry: %d\n\n", reconnectMs)); err != nil {
 		return err
 	}
 	if r.Method != http.MethodHead {
-		i.follow(s, p)
+		i.followProgress(s, p)
 	}
 	return nil
 }
 
-// follow writes p and what comes after it.
-func (i *Imports) follow(s *stream, p *imports.Progress) {
+// followProgress writes p and what comes after it.
+func (i *Imports) followProgress(s *stream, p *imports.Progress) {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	said, worked, changed, quiet, checked := "", false, time.Now(), time.Now(), time.Now()
@@ -309,10 +309,10 @@ func (i *Imports) follow(s *stream, p *imports.Progress) {
 		}
 		if string(text) != said {
 			said, changed, quiet = string(text), time.Now(), time.Now()
-			err = s.send("event: progress\ndata: " + said + "\n\n")
+			err = s.sendText("event: progress\ndata: " + said + "\n\n")
 		} else if time.Since(quiet) > heartbeat {
 			quiet = time.Now()
-			err = s.send(": still here\n\n")
+			err = s.sendText(": still here\n\n")
 		}
 		worked = worked || p.Working()
 		if err != nil || p.Over() || !p.Working() && (worked || time.Since(changed) > idleStream) {
@@ -324,7 +324,7 @@ func (i *Imports) follow(s *stream, p *imports.Progress) {
 		case <-tick.C:
 		}
 		if time.Since(checked) > recheck {
-			if checked = time.Now(); s.renew() != nil {
+			if checked = time.Now(); s.renewReader() != nil {
 				return
 			}
 		}
@@ -334,10 +334,10 @@ func (i *Imports) follow(s *stream, p *imports.Progress) {
 	}
 }
 
-// corrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid
+// sendCorrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid
 // with the file as it was corrected.
-func (i *Imports) corrected(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	f, err := paged(r)
+func (i *Imports) sendCorrected(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := readPage(r)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func (i *Imports) corrected(w http.ResponseWriter, r *http.Request, a actor.Acto
 	return c.Write(r.Context(), w)
 }
 
-func positive(q map[string][]string, name string, otherwise int) (int, error) {
+func positiveParameter(q map[string][]string, name string, otherwise int) (int, error) {
 	v := q[name]
 	if len(v) == 0 {
 		return otherwise, nil

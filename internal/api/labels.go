@@ -26,18 +26,18 @@ func NewLabels(p *warehouse.Printer) *Labels { return &Labels{p} }
 // Routes lists what is served.
 func (l *Labels) Routes() []route.Route {
 	return []route.Route{
-		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.labels, Tag: "labels", Media: "application/pdf",
+		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.serveLabels, Tag: "labels", Media: "application/pdf",
 			Query: map[string]string{"ids": "string", "format": "string", "dpi": "integer"},
 			Doc:   "Labels of packages, zones, items or lots (" + strconv.Itoa(warehouse.MostLabels) + " ids at most), as PDF or in ZPL II"},
-		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember, Handle: l.paper(l.printer.DeliveryNote), Tag: "labels",
+		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.DeliveryNote), Tag: "labels",
 			Media: "application/pdf", Doc: "The delivery note of an outbound shipment"},
-		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember, Handle: l.paper(l.printer.PickList), Tag: "labels",
+		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.PickList), Tag: "labels",
 			Media: "application/pdf", Doc: "A pick list on paper, in walking order"},
 	}
 }
 
-// paper answers with the paper of a record.
-func (l *Labels) paper(of func(context.Context, actor.Actor, string) (*label.Paper, error)) route.Handle {
+// servePaper answers with the paper of a record.
+func (l *Labels) servePaper(of func(context.Context, actor.Actor, string) (*label.Paper, error)) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		id, err := uuid.Parse(c.PathValue("id"))
 		if err != nil || len(c.PathValue("id")) != 36 {
@@ -51,12 +51,12 @@ func (l *Labels) paper(of func(context.Context, actor.Actor, string) (*label.Pap
 		if err != nil {
 			return err
 		}
-		return (&file{d.FileName(), "application/pdf", body}).send(w)
+		return (&file{d.FileName(), "application/pdf", body}).sendFile(w)
 	}
 }
 
-// labels answers with a file of labels, in the order of the ids.
-func (l *Labels) labels(w http.ResponseWriter, c *route.Call) error {
+// serveLabels answers with a file of labels, in the order of the ids.
+func (l *Labels) serveLabels(w http.ResponseWriter, c *route.Call) error {
 	of := c.PathValue("records")
 	if !slices.Contains(warehouse.Labelled, of) {
 		return fault.New(fault.NotFound, "PGRST205", "%s have no labels: %s have", fault.Clip(of, 60), strings.Join(warehouse.Labelled, ", "))
@@ -74,13 +74,13 @@ func (l *Labels) labels(w http.ResponseWriter, c *route.Call) error {
 		if err != nil {
 			return err
 		}
-		return (&file{"labels-" + of + ".zpl", "text/plain; charset=utf-8", body}).send(w)
+		return (&file{"labels-" + of + ".zpl", "text/plain; charset=utf-8", body}).sendFile(w)
 	}
 	body, err := label.PDF("Labels", l.printer.Now(), list...)
 	if err != nil {
 		return err
 	}
-	return (&file{"labels-" + of + ".pdf", "application/pdf", body}).send(w)
+	return (&file{"labels-" + of + ".pdf", "application/pdf", body}).sendFile(w)
 }
 
 // printRequest is what a request asks to print.

@@ -39,10 +39,10 @@ type RateLimitStatus struct {
 // question itself takes nothing from it, and is answered when nothing is left.
 func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
 	a := c.Actor
-	return web.JSON(w, http.StatusOK, RateLimitStatus{API: p.window(a, limit.API), Database: p.window(a, limit.Read), DatabaseWrite: p.window(a, limit.Write)})
+	return web.JSON(w, http.StatusOK, RateLimitStatus{API: p.windowOf(a, limit.API), Database: p.windowOf(a, limit.Read), DatabaseWrite: p.windowOf(a, limit.Write)})
 }
 
-func (p *Platform) window(a actor.Actor, c limit.Category) windowStatus {
+func (p *Platform) windowOf(a actor.Actor, c limit.Category) windowStatus {
 	plan := p.gate.Plan(a)
 	if p.gate.Limits == nil {
 		n := plan.Rule(c).Minute
@@ -68,7 +68,7 @@ func (p *Platform) ClearCache(w http.ResponseWriter, c *route.Call) error {
 // use.
 func Root(d *Document) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		d.send(w, c.Request, c.Actor.Role, "application/openapi+json")
+		d.sendDocument(w, c.Request, c.Actor.Role, "application/openapi+json")
 		return nil
 	}
 }

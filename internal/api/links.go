@@ -37,10 +37,10 @@ func NewReportLinks(d *report.Desk, url string) *ReportLinks {
 // Routes lists what is served.
 func (l *ReportLinks) Routes() []route.Route {
 	list := []route.Route{
-		{Method: "POST", Pattern: "/v1/report-links/{id}/rotate", Handle: ofLink(l.rotate), Out: rotatedLink{},
+		{Method: "POST", Pattern: "/v1/report-links/{id}/rotate", Handle: ofLink(l.rotateLink), Out: rotatedLink{},
 			Doc: "Give a report link a new token: codes printed before no longer work"},
-		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.svg", Handle: ofLink(l.svg), Media: "image/svg+xml", Doc: "The link's QR code, to print"},
-		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.png", Handle: ofLink(l.png), Media: "image/png", Doc: "The link's QR code, to print"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.svg", Handle: ofLink(l.serveSVG), Media: "image/svg+xml", Doc: "The link's QR code, to print"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.png", Handle: ofLink(l.servePNG), Media: "image/png", Doc: "The link's QR code, to print"},
 	}
 	for i := range list {
 		list[i].Tag, list[i].Who = "reports", route.TenantMember
@@ -59,19 +59,19 @@ func ofLink(h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id str
 	}
 }
 
-// address is what a link's code says.
-func (l *ReportLinks) address(row store.Row) string {
+// linkAddress is what a link's code says.
+func (l *ReportLinks) linkAddress(row store.Row) string {
 	token, _ := row["token"].(string)
 	return strings.TrimSuffix(l.url, "/") + "/r/" + token
 }
 
-func (l *ReportLinks) rotate(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+func (l *ReportLinks) rotateLink(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
 	row, err := l.desk.Rotate(r.Context(), a, id)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return web.JSON(w, http.StatusOK, rotatedLink{id, row["token"], row["rotated_at"], l.address(row)})
+	return web.JSON(w, http.StatusOK, rotatedLink{id, row["token"], row["rotated_at"], l.linkAddress(row)})
 }
 
 // rotatedLink is a link with its new token.
@@ -82,12 +82,12 @@ type rotatedLink struct {
 	URL       string `json:"url" format:"uri" doc:"Address of the page."`
 }
 
-func (l *ReportLinks) svg(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+func (l *ReportLinks) serveSVG(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
 	row, err := l.desk.Link(r.Context(), a, id)
 	if err != nil {
 		return err
 	}
-	code, err := totp.QR(l.address(row))
+	code, err := totp.QR(l.linkAddress(row))
 	if err != nil {
 		return err
 	}
@@ -97,25 +97,25 @@ func (l *ReportLinks) svg(w http.ResponseWriter, r *http.Request, a actor.Actor,
 // pixels is the side of one module of a printed code.
 const pixels = 12
 
-func (l *ReportLinks) png(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+func (l *ReportLinks) servePNG(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
 	row, err := l.desk.Link(r.Context(), a, id)
 	if err != nil {
 		return err
 	}
-	code, err := qr.Encode(l.address(row), qr.M, qr.Auto)
+	code, err := qr.Encode(l.linkAddress(row), qr.M, qr.Auto)
 	if err != nil {
 		return fmt.Errorf("api: QR code: %w", err)
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, enlarged(code)); err != nil {
+	if err := png.Encode(&b, enlargeCode(code)); err != nil {
 		return fmt.Errorf("api: QR code: %w", err)
 	}
 	return picturedCode(w, row, "png", b.Bytes())
 }
 
-// enlarged draws a code with its quiet zone of four modules (ISO/IEC 18004,
+// enlargeCode draws a code with its quiet zone of four modules (ISO/IEC 18004,
 // 9.1).
-func enlarged(code image.Image) image.Image {
+func enlargeCode(code image.Image) image.Image {
 	const quiet = 4
 	n := code.Bounds().Dx()
 	side := (n + 2*quiet) * pixels

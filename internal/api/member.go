@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/api/route"
 )
 
-// by hands a handler the request and its caller.
-func by(h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) route.Handle {
+// withCaller hands a handler the request and its caller.
+func withCaller(h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error { return h(w, c.Request, c.Actor) }
 }

@@ -39,11 +39,11 @@ type object = map[string]any
 
 // Handler serves the whole document.
 func (d *Document) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.send(w, r, actor.Service, "application/json") })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.sendDocument(w, r, actor.Service, "application/json") })
 }
 
-func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
-	b, err := d.kept(role)
+func (d *Document) sendDocument(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
+	b, err := d.keptDocument(role)
 	if err != nil {
 		web.Fail(w, r, route.CollectionShape, err)
 		return
@@ -57,10 +57,10 @@ func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role,
 	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip) // a client that went away is no fault of ours
 }
 
-// kept is the document with the collections, functions and routes that a role
+// keptDocument is the document with the collections, functions and routes that a role
 // may use, as it was written once; the service role may use all. What a route
 // asks of its caller besides a credential its summary says.
-func (d *Document) kept(role actor.Role) (*cache.Body, error) {
+func (d *Document) keptDocument(role actor.Role) (*cache.Body, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if b := d.ready[role]; b != nil {
@@ -69,7 +69,7 @@ func (d *Document) kept(role actor.Role) (*cache.Body, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(d.build(role))
+	err := enc.Encode(d.buildDocument(role))
 	if err != nil {
 		return nil, fmt.Errorf("api: write openapi: %w", err)
 	}
@@ -93,31 +93,31 @@ type writing struct {
 	tags      map[string]string // tag -> description
 }
 
-func (d *Document) build(role actor.Role) object {
+func (d *Document) buildDocument(role actor.Role) object {
 	w := &writing{role: role, url: d.URL, paths: object{}, schemas: errorSchemas(), params: commonParameters(), responses: commonResponses(),
 		bodies: object{}, tags: map[string]string{}}
 	for _, r := range d.Catalog.All() {
-		w.collection(r)
+		w.writeCollection(r)
 	}
 	for i := range d.Functions {
-		w.function(&d.Functions[i])
+		w.writeFunction(&d.Functions[i])
 	}
 	for i := range d.Verbs {
-		w.verb(&d.Verbs[i])
+		w.writeVerb(&d.Verbs[i])
 	}
 	for _, r := range d.Routes {
 		if !r.Unlisted && (r.Who.Anyone() || role != actor.Anon) {
-			w.route(r)
+			w.writeRoute(r)
 		}
 	}
 	hooks, of := event.Webhooks(d.Catalog)
 	maps.Copy(w.schemas, of)
 	w.eventColumns()
-	w.share()
+	w.shareBodies()
 	w.tags["events"] = "What happens in a tenant, as it is sent to webhooks."
 	return object{
 		"openapi": "3.1.0",
-		"info":    d.info(),
+		"info":    d.infoObject(),
 		"servers": []any{
 			object{"url": d.URL, "description": "Everything."},
 			object{"url": d.URL + "/rest", "description": "Collections and verbs again, under the prefix of supabase-js: /rest/v1."},
@@ -125,12 +125,12 @@ func (d *Document) build(role actor.Role) object {
 		"tags":       w.tagList(),
 		"paths":      w.paths,
 		"webhooks":   hooks,
-		"components": w.components(),
+		"components": w.componentsObject(),
 		"security":   []any{object{"bearer": []string{}}, object{"bearer": []string{}, "apikey": []string{}}},
 	}
 }
 
-func (d *Document) info() object {
+func (d *Document) infoObject() object {
 	return object{
 		"title": "Holdfast", "version": d.Version,
 		"description": "Warehouse, logistics and workplace safety for many tenants. Collections speak the grammar of PostgREST, identity speaks to supabase-js. " +
@@ -140,7 +140,7 @@ func (d *Document) info() object {
 	}
 }
 
-func (w *writing) components() object {
+func (w *writing) componentsObject() object {
 	return object{
 		"schemas": w.schemas, "parameters": w.params, "responses": w.responses, "requestBodies": w.bodies,
 		"securitySchemes": object{
@@ -154,7 +154,7 @@ func (w *writing) components() object {
 // rate limit.
 func commonResponses() object {
 	refusal := func(of string) object {
-		return answer("Refused; 429 when there are too many requests.", object{"anyOf": []any{ref(of), ref("RateLimitError")}})
+		return answerObject("Refused; 429 when there are too many requests.", object{"anyOf": []any{schemaRef(of), schemaRef("RateLimitError")}})
 	}
 	return object{
 		"Error":         refusal("CollectionError"),
@@ -178,9 +178,9 @@ func (w *writing) tagList() []any {
 	return out
 }
 
-// elsewhere says that a path is not served below the second server. The address
+// setServer says that a path is not served below the second server. The address
 // is that of the document, so it need not be said.
-func (w *writing) elsewhere(item object) object {
+func (w *writing) setServer(item object) object {
 	item["servers"] = []any{object{"url": "/"}}
 	if u, err := url.Parse(w.url); err != nil || u.Path != "" {
 		item["servers"] = []any{object{"url": w.url}}
@@ -188,28 +188,28 @@ func (w *writing) elsewhere(item object) object {
 	return item
 }
 
-func ref(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+func schemaRef(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-func refused(what string) object { return object{"$ref": "#/components/responses/" + what} }
+func responseRef(what string) object { return object{"$ref": "#/components/responses/" + what} }
 
-func parameter(name string) object { return object{"$ref": "#/components/parameters/" + name} }
+func parameterRef(name string) object { return object{"$ref": "#/components/parameters/" + name} }
 
-func content(schema object) object { return object{"application/json": object{"schema": schema}} }
+func jsonContent(schema object) object { return object{"application/json": object{"schema": schema}} }
 
-func answer(doc string, schema object) object {
-	return object{"description": doc, "content": content(schema)}
+func answerObject(doc string, schema object) object {
+	return object{"description": doc, "content": jsonContent(schema)}
 }
 
-func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+func spacedName(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // exampleID stands for any record.
 const exampleID = "0190c000-0000-7000-8000-000000000001"
 
-func query(name, doc string, example any) object {
+func queryParameter(name, doc string, example any) object {
 	return object{"name": name, "in": "query", "description": doc, "schema": object{"type": "string"}, "example": example}
 }
 
-func header(name, doc string, example any) object {
+func headerParameter(name, doc string, example any) object {
 	return object{"name": name, "in": "header", "description": doc, "schema": object{"type": "string"}, "example": example}
 }
 
@@ -219,7 +219,7 @@ func commonParameters() object {
 	maps.Copy(out, object{
 		"rows": object{"name": "rows", "in": "query", "style": "form", "explode": true,
 			"description": "Which rows: conditions by column, or and and take (condition,condition). What to answer of them, and what to read of a body.",
-			"schema": object{"type": "object", "additionalProperties": ref("Filter"), "properties": object{
+			"schema": object{"type": "object", "additionalProperties": schemaRef("Filter"), "properties": object{
 				"select": object{"type": "string",
 					"description": "Columns, embedded relations and aggregates (total_value.sum(), count()), comma separated; everything when absent."},
 				"order": object{"type": "string",
@@ -230,8 +230,8 @@ func commonParameters() object {
 				"columns":     object{"type": "string", "description": "Of POST: columns to read from the body; other members are ignored."},
 				"on_conflict": object{"type": "string", "description": "Of POST: columns of the unique key to upsert by."}}},
 			"example": object{"select": "*", "order": "id.desc", "limit": 5}},
-		"select": query("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
-		"prefer": header("Prefer", "return=, resolution=, missing=, count=, max-affected=, handling=.", "return=representation"),
+		"select": queryParameter("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
+		"prefer": headerParameter("Prefer", "return=, resolution=, missing=, count=, max-affected=, handling=.", "return=representation"),
 		"id": object{"name": "id", "in": "path", "required": true, "description": "The record.",
 			"schema": object{"type": "string", "format": "uuid"}, "example": exampleID},
 		// No example: a form would send it with every request, and each but the

@@ -22,8 +22,8 @@ func mayCall(fn *functions.Function, role actor.Role) bool {
 	return role == actor.Service || slices.Contains(fn.Roles, role)
 }
 
-// function describes a function and its alias.
-func (w *writing) function(fn *functions.Function) {
+// writeFunction describes a function and its alias.
+func (w *writing) writeFunction(fn *functions.Function) {
 	if !mayCall(fn, w.role) {
 		return
 	}
@@ -37,7 +37,7 @@ func (w *writing) function(fn *functions.Function) {
 		for _, m := range fn.Methods {
 			ops[strings.ToLower(m)] = functionOperation(fn, name, m, len(fn.Methods) > 1)
 		}
-		w.paths["/functions/v1/"+name] = w.elsewhere(ops)
+		w.paths["/functions/v1/"+name] = w.setServer(ops)
 	}
 }
 
@@ -48,7 +48,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	}
 	in := shape.Input(fn.In)
 	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
-		"200": answer("OK", ref("functions."+fn.Name)), "4XX": refused("FunctionError"),
+		"200": answerObject("OK", schemaRef("functions."+fn.Name)), "4XX": responseRef("FunctionError"),
 	}}
 	params := []any{}
 	if method == http.MethodGet {
@@ -57,7 +57,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": in.Schema(), "example": in.Example()}}}
 	}
 	if fn.Writes {
-		params = append(params, parameter("key"))
+		params = append(params, parameterRef("key"))
 	}
 	op["parameters"] = params
 	return op
@@ -70,16 +70,16 @@ func (w *writing) outSchema(out any) object {
 		return object{"type": "object", "description": "OK"}
 	}
 	s := shape.Of(out)
-	w.named(s)
+	w.nameRecords(s)
 	return s.Schema()
 }
 
-// named makes schemas of the records in an answer that the role has no
+// nameRecords makes schemas of the records in an answer that the role has no
 // collection of.
-func (w *writing) named(s *shape.Shape) {
+func (w *writing) nameRecords(s *shape.Shape) {
 	s.Records(func(collection string) {
 		if w.schemas[collection] == nil {
-			w.schemas[collection] = object{"type": "object", "description": "A record of " + words(collection) + "."}
+			w.schemas[collection] = object{"type": "object", "description": "A record of " + spacedName(collection) + "."}
 		}
 	})
 }
@@ -100,8 +100,8 @@ func queryParameters(in *shape.Shape) []any {
 	return out
 }
 
-// verb describes a verb.
-func (w *writing) verb(v *rpc.Verb) {
+// writeVerb describes a verb.
+func (w *writing) writeVerb(v *rpc.Verb) {
 	if !v.Permits(w.role) {
 		return
 	}
@@ -110,36 +110,36 @@ func (w *writing) verb(v *rpc.Verb) {
 	if v.Reads {
 		in = VerbInput(v).Schema()
 	} else {
-		in, params = also(in, "VerbRequest"), append(params, parameter("key"))
+		in, params = extendSchema(in, "VerbRequest"), append(params, parameterRef("key"))
 	}
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
-		"responses":   object{"200": answer("Done.", w.verbAnswer(v)), "4XX": refused("Error")},
+		"responses":   object{"200": answerObject("Done.", w.verbAnswer(v)), "4XX": responseRef("Error")},
 	}}
 }
 
-// also gives a schema all that another one has, which says that it is an object.
-func also(schema object, name string) object {
+// extendSchema gives a schema all that another one has, which says that it is an object.
+func extendSchema(schema object, name string) object {
 	delete(schema, "type")
-	schema["allOf"] = []any{ref(name)}
+	schema["allOf"] = []any{schemaRef(name)}
 	return schema
 }
 
 // verbAnswer describes what a verb answers; what they all do is written once.
 func (w *writing) verbAnswer(v *rpc.Verb) object {
 	s := shape.Of(v.Out)
-	w.named(s)
+	w.nameRecords(s)
 	every := shape.Of(rpc.Answer{})
 	s.Members = slices.DeleteFunc(s.Members, func(m shape.Member) bool {
 		return slices.ContainsFunc(every.Members, func(c shape.Member) bool { return c.Name == m.Name })
 	})
 	schema := s.Schema()
-	return also(schema, "VerbAnswer")
+	return extendSchema(schema, "VerbAnswer")
 }
 
-// route describes what is neither collection, function nor verb.
-func (w *writing) route(r route.Route) {
+// writeRoute describes what is neither collection, function nor verb.
+func (w *writing) writeRoute(r route.Route) {
 	if r.Response["access_token"] != "" {
 		w.schemas["Session"] = membersSchema(r.Response, true)
 	} else if r.Response["identities"] != "" {
@@ -152,7 +152,7 @@ func (w *writing) route(r route.Route) {
 	w.tags[r.Tag] = tagDocs[r.Tag]
 	ops, ok := w.paths[path].(object)
 	if !ok {
-		ops = w.elsewhere(object{})
+		ops = w.setServer(object{})
 	}
 	ops[strings.ToLower(r.Method)] = w.routeOperation(r, path, r.Method)
 	w.paths[path] = ops
@@ -171,7 +171,7 @@ func (w *writing) routeOperation(r route.Route, path, method string) object {
 	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": w.responsesOf(&r, method)}
 	ps := append(pathParameters(path), routeQuery(r)...)
 	if r.Keyed && method == http.MethodPost {
-		ps = append(ps, parameter("key"))
+		ps = append(ps, parameterRef("key"))
 	}
 	if len(ps) > 0 {
 		op["parameters"] = ps
@@ -204,16 +204,16 @@ func (w *writing) responsesOf(r *route.Route, method string) object {
 		refusal = "AuthError"
 	}
 	status := r.Success()
-	out := object{"4XX": refused(refusal)}
+	out := object{"4XX": responseRef(refusal)}
 	switch {
 	case r.Out != nil && status == http.StatusCreated:
-		out["201"] = answer("What was made.", w.typed(r.Out))
+		out["201"] = answerObject("What was made.", w.typedRef(r.Out))
 	case r.Out != nil || r.Media != "":
-		out[strconv.Itoa(status)] = w.success(r)
+		out[strconv.Itoa(status)] = w.successAnswer(r)
 	case len(r.Response) > 0:
-		out[strconv.Itoa(status)] = answer("OK", shared(r.Response))
+		out[strconv.Itoa(status)] = answerObject("OK", sharedRef(r.Response))
 	case status == http.StatusNoContent:
-		out["204"] = refused("Done")
+		out["204"] = responseRef("Done")
 	case method == http.MethodGet && status == http.StatusOK:
 		out["200"] = object{"description": "OK"}
 	default:
@@ -222,11 +222,11 @@ func (w *writing) responsesOf(r *route.Route, method string) object {
 	return out
 }
 
-// success describes the answer of a request that was done.
-func (w *writing) success(r *route.Route) object {
+// successAnswer describes the answer of a request that was done.
+func (w *writing) successAnswer(r *route.Route) object {
 	media := object{}
 	if r.Out != nil {
-		media["application/json"] = object{"schema": w.typed(r.Out)}
+		media["application/json"] = object{"schema": w.typedRef(r.Out)}
 	}
 	switch {
 	case r.Media == "text/event-stream":
@@ -239,8 +239,8 @@ func (w *writing) success(r *route.Route) object {
 	return object{"description": "OK", "content": media}
 }
 
-// typed refers to the schema of an answer, which is named as its type is.
-func (w *writing) typed(answer any) object {
+// typedRef refers to the schema of an answer, which is named as its type is.
+func (w *writing) typedRef(answer any) object {
 	t := reflect.TypeOf(answer)
 	if t.Kind() != reflect.Struct {
 		return shape.Of(answer).Schema()
@@ -248,16 +248,16 @@ func (w *writing) typed(answer any) object {
 	_, name, _ := strings.Cut(t.String(), ".")
 	name = strings.ToUpper(name[:1]) + name[1:]
 	w.schemas[name] = shape.Of(answer).Schema()
-	return ref(name)
+	return schemaRef(name)
 }
 
-// shared refers to the two answers that many routes of identity give.
-func shared(members map[string]string) object {
+// sharedRef refers to the two answers that many routes of identity give.
+func sharedRef(members map[string]string) object {
 	if members["access_token"] != "" {
-		return ref("Session")
+		return schemaRef("Session")
 	}
 	if members["identities"] != "" {
-		return ref("Account")
+		return schemaRef("Account")
 	}
 	return membersSchema(members, true)
 }
@@ -268,7 +268,7 @@ func pathParameters(path string) []any {
 		if strings.HasPrefix(seg, "{") && strings.HasSuffix(seg, "}") {
 			name := strings.Trim(seg, "{}")
 			if name == "id" {
-				out = append(out, parameter(name))
+				out = append(out, parameterRef(name))
 				continue
 			}
 			example := memberExamples[name]

@@ -10,10 +10,10 @@ import (
 	"holdfast/internal/shape"
 )
 
-// collection describes one resource: its rows, what a write takes, and the
+// writeCollection describes one resource: its rows, what a write takes, and the
 // operations that the role has. What operations share is written once: the
 // columns, the filters, the answer with rows.
-func (w *writing) collection(r *catalog.Resource) {
+func (w *writing) writeCollection(r *catalog.Resource) {
 	ops, one := w.listOperations(r), w.recordOperations(r)
 	if len(ops) == 0 {
 		return
@@ -28,14 +28,14 @@ func (w *writing) collection(r *catalog.Resource) {
 	}
 	w.schemas[r.Name+".columns"] = columns
 	w.schemas[r.Name] = rowSchema(r, w.role, required)
-	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
+	w.responses[r.Name] = answerObject("Rows.", object{"type": "array", "items": schemaRef(r.Name)})
 	if ops["patch"] != nil {
-		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
+		w.bodies[r.Name] = bodyOf(schemaRef(r.Name+".columns"), updateExample(r, w.role))
 	}
 	ops["parameters"] = ofPath(ops, "rows", "prefer")
 	w.paths["/v1/"+r.Name] = ops
 	if len(one) > 0 {
-		w.responses[r.Name+".one"] = answer("The record.", ref(r.Name))
+		w.responses[r.Name+".one"] = answerObject("The record.", schemaRef(r.Name))
 		one["parameters"] = ofPath(one, "id", "select", "prefer")
 		w.paths["/v1/"+r.Name+"/{id}"] = one
 	}
@@ -49,23 +49,23 @@ func ofPath(ops object, names ...string) []any {
 	}
 	out := make([]any, len(names))
 	for i, name := range names {
-		out[i] = parameter(name)
+		out[i] = parameterRef(name)
 	}
 	return out
 }
 
 // rowSchema is a row as it is read: every column is there.
 func rowSchema(r *catalog.Resource, role actor.Role, required []string) object {
-	all := []any{ref(r.Name + ".columns")}
+	all := []any{schemaRef(r.Name + ".columns")}
 	if hasCommon(r, role) {
-		all = append(all, ref("Row"))
+		all = append(all, schemaRef("Row"))
 		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(commonColumns, name) })
 	}
 	return object{"allOf": all, "required": required}
 }
 
-// given are the columns that a new record must give.
-func given(r *catalog.Resource) []string {
+// requiredColumns are the columns that a new record must give.
+func requiredColumns(r *catalog.Resource) []string {
 	out := []string{}
 	for i := range r.Fields {
 		if r.Fields[i].Made() == catalog.ByCaller {
@@ -96,13 +96,13 @@ func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, require
 	slices.Sort(required)
 	s := object{"type": "object", "properties": props}
 	if common {
-		s = also(s, "Record")
+		s = extendSchema(s, "Record")
 	}
 	if len(r.Unique) > 0 {
 		s["x-unique"] = r.Unique
 	}
 	if r.States != nil {
-		s["x-transitions"] = transitions(r.States)
+		s["x-transitions"] = transitionTable(r.States)
 	}
 	return s, required
 }
@@ -127,7 +127,7 @@ func columnSchema(f *catalog.Field) object {
 		return schema
 	}
 	if f.Name == "archived_at" {
-		return ref(f.Name)
+		return schemaRef(f.Name)
 	}
 	return fieldSchema(f)
 }
@@ -147,9 +147,9 @@ func schemasOf(names ...string) object {
 	return props
 }
 
-// transitions are the moves of a state machine. A move that does not name its
+// transitionTable are the moves of a state machine. A move that does not name its
 // roles is for those of the machine, one with none is the server's own.
-func transitions(st *catalog.States) object {
+func transitionTable(st *catalog.States) object {
 	often, most := map[string]int{}, []actor.Role{}
 	for _, m := range st.Moves {
 		key := fmt.Sprint(m.Roles)
@@ -181,7 +181,7 @@ func transitions(st *catalog.States) object {
 func fieldSchema(f *catalog.Field) object {
 	s := f.Describe()
 	if f.Names != "" && !f.ReadOnly {
-		s.Doc = strings.TrimSuffix(s.Doc, ".") + ". Names " + words(f.Names) + " by " + catalog.NamedBy(f.Names) + "."
+		s.Doc = strings.TrimSuffix(s.Doc, ".") + ". Names " + spacedName(f.Names) + " by " + catalog.NamedBy(f.Names) + "."
 	}
 	s.Null = s.Null || len(f.Readers) > 0
 	if s.Title == catalog.Label(f.Name) || s.Doc == s.Title+"." {
@@ -238,40 +238,40 @@ func updateExample(r *catalog.Resource, role actor.Role) object {
 	return object{}
 }
 
-func (w *writing) may(grants []catalog.Grant) bool {
+func (w *writing) mayUse(grants []catalog.Grant) bool {
 	_, ok := catalog.Find(grants, w.role)
 	return ok
 }
 
-// insert is the schema of a row to be created: its columns, and which of them
+// insertSchema is the schema of a row to be created: its columns, and which of them
 // must be given.
-func (w *writing) insert(r *catalog.Resource) object {
-	columns, names := ref(r.Name+".columns"), given(r)
+func (w *writing) insertSchema(r *catalog.Resource) object {
+	columns, names := schemaRef(r.Name+".columns"), requiredColumns(r)
 	if len(names) == 0 {
 		return columns
 	}
 	w.schemas[r.Name+".insert"] = object{"allOf": []any{columns}, "required": names}
-	return ref(r.Name + ".insert")
+	return schemaRef(r.Name + ".insert")
 }
 
 func (w *writing) listOperations(r *catalog.Resource) object {
 	ops := object{}
 	rows := object{"$ref": "#/components/responses/" + r.Name}
-	if w.may(r.Access.Read) {
-		ops["get"] = operation(r, "list", "List rows", nil, nil, object{"200": rows})
+	if w.mayUse(r.Access.Read) {
+		ops["get"] = operationObject(r, "list", "List rows", nil, nil, object{"200": rows})
 	}
-	if w.may(r.Access.Create) {
-		insert := w.insert(r)
+	if w.mayUse(r.Access.Create) {
+		insert := w.insertSchema(r)
 		w.bodies[r.Name+".insert"] = bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
 		body := object{"$ref": "#/components/requestBodies/" + r.Name + ".insert"}
-		ops["post"] = operation(r, "insert", "Create rows", nil, body, object{"2XX": rows})
-		ops["put"] = operation(r, "put", "Upsert a row", nil, body, object{"2XX": rows})
+		ops["post"] = operationObject(r, "insert", "Create rows", nil, body, object{"2XX": rows})
+		ops["put"] = operationObject(r, "put", "Upsert a row", nil, body, object{"2XX": rows})
 	}
-	if w.may(r.Access.Update) && !r.AppendOnly {
-		ops["patch"] = operation(r, "update", "Change rows", nil, change(r), object{"2XX": rows})
+	if w.mayUse(r.Access.Update) && !r.AppendOnly {
+		ops["patch"] = operationObject(r, "update", "Change rows", nil, changeBody(r), object{"2XX": rows})
 	}
-	if w.may(r.Access.Delete) && !r.AppendOnly {
-		ops["delete"] = operation(r, "delete", "Delete rows", nil, nil, object{"2XX": rows})
+	if w.mayUse(r.Access.Delete) && !r.AppendOnly {
+		ops["delete"] = operationObject(r, "delete", "Delete rows", nil, nil, object{"2XX": rows})
 	}
 	return ops
 }
@@ -279,20 +279,20 @@ func (w *writing) listOperations(r *catalog.Resource) object {
 func (w *writing) recordOperations(r *catalog.Resource) object {
 	ops := object{}
 	one := object{"$ref": "#/components/responses/" + r.Name + ".one"}
-	if w.may(r.Access.Read) {
-		ops["get"] = operation(r, "get_one", "Read a row", nil, nil, object{"200": one})
+	if w.mayUse(r.Access.Read) {
+		ops["get"] = operationObject(r, "get_one", "Read a row", nil, nil, object{"200": one})
 	}
-	if w.may(r.Access.Update) && !r.AppendOnly {
-		ops["patch"] = operation(r, "update_one", "Change a row", nil, change(r), object{"2XX": one})
+	if w.mayUse(r.Access.Update) && !r.AppendOnly {
+		ops["patch"] = operationObject(r, "update_one", "Change a row", nil, changeBody(r), object{"2XX": one})
 	}
-	if w.may(r.Access.Delete) && !r.AppendOnly {
-		ops["delete"] = operation(r, "delete_one", "Delete a row", nil, nil, object{"2XX": one})
+	if w.mayUse(r.Access.Delete) && !r.AppendOnly {
+		ops["delete"] = operationObject(r, "delete_one", "Delete a row", nil, nil, object{"2XX": one})
 	}
 	return ops
 }
 
-// change is the body of a change.
-func change(r *catalog.Resource) object {
+// changeBody is the body of a change.
+func changeBody(r *catalog.Resource) object {
 	return object{"$ref": "#/components/requestBodies/" + r.Name}
 }
 
@@ -300,8 +300,8 @@ func bodyOf(schema, example object) object {
 	return object{"required": true, "content": object{"application/json": object{"schema": schema, "example": example}}}
 }
 
-func operation(r *catalog.Resource, verb, summary string, params []any, body, responses object) object {
-	responses["4XX"] = refused("Error")
+func operationObject(r *catalog.Resource, verb, summary string, params []any, body, responses object) object {
+	responses["4XX"] = responseRef("Error")
 	op := object{"operationId": verb + "_" + r.Name, "summary": summary, "tags": []string{r.Name}, "responses": responses}
 	if len(params) > 0 {
 		op["parameters"] = params

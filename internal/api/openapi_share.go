@@ -11,22 +11,22 @@ import (
 	"holdfast/internal/event"
 )
 
-// share writes bodies and answers once that several operations outside the
+// shareBodies writes bodies and answers once that several operations outside the
 // collections have alike, under the id of the first of them.
-func (w *writing) share() {
-	w.unsaid()
+func (w *writing) shareBodies() {
+	w.dropPlainDescriptions()
 	w.shareParameters()
 	w.shareMembers(func(m property) string { return m.name })
-	w.shareMembers(property.kind)
+	w.shareMembers(property.schemaFormat)
 	for member, into := range map[string]object{"requestBody": w.bodies, "2XX": w.responses} {
 		found := map[string][]func(object){}
 		names := map[string]string{}
 		for _, path := range slices.Sorted(maps.Keys(w.paths)) {
-			w.repeats(path, member, found, names)
+			w.noteRepeats(path, member, found, names)
 		}
 		kind := map[string]string{"requestBody": "requestBodies", "2XX": "responses"}[member]
 		for text, places := range found {
-			if !shorter(len(places), len(text), len(names[text])) {
+			if !isShorterShared(len(places), len(text), len(names[text])) {
 				continue
 			}
 			into[names[text]] = json.RawMessage(text)
@@ -50,7 +50,7 @@ func (w *writing) eventColumns() {
 			}
 			told, _ := data["properties"].(object)
 			for _, field := range t.Fields {
-				at := ref(t.Collection + ".columns/properties/" + field)
+				at := schemaRef(t.Collection + ".columns/properties/" + field)
 				if text, err := json.Marshal(told[field]); err == nil && known[field] != nil && len(text) > len(at["$ref"].(string))+len(`{"$ref":""}`) {
 					told[field] = at
 				}
@@ -88,7 +88,7 @@ func (w *writing) shareParameters() {
 		}
 		w.params[name] = first
 		for _, p := range places {
-			p.list[p.at] = parameter(name)
+			p.list[p.at] = parameterRef(name)
 		}
 	}
 }
@@ -101,8 +101,8 @@ func (w *writing) shareParameters() {
 func (w *writing) shareMembers(called func(property) string) {
 	found := map[string][]property{}
 	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
-		members(tree, func(m property) {
-			if text, err := json.Marshal(m.of[m.name]); err == nil && m.schema()["$ref"] == nil && called(m) != "" {
+		visitMembers(tree, func(m property) {
+			if text, err := json.Marshal(m.of[m.name]); err == nil && m.schemaObject()["$ref"] == nil && called(m) != "" {
 				key := called(m) + " " + string(text)
 				found[key] = append(found[key], m)
 			}
@@ -113,7 +113,7 @@ func (w *writing) shareMembers(called func(property) string) {
 		places := found[key]
 		first := called(places[0])
 		name := first
-		if !shorter(len(places), len(key)-len(name), len(name)) {
+		if !isShorterShared(len(places), len(key)-len(name), len(name)) {
 			continue
 		}
 		for n := 2; w.schemas[name] != nil; n++ {
@@ -121,7 +121,7 @@ func (w *writing) shareMembers(called func(property) string) {
 		}
 		w.schemas[name] = places[0].of[places[0].name]
 		for _, p := range places {
-			p.of[p.name] = ref(name)
+			p.of[p.name] = schemaRef(name)
 		}
 	}
 }
@@ -132,15 +132,15 @@ type property struct {
 	name string
 }
 
-func (m property) schema() object {
+func (m property) schemaObject() object {
 	s, _ := m.of[m.name].(object)
 	return s
 }
 
-// kind is the format of a schema that says nothing of its own; "" of any other,
+// schemaFormat is the format of a schema that says nothing of its own; "" of any other,
 // which has no name but that of its member.
-func (m property) kind() string {
-	s := m.schema()
+func (m property) schemaFormat() string {
+	s := m.schemaObject()
 	kind, _ := s["format"].(string)
 	if s["description"] != nil {
 		return ""
@@ -148,9 +148,9 @@ func (m property) kind() string {
 	return kind
 }
 
-// members calls each with the members of all schemas below a value, inner ones
+// visitMembers calls each with the members of all schemas below a value, inner ones
 // behind those that hold them, in an order that is always the same.
-func members(v any, each func(property)) {
+func visitMembers(v any, each func(property)) {
 	switch v := v.(type) {
 	case object:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -159,43 +159,43 @@ func members(v any, each func(property)) {
 					each(property{properties, name})
 				}
 			}
-			members(v[key], each)
+			visitMembers(v[key], each)
 		}
 	case []any:
 		for _, x := range v {
-			members(x, each)
+			visitMembers(x, each)
 		}
 	}
 }
 
-// unsaid leaves out descriptions of members that say their names again, "The
+// dropPlainDescriptions leaves out descriptions of members that say their names again, "The
 // shipment." of shipment_id too.
-func (w *writing) unsaid() {
+func (w *writing) dropPlainDescriptions() {
 	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
-		members(tree, func(m property) {
-			s := m.schema()
+		visitMembers(tree, func(m property) {
+			s := m.schemaObject()
 			doc, _ := s["description"].(string)
 			said := strings.TrimSuffix(doc, ".")
 			for _, article := range []string{"The ", "Its ", "A ", "An "} {
 				said = strings.TrimPrefix(said, article)
 			}
-			if name := words(m.name); strings.EqualFold(said, name) || strings.EqualFold(said, strings.TrimSuffix(name, " id")) {
+			if name := spacedName(m.name); strings.EqualFold(said, name) || strings.EqualFold(said, strings.TrimSuffix(name, " id")) {
 				delete(s, "description")
 			}
 		})
 	}
 }
 
-// shorter reports whether n texts are longer than one of them and n references
+// isShorterShared reports whether n texts are longer than one of them and n references
 // to it by a name.
-func shorter(n, text, name int) bool {
+func isShorterShared(n, text, name int) bool {
 	const reference = len(`{"$ref":"#/components/schemas/"}`)
 	return n*text > text+name+n*(reference+name)
 }
 
-// repeats notes the bodies, or the successful answers, of a path by their text,
+// noteRepeats notes the bodies, or the successful answers, of a path by their text,
 // each with what puts another in its place.
-func (w *writing) repeats(path, member string, found map[string][]func(object), names map[string]string) {
+func (w *writing) noteRepeats(path, member string, found map[string][]func(object), names map[string]string) {
 	item, _ := w.paths[path].(object)
 	for _, method := range slices.Sorted(maps.Keys(item)) {
 		op, ok := item[method].(object)

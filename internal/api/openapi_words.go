@@ -55,7 +55,7 @@ func memberDoc(name string) string {
 	if name == "" {
 		return ""
 	}
-	return strings.ToUpper(name[:1]) + words(name[1:]) + "."
+	return strings.ToUpper(name[:1]) + spacedName(name[1:]) + "."
 }
 
 // memberExamples stand for what a client would send.

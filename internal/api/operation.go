@@ -83,25 +83,25 @@ const verdictKept = time.Minute
 // Routes are those of Operation.
 func (o *Operation) Routes() []route.Route {
 	list := []route.Route{
-		{Method: "GET", Pattern: "/v1/jobs", Handle: o.list, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
+		{Method: "GET", Pattern: "/v1/jobs", Handle: o.listJobs, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
 			Doc: "Work outside requests: the tenant's own, and the server's schedule (administrators)"},
-		{Method: "POST", Pattern: "/v1/jobs/retry", Handle: o.retry, Out: DueJobs{}, Tag: "operation",
+		{Method: "POST", Pattern: "/v1/jobs/retry", Handle: o.retryJob, Out: DueJobs{}, Tag: "operation",
 			Body: map[string]string{"kind": "string", "key": "string"},
 			Doc:  "Make the tenant's jobs that wait or were given up due at once: of a kind, or the one named by key (administrators)"},
-		{Method: "GET", Pattern: "/v1/audit-chain", Handle: o.chain, Out: ChainVerdict{}, Tag: "operation",
+		{Method: "GET", Pattern: "/v1/audit-chain", Handle: o.showChain, Out: ChainVerdict{}, Tag: "operation",
 			Doc: "Whether the tenant's audit log is as it was written (administrators)"},
-		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.refusals, Out: LimitRefusals{}, Tag: "limits", Question: true,
+		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.listRefusals, Out: LimitRefusals{}, Tag: "limits", Question: true,
 			Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)"},
 	}
 	for i := range list {
-		list[i].Who, list[i].Handle = route.TenantMember, administrators(list[i].Handle)
+		list[i].Who, list[i].Handle = route.TenantMember, forAdministrators(list[i].Handle)
 	}
 	return list
 }
 
-// administrators hands on to h who administers the tenant: people and the service
+// forAdministrators hands on to h who administers the tenant: people and the service
 // key, for no key of a tenant has a scope for this.
-func administrators(h route.Handle) route.Handle {
+func forAdministrators(h route.Handle) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		if !c.Actor.Administrator() || c.Actor.Scope != nil {
 			return fault.New(fault.Forbidden, "42501", "only administrators may ask how the server works for the tenant")
@@ -110,7 +110,7 @@ func administrators(h route.Handle) route.Handle {
 	}
 }
 
-func (o *Operation) list(w http.ResponseWriter, c *route.Call) error {
+func (o *Operation) listJobs(w http.ResponseWriter, c *route.Call) error {
 	status := ""
 	if given := c.Query["status"]; len(given) > 0 {
 		switch status = given[0]; status {
@@ -126,7 +126,7 @@ func (o *Operation) list(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, BackgroundJobs{jobs})
 }
 
-func (o *Operation) retry(w http.ResponseWriter, c *route.Call) error {
+func (o *Operation) retryJob(w http.ResponseWriter, c *route.Call) error {
 	var in struct{ Kind, Key string }
 	if err := web.Decode(c.Request, functionBody, &in); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (o *Operation) retry(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, DueJobs{n})
 }
 
-func (o *Operation) chain(w http.ResponseWriter, c *route.Call) error {
+func (o *Operation) showChain(w http.ResponseWriter, c *route.Call) error {
 	now := o.Now()
 	v, ok := o.verdicts.Get(c.Actor.TenantID, now)
 	if !ok {
@@ -158,8 +158,8 @@ func (o *Operation) chain(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, v)
 }
 
-// refusals takes nothing from the limits: whoever is over one asks this first.
-func (o *Operation) refusals(w http.ResponseWriter, c *route.Call) error {
+// listRefusals takes nothing from the limits: whoever is over one asks this first.
+func (o *Operation) listRefusals(w http.ResponseWriter, c *route.Call) error {
 	list, err := o.Refusals(c.Context(), c.Actor.TenantID)
 	if err != nil {
 		return err

@@ -46,21 +46,21 @@ func (f *Forms) Routes() []route.Route {
 		if strings.HasSuffix(path, ".pdf") {
 			media = "application/pdf"
 		}
-		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serve(path, make), Media: media, Tag: "forms", Doc: doc}
+		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serveForm(path, make), Media: media, Tag: "forms", Doc: doc}
 	}
 	return []route.Route{
-		book("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.log),
-		book("/v1/osha/300a.pdf", "OSHA form 300A, the annual summary (site_id, year)", f.summary),
-		book("/v1/osha/301.pdf", "OSHA form 301, the report of one case (case_id) or of a year's (site_id, year; redact=true)", f.report),
+		book("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.form300),
+		book("/v1/osha/300a.pdf", "OSHA form 300A, the annual summary (site_id, year)", f.form300A),
+		book("/v1/osha/301.pdf", "OSHA form 301, the report of one case (case_id) or of a year's (site_id, year; redact=true)", f.form301),
 		book("/v1/osha/ita-300a.csv",
 			"300A data for OSHA's Injury Tracking Application (site_id, year); refused while a rule of the submission is broken", f.summaryData),
 		book("/v1/osha/ita-cases.csv", "300/301 case data for OSHA's Injury Tracking Application (site_id, year)", f.caseData),
-		book("/v1/eu/accidents.csv", "Accidents with more than three days of absence, 89/391/EEC art. 9(1)(c) (year, site_id)", f.accidents),
-		book("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)", f.esaw),
+		book("/v1/eu/accidents.csv", "Accidents with more than three days of absence, 89/391/EEC art. 9(1)(c) (year, site_id)", f.accidentsFile),
+		book("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)", f.esawFile),
 	}
 }
 
-func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) route.Handle {
+func (f *Forms) serveForm(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		r, a := c.Request, c.Actor
 		in, err := readBook(c.Query)
@@ -79,7 +79,7 @@ func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in 
 		if err := f.books.Audit(r.Context(), a, path, in.Pick); err != nil {
 			return err
 		}
-		return out.send(w)
+		return out.sendFile(w)
 	}
 }
 
@@ -113,7 +113,7 @@ func readBook(q map[string][]string) (in bookRequest, err error) {
 	return in, nil
 }
 
-func (f *file) send(w http.ResponseWriter) error {
+func (f *file) sendFile(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", f.mediaType)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
@@ -123,13 +123,13 @@ func (f *file) send(w http.ResponseWriter) error {
 	return err
 }
 
-func pdf(name string, body []byte, err error) (*file, error) {
+func pdfFile(name string, body []byte, err error) (*file, error) {
 	return &file{name, "application/pdf", body}, err
 }
 
-// sheet writes a file for a spreadsheet or OSHA's upload; texts that a
+// sheetFile writes a file for a spreadsheet or OSHA's upload; texts that a
 // spreadsheet would run as a formula are guarded.
-func sheet(name string, s *osha.Sheet, err error) (*file, error) {
+func sheetFile(name string, s *osha.Sheet, err error) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func sheet(name string, s *osha.Sheet, err error) (*file, error) {
 	return &file{name, "text/csv; charset=utf-8", b.Bytes()}, nil
 }
 
-func (f *Forms) book(r *http.Request, a actor.Actor, in bookRequest) (*osha.Book, error) {
+func (f *Forms) readBook(r *http.Request, a actor.Actor, in bookRequest) (*osha.Book, error) {
 	book, err := f.books.Log(r.Context(), a, in.Pick)
 	if err == nil && in.redact {
 		book.Redact()
@@ -159,17 +159,17 @@ func (f *Forms) book(r *http.Request, a actor.Actor, in bookRequest) (*osha.Book
 	return book, err
 }
 
-func (f *Forms) log(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
-	book, err := f.book(r, a, in)
+func (f *Forms) form300(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
+	book, err := f.readBook(r, a, in)
 	if err != nil {
 		return nil, err
 	}
 	body, err := book.Form300()
-	return pdf(book.FileName("300", ".pdf"), body, err)
+	return pdfFile(book.FileName("300", ".pdf"), body, err)
 }
 
-// summary serves totals: whoever reads summaries may have it.
-func (f *Forms) summary(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
+// form300A serves totals: whoever reads summaries may have it.
+func (f *Forms) form300A(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
 	book, err := f.books.Totals(r.Context(), a, in.Pick)
 	if err != nil {
 		return nil, err
@@ -178,10 +178,10 @@ func (f *Forms) summary(r *http.Request, a actor.Actor, in bookRequest) (*file, 
 		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", in.Year)
 	}
 	body, err := book.Form300A()
-	return pdf(book.FileName("300a", ".pdf"), body, err)
+	return pdfFile(book.FileName("300a", ".pdf"), body, err)
 }
 
-func (f *Forms) report(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
+func (f *Forms) form301(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
 	var book *osha.Book
 	var err error
 	if in.caseID != "" {
@@ -198,7 +198,7 @@ func (f *Forms) report(r *http.Request, a actor.Actor, in bookRequest) (*file, e
 		book.Redact()
 	}
 	body, err := book.Form301()
-	return pdf(book.FileName("301", ".pdf"), body, err)
+	return pdfFile(book.FileName("301", ".pdf"), body, err)
 }
 
 func (f *Forms) summaryData(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
@@ -207,7 +207,7 @@ func (f *Forms) summaryData(r *http.Request, a actor.Actor, in bookRequest) (*fi
 		return nil, err
 	}
 	s, err := book.SummarySheet()
-	return sheet(book.FileName("ita-300a", ".csv"), s, err)
+	return sheetFile(book.FileName("ita-300a", ".csv"), s, err)
 }
 
 func (f *Forms) caseData(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
@@ -216,15 +216,15 @@ func (f *Forms) caseData(r *http.Request, a actor.Actor, in bookRequest) (*file,
 		return nil, err
 	}
 	s, err := book.CaseSheet()
-	return sheet(book.FileName("ita-cases", ".csv"), s, err)
+	return sheetFile(book.FileName("ita-cases", ".csv"), s, err)
 }
 
-func (f *Forms) accidents(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
+func (f *Forms) accidentsFile(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
 	s, err := f.books.Accidents(r.Context(), a, in.Pick)
-	return sheet(fmt.Sprintf("eu-accidents-%d.csv", in.Year), s, err)
+	return sheetFile(fmt.Sprintf("eu-accidents-%d.csv", in.Year), s, err)
 }
 
-func (f *Forms) esaw(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
+func (f *Forms) esawFile(r *http.Request, a actor.Actor, in bookRequest) (*file, error) {
 	s, err := f.books.ESAW(r.Context(), a, in.Pick)
-	return sheet(fmt.Sprintf("esaw-%d.csv", in.Year), s, err)
+	return sheetFile(fmt.Sprintf("esaw-%d.csv", in.Year), s, err)
 }

@@ -72,10 +72,10 @@ func (p *Permissions) Serve(w http.ResponseWriter, c *route.Call) (err error) {
 			return err
 		}
 	}
-	return web.JSON(w, http.StatusOK, p.of(a))
+	return web.JSON(w, http.StatusOK, p.permissionsOf(a))
 }
 
-func (p *Permissions) of(a actor.Actor) permissions {
+func (p *Permissions) permissionsOf(a actor.Actor) permissions {
 	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{},
 		Collections: map[string]*rights{}, Functions: map[string]bool{}, Verbs: map[string]bool{}}
 	if a.Role == actor.Operator || a.Role == actor.Driver {
@@ -85,10 +85,10 @@ func (p *Permissions) of(a actor.Actor) permissions {
 		out.Collections[r.Name] = collectionRights(a, r)
 	}
 	for i := range p.Functions {
-		out.Functions[p.Functions[i].Name] = permit(&p.Functions[i], a) == nil
+		out.Functions[p.Functions[i].Name] = checkRole(&p.Functions[i], a) == nil
 	}
 	for i := range p.Verbs {
-		out.Verbs[p.Verbs[i].Name] = speaks(&p.Verbs[i], a) == nil
+		out.Verbs[p.Verbs[i].Name] = checkMayCall(&p.Verbs[i], a) == nil
 	}
 	return out
 }
@@ -107,14 +107,14 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 		return out
 	}
 	if g, err := grammar.Access(a, r, r.Access.Create); err == nil {
-		out.Create = &right{Rows: grammar.Reach(a, r, g), Fields: settable(r, a.Role)}
+		out.Create = &right{Rows: grammar.Reach(a, r, g), Fields: settableFields(r, a.Role)}
 	}
 	if r.AppendOnly {
 		return out
 	}
 	if g, err := grammar.Access(a, r, r.Access.Update); err == nil {
 		out.Update = &right{Rows: grammar.Reach(a, r, g), Fields: g.Fields}
-		out.Moves = moves(r.States, a.Role)
+		out.Moves = allowedMoves(r.States, a.Role)
 	}
 	if g, err := grammar.Access(a, r, r.Access.Delete); err == nil {
 		out.Delete = &right{Rows: grammar.Reach(a, r, g)}
@@ -122,8 +122,8 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 	return out
 }
 
-// settable names what a role may give new records, nil where that is all.
-func settable(r *catalog.Resource, role actor.Role) []string {
+// settableFields names what a role may give new records, nil where that is all.
+func settableFields(r *catalog.Resource, role actor.Role) []string {
 	var out []string
 	some := false
 	for i := range r.Fields {
@@ -141,7 +141,7 @@ func settable(r *catalog.Resource, role actor.Role) []string {
 	return out
 }
 
-func moves(s *catalog.States, role actor.Role) []moveView {
+func allowedMoves(s *catalog.States, role actor.Role) []moveView {
 	if s == nil {
 		return nil
 	}

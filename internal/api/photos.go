@@ -37,10 +37,10 @@ func (p *Photos) Routes() []route.Route {
 		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
 		doc := "Photos of " + of.noun + " (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)"
 		out = append(out,
-			route.Route{Method: "GET", Pattern: path, Handle: p.record(path, of.collection, p.list), Out: []photoView{}, Doc: doc},
-			route.Route{Method: "POST", Pattern: path, Handle: p.record(path, of.collection, p.add), Out: photoView{}, Doc: doc,
+			route.Route{Method: "GET", Pattern: path, Handle: p.withRecord(path, of.collection, p.listPhotos), Out: []photoView{}, Doc: doc},
+			route.Route{Method: "POST", Pattern: path, Handle: p.withRecord(path, of.collection, p.addPhoto), Out: photoView{}, Doc: doc,
 				Status: http.StatusCreated, Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
-			route.Route{Method: "GET", Pattern: path + "/{photo}", Handle: p.record(path, of.collection, p.view), Media: "image/jpeg",
+			route.Route{Method: "GET", Pattern: path + "/{photo}", Handle: p.withRecord(path, of.collection, p.servePhoto), Media: "image/jpeg",
 				Doc: "The picture itself, a JPEG"})
 	}
 	for i := range out {
@@ -57,8 +57,8 @@ type photoCall struct {
 	path  string // of the record's photos
 }
 
-// record reads whose photos are meant.
-func (p *Photos) record(path, collection string, h func(w http.ResponseWriter, c photoCall) error) route.Handle {
+// withRecord reads whose photos are meant.
+func (p *Photos) withRecord(path, collection string, h func(w http.ResponseWriter, c photoCall) error) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		for _, name := range [...]string{"id", "photo"} {
 			v := c.PathValue(name)
@@ -88,7 +88,7 @@ type photoView struct {
 	URL       string  `json:"url"`
 }
 
-func (c photoCall) view(row store.Row) photoView {
+func (c photoCall) viewOf(row store.Row) photoView {
 	v := photoView{Width: row["width"], Height: row["height"], Size: row["size"], SHA256: row["sha256"], CreatedAt: row["created_at"]}
 	v.ID, _ = row["id"].(string)
 	v.Incident, _ = row["incident_id"].(string)
@@ -100,21 +100,21 @@ func (c photoCall) view(row store.Row) photoView {
 	return v
 }
 
-func (p *Photos) list(w http.ResponseWriter, c photoCall) error {
+func (p *Photos) listPhotos(w http.ResponseWriter, c photoCall) error {
 	rows, err := p.album.List(c.r.Context(), c.actor, c.of)
 	if err != nil {
 		return err
 	}
 	out := make([]photoView, len(rows))
 	for i, row := range rows {
-		out[i] = c.view(row)
+		out[i] = c.viewOf(row)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
-	form, err := p.picture(w, c.r)
+func (p *Photos) addPhoto(w http.ResponseWriter, c photoCall) error {
+	form, err := p.readPicture(w, c.r)
 	if err != nil {
 		return err
 	}
@@ -125,25 +125,25 @@ func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
 			return err
 		}
 	}
-	return keyed(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(c.r, claim, func(w http.ResponseWriter, done any) error { return c.added(w, done.(store.Row)) })
+	return serveIdempotent(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := keepAnswerWith(c.r, claim, func(w http.ResponseWriter, done any) error { return c.sendAdded(w, done.(store.Row)) })
 		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, form.Photo)
 		if err != nil {
 			return err
 		}
-		return c.added(w, row)
+		return c.sendAdded(w, row)
 	})
 }
 
-func (c photoCall) added(w http.ResponseWriter, row store.Row) error {
-	v := c.view(row)
+func (c photoCall) sendAdded(w http.ResponseWriter, row store.Row) error {
+	v := c.viewOf(row)
 	w.Header().Set("Location", v.URL)
 	return web.JSON(w, http.StatusCreated, v)
 }
 
-// picture is a form with exactly one file, the part file. What it is, its bytes
+// readPicture is a form with exactly one file, the part file. What it is, its bytes
 // decide.
-func (p *Photos) picture(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
+func (p *Photos) readPicture(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
 	}
@@ -162,8 +162,8 @@ func (p *Photos) picture(w http.ResponseWriter, r *http.Request) (*photo.Form, e
 	return form, nil
 }
 
-// view answers with the picture. It never changes, so its hash is its tag.
-func (p *Photos) view(w http.ResponseWriter, c photoCall) error {
+// servePhoto answers with the picture. It never changes, so its hash is its tag.
+func (p *Photos) servePhoto(w http.ResponseWriter, c photoCall) error {
 	row, f, err := p.album.View(c.r.Context(), c.actor, c.of, strings.ToLower(c.r.PathValue("photo")))
 	if err != nil {
 		return err

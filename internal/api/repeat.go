@@ -21,11 +21,11 @@ const keyHeader = "Idempotency-Key"
 // replayed marks an answer that was given before.
 const replayed = "Idempotent-Replayed"
 
-// keyed serves a request that changes something. One with an Idempotency-Key
+// serveIdempotent serves a request that changes something. One with an Idempotency-Key
 // whose like succeeded before gets that answer again; print is what makes two
 // requests alike besides their headers. run writes the answer; its claim is
 // nil without a key.
-func keyed(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *once.Claim) error) error {
+func serveIdempotent(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *once.Claim) error) error {
 	given := q.r.Header.Values(keyHeader)
 	if len(given) == 0 {
 		return run(w, nil)
@@ -37,23 +37,23 @@ func keyed(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.Re
 		return err
 	}
 	ctx := q.r.Context()
-	known := q.key()
-	known.Print = q.digest()
+	known := q.idempotencyKey()
+	known.Print = q.requestDigest()
 	claim, before, err := keys.Claim(ctx, known)
 	switch {
 	case err != nil:
 		return err
 	case before != nil:
 		w.Header().Set(replayed, "true")
-		return again(w, before)
+		return replayAnswer(w, before)
 	}
 	defer claim.Release(ctx) // unless it is settled
 	rec := &draft{head: http.Header{}, to: w}
 	if err := run(rec, claim); err != nil || rec.sent {
 		return err
 	}
-	claim.Settle(ctx, rec.answer())
-	return again(w, rec.answer())
+	claim.Settle(ctx, rec.keptAnswer())
+	return replayAnswer(w, rec.keptAnswer())
 }
 
 // request is what a keyed request is known by.
@@ -63,15 +63,15 @@ type request struct {
 	print string
 }
 
-// key is whose key the request carries, and what for.
-func (q request) key() once.Request {
+// idempotencyKey is whose key the request carries, and what for.
+func (q request) idempotencyKey() once.Request {
 	return once.Request{Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
 		Route: q.r.Method + " " + q.r.URL.Path, Key: q.r.Header.Get(keyHeader)}
 }
 
-// digest covers what decides the effect and the form of the answer. A form's
+// requestDigest covers what decides the effect and the form of the answer. A form's
 // type holds a boundary that each attempt draws anew.
-func (q request) digest() string {
+func (q request) requestDigest() string {
 	kind := q.r.Header.Get("Content-Type")
 	if strings.HasPrefix(kind, "multipart/") {
 		kind = "multipart"
@@ -80,9 +80,9 @@ func (q request) digest() string {
 	return once.Print(append(append(parts, q.r.Header.Values("Prefer")...), q.print)...)
 }
 
-// telling returns the request under whose context the answer made of what was
+// keepAnswerWith returns the request under whose context the answer made of what was
 // done is kept with it.
-func telling(r *http.Request, claim *once.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
+func keepAnswerWith(r *http.Request, claim *once.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
 	if claim == nil {
 		return r
 	}
@@ -91,7 +91,7 @@ func telling(r *http.Request, claim *once.Claim, write func(w http.ResponseWrite
 		if err := write(rec, done); err != nil {
 			return err
 		}
-		return claim.Keep(tx, rec.answer())
+		return claim.Keep(tx, rec.keptAnswer())
 	}))
 }
 
@@ -121,7 +121,7 @@ func (d *draft) Write(b []byte) (int, error) {
 	}
 	if !d.sent {
 		d.sent = true
-		headed(d.to.Header(), d.head)
+		addHeaders(d.to.Header(), d.head)
 		d.to.WriteHeader(d.status)
 		if _, err := d.to.Write(d.body.Bytes()); err != nil {
 			return 0, err
@@ -130,7 +130,7 @@ func (d *draft) Write(b []byte) (int, error) {
 	return d.to.Write(b)
 }
 
-func (d *draft) answer() *once.Answer {
+func (d *draft) keptAnswer() *once.Answer {
 	a := &once.Answer{Status: d.status, Head: d.head}
 	if d.body.Len() > 0 {
 		a.Body = d.body.Bytes()
@@ -138,9 +138,9 @@ func (d *draft) answer() *once.Answer {
 	return a
 }
 
-// again sends an answer.
-func again(w http.ResponseWriter, a *once.Answer) error {
-	headed(w.Header(), a.Head)
+// replayAnswer sends an answer.
+func replayAnswer(w http.ResponseWriter, a *once.Answer) error {
+	addHeaders(w.Header(), a.Head)
 	w.WriteHeader(a.Status)
 	if len(a.Body) > 0 {
 		_, _ = w.Write(a.Body) // a client that went away is no fault of ours
@@ -148,8 +148,8 @@ func again(w http.ResponseWriter, a *once.Answer) error {
 	return nil
 }
 
-// headed adds an answer's header to h.
-func headed(h http.Header, head map[string][]string) {
+// addHeaders adds an answer's header to h.
+func addHeaders(h http.Header, head map[string][]string) {
 	for name, values := range head {
 		if name == "Vary" {
 			values = slices.Concat(h[name], values)

@@ -35,10 +35,10 @@ func NewVerbs(g *gate.Gate, t *rpc.Table, keys *once.Keys) *Verbs {
 }
 
 // Handler serves {name} of the request's path.
-func (v *Verbs) Handler() http.Handler { return web.Wrap(route.CollectionShape, v.serve) }
+func (v *Verbs) Handler() http.Handler { return web.Wrap(route.CollectionShape, v.serveVerb) }
 
-// serve answers in the order 404, 405, 401, 403, body.
-func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {
+// serveVerb answers in the order 404, 405, 401, 403, body.
+func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {
 	verb := v.table.Find(r.PathValue("name"))
 	if verb == nil {
 		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).
@@ -57,15 +57,15 @@ func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := speaks(verb, a); err != nil {
+	if err := checkMayCall(verb, a); err != nil {
 		return err
 	}
 	a.Scope = nil // the verb looks at what it needs, by the role
-	return v.say(w, r, verb, a)
+	return v.callVerb(w, r, verb, a)
 }
 
-// speaks refuses callers who may not say the verb.
-func speaks(verb *rpc.Verb, a actor.Actor) error {
+// checkMayCall refuses callers who may not say the verb.
+func checkMayCall(verb *rpc.Verb, a actor.Actor) error {
 	switch {
 	case a.Anonymous():
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
@@ -91,29 +91,29 @@ type said struct {
 	dry  bool
 }
 
-// say reads the body and runs the verb. Whatever it writes, it counts as one
+// callVerb reads the body and runs the verb. Whatever it writes, it counts as one
 // write of the tenant's budget.
-func (v *Verbs) say(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a actor.Actor) error {
+func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a actor.Actor) error {
 	p, err := readParams(w, r, verbBody)
 	if err != nil {
 		return err
 	}
 	if a.Role == actor.Service && a.TenantID == "" {
-		if a.TenantID, err = p.tenant(r.Context(), v.gate); err != nil {
+		if a.TenantID, err = p.namedTenant(r.Context(), v.gate); err != nil {
 			return err
 		}
 	}
 	q := said{verb: verb, a: a}
-	if err := q.read(r, p); err != nil {
+	if err := q.readBody(r, p); err != nil {
 		return err
 	}
 	v.gate.Wish(a, !verb.Reads)
 	r = r.WithContext(db.Counted(r.Context()))
 	if q.dry || verb.Reads {
-		return v.done(w, r, q)
+		return v.runVerb(w, r, q)
 	}
-	return keyed(v.keys, w, request{r, a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
-		return v.done(w, telling(r, claim, spoken), q)
+	return serveIdempotent(v.keys, w, request{r, a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		return v.runVerb(w, keepAnswerWith(r, claim, sendAnswer), q)
 	})
 }
 
@@ -134,8 +134,8 @@ func VerbInput(v *rpc.Verb) *shape.Shape {
 	return in
 }
 
-// read takes the members that every verb has from the body and binds the rest.
-func (q *said) read(r *http.Request, p params) error {
+// readBody takes the members that every verb has from the body and binds the rest.
+func (q *said) readBody(r *http.Request, p params) error {
 	var key string
 	for name, into := range map[string]any{"tenant_id": new(string), "idempotency_key": &key, "dry_run": &q.dry} {
 		raw, given := p.body[name]
@@ -163,16 +163,16 @@ func (q *said) read(r *http.Request, p params) error {
 	return nil
 }
 
-func (v *Verbs) done(w http.ResponseWriter, r *http.Request, q said) error {
+func (v *Verbs) runVerb(w http.ResponseWriter, r *http.Request, q said) error {
 	out, err := v.table.Do(r.Context(), q.a, q.verb, q.in, q.dry)
 	if err != nil {
-		return named(err)
+		return nameField(err)
 	}
-	return spoken(w, out)
+	return sendAnswer(w, out)
 }
 
-// spoken writes a verb's answer.
-func spoken(w http.ResponseWriter, out any) error {
+// sendAnswer writes a verb's answer.
+func sendAnswer(w http.ResponseWriter, out any) error {
 	b, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("api: write a verb's answer: %w", err)
@@ -185,9 +185,9 @@ func spoken(w http.ResponseWriter, out any) error {
 	return nil
 }
 
-// named puts a single refused member, which the collections' body has no place
+// nameField puts a single refused member, which the collections' body has no place
 // for, into the details where they say nothing else.
-func named(err error) error {
+func nameField(err error) error {
 	e := fault.As(err)
 	if e.Kind == fault.Internal || e.Details != "" || len(e.Fields) != 1 {
 		return err

@@ -29,15 +29,15 @@ func NewWebhooks(s *webhook.Service, keys *once.Keys) *Webhooks {
 // Routes lists what is served.
 func (h *Webhooks) Routes() []route.Route {
 	list := []route.Route{
-		{Pattern: "/v1/webhooks", Handle: by(h.create), Out: webhook.Endpoint{}, Status: http.StatusCreated,
+		{Pattern: "/v1/webhooks", Handle: withCaller(h.createWebhook), Out: webhook.Endpoint{}, Status: http.StatusCreated,
 			Doc:  "Make a webhook; its secret is answered this once (administrators)",
 			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
-		{Pattern: "/v1/webhooks/{id}/rotate", Handle: by(h.rotate), Out: webhook.Endpoint{},
+		{Pattern: "/v1/webhooks/{id}/rotate", Handle: withCaller(h.rotateSecret), Out: webhook.Endpoint{},
 			Doc: "Give a webhook a new secret; the old one signs too for a day"},
-		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueing(h.test), Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send webhook.test"},
-		{Pattern: "/v1/webhooks/{id}/replay", Handle: h.queueing(h.replayRange), Out: webhook.Queued{}, Status: http.StatusAccepted,
+		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueDelivery(h.sendTest), Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send webhook.test"},
+		{Pattern: "/v1/webhooks/{id}/replay", Handle: h.queueDelivery(h.replayRange), Out: webhook.Queued{}, Status: http.StatusAccepted,
 			Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything"},
-		{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Handle: h.queueing(h.replay), Out: webhook.Queued{}, Status: http.StatusAccepted,
+		{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Handle: h.queueDelivery(h.replayDelivery), Out: webhook.Queued{}, Status: http.StatusAccepted,
 			Doc: "Send one delivery again"},
 	}
 	for n := range list {
@@ -46,9 +46,9 @@ func (h *Webhooks) Routes() []route.Route {
 	return list
 }
 
-// create answers POST /v1/webhooks with the webhook and, this once, its
+// createWebhook answers POST /v1/webhooks with the webhook and, this once, its
 // secret: the answer kept for an Idempotency-Key is without it.
-func (h *Webhooks) create(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+func (h *Webhooks) createWebhook(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	var in webhook.In
 	if err := web.Decode(r, functionBody, &in); err != nil {
 		return err
@@ -57,48 +57,48 @@ func (h *Webhooks) create(w http.ResponseWriter, r *http.Request, a actor.Actor)
 	if err != nil {
 		return err
 	}
-	return keyed(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(r, claim, func(w http.ResponseWriter, done any) error { return hooked(w, done.(*webhook.Endpoint)) })
+	return serveIdempotent(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendWebhook(w, done.(*webhook.Endpoint)) })
 		e, err := h.hook.Create(r.Context(), a, in)
 		if err != nil {
 			return err
 		}
-		return hooked(w, e)
+		return sendWebhook(w, e)
 	})
 }
 
-func hooked(w http.ResponseWriter, e *webhook.Endpoint) error {
+func sendWebhook(w http.ResponseWriter, e *webhook.Endpoint) error {
 	w.Header().Set("Location", "/v1/webhooks/"+e.ID)
-	return secretly(w, http.StatusCreated, e)
+	return sendSecret(w, http.StatusCreated, e)
 }
 
-// rotate answers POST /v1/webhooks/{id}/rotate with a new secret, which the
+// rotateSecret answers POST /v1/webhooks/{id}/rotate with a new secret, which the
 // answer kept for an Idempotency-Key is without.
-func (h *Webhooks) rotate(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	return keyed(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(r, claim, func(w http.ResponseWriter, done any) error { return secretly(w, http.StatusOK, done) })
+func (h *Webhooks) rotateSecret(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	return serveIdempotent(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendSecret(w, http.StatusOK, done) })
 		e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
-		return secretly(w, http.StatusOK, e)
+		return sendSecret(w, http.StatusOK, e)
 	})
 }
 
-func secretly(w http.ResponseWriter, status int, v any) error {
+func sendSecret(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return web.JSON(w, status, v)
 }
 
-// test answers POST /v1/webhooks/{id}/test: 202 with the id of the test event,
+// sendTest answers POST /v1/webhooks/{id}/test: 202 with the id of the test event,
 // by which its delivery can be found.
-func (h *Webhooks) test(ctx context.Context, c *route.Call) (webhook.Queued, error) {
+func (h *Webhooks) sendTest(ctx context.Context, c *route.Call) (webhook.Queued, error) {
 	id, err := h.hook.Test(ctx, c.Actor, c.PathValue("id"))
 	return webhook.Queued{Queued: 1, EventID: id}, err
 }
 
-// replay answers POST /v1/webhooks/{id}/deliveries/{delivery}/replay.
-func (h *Webhooks) replay(ctx context.Context, c *route.Call) (webhook.Queued, error) {
+// replayDelivery answers POST /v1/webhooks/{id}/deliveries/{delivery}/replay.
+func (h *Webhooks) replayDelivery(ctx context.Context, c *route.Call) (webhook.Queued, error) {
 	return webhook.Queued{Queued: 1}, h.hook.Replay(ctx, c.Actor, c.PathValue("id"), c.PathValue("delivery"))
 }
 
@@ -114,11 +114,11 @@ func (h *Webhooks) replayRange(ctx context.Context, c *route.Call) (webhook.Queu
 	return webhook.Queued{Queued: n}, err
 }
 
-// queueing is a verb that queues deliveries: 202, once for an Idempotency-Key.
-func (h *Webhooks) queueing(do func(ctx context.Context, c *route.Call) (webhook.Queued, error)) route.Handle {
+// queueDelivery is a verb that queues deliveries: 202, once for an Idempotency-Key.
+func (h *Webhooks) queueDelivery(do func(ctx context.Context, c *route.Call) (webhook.Queued, error)) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		return keyed(h.keys, w, request{r: c.Request, a: c.Actor}, func(w http.ResponseWriter, claim *once.Claim) error {
-			ctx := telling(c.Request, claim, func(w http.ResponseWriter, done any) error { return web.JSON(w, http.StatusAccepted, done) }).Context()
+		return serveIdempotent(h.keys, w, request{r: c.Request, a: c.Actor}, func(w http.ResponseWriter, claim *once.Claim) error {
+			ctx := keepAnswerWith(c.Request, claim, func(w http.ResponseWriter, done any) error { return web.JSON(w, http.StatusAccepted, done) }).Context()
 			n, err := do(ctx, c)
 			if err != nil {
 				return err
@@ -129,10 +129,10 @@ func (h *Webhooks) queueing(do func(ctx context.Context, c *route.Call) (webhook
 }
 
 func rangeOf(q map[string][]string) (in webhook.Range, err error) {
-	if in.From, err = moment(q, "from", time.Time{}); err != nil {
+	if in.From, err = momentParameter(q, "from", time.Time{}); err != nil {
 		return in, err
 	}
-	if in.To, err = moment(q, "to", time.Now().Add(time.Minute)); err != nil {
+	if in.To, err = momentParameter(q, "to", time.Now().Add(time.Minute)); err != nil {
 		return in, err
 	}
 	switch s := q["status"]; {
@@ -148,7 +148,7 @@ func rangeOf(q map[string][]string) (in webhook.Range, err error) {
 	return in, nil
 }
 
-func moment(q map[string][]string, name string, absent time.Time) (time.Time, error) {
+func momentParameter(q map[string][]string, name string, absent time.Time) (time.Time, error) {
 	v := q[name]
 	if len(v) == 0 {
 		return absent, nil

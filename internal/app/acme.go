@@ -36,16 +36,16 @@ func newACME(c *config.Config) *acmeClient {
 	}}
 }
 
-func (a *acmeClient) config() *tls.Config {
-	return &tls.Config{GetCertificate: a.certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1", acme.ALPNProto}}
+func (a *acmeClient) tlsConfig() *tls.Config {
+	return &tls.Config{GetCertificate: a.certificateFor, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1", acme.ALPNProto}}
 }
 
 // tellEvery is how often the log repeats that a name has no certificate.
 const tellEvery = 10 * time.Minute
 
-// certificate is that of the name a client asks for. Without one the handshake
+// certificateFor is that of the name a client asks for. Without one the handshake
 // fails and the server goes on: other names may have theirs.
-func (a *acmeClient) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *acmeClient) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	cert, err := a.manager.GetCertificate(hello)
 	if err == nil || a.manager.HostPolicy(context.Background(), hello.ServerName) != nil {
 		return cert, err
@@ -60,10 +60,10 @@ func (a *acmeClient) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, 
 	return nil, err
 }
 
-// challenges serves HTTP-01 on an address of its own until it is stopped, and
+// serveChallenges serves HTTP-01 on an address of its own until it is stopped, and
 // sends other requests to https. At the start it asks for each certificate, so
 // that the log says early what is wrong.
-func (a *acmeClient) challenges(listen string) (stop func(), err error) {
+func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
@@ -80,7 +80,7 @@ func (a *acmeClient) challenges(listen string) (stop func(), err error) {
 			}
 		}()
 	}
-	go a.warm()
+	go a.requestCertificates()
 	return func() { srv.Close() }, nil
 }
 
@@ -97,9 +97,9 @@ func withoutPort(h http.Handler) http.Handler {
 	})
 }
 
-func (a *acmeClient) warm() {
+func (a *acmeClient) requestCertificates() {
 	for _, name := range a.names {
-		a.certificate(&tls.ClientHelloInfo{ServerName: name, SupportedCurves: []tls.CurveID{tls.CurveP256},
+		a.certificateFor(&tls.ClientHelloInfo{ServerName: name, SupportedCurves: []tls.CurveID{tls.CurveP256},
 			CipherSuites:     []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, // as every client of today offers: one kind of key
 			SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedVersions: []uint16{tls.VersionTLS13}})
 	}

@@ -26,8 +26,8 @@ type analyst struct {
 // takes a tenth of one connection's time at most.
 const rest = 9
 
-// tell asks for tables to be looked at, soon.
-func (s *analyst) tell(tables []string) {
+// queueTables asks for tables to be looked at, soon.
+func (s *analyst) queueTables(tables []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.due == nil {
@@ -42,10 +42,10 @@ func (s *analyst) tell(tables []string) {
 	var ctx context.Context
 	ctx, s.end = context.WithCancel(context.Background())
 	s.busy = true
-	s.over.Go(func() { s.work(ctx) })
+	s.over.Go(func() { s.analyzeTables(ctx) })
 }
 
-func (s *analyst) work(ctx context.Context) {
+func (s *analyst) analyzeTables(ctx context.Context) {
 	for {
 		s.mu.Lock()
 		tables := slices.Sorted(maps.Keys(s.due))
@@ -67,8 +67,8 @@ func (s *analyst) work(ctx context.Context) {
 	}
 }
 
-// close ends the work; nothing may be told afterwards.
-func (s *analyst) close() {
+// stopWork ends the work; nothing may be told afterwards.
+func (s *analyst) stopWork() {
 	s.mu.Lock()
 	if s.end != nil {
 		s.end()

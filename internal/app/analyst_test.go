@@ -24,21 +24,21 @@ func TestAnalyst(t *testing.T) {
 			return nil
 		}}
 		for range 1000 {
-			s.tell([]string{"items"})
+			s.queueTables([]string{"items"})
 			time.Sleep(100 * time.Millisecond)
 		}
-		s.tell([]string{"lots"})
+		s.queueTables([]string{"lots"})
 		told := time.Now()
 		time.Sleep(time.Minute)
 		if n := len(looks); n < 10 || n > 12 || !strings.Contains(looks[n-1], "lots") || last.Before(told) {
 			t.Errorf("%q", looks)
 		}
-		s.tell([]string{"zones"})
+		s.queueTables([]string{"zones"})
 		time.Sleep(2 * time.Second)
 		if looks[len(looks)-1] != "zones" {
 			t.Errorf("%q", looks)
 		}
-		s.close()
-		s.close()
+		s.stopWork()
+		s.stopWork()
 	})
 }

@@ -21,9 +21,9 @@ type announcer struct {
 	outbox  *event.Outbox
 }
 
-// telling adds to an effect that the changes are told as events. Bulk work is
+// withEvents adds to an effect that the changes are told as events. Bulk work is
 // not told record by record: an import is one event, demonstration data none.
-func (n announcer) telling(effect store.Effect) store.Effect {
+func (n announcer) withEvents(effect store.Effect) store.Effect {
 	return func(tx *db.Tx, by actor.Actor, s *store.Store, changes []store.Change) error {
 		if effect != nil {
 			if err := effect(tx, by, s, changes); err != nil {
@@ -48,7 +48,7 @@ func (n announcer) lowStock(tx *db.Tx, s *store.Store, tenant string, ids []stri
 	if err != nil || !s.Audited() {
 		return err
 	}
-	rows, err := s.RowsTx(tx, operator(tenant), items, tx.DB().InUUID("id", 2), []any{string(list)})
+	rows, err := s.RowsTx(tx, commandLineActor(tenant), items, tx.DB().InUUID("id", 2), []any{string(list)})
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func (n announcer) lowStock(tx *db.Tx, s *store.Store, tenant string, ids []stri
 	return n.outbox.EmitAll(tx, events)
 }
 
-// members makes events of memberships that the identity service changed,
+// announceMembers makes events of memberships that the identity service changed,
 // beside the store.
-func (n announcer) members(tx *db.Tx, changes []identity.MemberChange) error {
+func (n announcer) announceMembers(tx *db.Tx, changes []identity.MemberChange) error {
 	members, _ := n.catalog.Get("members")
 	var events []event.Emitted
 	for _, c := range changes {
@@ -72,9 +72,9 @@ func (n announcer) members(tx *db.Tx, changes []identity.MemberChange) error {
 	return n.outbox.EmitAll(tx, events)
 }
 
-// moves makes an event of each entity in another cluster than before; a
+// announceMoves makes an event of each entity in another cluster than before; a
 // person's is for those who may read his score.
-func (n announcer) moves(tx *db.Tx, tenant string, moves []programme.Move) error {
+func (n announcer) announceMoves(tx *db.Tx, tenant string, moves []programme.Move) error {
 	events := make([]event.Emitted, len(moves))
 	for i, m := range moves {
 		data, err := json.Marshal(struct {
@@ -96,8 +96,8 @@ func (n announcer) moves(tx *db.Tx, tenant string, moves []programme.Move) error
 	return n.outbox.EmitAll(tx, events)
 }
 
-// deadlines makes an event of each day that comes near.
-func (n announcer) deadlines(tx *db.Tx, _ string, list []programme.Deadline) error {
+// announceDeadlines makes an event of each day that comes near.
+func (n announcer) announceDeadlines(tx *db.Tx, _ string, list []programme.Deadline) error {
 	events := make([]event.Emitted, len(list))
 	for i, d := range list {
 		t, ok := event.Find(d.Event)
@@ -113,8 +113,8 @@ func (n announcer) deadlines(tx *db.Tx, _ string, list []programme.Deadline) err
 	return n.outbox.EmitAll(tx, events)
 }
 
-// records makes events of new rows of a resource that were written in bulk.
-func (n announcer) records(tx *db.Tx, resource string, rows []store.Row) error {
+// announceRecords makes events of new rows of a resource that were written in bulk.
+func (n announcer) announceRecords(tx *db.Tx, resource string, rows []store.Row) error {
 	r, ok := n.catalog.Get(resource)
 	if !ok {
 		return nil

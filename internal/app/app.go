@@ -1,7 +1,7 @@
 // Package app is the only wiring: configuration to packages to routes to a
 // running server, and the verbs of the command line.
 //
-// Floor: wiring. Begin at [Open].
+// Layer: wiring. Begin at [Open].
 package app
 
 import (
@@ -50,9 +50,9 @@ import (
 )
 
 // Version is the product's version, set when a release is built.
-var Version = version()
+var Version = buildVersion()
 
-func version() string {
+func buildVersion() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		return b.Main.Version
 	}
@@ -147,32 +147,32 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		return nil, err
 	}
 	if mode == Server {
-		if a.ship, err = shipping(c, a.now); err != nil {
-			a.fleet.close()
+		if a.ship, err = newShipper(c, a.now); err != nil {
+			a.fleet.leaveFleet()
 			return nil, err
 		}
 	}
-	defer a.ship.keeper().Close() // where the database is not opened
-	migrate := mode != Tool || !exists(c)
+	defer a.ship.logKeeper().Close() // where the database is not opened
+	migrate := mode != Tool || !databaseExists(c)
 	if migrate && mode == Server {
-		if migrate, err = migrating(ctx, c); err != nil {
-			a.fleet.close()
+		if migrate, err = shouldMigrate(ctx, c); err != nil {
+			a.fleet.leaveFleet()
 			return nil, err
 		}
 	}
 	a.DB, err = db.Open(ctx, db.Options{
-		Shipped: a.ship != nil, Kept: a.ship.keeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
+		Shipped: a.ship != nil, Kept: a.ship.logKeeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
-		a.fleet.close()
+		a.fleet.leaveFleet()
 		return nil, err
 	}
 	a.analyst.analyze = a.DB.Analyze
 	if mode == Migrator {
 		return a, nil
 	}
-	if err := a.services(ctx, mode); err != nil {
+	if err := a.openServices(ctx, mode); err != nil {
 		a.Close()
 		return nil, err
 	}
@@ -196,9 +196,9 @@ func lostDatabase(c *config.Config) error {
 		"backup, or choose another --data to begin anew", path)
 }
 
-// exists reports whether a tool finds a database to work on; on a fresh
+// databaseExists reports whether a tool finds a database to work on; on a fresh
 // embedded directory it makes one, as the server would.
-func exists(c *config.Config) bool {
+func databaseExists(c *config.Config) bool {
 	if c.DatabaseURL != "" {
 		return true
 	}
@@ -206,7 +206,7 @@ func exists(c *config.Config) bool {
 	return err == nil
 }
 
-func (a *App) services(ctx context.Context, mode Mode) error {
+func (a *App) openServices(ctx context.Context, mode Mode) error {
 	if err := os.MkdirAll(a.Config.Data, 0o700); err != nil {
 		return fmt.Errorf("app: data directory: %w", err)
 	}
@@ -220,15 +220,15 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if err := a.openIdentity(); err != nil {
 		return err
 	}
-	a.Store = store.New(a.DB, a.catalog, a.effects(), a.now)
+	a.Store = store.New(a.DB, a.catalog, a.effectsTable(), a.now)
 	a.album = photo.New(a.Store, a.blobs, int64(a.Config.PhotoQuota)<<20, a.Config.Data)
 	if err := a.openWebhooks(); err != nil {
 		return err
 	}
 	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
-		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
-	a.Store.OnChange(a.changed)
-	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
+		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.dropImported})
+	a.Store.OnChange(a.dropChanged)
+	a.programme, a.keys = programme.New(a.Store, a.now, a.programmeHooks()), once.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.ship, a.now)
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
@@ -244,10 +244,10 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if _, err := a.DB.WrittenByOthers(ctx); err != nil {
 		return err
 	}
-	if err := a.faces(); err != nil {
+	if err := a.buildHandlers(); err != nil {
 		return err
 	}
-	a.watch()
+	a.registerMetrics()
 	return a.openBus(ctx, mode)
 }
 
@@ -257,15 +257,15 @@ func (a *App) openFiles(ctx context.Context, mode Mode) (err error) {
 		return err
 	}
 	if a.ship != nil {
-		a.blobs, err = a.ship.open(ctx, a.DB, a.blobs)
+		a.blobs, err = a.ship.joinDatabase(ctx, a.DB, a.blobs)
 	} else if mode == Server {
-		err = unshipping(a.Config)
+		err = stopShipping(a.Config)
 	}
 	return err
 }
 
-// faces makes what stands between the services and HTTP.
-func (a *App) faces() (err error) {
+// buildHandlers makes what stands between the services and HTTP.
+func (a *App) buildHandlers() (err error) {
 	a.cache = cache.New(cache.Options{})
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.keys, a.table)
@@ -292,7 +292,7 @@ func (a *App) faces() (err error) {
 	if a.description, err = api.Description(a.catalog); err != nil {
 		return err
 	}
-	a.document.Routes = routeTable{a}.routes()
+	a.document.Routes = routeTable{a}.allRoutes()
 	a.face, err = route.Handler(&route.Door{Gate: a.gate, Identity: a.Identity, SSO: a.SSO, Windows: route.WindowsOf(a.gate)}, a.document.Routes)
 	return err
 }
@@ -334,11 +334,11 @@ func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
 	return errors.Join(errs...)
 }
 
-// imported is changed for bulk writes: all that is kept of the tenant goes,
+// dropImported is changed for bulk writes: all that is kept of the tenant goes,
 // also what single writes leave alone, and the planner learns of them too.
-func (a *App) imported(tenant string, collections []string) {
+func (a *App) dropImported(tenant string, collections []string) {
 	a.clearTenant(tenant)
-	a.analyst.tell(collections)
+	a.analyst.queueTables(collections)
 }
 
 func (a *App) openIdentity() error {
@@ -347,7 +347,7 @@ func (a *App) openIdentity() error {
 	if err != nil {
 		return err
 	}
-	mailer, err := a.mailer()
+	mailer, err := a.newMailer()
 	if err != nil {
 		return err
 	}
@@ -364,9 +364,9 @@ func (a *App) openIdentity() error {
 	return err
 }
 
-// mailer sends by SMTP when that is configured; a development server keeps
+// newMailer sends by SMTP when that is configured; a development server keeps
 // mails to be read; otherwise a mail is an error that the log names.
-func (a *App) mailer() (mail.Sender, error) {
+func (a *App) newMailer() (mail.Sender, error) {
 	if a.Config.SMTPURL != "" {
 		return mail.NewSMTP(a.Config.SMTPURL, a.Config.MailFrom)
 	}
@@ -393,7 +393,7 @@ func masterKey(c *config.Config) ([]byte, error) {
 	return key, err
 }
 
-func (a *App) authenticate(r *http.Request) (actor.Actor, error) {
+func (a *App) authenticateRequest(r *http.Request) (actor.Actor, error) {
 	return a.Identity.Authenticator.Authenticate(r.Context(), route.Credential(r))
 }
 
@@ -403,7 +403,7 @@ func (a *App) Close() {
 	if a.cache != nil {
 		a.cache.Close()
 	}
-	a.fleet.close()
+	a.fleet.leaveFleet()
 	if a.Identity != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -417,11 +417,11 @@ func (a *App) Close() {
 	if a.blobs != nil {
 		a.blobs.Close()
 	}
-	a.analyst.close()
+	a.analyst.stopWork()
 	if err := a.DB.Close(); err != nil {
 		slog.Error("close database", "error", err)
 	}
-	a.ship.closed()
+	a.ship.noteClosed()
 	a.tracer.Close()
 }
 

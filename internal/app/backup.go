@@ -56,15 +56,15 @@ func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, e
 	if err := b.Secret.Check(); err != nil {
 		return out, fmt.Errorf("%w; settings backup_passphrase and backup_recipient, or --passphrase-file and --recipient", err)
 	}
-	shelf, err := m.target()
+	shelf, err := m.findTarget()
 	if err != nil {
 		return out, err
 	}
-	if err := m.prepare(); err != nil {
+	if err := m.takeSnapshot(); err != nil {
 		return out, err
 	}
-	defer m.clear()
-	if err := shelf.Create(ctx, m.name, m.write); err != nil {
+	defer m.removeScratch()
+	if err := shelf.Create(ctx, m.name, m.writeBackup); err != nil {
 		return out, err
 	}
 	out = BackedUp{Manifest: m.manifest, Where: m.where, Name: m.name, Took: time.Since(begin)}
@@ -90,8 +90,8 @@ type making struct {
 	manifest    backup.Manifest
 }
 
-// target takes the address apart into a place and a name in it.
-func (m *making) target() (blob.Shelf, error) {
+// findTarget takes the address apart into a place and a name in it.
+func (m *making) findTarget() (blob.Shelf, error) {
 	place, name := Target(m.b.To)
 	if m.name = name; name == "" {
 		m.name = backup.Name(m.head.Made, m.head.ID)
@@ -143,8 +143,8 @@ func withoutUser(address string) string {
 	return scheme + "://" + rest
 }
 
-// prepare takes the snapshot and looks at what else there is.
-func (m *making) prepare() (err error) {
+// takeSnapshot takes the snapshot and looks at what else there is.
+func (m *making) takeSnapshot() (err error) {
 	if m.key, err = givenKey(m.c, ""); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w; --data names the directory of an installation that was started once, or master_key_file its key", err)
 	}
@@ -161,28 +161,28 @@ func (m *making) prepare() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			m.clear()
+			m.removeScratch()
 		}
 	}()
-	if err := m.room(); err != nil {
+	if err := m.checkRoom(); err != nil {
 		return err
 	}
-	if err := m.copy(); err != nil {
+	if err := m.copyDatabase(); err != nil {
 		return err
 	}
 	m.head.Engine, m.head.Version, m.head.Schema = string(m.snap.Engine), m.snap.Version, m.snap.Schema
-	return m.look()
+	return m.listUploads()
 }
 
-func (m *making) copy() (err error) {
+func (m *making) copyDatabase() (err error) {
 	if m.b.ship == nil {
-		m.snap, err = db.Copy(m.ctx, db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}, m.database())
+		m.snap, err = db.Copy(m.ctx, db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}, m.databasePath())
 		return err
 	}
-	if m.log, err = m.b.ship.base(m.ctx, m.database(), m.name); err != nil {
+	if m.log, err = m.b.ship.copyBase(m.ctx, m.databasePath(), m.name); err != nil {
 		return err
 	}
-	m.snap, err = db.Examine(m.ctx, m.database())
+	m.snap, err = db.Examine(m.ctx, m.databasePath())
 	return err
 }
 
@@ -212,11 +212,11 @@ func (m *making) openBase() (*base, error) {
 	return &base{Name: name, Place: withoutUser(place), Manifest: *held}, nil
 }
 
-func (m *making) database() string { return filepath.Join(m.scratch, backup.Database) }
+func (m *making) databasePath() string { return filepath.Join(m.scratch, backup.Database) }
 
-// clear removes the scratch directory with the copy of the database in it.
-func (m *making) clear() {
-	_ = blob.Drop(m.database()) // there may be none
+// removeScratch removes the scratch directory with the copy of the database in it.
+func (m *making) removeScratch() {
+	_ = blob.Drop(m.databasePath()) // there may be none
 	os.RemoveAll(m.scratch)
 }
 
@@ -241,19 +241,19 @@ func scratchDir(data string) (string, error) {
 // spare is left on a disk beside what a backup or a restore takes.
 const spare = 128 << 20
 
-// room refuses a snapshot that would fill the disk of the running server.
-func (m *making) room() error {
+// checkRoom refuses a snapshot that would fill the disk of the running server.
+func (m *making) checkRoom() error {
 	need := int64(0)
 	for _, name := range []string{db.FileName, db.FileName + "-wal"} {
 		if st, err := os.Stat(filepath.Join(m.c.Data, name)); err == nil {
 			need += st.Size()
 		}
 	}
-	return enough(m.c.Data, need)
+	return checkDiskSpace(m.c.Data, need)
 }
 
-// enough refuses when a disk has no room for so many bytes more.
-func enough(dir string, need int64) error {
+// checkDiskSpace refuses when a disk has no room for so many bytes more.
+func checkDiskSpace(dir string, need int64) error {
 	left, err := blob.Room(dir)
 	if err != nil {
 		return fmt.Errorf("app: free space of %s: %w", dir, err)
@@ -264,13 +264,13 @@ func enough(dir string, need int64) error {
 	return nil
 }
 
-// look lists the uploaded files, after the snapshot: all that it names are
+// listUploads lists the uploaded files, after the snapshot: all that it names are
 // there, but for those that are deleted meanwhile.
-func (m *making) look() (err error) {
+func (m *making) listUploads() (err error) {
 	if m.files, err = blob.Open(m.ctx, m.c.BlobURL, filepath.Join(m.c.Data, "files")); err != nil {
 		return err
 	}
-	st, err := os.Stat(m.database())
+	st, err := os.Stat(m.databasePath())
 	if err != nil {
 		return fmt.Errorf("app: backup: %w", err)
 	}
@@ -285,9 +285,9 @@ func (m *making) look() (err error) {
 	return nil
 }
 
-func (m *making) write(to io.Writer) error {
+func (m *making) writeBackup(to io.Writer) error {
 	defer m.files.Close()
-	w, err := backup.NewWriter(to, m.b.Secret, m.head, m.progress)
+	w, err := backup.NewWriter(to, m.b.Secret, m.head, m.addProgress)
 	if err != nil {
 		return err
 	}
@@ -312,14 +312,14 @@ func (m *making) write(to io.Writer) error {
 	return err
 }
 
-func (m *making) progress(n int64) {
+func (m *making) addProgress(n int64) {
 	if m.done += n; m.b.Progress != nil {
 		m.b.Progress(m.done, m.head.Bytes)
 	}
 }
 
 func (m *making) addDatabase(w *backup.Writer) error {
-	f, err := os.Open(m.database())
+	f, err := os.Open(m.databasePath())
 	if err != nil {
 		return fmt.Errorf("app: backup: %w", err)
 	}
@@ -336,7 +336,7 @@ func (m *making) addFile(w *backup.Writer, f blob.Info) error {
 		return err
 	}
 	name := backup.Files + f.Key
-	if p, id, ok := m.held(name, f.Size); ok {
+	if p, id, ok := m.findInBase(name, f.Size); ok {
 		w.Refer(p, id)
 		return nil
 	}
@@ -352,8 +352,8 @@ func (m *making) addFile(w *backup.Writer, f blob.Info) error {
 	return w.Add(name, f.Size, r)
 }
 
-// held finds a file in the base: a key is never given twice.
-func (m *making) held(name string, size int64) (p backup.Part, id string, ok bool) {
+// findInBase finds a file in the base: a key is never given twice.
+func (m *making) findInBase(name string, size int64) (p backup.Part, id string, ok bool) {
 	if m.base == nil {
 		return p, "", false
 	}

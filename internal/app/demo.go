@@ -23,7 +23,7 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 		return fmt.Errorf("app: demonstration users have a known password, so they exist on loopback only")
 	}
 	ctx = db.Patient(ctx, time.Minute) // all of it is one transaction
-	hashed := hashing(ctx, demo.Password)
+	hashed := hashInBackground(ctx, demo.Password)
 	if err := demo.Seed(ctx, a.Store, a.now(), size); err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 	return nil
 }
 
-// hashing hashes a password while the caller does something else.
-func hashing(ctx context.Context, pw string) func() (string, error) {
+// hashInBackground hashes a password while the caller does something else.
+func hashInBackground(ctx context.Context, pw string) func() (string, error) {
 	var hash string
 	var err error
 	var work sync.WaitGroup

@@ -25,9 +25,9 @@ type devMail struct {
 	publicURL string
 }
 
-// show answers what a development server would have mailed: JSON for
+// showMails answers what a development server would have mailed: JSON for
 // programs, a page for people.
-func (m devMail) show(w http.ResponseWriter, r *http.Request) {
+func (m devMail) showMails(w http.ResponseWriter, r *http.Request) {
 	// Recovery links are in here: no other site's script may read them, neither
 	// by CORS nor by a name that resolves to this machine.
 	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {

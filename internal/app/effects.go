@@ -16,9 +16,9 @@ import (
 	"holdfast/internal/warehouse"
 )
 
-// effects are the consequences of changes, by resource: each domain's own and
+// effectsTable are the consequences of changes, by resource: each domain's own and
 // the identity service's.
-func (a *App) effects() store.Effects {
+func (a *App) effectsTable() store.Effects {
 	e := store.Effects{First: map[string]store.First{},
 		Before: map[string]store.Effect{"invitations": a.Identity.Invitations.PrepareInvitations, "tenants": checkLimits,
 			"settings":       a.Identity.Tenants.CheckSettings,
@@ -26,16 +26,16 @@ func (a *App) effects() store.Effects {
 		After: map[string]store.Effect{"members": a.Identity.Tenants.GuardMembers, "invitations": a.Identity.Invitations.MailInvitations,
 			"tenants": a.Identity.Tenants.WatchTenants},
 	}
-	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
-	add(e.Before, map[string]store.Effect{"settings": checkSettings})
+	chainEffects(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
+	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(),
 		photo.Effects(a.blobs)}
 	for _, domain := range domains {
-		add(e.Before, domain.Before)
-		add(e.After, domain.After)
+		chainEffects(e.Before, domain.Before)
+		chainEffects(e.After, domain.After)
 		maps.Copy(e.First, domain.First)
 	}
-	e.Unmoved = unmoved(domains)
+	e.Unmoved = resourcesWithoutEffects(domains)
 	e.Before["import_jobs"] = targets.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)
@@ -43,18 +43,18 @@ func (a *App) effects() store.Effects {
 	e.After["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Changed(tx, by, s, cs)
 	}
-	add(e.After, map[string]store.Effect{"incidents": func(tx *db.Tx, _ actor.Actor, s *store.Store, cs []store.Change) error {
+	chainEffects(e.After, map[string]store.Effect{"incidents": func(tx *db.Tx, _ actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.pageCritical(tx, s, cs)
 	}})
 	for _, name := range event.Watched() {
-		e.After[name] = a.announcer.telling(e.After[name])
+		e.After[name] = a.announcer.withEvents(e.After[name])
 	}
 	return e
 }
 
-// unmoved are the resources whose deletion moves none of the domains. That it is
+// resourcesWithoutEffects are the resources whose deletion moves none of the domains. That it is
 // told as an event does not count: bulk work is not.
-func unmoved(domains []store.Effects) map[string]bool {
+func resourcesWithoutEffects(domains []store.Effects) map[string]bool {
 	out := map[string]bool{}
 	for _, domain := range domains {
 		maps.Copy(out, domain.Unmoved)
@@ -71,8 +71,8 @@ func unmoved(domains []store.Effects) map[string]bool {
 	return out
 }
 
-// add puts a domain's effects behind those that are there. Either may be nil.
-func add(effects, more map[string]store.Effect) {
+// chainEffects puts a domain's effects behind those that are there. Either may be nil.
+func chainEffects(effects, more map[string]store.Effect) {
 	for name, next := range more {
 		first := effects[name]
 		switch {

@@ -15,7 +15,7 @@ import (
 // transaction (there is none here), whatever the record held.
 func TestUnmovedResourcesHaveNoEffectsOfDeletion(t *testing.T) {
 	a := &App{catalog: catalog.Default(), Identity: &identity.Service{}}
-	effects := a.effects()
+	effects := a.effectsTable()
 	for _, name := range []string{"items", "zones", "orders"} {
 		if !effects.Unmoved[name] {
 			t.Errorf("deleting %s is said to have effects: large imports of them are slow to take back", name)
@@ -54,7 +54,7 @@ func TestAddedEffectsMayBeNil(t *testing.T) {
 	calls := 0
 	count := func(*db.Tx, actor.Actor, *store.Store, []store.Change) error { calls++; return nil }
 	effects := map[string]store.Effect{"zones": count, "items": nil}
-	add(effects, map[string]store.Effect{"zones": nil, "items": count, "orders": count, "lots": nil})
+	chainEffects(effects, map[string]store.Effect{"zones": nil, "items": count, "orders": count, "lots": nil})
 	for name, want := range map[string]int{"zones": 1, "items": 1, "orders": 1, "lots": 0} {
 		calls = 0
 		if effect := effects[name]; effect != nil {

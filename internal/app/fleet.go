@@ -41,14 +41,14 @@ func (a *App) openLimits(mode Mode) error {
 		local := limit.New(limit.Options{})
 		counter = local
 		if a.fleet.redis != nil {
-			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.nodes, Patience: a.Config.RedisTimeout})
+			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.countNodes, Patience: a.Config.RedisTimeout})
 			counter = a.fleet.limits
 		}
 	}
 	if counter != nil && a.metrics != nil {
 		counter = a.metrics.Counting(counter)
 	}
-	a.gate = gate.New(a.authenticate, counter)
+	a.gate = gate.New(a.authenticateRequest, counter)
 	minute, burst, err := a.Config.SigninRule()
 	if err != nil {
 		return err
@@ -58,8 +58,8 @@ func (a *App) openLimits(mode Mode) error {
 	return nil
 }
 
-// nodes is how many servers share the database.
-func (f *fleet) nodes() int {
+// countNodes is how many servers share the database.
+func (f *fleet) countNodes() int {
 	if b := f.bus.Load(); b != nil {
 		return b.Nodes()
 	}
@@ -69,34 +69,34 @@ func (f *fleet) nodes() int {
 // openBus joins the other nodes; a tool only tells them.
 func (a *App) openBus(ctx context.Context, mode Mode) error {
 	// Joining waits for the end of a change of the master key.
-	b, err := bus.Open(db.Patient(ctx, wholeTenant), bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.hear, Deaf: mode != Server, Now: a.now})
+	b, err := bus.Open(db.Patient(ctx, wholeTenant), bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.handleNotice, Deaf: mode != Server, Now: a.now})
 	if err != nil {
 		return err
 	}
 	a.fleet.bus.Store(b)
-	a.Identity.OnForget(a.forgotten)
+	a.Identity.OnForget(a.publishForgotten)
 	if mode == Server {
 		return a.Identity.Keyring.ReadKeys(ctx) // Rekey, which may have held up the joining, sealed them anew
 	}
 	return nil
 }
 
-// tell lets the other nodes know what this one has done already.
-func (f *fleet) tell(n bus.Notice) {
+// publishNotice lets the other nodes know what this one has done already.
+func (f *fleet) publishNotice(n bus.Notice) {
 	if b := f.bus.Load(); b != nil {
 		b.Tell(n)
 	}
 }
 
-// hear does what another node tells.
-func (a *App) hear(n bus.Notice) {
+// handleNotice does what another node tells.
+func (a *App) handleNotice(n bus.Notice) {
 	switch n.Kind {
 	case bus.Changed:
 		a.functions.Changed(n.Tenant, n.Names)
 	case bus.Cleared:
 		a.functions.Forget(n.Tenant)
 	case bus.Keys:
-		logFailure(context.Background(), "read keys", a.guarded("read keys", a.Identity.Keyring.ReadKeys))
+		logFailure(context.Background(), "read keys", a.runGuarded("read keys", a.Identity.Keyring.ReadKeys))
 	case bus.Members:
 		a.gate.Forget(n.Tenant)
 		a.Identity.ForgetHere("", n.Tenant)
@@ -114,19 +114,19 @@ func (a *App) forgetAll() {
 	a.functions.Forget("")
 	a.Identity.ForgetAll()
 	a.gate.Forget("")
-	logFailure(context.Background(), "read keys", a.guarded("read keys", a.Identity.Keyring.ReadKeys))
+	logFailure(context.Background(), "read keys", a.runGuarded("read keys", a.Identity.Keyring.ReadKeys))
 }
 
-// changed drops the tenant's kept answers that changed collections go into,
+// dropChanged drops the tenant's kept answers that changed collections go into,
 // here and on the other nodes.
-func (a *App) changed(tenant string, collections []string) {
+func (a *App) dropChanged(tenant string, collections []string) {
 	if a.functions != nil {
 		if collections = a.functions.Concern(collections); len(collections) == 0 {
 			return
 		}
 		a.functions.Changed(tenant, collections)
 	}
-	a.fleet.tell(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
+	a.fleet.publishNotice(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
 }
 
 // clearTenant drops all that is kept of a tenant, on all nodes.
@@ -134,22 +134,22 @@ func (a *App) clearTenant(tenant string) {
 	if a.functions != nil {
 		a.functions.Forget(tenant)
 	}
-	a.fleet.tell(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
+	a.fleet.publishNotice(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
 }
 
-// forgotten passes on what the identity service has forgotten: of a user, of
+// publishForgotten passes on what the identity service has forgotten: of a user, of
 // a tenant, or with neither its keys.
-func (a *App) forgotten(user, tenant string) {
+func (a *App) publishForgotten(user, tenant string) {
 	if user == "" && tenant == "" {
-		a.fleet.tell(bus.Notice{Kind: bus.Keys})
+		a.fleet.publishNotice(bus.Notice{Kind: bus.Keys})
 		return
 	}
 	if tenant != "" {
 		a.gate.Forget(tenant)
-		a.fleet.tell(bus.Notice{Kind: bus.Members, Tenant: tenant})
+		a.fleet.publishNotice(bus.Notice{Kind: bus.Members, Tenant: tenant})
 		return
 	}
-	a.fleet.tell(bus.Notice{Kind: bus.User, Names: []string{user}})
+	a.fleet.publishNotice(bus.Notice{Kind: bus.User, Names: []string{user}})
 }
 
 // readLimits reads the limits of a tenant whose plan is custom.
@@ -194,7 +194,7 @@ func checkLimits(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change
 func (a *App) tellLimited(x gate.Exceeded) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	logFailure(ctx, "tell of exceeded limits", a.guarded("tell of exceeded limits", func(ctx context.Context) error {
+	logFailure(ctx, "tell of exceeded limits", a.runGuarded("tell of exceeded limits", func(ctx context.Context) error {
 		return a.Outbox.RateLimited(ctx, a.DB, x.Tenant, event.RateLimit{
 			Category: x.Category.String(), Limit: x.PerMinute,
 			RetryAfter: int(x.State.RetryAfter / time.Second), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
@@ -202,8 +202,8 @@ func (a *App) tellLimited(x gate.Exceeded) {
 	}))
 }
 
-// close tells what is still to be told and leaves the other nodes.
-func (f *fleet) close() {
+// leaveFleet tells what is still to be told and leaves the other nodes.
+func (f *fleet) leaveFleet() {
 	if b := f.bus.Load(); b != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -219,9 +219,9 @@ func (f *fleet) close() {
 	}
 }
 
-// degraded says what works less well than it should though requests are
+// degradedReason says what works less well than it should though requests are
 // served; "" when nothing does.
-func (f *fleet) degraded() string {
+func (f *fleet) degradedReason() string {
 	if f.limits != nil && f.limits.Away() {
 		return "Redis is away: every node allows its share of the rate limits"
 	}

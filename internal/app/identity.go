@@ -2,9 +2,9 @@ package app
 
 import "holdfast/internal/identity/sessions"
 
-// scopes are the words that keys of tenants may be given: whatever is served as
+// keyScopes are the words that keys of tenants may be given: whatever is served as
 // records and work.
-func scopes(a *App) []string {
+func keyScopes(a *App) []string {
 	var verbs, calls []string
 	for _, v := range a.verbs.All() {
 		verbs = append(verbs, v.Name)

@@ -43,7 +43,7 @@ func (a *App) Import(ctx context.Context, f ImportFile) (*ImportReport, error) {
 		return nil, err
 	}
 	defer file.Close()
-	req, err := f.request()
+	req, err := f.importRequest()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (a *App) Import(ctx context.Context, f ImportFile) (*ImportReport, error) {
 	if f.Progress != nil {
 		in = io.TeeReader(file, f.Progress)
 	}
-	by := operator(t.ID)
+	by := commandLineActor(t.ID)
 	out := &ImportReport{DryRun: f.DryRun}
 	if out.Job, err = a.Imports.Upload(ctx, by, req, filepath.Base(f.Path), in); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (a *App) Import(ctx context.Context, f ImportFile) (*ImportReport, error) {
 	return out, err
 }
 
-func (f ImportFile) request() (imports.Request, error) {
+func (f ImportFile) importRequest() (imports.Request, error) {
 	req := imports.Request{Target: f.Target}
 	if len(f.Mapping) > 0 {
 		b, err := json.Marshal(f.Mapping)

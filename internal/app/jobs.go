@@ -13,7 +13,7 @@ import (
 // jobKinds are the jobs of a server: what is done outside requests, by one node
 // of a fleet at a time. What each node does for itself is upkeep.
 func jobKinds(a *App) []job.Kind {
-	noMail := func() bool { return !a.mails() }
+	noMail := func() bool { return !a.canSendMail() }
 	hourly := func(name, doc string, sweep func(context.Context) error) job.Kind {
 		return job.Kind{Name: name, Doc: doc, Every: time.Hour, Run: func(ctx context.Context, _ job.Job) error { return sweep(ctx) }}
 	}
@@ -24,7 +24,7 @@ func jobKinds(a *App) []job.Kind {
 		programme.Mails(a.mail, noMail),
 		a.Identity.Invitations.Mails(noMail),
 		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, First: time.Second, Claim: 10 * time.Minute,
-			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.due(ctx) }},
+			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.backupIfDue(ctx) }},
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
 		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past", Every: 5 * time.Minute,
 			Run: func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},

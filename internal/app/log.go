@@ -51,7 +51,7 @@ type logQueue struct {
 
 func newLogQueue(out io.Writer) *logQueue {
 	q := &logQueue{out: out, stop: make(chan struct{}), ended: make(chan struct{})}
-	go q.flushing()
+	go q.flushLoop()
 	return q
 }
 
@@ -68,7 +68,7 @@ func (q *logQueue) Close() {
 // were made from it follow a reload of the configuration.
 type logSwitch struct{ to atomic.Pointer[slog.Handler] }
 
-func (s *logSwitch) set(h slog.Handler) { s.to.Store(&h) }
+func (s *logSwitch) setHandler(h slog.Handler) { s.to.Store(&h) }
 
 // Enabled implements slog.Handler.
 func (s *logSwitch) Enabled(ctx context.Context, l slog.Level) bool {
@@ -95,7 +95,7 @@ type serverLog struct {
 // openLog makes the configured log, through a queue, the default.
 func openLog(c *config.Config, out io.Writer) (l serverLog, restore func()) {
 	l = serverLog{newLogQueue(out), &logSwitch{}}
-	l.to.set(logHandler(c, l.queue))
+	l.to.setHandler(logHandler(c, l.queue))
 	before := slog.Default()
 	slog.SetDefault(slog.New(l.to))
 	return l, func() {
@@ -133,7 +133,7 @@ func (q *logQueue) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (q *logQueue) flushing() {
+func (q *logQueue) flushLoop() {
 	defer close(q.ended)
 	t := time.NewTicker(flushEvery)
 	defer t.Stop()
@@ -141,26 +141,26 @@ func (q *logQueue) flushing() {
 	for {
 		select {
 		case <-t.C:
-			spare = q.flush(spare)
+			spare = q.flushLines(spare)
 		case <-q.stop:
-			q.flush(spare)
+			q.flushLines(spare)
 			return
 		}
 	}
 }
 
-// flush writes what has been gathered, outside the lock, and returns the
+// flushLines writes what has been gathered, outside the lock, and returns the
 // buffer for the next round. Lines that a full disk refuses are lost and
 // counted, and the log says so when it can be written again.
-func (q *logQueue) flush(spare []byte) []byte {
+func (q *logQueue) flushLines(spare []byte) []byte {
 	q.mu.Lock()
 	lines, dropped := q.lines, q.dropped
 	q.lines, q.dropped = spare[:0], 0
 	q.mu.Unlock()
-	refused := q.put(lines)
+	refused := q.putLines(lines)
 	q.lost.Add(int64(refused))
 	if dropped += refused; dropped > 0 && refused == 0 {
-		if q.put(fmt.Appendf(nil, "{\"level\":\"WARN\",\"msg\":\"log lines lost: not read fast enough, or not writable\",\"lines\":%d}\n", dropped)) == 0 {
+		if q.putLines(fmt.Appendf(nil, "{\"level\":\"WARN\",\"msg\":\"log lines lost: not read fast enough, or not writable\",\"lines\":%d}\n", dropped)) == 0 {
 			dropped = 0
 		}
 	}
@@ -170,9 +170,9 @@ func (q *logQueue) flush(spare []byte) []byte {
 	return lines
 }
 
-// put writes whole lines and returns how many of them were refused. What follows
+// putLines writes whole lines and returns how many of them were refused. What follows
 // the piece of one begins on a line of its own.
-func (q *logQueue) put(lines []byte) int {
+func (q *logQueue) putLines(lines []byte) int {
 	if len(lines) == 0 {
 		return 0
 	}

@@ -76,7 +76,7 @@ func TestLogFollowsReload(t *testing.T) {
 	l, restore := openLog(&config.Config{LogLevel: "warn", LogFormat: "json"}, &b)
 	old := slog.Default()
 	old.Info("silent")
-	l.to.set(logHandler(&config.Config{LogLevel: "debug", LogFormat: "text"}, l.queue))
+	l.to.setHandler(logHandler(&config.Config{LogLevel: "debug", LogFormat: "text"}, l.queue))
 	old.Debug("heard")
 	restore()
 	if got := b.String(); strings.Contains(got, "silent") || !strings.Contains(got, "level=DEBUG msg=heard") {

@@ -21,15 +21,15 @@ type queues struct {
 	jobs             map[string]job.Counts
 }
 
-// watch adds what the services know of themselves to the metrics.
-func (a *App) watch() {
+// registerMetrics adds what the services know of themselves to the metrics.
+func (a *App) registerMetrics() {
 	gauge := func(name, help string, read func() float64) metrics.Value {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read}
 	}
 	counter := func(name, help string, read func() float64) metrics.Value {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
-	queue := lately(a.queues)
+	queue := cacheBriefly(a.readQueues)
 	if a.tracer != nil {
 		a.metrics.Watch(
 			counter("trace_spans_total", "Spans of traces that ended.", func() float64 { n, _ := a.tracer.Counts(); return float64(n) }),
@@ -38,8 +38,8 @@ func (a *App) watch() {
 				return float64(n)
 			}))
 	}
-	a.metrics.Watch(a.backups.values()...)
-	a.metrics.Watch(a.ship.values()...)
+	a.metrics.Watch(a.backups.metricValues()...)
+	a.metrics.Watch(a.ship.metricValues()...)
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
@@ -58,21 +58,21 @@ func (a *App) watch() {
 		gauge("outbox_lag_seconds", "Age of the oldest of them.", func() float64 { return queue().oldest.Seconds() }),
 		gauge("webhook_due", "Webhooks that have deliveries due; -1 = the database does not answer.", func() float64 { return float64(queue().due) }),
 		gauge("webhook_lag_seconds", "How long the longest of them has been due.", func() float64 { return queue().overdue.Seconds() }),
-		gauge("limit_redis_away", "1 while each node counts for itself because Redis is away.", func() float64 { return truth(a.fleet.degraded() != "") }),
-		gauge("nodes", "Servers on this database.", func() float64 { return float64(a.fleet.nodes()) }),
-		gauge("ready", "0 while the server is stopping.", func() float64 { return truth(!a.ready.draining.Load()) }),
+		gauge("limit_redis_away", "1 while each node counts for itself because Redis is away.", func() float64 { return boolValue(a.fleet.degradedReason() != "") }),
+		gauge("nodes", "Servers on this database.", func() float64 { return float64(a.fleet.countNodes()) }),
+		gauge("ready", "0 while the server is stopping.", func() float64 { return boolValue(!a.ready.draining.Load()) }),
 	)
 }
 
-func truth(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// lately reads the queues once for the several numbers of one scrape.
-func lately(read func(context.Context) (queues, error)) func() queues {
+// cacheBriefly reads the queues once for the several numbers of one scrape.
+func cacheBriefly(read func(context.Context) (queues, error)) func() queues {
 	var mu = make(chan struct{}, 1)
 	var kept queues
 	var at time.Time
@@ -94,8 +94,8 @@ func lately(read func(context.Context) (queues, error)) func() queues {
 	}
 }
 
-// queues looks at the ends of two indexes that hold only what waits.
-func (a *App) queues(ctx context.Context) (q queues, err error) {
+// readQueues looks at the ends of two indexes that hold only what waits.
+func (a *App) readQueues(ctx context.Context) (q queues, err error) {
 	now := a.now()
 	since := func(r *db.Row, i int) time.Duration {
 		if r.Null(i) {

@@ -71,7 +71,7 @@ func NewMigration(ctx context.Context, dir, name string) (string, error) {
 		return "", err
 	}
 	if len(missing) == 0 {
-		return "", fmt.Errorf("the schema already has everything the catalog names%s", list(extra))
+		return "", fmt.Errorf("the schema already has everything the catalog names%s", listExtra(extra))
 	}
 	all, err := db.Migrations()
 	if err != nil {
@@ -84,7 +84,7 @@ func NewMigration(ctx context.Context, dir, name string) (string, error) {
 	return path, nil
 }
 
-func list(extra []string) string {
+func listExtra(extra []string) string {
 	if len(extra) == 0 {
 		return ""
 	}

@@ -13,8 +13,8 @@ import (
 // shownToTenants is how much of a list administrators see.
 const shownToTenants = 200
 
-// operation is what a tenant's administrators see of the server's work for it.
-func operation(a *App) *api.Operation {
+// newOperation is what a tenant's administrators see of the server's work for it.
+func newOperation(a *App) *api.Operation {
 	return &api.Operation{Now: a.now,
 		Jobs: func(ctx context.Context, tenant, status string) ([]api.BackgroundJob, error) {
 			return tenantJobs(ctx, a, tenant, status)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Each package says what it is for; those under internal say also which floor they
+// Each package says what it is for; those under internal say also which layer they
 // stand on, by the table that imports are held to, and where a reader begins.
 func TestDocsPackages(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Name}}\t{{join .GoFiles \" \"}}", "holdfast/...").Output()
@@ -57,19 +57,19 @@ func packageText(t *testing.T, dir string, files []string) (said []string, sourc
 	return said, source
 }
 
-var floorLine = regexp.MustCompile(`^Floor: (.+)\. Begin at \[(\w+)\]\.$`)
+var layerLine = regexp.MustCompile(`^Layer: (.+)\. Begin at \[(\w+)\]\.$`)
 
 func checkFloorLine(t *testing.T, room, said, source string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(said), "\n")
-	m := floorLine.FindStringSubmatch(lines[len(lines)-1])
-	i, known := floorOf(room)
+	m := layerLine.FindStringSubmatch(lines[len(lines)-1])
+	i, known := layerOf(room)
 	switch {
 	case !known: // TestImportsGoDown tells
 	case m == nil:
-		t.Errorf("package %s: its comment ends with %q, not with the line %q", room, lines[len(lines)-1], "Floor: "+floors[i].name+". Begin at [Name].")
-	case m[1] != floors[i].name:
-		t.Errorf("package %s says it stands on floor %q; it stands on %q", room, m[1], floors[i].name)
+		t.Errorf("package %s: its comment ends with %q, not with the line %q", room, lines[len(lines)-1], "Layer: "+layers[i].name+". Begin at [Name].")
+	case m[1] != layers[i].name:
+		t.Errorf("package %s names layer %q; it stands on %q", room, m[1], layers[i].name)
 	case !regexp.MustCompile(`(?m)^(func|type) ` + m[2] + `\b`).MatchString(source):
 		t.Errorf("package %s sends its reader to %s, which it does not have", room, m[2])
 	}

@@ -15,4 +15,4 @@ func (a *App) Paths() []string {
 }
 
 // Routes is everything that is served.
-func (a *App) Routes() []route.Route { return routeTable{a}.routes() }
+func (a *App) Routes() []route.Route { return routeTable{a}.allRoutes() }

@@ -59,7 +59,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 func (a *App) setTenant(ctx context.Context, id string, set store.Row) error {
 	tenants, _ := a.catalog.Get("tenants")
 	return a.DB.Write(ctx, db.Scope{Tenant: id}, func(tx *db.Tx) error {
-		_, err := a.Store.UpdateTx(tx, operator(id), tenants, []string{id}, set)
+		_, err := a.Store.UpdateTx(tx, commandLineActor(id), tenants, []string{id}, set)
 		return err
 	})
 }

@@ -13,11 +13,11 @@ import (
 	"holdfast/internal/store"
 )
 
-// hooks let the safety programme, which writes in bulk, drop kept answers and
+// programmeHooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
-func (a *App) hooks() programme.Hooks {
-	return programme.Hooks{Letterhead: letterhead(a.Config), Changed: a.changed, Moved: a.announcer.moves, Due: a.announcer.deadlines,
-		Tell: a.announcer.records}
+func (a *App) programmeHooks() programme.Hooks {
+	return programme.Hooks{Letterhead: newLetterhead(a.Config), Changed: a.dropChanged, Moved: a.announcer.announceMoves, Due: a.announcer.announceDeadlines,
+		Tell: a.announcer.announceRecords}
 }
 
 // newTenant gives a tenant the regulations and badges it starts with.
@@ -25,9 +25,9 @@ func (a *App) newTenant(tx *db.Tx, tenant string) error {
 	return safety.SeedRegulations(tx, a.Store, tenant)
 }
 
-// letterhead is whose mails the programme's are. The address they lead to is
+// newLetterhead is whose mails the programme's are. The address they lead to is
 // configured, never taken from a request.
-func letterhead(c *config.Config) programme.Letterhead {
+func newLetterhead(c *config.Config) programme.Letterhead {
 	site := c.SiteURL
 	if site == "" {
 		site = c.PublicURL
@@ -39,7 +39,7 @@ func letterhead(c *config.Config) programme.Letterhead {
 // when its night has come, and its morning's mails. A tenant that fails does not
 // stop the others.
 func (a *App) runProgramme(ctx context.Context) error {
-	return errors.Join(a.keepUp(ctx), a.mornings(ctx))
+	return errors.Join(a.keepUp(ctx), a.writeDigests(ctx))
 }
 
 // keepUp brings the records up to date.
@@ -51,9 +51,9 @@ func (a *App) keepUp(ctx context.Context) error {
 		}))
 }
 
-// mornings writes the day's digests where mails can be sent.
-func (a *App) mornings(ctx context.Context) error {
-	if !a.mails() {
+// writeDigests writes the day's digests where mails can be sent.
+func (a *App) writeDigests(ctx context.Context) error {
+	if !a.canSendMail() {
 		return nil
 	}
 	return eachDue(ctx, a.programme.Mornings, func(ctx context.Context, tenant string) error {
@@ -80,8 +80,8 @@ func eachDue(ctx context.Context, due func(context.Context) ([]string, error), w
 	return errors.Join(errs...)
 }
 
-// mails reports whether mails can be sent at all.
-func (a *App) mails() bool {
+// canSendMail reports whether mails can be sent at all.
+func (a *App) canSendMail() bool {
 	_, none := a.mail.(noMail)
 	return !none
 }
@@ -89,7 +89,7 @@ func (a *App) mails() bool {
 // pageCritical writes mails about incidents that have become critical, for
 // those who keep the programme. Imports are history and page nobody.
 func (a *App) pageCritical(tx *db.Tx, s *store.Store, changes []store.Change) error {
-	if !s.Audited() || !a.mails() {
+	if !s.Audited() || !a.canSendMail() {
 		return nil
 	}
 	byTenant := map[string][]store.Row{}
@@ -101,7 +101,7 @@ func (a *App) pageCritical(tx *db.Tx, s *store.Store, changes []store.Change) er
 		}
 	}
 	for tenant, list := range byTenant {
-		if err := letterhead(a.Config).Page(tx, tenant, list, a.now()); err != nil {
+		if err := newLetterhead(a.Config).Page(tx, tenant, list, a.now()); err != nil {
 			return err
 		}
 	}

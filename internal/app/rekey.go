@@ -26,7 +26,7 @@ type Rekeying struct {
 // the database has it; the same call goes on after a crash in between.
 func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed, error) {
 	var out identity.Rekeyed
-	if !exists(c) {
+	if !databaseExists(c) {
 		return out, fmt.Errorf("app: there is no database in %s", c.Data)
 	}
 	work := identity.Rekeying{Overlap: r.Overlap, Now: time.Now}
@@ -45,11 +45,11 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 		return out, err
 	}
 	defer d.Close()
-	left, err := idle(ctx, d)
+	left, err := checkNoServers(ctx, d)
 	if err != nil {
 		return out, err
 	}
-	work.Alone = func(tx *db.Tx) error { return alone(tx, left) }
+	work.Alone = func(tx *db.Tx) error { return checkStillAlone(tx, left) }
 	if out, err = keyring.Rekey(db.Patient(ctx, wholeTenant), d, work); err != nil || c.MasterKey != "" {
 		return out, err
 	}
@@ -66,10 +66,10 @@ func givenKey(c *config.Config, path string) ([]byte, error) {
 
 var errBusy = errors.New("app: a server runs on this database: stop all nodes first")
 
-// idle refuses a database that servers work on, and returns the rows of those
+// checkNoServers refuses a database that servers work on, and returns the rows of those
 // that were killed. Each server beats in a row of its own as long as it lives.
-func idle(ctx context.Context, d *db.DB) (left map[string]int64, err error) {
-	first, err := beats(ctx, d)
+func checkNoServers(ctx context.Context, d *db.DB) (left map[string]int64, err error) {
+	first, err := readHeartbeats(ctx, d)
 	if err != nil || len(first) == 0 {
 		return first, err
 	}
@@ -79,18 +79,18 @@ func idle(ctx context.Context, d *db.DB) (left map[string]int64, err error) {
 			return nil, ctx.Err()
 		case <-time.After(300 * time.Millisecond):
 		}
-		now, err := beats(ctx, d)
+		now, err := readHeartbeats(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		if came(first, now) {
+		if hasNewHeartbeat(first, now) {
 			return nil, errBusy
 		}
 	}
 	return first, nil
 }
 
-func came(left, now map[string]int64) bool {
+func hasNewHeartbeat(left, now map[string]int64) bool {
 	for id, beat := range now {
 		if was, known := left[id]; !known || was != beat {
 			return true
@@ -99,24 +99,24 @@ func came(left, now map[string]int64) bool {
 	return false
 }
 
-// alone refuses a server that has come since idle looked, and holds up those
+// checkStillAlone refuses a server that has come since idle looked, and holds up those
 // that come until the transaction ends: a server joins the others before it
 // looks a last time whether its key opens what is sealed.
-func alone(tx *db.Tx, left map[string]int64) error {
+func checkStillAlone(tx *db.Tx, left map[string]int64) error {
 	if tx.DB().Engine() == db.PostgreSQL { // the embedded database has a lock
 		if _, err := tx.Exec("LOCK TABLE nodes IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
 	}
 	now, err := beatsIn(tx)
-	if err == nil && came(left, now) {
+	if err == nil && hasNewHeartbeat(left, now) {
 		err = errBusy
 	}
 	return err
 }
 
-// beats are the nodes' counters.
-func beats(ctx context.Context, d *db.DB) (out map[string]int64, err error) {
+// readHeartbeats are the nodes' counters.
+func readHeartbeats(ctx context.Context, d *db.DB) (out map[string]int64, err error) {
 	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) { out, err = beatsIn(tx); return err })
 	return out, err
 }

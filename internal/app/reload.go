@@ -41,13 +41,13 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*s.front.Load()).ServeHTTP(w, r)
 }
 
-// listen puts the bounds of a crowd, and TLS where it is configured, on l.
-func (s *serving) listen(l net.Listener) net.Listener {
-	s.crowd = crowd()
+// wrapListener puts the bounds of a crowd, and TLS where it is configured, on l.
+func (s *serving) wrapListener(l net.Listener) net.Listener {
+	s.crowd = newConnectionLimit()
 	l = s.crowd.Listen(l)
 	if len(s.app.Config.TLSDomains) > 0 {
 		s.acme = newACME(s.app.Config)
-		return tls.NewListener(l, s.acme.config())
+		return tls.NewListener(l, s.acme.tlsConfig())
 	}
 	if s.app.Config.TLSCert == "" {
 		return l
@@ -56,9 +56,9 @@ func (s *serving) listen(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 }
 
-// crowd bounds connections: three quarters of the descriptors the process may
+// newConnectionLimit bounds connections: three quarters of the descriptors the process may
 // have, of which one address may take a quarter.
-func crowd() *web.Crowd {
+func newConnectionLimit() *web.Crowd {
 	most := 16 << 10
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
@@ -67,9 +67,9 @@ func crowd() *web.Crowd {
 	return &web.Crowd{Total: most, PerAddress: max(most/4, 8)}
 }
 
-// apply makes a configuration the one in effect, as far as it can change
+// applyConfig makes a configuration the one in effect, as far as it can change
 // without a restart: wholly, or with an error not at all.
-func (s *serving) apply(c *config.Config) error {
+func (s *serving) applyConfig(c *config.Config) error {
 	var cert *tls.Certificate
 	if s.asked.TLSCert != "" && c.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
@@ -82,7 +82,7 @@ func (s *serving) apply(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	h, err := s.app.handler(c, slog.New(s.logs.to))
+	h, err := s.app.buildHandler(c, slog.New(s.logs.to))
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *serving) apply(c *config.Config) error {
 	if cert != nil {
 		s.cert.Store(cert)
 	}
-	s.logs.to.set(s.app.metrics.Log(logHandler(c, s.logs.queue)))
+	s.logs.to.setHandler(s.app.metrics.Log(logHandler(c, s.logs.queue)))
 	s.crowd.Trust(proxies)
 	s.front.Store(&h)
 	return nil
@@ -113,7 +113,7 @@ func (s *serving) onHangup(load func() (*config.Config, error)) (stop func()) {
 		for range c {
 			s.app.forgetAll()
 			const work = "reload the configuration"
-			logFailure(context.Background(), work, s.app.guarded(work, func(context.Context) error { return s.reload(load) }))
+			logFailure(context.Background(), work, s.app.runGuarded(work, func(context.Context) error { return s.reloadConfig(load) }))
 		}
 	}()
 	return func() {
@@ -122,17 +122,17 @@ func (s *serving) onHangup(load func() (*config.Config, error)) (stop func()) {
 	}
 }
 
-// reload applies the configuration as it is now. One with a mistake in it
+// reloadConfig applies the configuration as it is now. One with a mistake in it
 // changes nothing.
-func (s *serving) reload(load func() (*config.Config, error)) error {
+func (s *serving) reloadConfig(load func() (*config.Config, error)) error {
 	c, err := load()
 	if err != nil {
 		return fmt.Errorf("app: the configuration stays as it was: %w", err)
 	}
-	if err := s.apply(c); err != nil {
+	if err := s.applyConfig(c); err != nil {
 		return fmt.Errorf("app: the configuration stays as it was: %w", err)
 	}
-	s.tell()
+	s.writeServerFile()
 	slog.Info("hangup: the configuration was read again, kept answers and sessions are forgotten")
 	if names := s.asked.Differs(c, reloadable); len(names) > 0 {
 		slog.Warn("some settings count after a restart only", "settings", strings.Join(names, ", "))

@@ -39,7 +39,7 @@ func TestReloadTrustsProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := s.listen(bare)
+	l := s.wrapListener(bare)
 	s.crowd.PerAddress = 1
 	t.Cleanup(func() { bare.Close() })
 	go func() {
@@ -74,7 +74,7 @@ func TestReloadTrustsProxies(t *testing.T) {
 		{"127.0.0.0/8", "welcome\n"},
 		{"10.0.0.0/8", "HTTP/1.1"},
 	} {
-		if err := s.apply(load(map[string]string{"trusted_proxies": step.proxies})); err != nil {
+		if err := s.applyConfig(load(map[string]string{"trusted_proxies": step.proxies})); err != nil {
 			t.Fatal(err)
 		}
 		if got := greeting(); !strings.HasPrefix(got, step.want) {

@@ -56,13 +56,13 @@ func Restore(ctx context.Context, c *config.Config, r Restoring) (out Restored, 
 	}
 	scratch := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".restore")
 	x := &restoring{ctx: ctx, c: c, r: r, dir: dir, scratch: scratch, out: Restored{Dir: dir}}
-	release, err := x.claim()
+	release, err := x.claimDirectories()
 	if err != nil {
 		return out, err
 	}
 	defer release()
-	if err := x.restore(); err != nil {
-		return out, errors.Join(err, x.undo())
+	if err := x.runRestore(); err != nil {
+		return out, errors.Join(err, x.undoRestore())
 	}
 	x.out.Took = time.Since(begin)
 	return x.out, nil
@@ -84,10 +84,10 @@ type restoring struct {
 	out     Restored
 }
 
-// claim takes the scratch directory, and with Replace the data directory, for
+// claimDirectories takes the scratch directory, and with Replace the data directory, for
 // this process alone.
-func (x *restoring) claim() (release func(), err error) {
-	if err := x.free(); err != nil {
+func (x *restoring) claimDirectories() (release func(), err error) {
+	if err := x.checkEmptyDirectory(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(x.scratch, 0o700); err != nil {
@@ -97,7 +97,7 @@ func (x *restoring) claim() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: another restore into %s is under way", x.dir)
 	}
-	if x.held, err = x.standing(); err != nil {
+	if x.held, err = x.lockReplaced(); err != nil {
 		lock.Close()
 		return nil, errors.Join(err, os.RemoveAll(x.scratch))
 	}
@@ -106,11 +106,11 @@ func (x *restoring) claim() (release func(), err error) {
 		if x.held != nil {
 			x.held.Close()
 		}
-	}, x.tidy()
+	}, x.removeLeftovers()
 }
 
-// free refuses a data directory with something in it.
-func (x *restoring) free() error {
+// checkEmptyDirectory refuses a data directory with something in it.
+func (x *restoring) checkEmptyDirectory() error {
 	entries, err := os.ReadDir(x.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -125,8 +125,8 @@ func (x *restoring) free() error {
 		x.dir, entries[0].Name(), x.dir)
 }
 
-// standing holds the lock of an installation that is replaced.
-func (x *restoring) standing() (io.Closer, error) {
+// lockReplaced holds the lock of an installation that is replaced.
+func (x *restoring) lockReplaced() (io.Closer, error) {
 	if _, err := os.Stat(x.dir); err != nil || !x.r.Replace {
 		return nil, nil
 	}
@@ -137,8 +137,8 @@ func (x *restoring) standing() (io.Closer, error) {
 	return f, nil
 }
 
-// tidy removes what a restore left that was killed, but for its lock.
-func (x *restoring) tidy() error {
+// removeLeftovers removes what a restore left that was killed, but for its lock.
+func (x *restoring) removeLeftovers() error {
 	entries, err := os.ReadDir(x.scratch)
 	if err != nil {
 		return fmt.Errorf("app: restore: %w", err)
@@ -154,7 +154,7 @@ func (x *restoring) tidy() error {
 	return nil
 }
 
-func (x *restoring) undo() error {
+func (x *restoring) undoRestore() error {
 	errs := []error{os.RemoveAll(x.scratch)}
 	if x.loaded {
 		errs = append(errs, db.Clear(context.WithoutCancel(x.ctx), x.c.DatabaseURL))
@@ -162,36 +162,36 @@ func (x *restoring) undo() error {
 	return errors.Join(errs...)
 }
 
-func (x *restoring) restore() error {
+func (x *restoring) runRestore() error {
 	m, err := x.unpackAll()
 	// What goes on beside is waited for, whatever came of the rest. The backup is
 	// told of first: a damaged one explains what else was found.
-	if err := errors.Join(err, x.errands.wait()); err != nil {
+	if err := errors.Join(err, x.errands.waitForAll()); err != nil {
 		return err
 	}
 	x.out.Manifest = *m
-	if err := x.rows(m); err != nil {
+	if err := x.compareRows(m); err != nil {
 		return err
 	}
-	if err := x.follow(m); err != nil {
+	if err := x.followLog(m); err != nil {
 		return err
 	}
-	if err := x.settle(); err != nil {
+	if err := x.settleRestored(); err != nil {
 		return err
 	}
 	if x.r.DryRun {
-		return x.undo()
+		return x.undoRestore()
 	}
 	if err := x.handOver(m); err != nil {
 		return err
 	}
-	return x.swap()
+	return x.swapDirectories()
 }
 
 // unpackAll writes every part where it belongs. Files are on their way to the
 // disk, and the database is examined, when it returns.
 func (x *restoring) unpackAll() (*backup.Manifest, error) {
-	src, err := x.open()
+	src, err := x.openBackup()
 	if err != nil {
 		return nil, err
 	}
@@ -200,20 +200,20 @@ func (x *restoring) unpackAll() (*backup.Manifest, error) {
 		return nil, err
 	}
 	defer x.from.Close()
-	if err := x.fits(); err != nil {
+	if err := x.checkFits(); err != nil {
 		return nil, err
 	}
-	m, err := x.from.Each(x.unpack)
+	m, err := x.from.Each(x.unpackPart)
 	if err != nil {
 		return nil, err
 	}
 	return m, x.fetchHeld(m)
 }
 
-// settle opens the services on what was restored, brings its schema up to
+// settleRestored opens the services on what was restored, brings its schema up to
 // date, looks whether it is whole and takes the life out of what must not go on.
-func (x *restoring) settle() error {
-	c, err := x.settings()
+func (x *restoring) settleRestored() error {
+	c, err := x.isolatedConfig()
 	if err != nil {
 		return err
 	}
@@ -227,15 +227,15 @@ func (x *restoring) settle() error {
 	}
 	defer a.Close()
 	if x.r.Verify {
-		if err := sound(x.ctx, a); err != nil {
+		if err := verifyRestored(x.ctx, a); err != nil {
 			return err
 		}
 	}
-	return x.quiet(a)
+	return x.endSessions(a)
 }
 
-// settings are those of an installation that reaches nobody.
-func (x *restoring) settings() (*config.Config, error) {
+// isolatedConfig are those of an installation that reaches nobody.
+func (x *restoring) isolatedConfig() (*config.Config, error) {
 	c := *x.c
 	text, err := os.ReadFile(filepath.Join(x.scratch, config.MasterKeyName))
 	if err != nil {
@@ -250,9 +250,9 @@ func (x *restoring) settings() (*config.Config, error) {
 	return &c, nil
 }
 
-// sound compares totals and stock with the records, and the audit log with its
+// verifyRestored compares totals and stock with the records, and the audit log with its
 // chain.
-func sound(ctx context.Context, a *App) error {
+func verifyRestored(ctx context.Context, a *App) error {
 	found, err := a.Verify(ctx)
 	if err != nil {
 		return err
@@ -272,8 +272,8 @@ func sound(ctx context.Context, a *App) error {
 	return nil
 }
 
-// quiet ends sessions and pauses webhooks.
-func (x *restoring) quiet(a *App) (err error) {
+// endSessions ends sessions and pauses webhooks.
+func (x *restoring) endSessions(a *App) (err error) {
 	ctx := db.Patient(x.ctx, wholeTenant)
 	x.out.Sessions, err = a.Identity.Sessions.EndAll(ctx, "backup.restored", map[string]any{"backup": x.out.ID, "made": x.out.Made})
 	if err != nil {
@@ -296,7 +296,7 @@ func (x *restoring) quiet(a *App) (err error) {
 func pauseWebhooks(ctx context.Context, a *App, tenant string) (n int, err error) {
 	hooks, _ := a.catalog.Get("webhooks")
 	err = a.DB.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		rows, err := a.Store.RowsTx(tx, operator(tenant), hooks, "status = 'active'", nil)
+		rows, err := a.Store.RowsTx(tx, commandLineActor(tenant), hooks, "status = 'active'", nil)
 		if err != nil {
 			return err
 		}
@@ -307,7 +307,7 @@ func pauseWebhooks(ctx context.Context, a *App, tenant string) (n int, err error
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		_, err = a.Store.UpdateTx(tx, operator(tenant), hooks, ids, store.Row{"status": "paused"})
+		_, err = a.Store.UpdateTx(tx, commandLineActor(tenant), hooks, ids, store.Row{"status": "paused"})
 		return err
 	})
 	return n, err
@@ -358,8 +358,8 @@ func (x *restoring) handOne(shelf blob.Shelf, key string, size int64) error {
 	return os.Remove(path)
 }
 
-// swap makes the scratch directory the data directory.
-func (x *restoring) swap() error {
+// swapDirectories makes the scratch directory the data directory.
+func (x *restoring) swapDirectories() error {
 	for _, name := range []string{"server.json", "beside.lock"} {
 		os.Remove(filepath.Join(x.scratch, name))
 	}
@@ -369,18 +369,18 @@ func (x *restoring) swap() error {
 	if x.held != nil {
 		x.out.Aside = x.dir + ".before-" + time.Now().UTC().Format("20060102T150405Z")
 		if err := os.Rename(x.dir, x.out.Aside); err != nil {
-			return mounted(err)
+			return mountPointError(err)
 		}
 	}
 	if err := os.Rename(x.scratch, x.dir); err != nil {
 		if x.out.Aside != "" {
 			err = errors.Join(err, os.Rename(x.out.Aside, x.dir))
 		}
-		return mounted(err)
+		return mountPointError(err)
 	}
 	return syncDir(x.dir)
 }
 
-func mounted(err error) error {
+func mountPointError(err error) error {
 	return fmt.Errorf("app: put the restored directory in place: %w; a mount point cannot be replaced: name a new directory below it with --data", err)
 }

@@ -14,11 +14,11 @@ import (
 	"holdfast/internal/fault"
 )
 
-// follow brings what was restored from a backup to where the log leads that was
+// followLog brings what was restored from a backup to where the log leads that was
 // shipped beside it: to its end, or to the last second that is wanted.
-func (x *restoring) follow(m *backup.Manifest) error {
+func (x *restoring) followLog(m *backup.Manifest) error {
 	if m.Log == nil || x.r.Until != nil && x.r.Until.Before(m.Made) {
-		return x.early(m)
+		return x.checkNotTooEarly(m)
 	}
 	place, _ := Target(x.r.From)
 	shelf, err := blob.OpenShelf(place)
@@ -39,7 +39,7 @@ func (x *restoring) follow(m *backup.Manifest) error {
 		if seq := backup.SegmentSeq(m.Log.ID, name); seq <= m.Log.Seq {
 			continue
 		}
-		if err := w.segment(name); errors.Is(err, errLater) {
+		if err := w.applySegment(name); errors.Is(err, errLater) {
 			break
 		} else if err != nil {
 			return fmt.Errorf("app: restore: segment %s of the log: %w; --until a time before it restores what came before", name, err)
@@ -48,11 +48,11 @@ func (x *restoring) follow(m *backup.Manifest) error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("app: restore: %w", err)
 	}
-	return x.followed(w)
+	return x.verifyFollowed(w)
 }
 
-// early refuses a time that the backup does not reach back to.
-func (x *restoring) early(m *backup.Manifest) error {
+// checkNotTooEarly refuses a time that the backup does not reach back to.
+func (x *restoring) checkNotTooEarly(m *backup.Manifest) error {
 	if x.r.Until == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ type following struct {
 // errLater: the segment was made after the time that is wanted.
 var errLater = errors.New("app: later than wanted")
 
-func (w *following) segment(name string) error {
+func (w *following) applySegment(name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -88,13 +88,13 @@ func (w *following) segment(name string) error {
 	err = backup.ReadSegment(in, w.log, w.r.Opener, backup.Taking{
 		Begin: func(s backup.Segment) error {
 			head = s
-			return w.wanted(s)
+			return w.checkNextSegment(s)
 		},
 		Page: func(page uint32, content []byte) error {
 			_, err := w.file.WriteAt(content, int64(page-1)*int64(head.PageSize))
 			return err
 		},
-		File: w.upload,
+		File: w.keepUpload,
 	})
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (w *following) segment(name string) error {
 	return w.file.Truncate(int64(head.Pages) * int64(head.PageSize))
 }
 
-// wanted looks whether a segment is the next, and not later than what is asked for.
-func (w *following) wanted(s backup.Segment) error {
+// checkNextSegment looks whether a segment is the next, and not later than what is asked for.
+func (w *following) checkNextSegment(s backup.Segment) error {
 	switch {
 	case s.Log != w.log.ID:
 		return errors.New("it is of another log")
@@ -116,17 +116,17 @@ func (w *following) wanted(s backup.Segment) error {
 	return nil
 }
 
-// upload keeps a file, unless the backup or an earlier segment had it.
-func (w *following) upload(name string, r io.Reader) error {
+// keepUpload keeps a file, unless the backup or an earlier segment had it.
+func (w *following) keepUpload(name string, r io.Reader) error {
 	if _, err := os.Stat(filepath.Join(w.scratch, filepath.FromSlash(name))); err == nil {
 		return nil
 	}
-	return w.put(filepath.FromSlash(name), r)
+	return w.putFile(filepath.FromSlash(name), r)
 }
 
-// followed looks whether the database is whole where the log led.
-func (x *restoring) followed(w *following) (err error) {
-	if err := x.errands.wait(); err != nil {
+// verifyFollowed looks whether the database is whole where the log led.
+func (x *restoring) verifyFollowed(w *following) (err error) {
+	if err := x.errands.waitForAll(); err != nil {
 		return err
 	}
 	x.out.Segments, x.out.Reached = w.seq-w.log.Seq, w.made

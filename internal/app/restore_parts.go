@@ -15,16 +15,16 @@ import (
 	"holdfast/internal/db"
 )
 
-func (x *restoring) open() (blob.File, error) {
+func (x *restoring) openBackup() (blob.File, error) {
 	place, name := Target(x.r.From)
 	if name == "" {
 		return nil, fmt.Errorf("app: %s names no backup, but a place for them", withoutUser(x.r.From))
 	}
-	return x.fetch(place, name)
+	return x.fetchBackup(place, name)
 }
 
-// fetch opens a backup. A directory that is not there is not made.
-func (x *restoring) fetch(place, name string) (blob.File, error) {
+// fetchBackup opens a backup. A directory that is not there is not made.
+func (x *restoring) fetchBackup(place, name string) (blob.File, error) {
 	if !strings.Contains(place, "://") {
 		f, err := os.Open(filepath.Join(place, name))
 		if err != nil {
@@ -43,9 +43,9 @@ func (x *restoring) fetch(place, name string) (blob.File, error) {
 	return f, nil
 }
 
-// fits refuses a backup that cannot become this installation, before anything
+// checkFits refuses a backup that cannot become this installation, before anything
 // of it is written.
-func (x *restoring) fits() error {
+func (x *restoring) checkFits() error {
 	h := x.from.Head
 	engine := db.PostgreSQL
 	if x.c.DatabaseURL == "" {
@@ -66,11 +66,11 @@ func (x *restoring) fits() error {
 			return err
 		}
 	}
-	return enough(x.scratch, h.Bytes)
+	return checkDiskSpace(x.scratch, h.Bytes)
 }
 
-// unpack writes one part where it belongs.
-func (x *restoring) unpack(name string, size int64, part io.Reader) error {
+// unpackPart writes one part where it belongs.
+func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (x *restoring) unpack(name string, size int64, part io.Reader) error {
 	if to == "" {
 		to = filepath.FromSlash(name)
 	}
-	if err := x.put(to, part); err != nil {
+	if err := x.putFile(to, part); err != nil {
 		return err
 	}
 	if to == db.FileName {
-		x.errands.begin(func() (err error) {
+		x.errands.startTask(func() (err error) {
 			x.snap, err = db.Examine(x.ctx, filepath.Join(x.scratch, to))
 			return err
 		})
@@ -97,7 +97,7 @@ func (x *restoring) databaseName() string {
 	return db.FileName
 }
 
-func (x *restoring) put(name string, r io.Reader) error {
+func (x *restoring) putFile(name string, r io.Reader) error {
 	path := filepath.Join(x.scratch, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("app: restore: %w", err)
@@ -107,10 +107,10 @@ func (x *restoring) put(name string, r io.Reader) error {
 		return fmt.Errorf("app: restore: %w", err)
 	}
 	to := newFlushing(f)
-	if _, err = io.CopyBuffer(to, x.counted(r), make([]byte, flushBlock)); err != nil {
+	if _, err = io.CopyBuffer(to, x.countBytes(r), make([]byte, flushBlock)); err != nil {
 		return fmt.Errorf("app: restore %s: %w", name, errors.Join(err, to.Close()))
 	}
-	x.errands.begin(func() error {
+	x.errands.startTask(func() error {
 		if err := to.Close(); err != nil {
 			return fmt.Errorf("app: restore %s: %w", name, err)
 		}
@@ -119,7 +119,7 @@ func (x *restoring) put(name string, r io.Reader) error {
 	return nil
 }
 
-func (x *restoring) counted(r io.Reader) io.Reader {
+func (x *restoring) countBytes(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
 		if x.done += int64(n); x.r.Progress != nil {
@@ -140,8 +140,8 @@ type errands struct {
 	errs  []error
 }
 
-// begin starts f, or waits until there is room for it.
-func (b *errands) begin(f func() error) {
+// startTask starts f, or waits until there is room for it.
+func (b *errands) startTask(f func() error) {
 	if b.slots == nil {
 		b.slots = make(chan struct{}, mostErrands)
 	}
@@ -156,8 +156,8 @@ func (b *errands) begin(f func() error) {
 	})
 }
 
-// wait returns when all that began has ended, with what failed.
-func (b *errands) wait() error {
+// waitForAll returns when all that began has ended, with what failed.
+func (b *errands) waitForAll() error {
 	b.going.Wait()
 	return errors.Join(b.errs...)
 }
@@ -189,7 +189,7 @@ func (x *restoring) fetchHeld(m *backup.Manifest) error {
 
 func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) error {
 	place, _ := Target(x.r.From)
-	f, err := x.fetch(place, filepath.Base(base))
+	f, err := x.fetchBackup(place, filepath.Base(base))
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) err
 		if _, ok := parts[name]; !ok {
 			return nil
 		}
-		return x.put(filepath.FromSlash(name), part)
+		return x.putFile(filepath.FromSlash(name), part)
 	})
 	if err != nil {
 		return err
@@ -219,9 +219,9 @@ func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) err
 	return nil
 }
 
-// rows brings a database of PostgreSQL to life and compares the rows of either
+// compareRows brings a database of PostgreSQL to life and compares the rows of either
 // engine's with the manifest.
-func (x *restoring) rows(m *backup.Manifest) (err error) {
+func (x *restoring) compareRows(m *backup.Manifest) (err error) {
 	path := filepath.Join(x.scratch, x.databaseName())
 	if x.c.DatabaseURL != "" {
 		x.snap, err = db.Load(x.ctx, x.c.DatabaseURL, path)

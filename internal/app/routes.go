@@ -22,10 +22,10 @@ import (
 // routeTable is what an application serves.
 type routeTable struct{ *App }
 
-// routes is everything that is served, each with who may ask for it. The OpenAPI
+// allRoutes is everything that is served, each with who may ask for it. The OpenAPI
 // document is made from it, the catalog and the tables of functions and verbs;
 // docs/routes.md shows it.
-func (a routeTable) routes() []route.Route {
+func (a routeTable) allRoutes() []route.Route {
 	return slices.Concat(
 		a.operationRoutes(), a.recordRoutes(),
 		api.NewImports(a.gate, a.Imports, a.keys).Routes(),
@@ -36,7 +36,7 @@ func (a routeTable) routes() []route.Route {
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewLabels(warehouse.NewPrinter(a.Store)).Routes(),
 		api.NewEPCIS(warehouse.NewVisibility(a.Store)).Routes(),
-		operation(a.App).Routes(),
+		newOperation(a.App).Routes(),
 		a.pageRoutes(), a.identityRoutes(),
 	)
 }
@@ -45,25 +45,25 @@ func (a routeTable) routes() []route.Route {
 func (a routeTable) operationRoutes() []route.Route {
 	doc := "The OpenAPI document of what the caller may use"
 	return []route.Route{
-		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(healthz)), Out: alive{}, Tag: "operation",
+		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(serveHealthz)), Out: alive{}, Tag: "operation",
 			Doc: "The process lives"},
-		{Method: "GET", Pattern: "/readyz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.readyz)), Out: servable{}, Tag: "operation",
+		{Method: "GET", Pattern: "/readyz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveReadyz)), Out: servable{}, Tag: "operation",
 			Doc: "Requests can be served: database usable, not stopping"},
 		{Method: "GET", Pattern: "/openapi.json", Who: route.Public, Handle: route.Plain(a.document.Handler()), Tag: "operation", Doc: "This document"},
 		{Method: "GET", Pattern: "/types.ts", Who: route.Public, Handle: route.Plain(serveTypes()), Media: "text/plain", Tag: "operation",
 			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
 		{Method: "GET", Pattern: "/catalog.json", Who: route.Public, Handle: route.Plain(a.description), Tag: "operation",
 			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
-		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.index)), Out: places{}, Tag: "operation",
+		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveIndex)), Out: places{}, Tag: "operation",
 			Doc: "Where things are"},
 		{Method: "GET", Pattern: "/v1/{$}", Who: route.Visitor, Handle: api.Root(a.document), Tag: "operation", Doc: doc},
 		{Method: "GET", Pattern: "/rest/v1/{$}", Who: route.Visitor, Handle: api.Root(a.document), Tag: "operation", Doc: doc},
 		{Method: "GET", Pattern: "/v1/rate-limit/status", Who: route.SignedIn, Question: true, Handle: a.platform.RateLimits,
 			Out: api.RateLimitStatus{}, Tag: "limits",
 			Doc: "What the caller has left in each window"},
-		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.permissions().Serve, Out: api.PermissionsAnswer(), Tag: "people",
+		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.newPermissions().Serve, Out: api.PermissionsAnswer(), Tag: "people",
 			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
-		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.status), Out: api.BackupStatus{}, Tag: "operation",
+		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus), Out: api.BackupStatus{}, Tag: "operation",
 			Doc: "How old the last good backup of the server is (administrators)"},
 		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true, Status: http.StatusNoContent, Tag: "limits",
 			Doc: "Forget the tenant's kept answers (administrators)"},
@@ -109,36 +109,36 @@ func (a routeTable) pageRoutes() []route.Route {
 	}
 	if a.sink != nil {
 		mails := devMail{a.sink, a.Config.PublicURL}
-		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public, Handle: route.Plain(http.HandlerFunc(mails.show)),
+		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public, Handle: route.Plain(http.HandlerFunc(mails.showMails)),
 			Tag: "operation", Doc: "Mails kept by a development server"})
 	}
 	return list
 }
 
-func (a routeTable) permissions() *api.Permissions {
+func (a routeTable) newPermissions() *api.Permissions {
 	return &api.Permissions{Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(), Member: a.Identity.Tenants.MemberActor}
 }
 
 // identityRoutes are those of /auth/v1.
 func (a routeTable) identityRoutes() []route.Route {
 	providers := ssoapi.New(a.SSO, a.Identity)
-	own := auth.New(a.Identity, auth.Options{Windows: route.WindowsOf(a.gate), Scopes: scopes(a.App), Custom: providers.Authorize})
+	own := auth.New(a.Identity, auth.Options{Windows: route.WindowsOf(a.gate), Scopes: keyScopes(a.App), Custom: providers.Authorize})
 	return append(own.Routes(), providers.Routes()...)
 }
 
 // Handler returns the whole server, with one line of log for each request where
 // log is not nil.
-func (a *App) Handler(log *slog.Logger) (http.Handler, error) { return a.handler(a.Config, log) }
+func (a *App) Handler(log *slog.Logger) (http.Handler, error) { return a.buildHandler(a.Config, log) }
 
-// handler is Handler with the proxies and origins of a configuration that may
+// buildHandler is Handler with the proxies and origins of a configuration that may
 // be newer than the server's.
-func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) {
+func (a *App) buildHandler(c *config.Config, log *slog.Logger) (http.Handler, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
 	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
-		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, Witness: a.witness,
+		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, Witness: a.auditRefusal,
 		Used: func(w web.Witnessed) {
 			u := identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}
 			if w.User != "" {
@@ -158,8 +158,8 @@ func consoleAt(r *http.Request) string {
 	return console.Prefix + "?" + r.URL.RawQuery
 }
 
-// index leads a browser to the console and tells a program where things are.
-func (a routeTable) index(w http.ResponseWriter, r *http.Request) {
+// serveIndex leads a browser to the console and tells a program where things are.
+func (a routeTable) serveIndex(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if console.Wanted(r) {
 		http.Redirect(w, r, consoleAt(r), http.StatusSeeOther)

@@ -12,31 +12,31 @@ import (
 	"holdfast/internal/identity"
 )
 
-// floors says who stands on whom, ground first, with the reason. A package may
-// import only packages of lower floors; packages of one floor never import
+// layers says who stands on whom, ground first, with the reason. A package may
+// import only packages of lower layers; packages of one layer never import
 // each other.
-var floors = []struct {
+var layers = []struct {
 	name     string // as package comments say it
 	why      string
 	packages []string
 }{
-	{"words", "words every package needs", []string{"fault", "actor", "decimal", "suggest"}},
-	{"keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
+	{"values", "words every package needs", []string{"fault", "actor", "decimal", "suggest"}},
+	{"GS1 keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"foundations", "settings, memory and sealing, the structure of JSON, the calendar, no feature; a connection that may be away",
 		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace", "backoff", "localtime"}},
-	{"toolboxes", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
+	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
 		[]string{"db", "web", "limit", "blob", "mail", "pdf"}},
-	{"the installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation",
+	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation",
 		[]string{"metrics", "backup", "doctor"}},
-	{"the catalog", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
+	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
 		[]string{"catalog", "gate", "bus", "job", "once", "audit"}},
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
-	{"rows", "rows of any resource; what happened to them", []string{"store", "event"}},
+	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
 	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"rpc"}},
 	{"domains", "the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
-	{"between domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
+	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"functions", "the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces", "faces on the wire", []string{"api", "console", "reference"}},
+	{"endpoints", "faces on the wire", []string{"api", "console", "reference"}},
 	{"wiring", "the only wiring", []string{"app"}},
 	{"tests", "a whole server for tests", []string{"testkit"}},
 }
@@ -103,9 +103,9 @@ func roomsGoDown(t *testing.T, of string) {
 	}
 }
 
-func floorOf(pkg string) (int, bool) {
+func layerOf(pkg string) (int, bool) {
 	name, _, _ := strings.Cut(pkg, "/")
-	for i, f := range floors {
+	for i, f := range layers {
 		for _, p := range f.packages {
 			if p == name {
 				return i, true
@@ -142,9 +142,9 @@ func TestImportsGoDown(t *testing.T) {
 		if !ok {
 			continue // cmd and bench stand on top of everything
 		}
-		at, known := floorOf(from)
+		at, known := layerOf(from)
 		if !known {
-			t.Errorf("package %s has no floor: add it to the table, with a reason", from)
+			t.Errorf("package %s has no layer: add it to the table, with a reason", from)
 		}
 		for _, imp := range fields[1:] {
 			checkImport(t, from, at, imp)
@@ -152,19 +152,19 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// The page that shows the floors to a newcomer names every package, floor by
-// floor.
-func TestDocsFloors(t *testing.T) {
+// The page that shows the layers to a newcomer names every package, layer by
+// layer.
+func TestDocsLayers(t *testing.T) {
 	page, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "<!-- floors: TestDocsFloors -->")
+	_, table, _ := strings.Cut(string(page), "<!-- layers: TestDocsLayers -->")
 	table, _, _ = strings.Cut(table, "\n## ")
-	for _, f := range floors {
+	for _, f := range layers {
 		row := regexp.MustCompile("(?m)^\\| " + f.name + " \\| .* \\| `" + strings.Join(f.packages, "` `") + "` \\|$")
 		if !row.MatchString(table) {
-			t.Errorf("docs/architecture.md has no floor %s", row)
+			t.Errorf("docs/architecture.md has no layer %s", row)
 		}
 	}
 }
@@ -179,9 +179,9 @@ func checkImport(t *testing.T, from string, at int, imp string) {
 		return
 	}
 	toRoom, _, _ := strings.Cut(to, "/")
-	below, _ := floorOf(to)
+	below, _ := layerOf(to)
 	if toRoom != room && below >= at {
-		t.Errorf("%s (%s) imports %s (%s): imports go down only", from, floors[at].why, to, floors[below].why)
+		t.Errorf("%s (%s) imports %s (%s): imports go down only", from, layers[at].why, to, layers[below].why)
 	}
 }
 

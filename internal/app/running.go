@@ -29,15 +29,15 @@ type serverFile struct {
 
 func serverPath(c *config.Config) string { return filepath.Join(c.Data, "server.json") }
 
-func running(c *config.Config) (s serverFile, ok bool) {
+func readRunning(c *config.Config) (s serverFile, ok bool) {
 	b, err := os.ReadFile(serverPath(c))
 	return s, err == nil && json.Unmarshal(b, &s) == nil && s.URL != ""
 }
 
-// tell writes server.json.
-func (s *serving) tell() {
+// writeServerFile writes server.json.
+func (s *serving) writeServerFile() {
 	c := s.app.Config
-	f := serverFile{URL: c.PublicURL, Listen: scheme(c) + "://" + c.Listen, PID: os.Getpid()}
+	f := serverFile{URL: c.PublicURL, Listen: urlScheme(c) + "://" + c.Listen, PID: os.Getpid()}
 	if cert := s.cert.Load(); cert != nil {
 		sum := sha256.Sum256(cert.Certificate[0])
 		f.Certificate = sum[:]
@@ -51,46 +51,46 @@ func (s *serving) tell() {
 	}
 }
 
-// announce writes server.json until the server ends.
-func (s *serving) announce() (remove func()) {
-	s.tell()
+// announceServer writes server.json until the server ends.
+func (s *serving) announceServer() (remove func()) {
+	s.writeServerFile()
 	return func() { os.Remove(serverPath(s.app.Config)) }
 }
 
 // RunningURL is the address for clients of the server on this data directory,
 // or the one it would have.
 func RunningURL(c *config.Config) string {
-	if s, ok := running(c); ok {
+	if s, ok := readRunning(c); ok {
 		return s.URL
 	}
 	if c.PublicURL != "" {
 		return c.PublicURL
 	}
-	return address(c)
+	return localAddress(c)
 }
 
-func scheme(c *config.Config) string {
+func urlScheme(c *config.Config) string {
 	if c.TLS() {
 		return "https"
 	}
 	return "http"
 }
 
-// address is a URL of the listener that clients on this machine can use: a
+// localAddress is a URL of the listener that clients on this machine can use: a
 // listener on all addresses has none of its own.
-func address(c *config.Config) string {
+func localAddress(c *config.Config) string {
 	host, port, _ := net.SplitHostPort(c.Listen) // config has looked at it
 	if ip, _ := netip.ParseAddr(host); host == "" || ip.IsValid() && ip.IsUnspecified() {
-		return scheme(c) + "://localhost:" + port
+		return urlScheme(c) + "://localhost:" + port
 	}
-	return scheme(c) + "://" + c.Listen
+	return urlScheme(c) + "://" + c.Listen
 }
 
 // AskReady asks the server on this data directory whether it is ready, at its
 // listener, and returns the address it asked. TLS is held to the certificate that
 // the server says it shows: its names are for clients elsewhere.
 func AskReady(ctx context.Context, c *config.Config) (string, error) {
-	s, ok := running(c)
+	s, ok := readRunning(c)
 	if !ok {
 		s = serverFile{Listen: RunningURL(c)}
 	}

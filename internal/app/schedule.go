@@ -53,32 +53,32 @@ const (
 	statusTTL   = 15 * time.Second
 )
 
-// due makes a backup when the last good one is old enough.
-func (s *schedule) due(ctx context.Context) error {
+// backupIfDue makes a backup when the last good one is old enough.
+func (s *schedule) backupIfDue(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
 	}
-	last, err := s.read(ctx)
+	last, err := s.readStatus(ctx)
 	if err != nil {
 		return err
 	}
 	young := last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery
-	if young && (s.ship == nil || s.ship.following()) {
+	if young && (s.ship == nil || s.ship.isFollowing()) {
 		return nil
 	}
-	return s.make(ctx)
+	return s.makeBackup(ctx)
 }
 
-// follow makes a backup when there is none from which the log goes on.
-func (s *schedule) follow(ctx context.Context) error {
-	if s.ship.following() || s.now().Sub(s.tried) < backupEvery {
+// backupForLog makes a backup when there is none from which the log goes on.
+func (s *schedule) backupForLog(ctx context.Context) error {
+	if s.ship.isFollowing() || s.now().Sub(s.tried) < backupEvery {
 		return nil
 	}
 	s.tried = s.now()
-	return s.due(ctx)
+	return s.backupIfDue(ctx)
 }
 
-func (s *schedule) make(ctx context.Context) error {
+func (s *schedule) makeBackup(ctx context.Context) error {
 	if !s.one.TryLock() {
 		return nil // it is being made
 	}
@@ -89,7 +89,7 @@ func (s *schedule) make(ctx context.Context) error {
 		}
 	}
 	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
-	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.base(ctx), ship: s.ship})
+	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.findBase(ctx), ship: s.ship})
 	if err != nil {
 		s.mu.Lock()
 		s.failed++
@@ -100,17 +100,17 @@ func (s *schedule) make(ctx context.Context) error {
 		return err
 	}
 	slog.Info("backup made", "where", made.Where, "name", made.Name, "bytes", made.Size, "milliseconds", made.Took.Milliseconds())
-	if err := s.remember(made); err != nil {
+	if err := s.rememberBackup(made); err != nil {
 		return err
 	}
-	return s.prune(ctx, made.Where)
+	return s.pruneBackups(ctx, made.Where)
 }
 
 // lastName is the file of the data directory that says what the last scheduled
 // backup holds: the server may not be able to open it.
 const lastName = "last-backup.json"
 
-func (s *schedule) remember(b BackedUp) error {
+func (s *schedule) rememberBackup(b BackedUp) error {
 	text, err := json.Marshal(base{Name: b.Name, Place: b.Where, Manifest: b.Manifest})
 	if err != nil {
 		return fmt.Errorf("app: scheduled backup: %w", err)
@@ -122,21 +122,21 @@ func (s *schedule) remember(b BackedUp) error {
 	return nil
 }
 
-// base is the last backup, when the next one may leave out the files that it
+// findBase is the last backup, when the next one may leave out the files that it
 // has: it is where the next one goes, all that it needs itself is there too, and
 // files outweigh the database, which each backup holds. Every backup_keep-th is
 // whole, so that old ones can go. Where anything is in doubt it is nil.
-func (s *schedule) base(ctx context.Context) *base {
+func (s *schedule) findBase(ctx context.Context) *base {
 	text, err := os.ReadFile(filepath.Join(s.c.Data, lastName))
 	if err != nil {
 		return nil
 	}
 	b := &base{}
 	place, _ := Target(s.c.BackupTo)
-	if json.Unmarshal(text, b) != nil || b.Place != withoutUser(place) || !b.worthwhile() {
+	if json.Unmarshal(text, b) != nil || b.Place != withoutUser(place) || !b.isWorthwhile() {
 		return nil
 	}
-	links, err := s.links(ctx, b.Manifest.ID)
+	links, err := s.countLinks(ctx, b.Manifest.ID)
 	if err != nil || links == 0 || links >= s.c.BackupKeep {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s *schedule) base(ctx context.Context) *base {
 	return b
 }
 
-func (b *base) worthwhile() bool {
+func (b *base) isWorthwhile() bool {
 	var database, files int64
 	for _, p := range b.Manifest.Parts {
 		if p.Name == backup.Database {
@@ -164,8 +164,8 @@ func (b *base) worthwhile() bool {
 	return files > database
 }
 
-// links counts the backups that stand on the same whole one as this, with it.
-func (s *schedule) links(ctx context.Context, id string) (n int, err error) {
+// countLinks counts the backups that stand on the same whole one as this, with it.
+func (s *schedule) countLinks(ctx context.Context, id string) (n int, err error) {
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.Query("SELECT COUNT(*) FROM backups WHERE chain IN (SELECT chain FROM backups WHERE id = $1)", []any{id},
 			func(r *db.Row) error { n = int(r.Int(0)); return nil })
@@ -190,10 +190,10 @@ func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error
 	})
 }
 
-// prune removes the scheduled backups in a place past those that are kept, but
+// pruneBackups removes the scheduled backups in a place past those that are kept, but
 // for those of a chain of which one is kept, or one was made by hand. It touches
 // no file that this installation did not make.
-func (s *schedule) prune(ctx context.Context, place string) error {
+func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 	type old struct{ id, name string }
 	var list []old
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
@@ -231,11 +231,11 @@ func (s *schedule) prune(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	return s.ship.prune(ctx, shelf, kept)
+	return s.ship.pruneSegments(ctx, shelf, kept)
 }
 
-// read says what the database knows of backups.
-func (s *schedule) read(ctx context.Context) (out api.BackupStatus, err error) {
+// readStatus says what the database knows of backups.
+func (s *schedule) readStatus(ctx context.Context) (out api.BackupStatus, err error) {
 	out = api.BackupStatus{Scheduled: s.c.BackupTo != "", EverySeconds: int64(s.c.BackupEvery.Seconds())}
 	if !out.Scheduled {
 		out.EverySeconds = 0
@@ -251,24 +251,24 @@ func (s *schedule) read(ctx context.Context) (out api.BackupStatus, err error) {
 	return out, err
 }
 
-// status is read, kept for some seconds.
-func (s *schedule) status(ctx context.Context) (api.BackupStatus, error) {
+// cachedStatus is read, kept for some seconds.
+func (s *schedule) cachedStatus(ctx context.Context) (api.BackupStatus, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now().Sub(s.asked) < statusTTL {
 		return s.kept, nil
 	}
-	out, err := s.read(ctx)
+	out, err := s.readStatus(ctx)
 	if err == nil {
 		s.kept, s.asked = out, s.now()
 	}
 	return out, err
 }
 
-// values are the numbers that an alarm is set on.
-func (s *schedule) values() []metrics.Value {
+// metricValues are the numbers that an alarm is set on.
+func (s *schedule) metricValues() []metrics.Value {
 	return []metrics.Value{
-		{Name: "holdfast_backup_age_seconds", Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.age},
+		{Name: "holdfast_backup_age_seconds", Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.lastBackupAge},
 		{Name: "holdfast_backup_failures_total", Help: "Scheduled backups that failed.", Counter: true, Read: func() float64 {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -277,10 +277,10 @@ func (s *schedule) values() []metrics.Value {
 	}
 }
 
-func (s *schedule) age() float64 {
+func (s *schedule) lastBackupAge() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	got, err := s.status(ctx)
+	got, err := s.cachedStatus(ctx)
 	if err != nil || got.AgeSeconds == nil {
 		return -1
 	}

@@ -79,7 +79,7 @@ func (x *days) upload(size int) (string, []byte) {
 func (x *days) next() (name string, size int64) {
 	x.Helper()
 	x.at = x.at.Add(24 * time.Hour)
-	if err := x.due(x.Context()); err != nil {
+	if err := x.backupIfDue(x.Context()); err != nil {
 		x.Fatal(err)
 	}
 	err := x.db.Write(x.Context(), db.Scope{All: true}, func(tx *db.Tx) error {

@@ -60,7 +60,7 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 	defer l.Close()
 	c.Listen = l.Addr().String()
 	if c.PublicURL == "" {
-		c.PublicURL = address(c)
+		c.PublicURL = localAddress(c)
 	}
 	a, err := Open(ctx, c, Server)
 	if err != nil {
@@ -84,30 +84,30 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 	}
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines lost because nobody read them or they could not be written.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
-	l = s.listen(l)
-	if err := s.apply(c); err != nil {
+	l = s.wrapListener(l)
+	if err := s.applyConfig(c); err != nil {
 		return err
 	}
-	if err := a.banner(ctx, t, time.Since(start)); err != nil {
+	if err := a.printBanner(ctx, t, time.Since(start)); err != nil {
 		slog.Warn("the banner was not read", "error", err)
 	}
 	warnOfExposedKey(ctx, c)
-	defer s.announce()()
-	if err := a.admin(ctx); err != nil {
+	defer s.announceServer()()
+	if err := a.serveAdmin(ctx); err != nil {
 		return err
 	}
 	defer s.onHangup(load)()
-	challenges, err := s.acme.challenges(c.ACMEListen)
+	challenges, err := s.acme.serveChallenges(c.ACMEListen)
 	if err != nil {
 		return err
 	}
 	defer challenges()
-	defer supervised(ctx)()
-	return s.run(ctx, l)
+	defer notifySystemd(ctx)()
+	return s.runServer(ctx, l)
 }
 
-// run answers on l, with the work of the background beside it, until ctx ends.
-func (s *serving) run(ctx context.Context, l net.Listener) error {
+// runServer answers on l, with the work of the background beside it, until ctx ends.
+func (s *serving) runServer(ctx context.Context, l net.Listener) error {
 	a := s.app
 	background := make(chan struct{})
 	defer func() { <-background }()
@@ -119,7 +119,7 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 	defer endSending()
 	go func() {
 		defer close(background)
-		a.upkeep(upkeep, sending)
+		a.runBackground(upkeep, sending)
 	}()
 	return web.Serve(ctx, l, s, func() {
 		a.ready.draining.Store(true)
@@ -129,7 +129,7 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 	}, a.Config.StopDelay)
 }
 
-func (a *App) banner(ctx context.Context, t Terminal, took time.Duration) error {
+func (a *App) printBanner(ctx context.Context, t Terminal, took time.Duration) error {
 	keys, err := a.Identity.Keyring.Keys(ctx)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ type alive struct {
 	Version string `json:"version"`
 }
 
-func healthz(w http.ResponseWriter, _ *http.Request) {
+func serveHealthz(w http.ResponseWriter, _ *http.Request) {
 	web.JSON(w, http.StatusOK, alive{"ok", Version})
 }
 
@@ -195,7 +195,7 @@ type servable struct {
 	Degraded      string `json:"degraded,omitempty" doc:"What does not work as it should."`
 }
 
-func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
+func (a *App) serveReadyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
 	defer cancel()
 	reason := ""
@@ -219,8 +219,8 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.fleet.degraded()}
-	if n := a.fleet.nodes(); n > 1 {
+	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.fleet.degradedReason()}
+	if n := a.fleet.countNodes(); n > 1 {
 		ready.Nodes = strconv.Itoa(n)
 	}
 	web.JSON(w, http.StatusOK, ready)
@@ -235,8 +235,8 @@ func (a *App) AdminHandler() http.Handler {
 	return mux
 }
 
-// admin serves AdminHandler on a listener of its own.
-func (a *App) admin(ctx context.Context) error {
+// serveAdmin serves AdminHandler on a listener of its own.
+func (a *App) serveAdmin(ctx context.Context) error {
 	if a.Config.AdminListen == "" {
 		return nil
 	}

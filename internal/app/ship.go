@@ -76,9 +76,9 @@ const (
 	shipMost   = 500_000
 )
 
-// shipping reads what an earlier server left, before the database is opened; nil
+// newShipper reads what an earlier server left, before the database is opened; nil
 // when nothing is to be shipped.
-func shipping(c *config.Config, now func() time.Time) (*shipper, error) {
+func newShipper(c *config.Config, now func() time.Time) (*shipper, error) {
 	if !c.BackupLog {
 		return nil, nil
 	}
@@ -109,24 +109,24 @@ func shipping(c *config.Config, now func() time.Time) (*shipper, error) {
 	return s, nil
 }
 
-// unshipping lets every process write the log back again, once the data directory
+// stopShipping lets every process write the log back again, once the data directory
 // is this server's.
-func unshipping(c *config.Config) error {
+func stopShipping(c *config.Config) error {
 	if err := os.Remove(filepath.Join(c.Data, db.ShippedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("app: ship the log: %w", err)
 	}
 	return nil
 }
 
-// keeper is what has kept the log since the state was read; nil for nobody.
-func (s *shipper) keeper() *db.Keeper {
+// logKeeper is what has kept the log since the state was read; nil for nobody.
+func (s *shipper) logKeeper() *db.Keeper {
 	if s == nil {
 		return nil
 	}
 	return s.kept
 }
 
-func (s *shipper) save() error {
+func (s *shipper) saveState() error {
 	text, err := json.Marshal(s.state)
 	if err != nil {
 		return fmt.Errorf("app: ship the log: %w", err)
@@ -141,18 +141,18 @@ func (s *shipper) save() error {
 	return nil
 }
 
-// open joins the shipper to the database and the files.
-func (s *shipper) open(ctx context.Context, d *db.DB, files blob.Store) (blob.Store, error) {
+// joinDatabase joins the shipper to the database and the files.
+func (s *shipper) joinDatabase(ctx context.Context, d *db.DB, files blob.Store) (blob.Store, error) {
 	s.db, s.files = d, files
-	if err := s.save(); err != nil {
+	if err := s.saveState(); err != nil {
 		return nil, err
 	}
-	d.AtEnd(s.last)
+	d.AtEnd(s.shipLast)
 	if s.c.BlobURL != "" { // a bucket loses nothing with this machine
 		return files, nil
 	}
 	if s.state.Log.ID == "" {
-		return uploading{files, s.uploaded}, nil
+		return uploading{files, s.noteUpload}, nil
 	}
 	// A minute earlier: the file system's clock may be another.
 	since := s.state.Made.Add(-time.Minute)
@@ -161,10 +161,10 @@ func (s *shipper) open(ctx context.Context, d *db.DB, files blob.Store) (blob.St
 			return nil, err
 		}
 		if f.Kept.After(since) {
-			s.uploaded(f.Key)
+			s.noteUpload(f.Key)
 		}
 	}
-	return uploading{files, s.uploaded}, nil
+	return uploading{files, s.noteUpload}, nil
 }
 
 // uploading is a store that tells of each file that it keeps.
@@ -182,40 +182,40 @@ func (u uploading) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref,
 	return ref, err
 }
 
-func (s *shipper) uploaded(key string) {
+func (s *shipper) noteUpload(key string) {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	s.uploads = append(s.uploads, key)
 }
 
-// waiting are the files that no segment holds yet.
-func (s *shipper) waiting() []string {
+// waitingUploads are the files that no segment holds yet.
+func (s *shipper) waitingUploads() []string {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	return s.uploads[:len(s.uploads):len(s.uploads)]
 }
 
-func (s *shipper) carried(n int) {
+func (s *shipper) dropShipped(n int) {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	s.uploads = s.uploads[n:]
 }
 
-// round sends what was committed since the last, and has the log written back when
+// shipRound sends what was committed since the last, and has the log written back when
 // it is long.
-func (s *shipper) round(ctx context.Context) error {
+func (s *shipper) shipRound(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Log.ID == "" {
-		return s.unshipped(ctx)
+		return s.checkpointUnshipped(ctx)
 	}
-	frames, err := s.ship(ctx)
+	frames, err := s.shipCommitted(ctx)
 	if errors.Is(err, wal.ErrGap) {
-		return s.lose("somebody else wrote the database's log back")
+		return s.giveUpLog("somebody else wrote the database's log back")
 	}
 	if err != nil {
 		if st, stat := os.Stat(s.logPath()); stat == nil && st.Size() > shipMost<<12 {
-			return errors.Join(err, s.lose("nothing could be sent for too long"))
+			return errors.Join(err, s.giveUpLog("nothing could be sent for too long"))
 		}
 		return err
 	}
@@ -227,16 +227,16 @@ func (s *shipper) round(ctx context.Context) error {
 
 func (s *shipper) logPath() string { return filepath.Join(s.c.Data, db.FileName+wal.Suffix) }
 
-// lose gives the log up: the next backup begins another.
-func (s *shipper) lose(why string) error {
+// giveUpLog gives the log up: the next backup begins another.
+func (s *shipper) giveUpLog(why string) error {
 	slog.Error("the log is not shipped any more; a backup is made, from which it goes on", "why", why)
 	s.state.Log, s.state.At = backup.Log{}, wal.Position{}
-	return s.save()
+	return s.saveState()
 }
 
-// unshipped does for a log that nobody ships what SQLite would do by itself.
-func (s *shipper) unshipped(ctx context.Context) error {
-	s.carried(len(s.waiting()))
+// checkpointUnshipped does for a log that nobody ships what SQLite would do by itself.
+func (s *shipper) checkpointUnshipped(ctx context.Context) error {
+	s.dropShipped(len(s.waitingUploads()))
 	st, err := os.Stat(s.logPath())
 	if err != nil || st.Size() < shipFrames<<12 || s.holding > 0 {
 		return nil
@@ -256,15 +256,15 @@ func (s *shipper) unshipped(ctx context.Context) error {
 	return err
 }
 
-// following reports whether there is a backup from which the log goes on.
-func (s *shipper) following() bool {
+// isFollowing reports whether there is a backup from which the log goes on.
+func (s *shipper) isFollowing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Log.ID != ""
 }
 
-// ship sends what was committed, and tells how long the log is.
-func (s *shipper) ship(ctx context.Context) (frames int64, err error) {
+// shipCommitted sends what was committed, and tells how long the log is.
+func (s *shipper) shipCommitted(ctx context.Context) (frames int64, err error) {
 	if err := s.catchUp(ctx); err != nil {
 		return 0, err
 	}
@@ -274,19 +274,19 @@ func (s *shipper) ship(ctx context.Context) (frames int64, err error) {
 		return 0, err
 	}
 	defer c.Close()
-	if err := s.send(ctx, c, made); err != nil || c.PageSize == 0 {
+	if err := s.sendSegment(ctx, c, made); err != nil || c.PageSize == 0 {
 		return 0, err
 	}
 	return s.state.At.Frames(c.PageSize), nil
 }
 
-// send sends one segment: the pages, and the files that were there before them.
-func (s *shipper) send(ctx context.Context, c *wal.Changes, made time.Time) error {
+// sendSegment sends one segment: the pages, and the files that were there before them.
+func (s *shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Time) error {
 	if c.Pages == 0 {
 		s.reached.Store(made.UnixNano())
 		return nil
 	}
-	uploads := s.waiting()
+	uploads := s.waitingUploads()
 	shelf, err := blob.OpenShelf(s.c.BackupTo)
 	if err != nil {
 		return err
@@ -308,10 +308,10 @@ func (s *shipper) send(ctx context.Context, c *wal.Changes, made time.Time) erro
 	if err != nil {
 		return err
 	}
-	s.carried(len(uploads))
+	s.dropShipped(len(uploads))
 	s.state.Log.Seq, s.state.At, s.state.Made = seq, c.End, made
 	s.reached.Store(made.UnixNano())
-	return s.save()
+	return s.saveState()
 }
 
 func (s *shipper) addUpload(ctx context.Context, w *backup.SegmentWriter, key string) error {
@@ -356,21 +356,21 @@ func (s *shipper) writeBack(ctx context.Context) error {
 	case errors.Is(err, errMuch):
 		return nil // the next round is soon
 	case errors.Is(err, wal.ErrGap):
-		return s.lose("somebody else wrote the database's log back")
+		return s.giveUpLog("somebody else wrote the database's log back")
 	case err != nil:
 		return err
 	}
-	if err := s.send(ctx, rest, made); err != nil {
-		return errors.Join(err, s.lose("what was written back could not be sent"))
+	if err := s.sendSegment(ctx, rest, made); err != nil {
+		return errors.Join(err, s.giveUpLog("what was written back could not be sent"))
 	}
 	if s.state.At.Done = all; all {
 		s.written = s.state.At
 	}
-	return s.save()
+	return s.saveState()
 }
 
-// last sends what is left when nothing more can be written.
-func (s *shipper) last() {
+// shipLast sends what is left when nothing more can be written.
+func (s *shipper) shipLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), shipEnd)
 	defer cancel()
 	s.mu.Lock()
@@ -378,26 +378,26 @@ func (s *shipper) last() {
 	if s.state.Log.ID == "" {
 		return
 	}
-	if _, err := s.ship(ctx); err != nil {
+	if _, err := s.shipCommitted(ctx); err != nil {
 		slog.Warn("what was written last could not be shipped; it will be with the next start's backup", "error", err)
 		return
 	}
 	s.ended = true
 }
 
-// closed notes how the database was left, for the next server.
-func (s *shipper) closed() {
+// noteClosed notes how the database was left, for the next server.
+func (s *shipper) noteClosed() {
 	if s == nil || !s.ended {
 		return
 	}
 	s.state.Standing = db.Standing(s.c.Data)
-	if err := s.save(); err != nil {
+	if err := s.saveState(); err != nil {
 		slog.Warn("the next start makes a backup anew", "error", err)
 	}
 }
 
-// values are the numbers that an alarm is set on; a nil shipper has them too.
-func (s *shipper) values() []metrics.Value {
+// metricValues are the numbers that an alarm is set on; a nil shipper has them too.
+func (s *shipper) metricValues() []metrics.Value {
 	return []metrics.Value{{Name: "holdfast_backup_log_age_seconds",
 		Help: "How long ago all that was committed was at the place of the backups; -1 = backup_log is off.",
 		Read: func() float64 {

@@ -14,10 +14,10 @@ import (
 	"holdfast/internal/db/wal"
 )
 
-// base copies the database to path, as a backup from which the log goes on.
-func (s *shipper) base(ctx context.Context, path, name string) (*backup.Log, error) {
-	s.hold(1)
-	defer s.hold(-1)
+// copyBase copies the database to path, as a backup from which the log goes on.
+func (s *shipper) copyBase(ctx context.Context, path, name string) (*backup.Log, error) {
+	s.addHold(1)
+	defer s.addHold(-1)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("app: backup: %w", err)
@@ -30,7 +30,7 @@ func (s *shipper) base(ctx context.Context, path, name string) (*backup.Log, err
 	defer s.mu.Unlock()
 	if s.state.Log.ID != "" {
 		// What the segments up to here hold is in the copy, too.
-		if _, err := s.ship(ctx); err != nil && !errors.Is(err, wal.ErrGap) {
+		if _, err := s.shipCommitted(ctx); err != nil && !errors.Is(err, wal.ErrGap) {
 			return nil, err
 		} else if err != nil {
 			s.state.Log = backup.Log{}
@@ -41,27 +41,27 @@ func (s *shipper) base(ctx context.Context, path, name string) (*backup.Log, err
 		return nil, err
 	}
 	defer c.Close()
-	if err := overlay(f, c); err != nil {
+	if err := overlayLog(f, c); err != nil {
 		return nil, err
 	}
 	if s.state.Log.ID == "" {
-		if err := s.begin(c.End); err != nil {
+		if err := s.beginLog(c.End); err != nil {
 			return nil, err
 		}
 	}
 	log := s.state.Log
 	s.state.Bases = append(s.state.Bases, shipBase{Name: name, Log: log.ID, Seq: log.Seq})
-	return &log, s.save()
+	return &log, s.saveState()
 }
 
-func (s *shipper) hold(n int) {
+func (s *shipper) addHold(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding += n
 }
 
-// overlay brings a copy of the database to where its log is.
-func overlay(f *os.File, c *wal.Changes) error {
+// overlayLog brings a copy of the database to where its log is.
+func overlayLog(f *os.File, c *wal.Changes) error {
 	if c.Pages == 0 {
 		return nil
 	}
@@ -75,8 +75,8 @@ func overlay(f *os.File, c *wal.Changes) error {
 	return nil
 }
 
-// begin begins a log where a copy ends.
-func (s *shipper) begin(at wal.Position) (err error) {
+// beginLog begins a log where a copy ends.
+func (s *shipper) beginLog(at wal.Position) (err error) {
 	s.state.Log, s.state.To = backup.Log{ID: uuid.NewString()}, s.c.BackupRecipient
 	if s.state.To == "" {
 		if s.state.Log.Identity, s.state.To, err = backup.NewIdentity(); err != nil {
@@ -88,8 +88,8 @@ func (s *shipper) begin(at wal.Position) (err error) {
 	return nil
 }
 
-// prune removes the segments from which no backup goes on that is kept.
-func (s *shipper) prune(ctx context.Context, shelf blob.Shelf, kept []string) error {
+// pruneSegments removes the segments from which no backup goes on that is kept.
+func (s *shipper) pruneSegments(ctx context.Context, shelf blob.Shelf, kept []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	needed, logs := map[string]int64{}, map[string]bool{}
@@ -111,7 +111,7 @@ func (s *shipper) prune(ctx context.Context, shelf blob.Shelf, kept []string) er
 		}
 	}
 	s.state.Bases = bases
-	return s.save()
+	return s.saveState()
 }
 
 func removeSegments(ctx context.Context, shelf blob.Shelf, log string, upTo int64, all bool) error {

@@ -23,9 +23,9 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		SignIn: c.SignIn, EmailOff: !c.EmailSignin, SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell",
 		InviteLinksAny: c.InviteLinks == "any", MasterKey: master, MFAKeysOff: !c.MFAWebAuthn,
 		MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify, NoVerify: !c.MFATOTPVerify},
-		OIDC:       providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.announcer.members,
+		OIDC:       providersByName(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.announcer.announceMembers,
 	}
-	out.RefreshReuseInterval, out.MailInterval = none(c.RefreshReuseInterval), none(c.MailInterval)
+	out.RefreshReuseInterval, out.MailInterval = zeroAsNone(c.RefreshReuseInterval), zeroAsNone(c.MailInterval)
 	var known bool
 	if out.PasswordClasses, known = password.ClassesOf(c.PasswordClasses); !known {
 		return out, fmt.Errorf("app: password_requirements: %q is unknown", c.PasswordClasses)
@@ -42,23 +42,23 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	if out.PhoneCodes, err = c.TestNumbers(); err != nil {
 		return out, err
 	}
-	if out.SMS, err = texts(c); err != nil || c.CaptchaURL == "" {
+	if out.SMS, err = textSender(c); err != nil || c.CaptchaURL == "" {
 		return out, err
 	}
 	out.Captcha, err = captcha.New(c.CaptchaURL, c.CaptchaSecret)
 	return out, err
 }
 
-// none says 0 as the identity service does, where 0 is a default.
-func none(d time.Duration) time.Duration {
+// zeroAsNone says 0 as the identity service does, where 0 is a default.
+func zeroAsNone(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
 	}
 	return d
 }
 
-// texts is what carries text messages; nil where nothing does.
-func texts(c *config.Config) (sms.Sender, error) {
+// textSender is what carries text messages; nil where nothing does.
+func textSender(c *config.Config) (sms.Sender, error) {
 	switch c.SMSURL {
 	case "":
 		return nil, nil
@@ -68,7 +68,7 @@ func texts(c *config.Config) (sms.Sender, error) {
 	return sms.NewWebhook(c.SMSURL)
 }
 
-func providers(list []config.Provider) map[string]identity.Provider {
+func providersByName(list []config.Provider) map[string]identity.Provider {
 	out := map[string]identity.Provider{}
 	for _, p := range list {
 		made := identity.Provider{ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer, TeamID: p.TeamID, KeyID: p.KeyID}

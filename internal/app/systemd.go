@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// supervised tells systemd that the server is ready, as often as the unit's
+// notifySystemd tells systemd that the server is ready, as often as the unit's
 // WatchdogSec= asks that it lives, and when it begins to stop (sd_notify(3)).
 // Without systemd it does nothing.
-func supervised(ctx context.Context) (end func()) {
+func notifySystemd(ctx context.Context) (end func()) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return func() {}
 	}
 	tellSystemd("READY=1")
 	stopping := context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
 	alive, cancel := context.WithCancel(context.Background())
-	if every := watchdog(); every > 0 {
+	if every := watchdogInterval(); every > 0 {
 		go func() {
 			t := time.NewTicker(every)
 			defer t.Stop()
@@ -36,8 +36,8 @@ func supervised(ctx context.Context) (end func()) {
 	return func() { stopping(); cancel() }
 }
 
-// watchdog is half of what systemd waits for a sign of life.
-func watchdog() time.Duration {
+// watchdogInterval is half of what systemd waits for a sign of life.
+func watchdogInterval() time.Duration {
 	n, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
 	if err != nil || n <= 0 {
 		return 0

@@ -75,7 +75,7 @@ func (a *App) Repair(ctx context.Context) (int, error) {
 	}
 	n := 0
 	err = eachTenant(all, func(t identity.Tenant) error {
-		deltas, err := a.miscounted(ctx, t.ID)
+		deltas, err := a.recountCounters(ctx, t.ID)
 		if err != nil || len(deltas) == 0 {
 			return err
 		}
@@ -99,10 +99,10 @@ func eachTenant(list []identity.Tenant, f func(identity.Tenant) error) error {
 	return errors.Join(errs...)
 }
 
-// miscounted returns what the counters of a tenant lack. It reads one snapshot,
+// recountCounters returns what the counters of a tenant lack. It reads one snapshot,
 // and what is written meanwhile is added to both sides, so that the result
 // stays right.
-func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]int64, err error) {
+func (a *App) recountCounters(ctx context.Context, tenant string) (deltas map[string]int64, err error) {
 	err = a.DB.Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
 		deltas, err = warehouse.RecountCounters(tx, a.catalog, tenant)
 		return err
@@ -110,7 +110,7 @@ func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]
 	return deltas, err
 }
 
-// operator is who the command line acts as in a tenant.
-func operator(tenant string) actor.Actor {
+// commandLineActor is who the command line acts as in a tenant.
+func commandLineActor(tenant string) actor.Actor {
 	return actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "cli"}
 }

@@ -20,9 +20,9 @@ const upgradeDir = "before-upgrade"
 // keepUpgrades is how many of them are kept.
 const keepUpgrades = 3
 
-// migrating does what the setting migrate says of a schema that is behind, and
+// shouldMigrate does what the setting migrate says of a schema that is behind, and
 // reports whether this process is to migrate.
-func migrating(ctx context.Context, c *config.Config) (bool, error) {
+func shouldMigrate(ctx context.Context, c *config.Config) (bool, error) {
 	o := db.Options{URL: c.DatabaseURL, Dir: c.Data}
 	for first := true; ; first = false {
 		s, err := db.State(ctx, o)
@@ -61,7 +61,7 @@ func saveBefore(ctx context.Context, c *config.Config, s db.SchemaState) error {
 	}
 	st, err := os.Stat(filepath.Join(c.Data, db.FileName))
 	if err == nil {
-		err = enough(dir, st.Size())
+		err = checkDiskSpace(dir, st.Size())
 	}
 	if err != nil {
 		return fmt.Errorf("app: the database is copied before its schema changes: %w", err)

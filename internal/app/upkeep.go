@@ -27,19 +27,19 @@ const (
 	mostPause    = 10 * time.Second // between two attempts of what fails and is due more often
 )
 
-// upkeep runs the server's background work until ctx ends; webhooks are sent
+// runBackground runs the server's background work until ctx ends; webhooks are sent
 // until sending does.
-func (a *App) upkeep(ctx, sending context.Context) {
+func (a *App) runBackground(ctx, sending context.Context) {
 	var wg sync.WaitGroup
 	every := func(d time.Duration, name string, f func(context.Context) error) {
-		wg.Go(func() { repeatWork(ctx, d, name, a.guarded(name, f)) })
+		wg.Go(func() { repeatWork(ctx, d, name, a.runGuarded(name, f)) })
 	}
 	if a.DB.Engine() == db.PostgreSQL {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
 		if a.ship != nil {
-			every(shipEvery, "ship the log", a.ship.round)
-			every(time.Second, "make a backup for the log", a.backups.follow)
+			every(shipEvery, "ship the log", a.ship.shipRound)
+			every(time.Second, "make a backup for the log", a.backups.backupForLog)
 		}
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
@@ -47,17 +47,19 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
-	wg.Go(func() { logFailure(ctx, "give memory back", a.guarded("give memory back", settled(a.DB))) })
+	wg.Go(func() {
+		logFailure(ctx, "give memory back", a.runGuarded("give memory back", releaseStartMemory(a.DB)))
+	})
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
 }
 
-// settled gives back, a little after the start, what only the start needed: what
+// releaseStartMemory gives back, a little after the start, what only the start needed: what
 // migrations and the generator of the demonstration used, and the pages of the
 // program's file that ran once.
-func settled(d *db.DB) func(context.Context) error {
+func releaseStartMemory(d *db.DB) func(context.Context) error {
 	return func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
@@ -99,9 +101,9 @@ func repeatWork(ctx context.Context, every time.Duration, name string, f func(co
 	}
 }
 
-// guarded is background work that keeps the process alive when it panics: that is
+// runGuarded is background work that keeps the process alive when it panics: that is
 // logged, counted and an error.
-func (a *App) guarded(name string, f func(context.Context) error) func(context.Context) error {
+func (a *App) runGuarded(name string, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {

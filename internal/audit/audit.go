@@ -6,7 +6,7 @@
 // its columns) under a key that is not in the database: who can write the
 // database alone cannot add a row that passes for the server's.
 //
-// Floor: the catalog. Begin at [Write].
+// Layer: catalog and access. Begin at [Write].
 package audit
 
 import (
@@ -63,19 +63,19 @@ var columns = []db.Column{
 }
 
 // Write queues an entry in a transaction.
-func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(NewCoder(tx.DB().LogKey())), nil) }
+func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.entryValues(NewCoder(tx.DB().LogKey())), nil) }
 
 // WriteAll queues many entries.
 func WriteAll(tx *db.Tx, entries []Entry) error {
 	c, rows := NewCoder(tx.DB().LogKey()), make([][]any, len(entries))
 	for i := range entries {
-		rows[i] = entries[i].values(c)
+		rows[i] = entries[i].entryValues(c)
 	}
 	return tx.Insert("audit", columns, rows)
 }
 
-// values are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
-func (e *Entry) values(c *Coder) []any {
+// entryValues are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
+func (e *Entry) entryValues(c *Coder) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
 		tenant = db.NoTenant
@@ -89,8 +89,8 @@ func (e *Entry) values(c *Coder) []any {
 	id := db.NewID() // rows are in the order of their ids
 	row := []any{tenant, id, e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
 		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)), outcome,
-		db.Null(e.Before), db.Null(e.After), db.Null(e.details()), db.Null(by.Address), db.Null(by.RequestID)}
-	return append(row, db.Null(c.code(row)))
+		db.Null(e.Before), db.Null(e.After), db.Null(e.detailsJSON()), db.Null(by.Address), db.Null(by.RequestID)}
+	return append(row, db.Null(c.codeRow(row)))
 }
 
 // Columns are what a row's code is of, after its tenant, and then the code.
@@ -129,12 +129,12 @@ func (c *Coder) Genuine(tenant string, r *db.Row) bool {
 			text = appendCoded(text, r.Text(i))
 		}
 	}
-	return hmac.Equal([]byte(c.of(text)), []byte(r.Text(width-1)))
+	return hmac.Equal([]byte(c.codeText(text)), []byte(r.Text(width-1)))
 }
 
-// code authenticates a row's values: each as its length and text, so that no
+// codeRow authenticates a row's values: each as its length and text, so that no
 // two rows give the same bytes.
-func (c *Coder) code(row []any) string {
+func (c *Coder) codeRow(row []any) string {
 	if c.mac == nil {
 		return ""
 	}
@@ -151,15 +151,15 @@ func (c *Coder) code(row []any) string {
 			text = appendCoded(text, "")
 		}
 	}
-	return c.of(text)
+	return c.codeText(text)
 }
 
 func appendCoded(text []byte, s string) []byte {
 	return append(append(strconv.AppendInt(text, int64(len(s)), 10), ':'), s...)
 }
 
-// of is the code of a text, which it keeps the room of.
-func (c *Coder) of(text []byte) string {
+// codeText is the code of a text, which it keeps the room of.
+func (c *Coder) codeText(text []byte) string {
 	c.text = text
 	c.mac.Reset()
 	c.mac.Write(text)
@@ -167,8 +167,8 @@ func (c *Coder) of(text []byte) string {
 	return hex.EncodeToString(c.sum)
 }
 
-// details are "{}" for what JSON cannot hold: the row itself is never lost.
-func (e *Entry) details() string {
+// detailsJSON are "{}" for what JSON cannot hold: the row itself is never lost.
+func (e *Entry) detailsJSON() string {
 	if e.Details == nil {
 		return ""
 	}

@@ -2,7 +2,7 @@
 // and keeps the log short meanwhile: one line when the work begins to fail, one
 // when it succeeds again.
 //
-// Floor: foundations. Begin at [New].
+// Layer: foundations. Begin at [New].
 package backoff
 
 import (

@@ -7,7 +7,7 @@
 // part with its size and SHA-256 and how many rows each table has. A file
 // without the last entry is no backup: it was cut short.
 //
-// Floor: the installation. Begin at [NewWriter].
+// Layer: installation. Begin at [NewWriter].
 package backup
 
 import (

@@ -2,7 +2,7 @@
 // service, under names that it makes itself. A file is there whole or not at
 // all, whenever the power goes.
 //
-// Floor: toolboxes. Begin at [Open].
+// Layer: adapters. Begin at [Open].
 package blob
 
 import (

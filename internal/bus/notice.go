@@ -8,7 +8,7 @@
 // embedded database has one node, which tells nobody. A notice is heard at least
 // once: a row whose writing was not answered in time is written again.
 //
-// Floor: the catalog. Begin at [Open].
+// Layer: catalog and access. Begin at [Open].
 package bus
 
 import (

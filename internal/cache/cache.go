@@ -10,7 +10,7 @@
 // nearest its end is as good a victim as any cleverer one. The price is that a
 // tenant's table is under one lock; a hit holds it for one look-up, shared.
 //
-// Floor: foundations. Begin at [New].
+// Layer: foundations. Begin at [New].
 package cache
 
 import (

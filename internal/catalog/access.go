@@ -17,48 +17,48 @@ var (
 	nobody   = []actor.Role{actor.Service}
 )
 
-// to grants roles every row of the tenant.
-func to(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All} }
+// grantAll grants roles every row of the tenant.
+func grantAll(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All} }
 
-// own grants roles the rows that name them.
-func own(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
+// grantOwn grants roles the rows that name them.
+func grantOwn(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
 
-// clients grants a client the rows about his goods.
-func clients() Grant { return Grant{Roles: []actor.Role{actor.Client}, Scope: Goods} }
+// grantClients grants a client the rows about his goods.
+func grantClients() Grant { return Grant{Roles: []actor.Role{actor.Client}, Scope: Goods} }
 
-// or widens a grant of own rows to those whose column has one of these words.
-func (g Grant) or(column string, words ...string) Grant {
+// orWhere widens a grant of own rows to those whose column has one of these words.
+func (g Grant) orWhere(column string, words ...string) Grant {
 	g.Also, g.In = column, words
 	return g
 }
 
-// only narrows an update grant to some fields.
-func (g Grant) only(fields ...string) Grant {
+// onlyFields narrows an update grant to some fields.
+func (g Grant) onlyFields(fields ...string) Grant {
 	g.Fields = fields
 	return g
 }
 
-func plus(a []actor.Role, more ...actor.Role) []actor.Role {
+func plusRoles(a []actor.Role, more ...actor.Role) []actor.Role {
 	return append(append([]actor.Role{}, a...), more...)
 }
 
-// master is the access of master data: managers keep it, everyone reads it.
-func master() Access {
-	m := []Grant{to(managers)}
-	return Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m}
+// masterAccess is the access of master data: managers keep it, everyone reads it.
+func masterAccess() Access {
+	m := []Grant{grantAll(managers)}
+	return Access{Read: []Grant{grantAll(everyone)}, Create: m, Update: m, Delete: m}
 }
 
-// shown is access that shows clients what is about their goods too.
-func shown(a Access) Access {
-	a.Read = append(append([]Grant{}, a.Read...), clients())
+// shownToClients is access that shows clients what is about their goods too.
+func shownToClients(a Access) Access {
+	a.Read = append(append([]Grant{}, a.Read...), grantClients())
 	return a
 }
 
 // Resources returns the literals of every resource.
 func Resources() []Resource {
 	var all []Resource
-	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), inspections(), platform(), EventResources(), programme(), SSOResources(),
-		statutory(), reporting()} {
+	for _, family := range [][]Resource{warehouseResources(), logisticsResources(), peopleResources(), safetyResources(), inspectionsResources(), platformResources(), EventResources(), programmeResources(), SSOResources(),
+		statutoryResources(), reportingResources()} {
 		all = append(all, family...)
 	}
 	nameTargets(all)

@@ -2,7 +2,7 @@
 // it come validation, REST, row policy, OpenAPI, import mapping and the loops
 // of tests; a resource's only other file is its migration.
 //
-// Floor: the catalog. Begin at [Resource].
+// Layer: catalog and access. Begin at [Resource].
 package catalog
 
 import (
@@ -168,7 +168,7 @@ type Move struct {
 // and whether the move exists at all.
 func (s *States) Allows(from, to string, r actor.Role) (legal, permitted bool) {
 	for _, m := range s.Moves {
-		if m.To != to || !contains(m.From, from) {
+		if m.To != to || !containsText(m.From, from) {
 			continue
 		}
 		legal = true
@@ -263,7 +263,7 @@ func New(rs ...Resource) (*Catalog, error) {
 	}
 	sort.Slice(c.list, func(i, j int) bool { return c.list[i].Name < c.list[j].Name })
 	for _, r := range c.list {
-		if err := c.link(r); err != nil {
+		if err := c.linkResource(r); err != nil {
 			return nil, err
 		}
 	}
@@ -279,7 +279,7 @@ func Default() *Catalog {
 	return c
 }
 
-func (c *Catalog) link(r *Resource) error {
+func (c *Catalog) linkResource(r *Resource) error {
 	check := func(what string, names ...string) error {
 		for _, n := range names {
 			if r.byName[strings.TrimPrefix(n, "-")] == nil {
@@ -311,7 +311,7 @@ func (c *Catalog) link(r *Resource) error {
 		}
 	}
 	for i := range r.Counters {
-		if err := r.Counters[i].check(r); err != nil {
+		if err := r.Counters[i].checkCounter(r); err != nil {
 			return err
 		}
 	}
@@ -446,16 +446,16 @@ func (c *Catalog) Following(r *Resource) []*Resource {
 
 // Visible reports whether role sees field f of a row it may read.
 func (f *Field) Visible(role actor.Role) bool {
-	return among(f.Readers, role)
+	return isAmong(f.Readers, role)
 }
 
 // Settable reports whether role may give field f a value in a row it may write.
 func (f *Field) Settable(role actor.Role) bool {
-	return among(f.Setters, role)
+	return isAmong(f.Setters, role)
 }
 
-// among reports one of roles, or that they are not limited.
-func among(roles []actor.Role, role actor.Role) bool {
+// isAmong reports one of roles, or that they are not limited.
+func isAmong(roles []actor.Role, role actor.Role) bool {
 	return len(roles) == 0 || role == actor.Service || slices.Contains(roles, role)
 }
 
@@ -504,7 +504,7 @@ func Label(name string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-func contains(list []string, s string) bool {
+func containsText(list []string, s string) bool {
 	for _, x := range list {
 		if x == s {
 			return true

@@ -25,12 +25,12 @@ func TestStatesAreInTheirSets(t *testing.T) {
 		f, _ := r.Field(r.States.Field)
 		for _, m := range r.States.Moves {
 			for _, s := range append(m.From, m.To) {
-				if !contains(f.OneOf, s) {
+				if !containsText(f.OneOf, s) {
 					t.Errorf("%s: state %q is not one of %v", r.Name, s, f.OneOf)
 				}
 			}
 		}
-		if !contains(f.OneOf, r.States.Initial[0]) || f.Default != "" && f.Default != r.States.Initial[0] {
+		if !containsText(f.OneOf, r.States.Initial[0]) || f.Default != "" && f.Default != r.States.Initial[0] {
 			t.Errorf("%s: initial %v, default %q", r.Name, r.States.Initial, f.Default)
 		}
 	}

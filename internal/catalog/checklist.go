@@ -5,9 +5,9 @@ import (
 	"holdfast/internal/shape"
 )
 
-// inspections are what is looked at, when, and what was found; and the talks
+// inspectionsResources are what is looked at, when, and what was found; and the talks
 // that keep people in the picture.
-func inspections() []Resource {
+func inspectionsResources() []Resource {
 	return []Resource{checklistTemplates(), checklistSchedules(), checklistRuns(), checklistAnswers(), toolboxTalks(), talkAttendances()}
 }
 
@@ -35,7 +35,7 @@ func checklistTemplates() Resource {
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "published", "retired"}},
 		},
 		Unique: [][]string{{"code", "revision"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(officers)}, Delete: []Grant{to(officers)}},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(officers)}, Delete: []Grant{grantAll(officers)}},
 		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
 			{From: []string{"draft"}, To: "published", Roles: officers},
 			{From: []string{"draft", "published"}, To: "retired", Roles: officers},
@@ -43,8 +43,8 @@ func checklistTemplates() Resource {
 	}
 }
 
-// target are the fields that say what is inspected; fixed ones keep it.
-func target(fixed bool) []Field {
+// targetFields are the fields that say what is inspected; fixed ones keep it.
+func targetFields(fixed bool) []Field {
 	return []Field{
 		{Name: "site_id", Type: UUID, Ref: "sites", Fixed: fixed},
 		{Name: "zone_id", Type: UUID, Ref: "zones", Fixed: fixed, Doc: "Where; the zone of the equipment when absent."},
@@ -61,7 +61,7 @@ func checklistSchedules() Resource {
 		Fields: append(append([]Field{
 			{Name: "template_id", Type: UUID, Ref: "checklist_templates", Required: true, Doc: "A published template; moves on when a new revision is published."},
 			{Name: "title", Format: Name, Doc: "The template's when absent."},
-		}, target(false)...),
+		}, targetFields(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			Field{Name: "rrule", MaxLen: 500, Required: true, Label: "Recurrence",
 				Doc: "RFC 5545 recurrence rule by day, week, month or year, such as FREQ=WEEKLY;BYDAY=MO,TH;BYHOUR=6,14; at most 24 times a day. Times are local to the " +
@@ -75,7 +75,7 @@ func checklistSchedules() Resource {
 			Field{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "paused", "ended"}},
 		),
 		Indexes: [][]string{{"status", "next_due_at"}},
-		Access:  Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(leaders)}, Delete: []Grant{to(officers)}},
+		Access:  Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(leaders)}, Delete: []Grant{grantAll(officers)}},
 		States: &States{Field: "status", Initial: []string{"active", "paused"}, Moves: []Move{
 			{From: []string{"active"}, To: "paused", Roles: leaders},
 			{From: []string{"paused", "ended"}, To: "active", Roles: leaders},
@@ -92,7 +92,7 @@ func checklistRuns() Resource {
 			{Name: "title", Format: Name, Required: true, Filled: true, Doc: "The template's when absent."},
 			{Name: "template_id", Type: UUID, Ref: "checklist_templates", Fixed: true, Doc: "The revision that is asked; null for an inspection without questions."},
 			{Name: "schedule_id", Type: UUID, Ref: "checklist_schedules", ReadOnly: true},
-		}, target(false)...),
+		}, targetFields(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			Field{Name: "due_at", Type: Time, Required: true, Filled: true, Doc: "Now when absent."},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
@@ -116,13 +116,13 @@ func checklistRuns() Resource {
 		Counters: []Counter{{Name: "checklists_due", By: []string{"on_time"}, At: "due_at", Except: []string{"cancelled"}}},
 		Own:      []string{"assignee_user_id", "completed_by", "created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: []Grant{to(plus(leaders, floor...))},
-			Update: []Grant{to(leaders), to([]actor.Role{actor.Operator}).only("status"), own(actor.Driver).only("status")},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
+			Update: []Grant{grantAll(leaders), grantAll([]actor.Role{actor.Operator}).onlyFields("status"), grantOwn(actor.Driver).onlyFields("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"scheduled"}, Moves: []Move{
-			{From: []string{"scheduled"}, To: "in_progress", Roles: plus(leaders, floor...)},
-			{From: []string{"scheduled", "in_progress"}, To: "completed", Roles: plus(leaders, floor...)},
+			{From: []string{"scheduled"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
+			{From: []string{"scheduled", "in_progress"}, To: "completed", Roles: plusRoles(leaders, floor...)},
 			{From: []string{"scheduled", "in_progress"}, To: "missed"},
 			{From: []string{"scheduled", "in_progress"}, To: "cancelled", Roles: leaders},
 		}},
@@ -149,9 +149,9 @@ func checklistAnswers() Resource {
 		Unique: [][]string{{"run_id", "item_key"}},
 		Own:    []string{"answered_by", "created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: []Grant{to(plus(leaders, floor...))},
-			Update: []Grant{to(plus(leaders, actor.Operator)), own(actor.Driver)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
+			Update: []Grant{grantAll(plusRoles(leaders, actor.Operator)), grantOwn(actor.Driver)},
 		},
 	}
 }
@@ -171,7 +171,7 @@ func toolboxTalks() Resource {
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Doc: "What gave rise to it."},
 		},
 		Indexes: [][]string{{"held_at"}},
-		Access:  Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(leaders)}, Delete: []Grant{to(officers)}},
+		Access:  Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(leaders)}, Delete: []Grant{grantAll(officers)}},
 	}
 }
 
@@ -189,10 +189,10 @@ func talkAttendances() Resource {
 		Unique: [][]string{{"talk_id", "worker_id"}},
 		Own:    []string{"worker_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
-			Create: []Grant{to(leaders), own(floor...)},
-			Update: []Grant{to(leaders), own(floor...).only("signed_at", "signature")},
-			Delete: []Grant{to(leaders)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
+			Create: []Grant{grantAll(leaders), grantOwn(floor...)},
+			Update: []Grant{grantAll(leaders), grantOwn(floor...).onlyFields("signed_at", "signature")},
+			Delete: []Grant{grantAll(leaders)},
 		},
 	}
 }

@@ -31,8 +31,8 @@ const (
 	Hour  Span = 'h'
 )
 
-// start is the beginning of the span that a moment, as canonical text, lies in.
-func (s Span) start(at string) string {
+// startOf is the beginning of the span that a moment, as canonical text, lies in.
+func (s Span) startOf(at string) string {
 	switch s {
 	case Month:
 		return at[:7] + "-01T00:00:00.000000Z"
@@ -48,13 +48,13 @@ const stampLen = len(db.TimeLayout)
 // Add enters what a record of r counts, times over, into sums by key. A timed
 // counter has a key for each span, which Timed takes apart.
 func (c *Counter) Add(into map[string]int64, r *Resource, row map[string]any, times int64) {
-	n := times * c.weight(row)
-	if n == 0 || r.States != nil && len(c.Except) > 0 && contains(c.Except, word(row[r.States.Field])) {
+	n := times * c.weightOf(row)
+	if n == 0 || r.States != nil && len(c.Except) > 0 && containsText(c.Except, counterWord(row[r.States.Field])) {
 		return
 	}
 	parts := make([]string, len(c.By))
 	for i, f := range c.By {
-		parts[i] = word(row[f])
+		parts[i] = counterWord(row[f])
 	}
 	part := strings.Join(parts, ":")
 	if c.At == "" && len(parts) == 0 {
@@ -65,12 +65,12 @@ func (c *Counter) Add(into map[string]int64, r *Resource, row map[string]any, ti
 		into[c.Name+":"+part] += n
 		return
 	}
-	at := word(row[c.At])
+	at := counterWord(row[c.At])
 	if len(at) != stampLen {
 		return
 	}
 	for _, s := range [...]Span{Month, Day, Hour} {
-		into[TimedKey(s, s.start(at), c.Name, part)] += n
+		into[TimedKey(s, s.startOf(at), c.Name, part)] += n
 	}
 }
 
@@ -103,7 +103,7 @@ func Timed(key string) (s Span, start, name, part string, ok bool) {
 	return Span(key[1]), key[2 : 2+stampLen], name, part, true
 }
 
-func (c *Counter) weight(row map[string]any) int64 {
+func (c *Counter) weightOf(row map[string]any) int64 {
 	if c.Sum == "" {
 		return 1
 	}
@@ -116,8 +116,8 @@ func (c *Counter) weight(row map[string]any) int64 {
 	return 0
 }
 
-// word is a value as counters name it.
-func word(v any) string {
+// counterWord is a value as counters name it.
+func counterWord(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return ""
@@ -131,7 +131,7 @@ func word(v any) string {
 	return fmt.Sprint(v)
 }
 
-func (c *Counter) check(r *Resource) error {
+func (c *Counter) checkCounter(r *Resource) error {
 	for _, n := range append(append([]string{}, c.By...), c.At, c.Sum) {
 		if n != "" && r.byName[n] == nil {
 			return fmt.Errorf("catalog: %s: counter %s names unknown field %q", r.Name, c.Name, n)

@@ -30,8 +30,8 @@ func countTasks() Resource {
 		Own:     []string{"assigned_worker_id"},
 		Zoned:   "zone_id",
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer))},
-			Update: []Grant{to(managers).only("status", "assigned_worker_id", "due_on")},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer))},
+			Update: []Grant{grantAll(managers).onlyFields("status", "assigned_worker_id", "due_on")},
 		},
 		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
 			{From: []string{"open"}, To: "counting"},
@@ -44,7 +44,7 @@ func countTasks() Resource {
 }
 
 func countLines() Resource {
-	books := plus(leaders, actor.Viewer)
+	books := plusRoles(leaders, actor.Viewer)
 	return Resource{
 		Name: "count_lines", Family: "warehouse",
 		Doc: "What was found of one stock key in a count, beside what the books said. Written by verb enter_count.",

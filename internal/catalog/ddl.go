@@ -96,15 +96,15 @@ func (r *Resource) indexDDL() []string {
 		}
 	}
 	for _, ix := range all {
-		out = append(out, fmt.Sprintf("create index %s on %s (tenant_id, %s)%s", r.indexName(ix, "idx"), r.Name, indexColumns(ix), r.present(ix)))
+		out = append(out, fmt.Sprintf("create index %s on %s (tenant_id, %s)%s", r.indexName(ix, "idx"), r.Name, indexColumns(ix), r.partialCondition(ix)))
 	}
 	sort.Strings(out)
 	return out
 }
 
-// present leaves rows that name no other record out of the index by that
+// partialCondition leaves rows that name no other record out of the index by that
 // reference: nobody looks for them by it, and in the ledger most name few.
-func (r *Resource) present(ix []string) string {
+func (r *Resource) partialCondition(ix []string) string {
 	if f := r.byName[ix[0]]; len(ix) == 1 && f != nil && f.Type == UUID && !f.Required {
 		return " where " + f.Name + " is not null"
 	}

@@ -12,7 +12,7 @@ import (
 func (f *Field) Describe() shape.Shape {
 	s := shape.Shape{
 		Kind:  [...]shape.Kind{shape.Text, shape.Integer, shape.Number, shape.Number, shape.Bool, shape.Text, shape.Text, shape.Text, shape.Any, shape.List}[f.Type],
-		Title: f.Label, Doc: f.sentence(), Unit: f.Unit, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Null: !f.Required,
+		Title: f.Label, Doc: f.describeField(), Unit: f.Unit, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Null: !f.Required,
 	}
 	switch f.Type {
 	case Text:
@@ -44,20 +44,20 @@ func (f Format) schemaFormat() string {
 	return ""
 }
 
-// sentence is the field's documentation, or what its name and reference say.
-func (f *Field) sentence() string {
+// describeField is the field's documentation, or what its name and reference say.
+func (f *Field) describeField() string {
 	switch {
 	case f.Doc != "":
 		return f.Doc
 	case f.Ref != "":
-		return "One of " + spoken(f.Ref) + "."
+		return "One of " + spokenName(f.Ref) + "."
 	case f.Names != "":
-		return f.Label + ": " + spoken(f.Names) + " by " + NamedBy(f.Names) + "."
+		return f.Label + ": " + spokenName(f.Names) + " by " + NamedBy(f.Names) + "."
 	}
 	return f.Label + "."
 }
 
-func spoken(name string) string { return strings.ReplaceAll(name, "_", " ") }
+func spokenName(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // Maker says who decides a field's value in a new record.
 type Maker uint8

@@ -5,10 +5,10 @@ import (
 	"holdfast/internal/shape"
 )
 
-// personal is the access of what belongs to one person: administrators see
+// personalAccess is the access of what belongs to one person: administrators see
 // all, everybody else his own, and only the server writes.
-func personal() Access {
-	return Access{Read: []Grant{to(admins), own(actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer)}}
+func personalAccess() Access {
+	return Access{Read: []Grant{grantAll(admins), grantOwn(actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer)}}
 }
 
 func pointEvents() Resource {
@@ -29,12 +29,12 @@ func pointEvents() Resource {
 		Unique:  [][]string{{"source_id", "kind", "user_id"}},
 		Indexes: [][]string{{"user_id", "occurred_at"}, {"occurred_at"}},
 		Own:     []string{"user_id"},
-		Access:  personal(),
+		Access:  personalAccess(),
 	}
 }
 
-func badges() Resource {
-	m := []Grant{to(admins)}
+func badgesResource() Resource {
+	m := []Grant{grantAll(admins)}
 	return Resource{
 		Name: "badges", Family: "engagement",
 		Doc: "Marks of a good habit, each with a rule.",
@@ -46,7 +46,7 @@ func badges() Resource {
 				Doc: "{metric: reports | near_misses | verifications | checklist_weeks | training_valid, at_least: n}."},
 		},
 		Unique: [][]string{{"code"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: m, Update: m, Delete: m},
 	}
 }
 
@@ -61,7 +61,7 @@ func userBadges() Resource {
 		},
 		Unique: [][]string{{"user_id", "badge_id"}},
 		Own:    []string{"user_id"},
-		Access: personal(),
+		Access: personalAccess(),
 	}
 }
 
@@ -83,7 +83,7 @@ func teamScores() Resource {
 		Doc:    "A team's engagement by month; unchanged once the month is over.",
 		Fields: periodScores(Field{Name: "team_id", Type: UUID, Ref: "teams", Required: true, ReadOnly: true}),
 		Unique: [][]string{{"team_id", "period"}},
-		Access: Access{Read: []Grant{to(admins)}},
+		Access: Access{Read: []Grant{grantAll(admins)}},
 	}
 }
 
@@ -93,6 +93,6 @@ func zoneScores() Resource {
 		Doc:    "A zone's safety work by month; unchanged once the month is over.",
 		Fields: periodScores(Field{Name: "zone_id", Type: UUID, Ref: "zones", Required: true, ReadOnly: true}),
 		Unique: [][]string{{"zone_id", "period"}},
-		Access: Access{Read: []Grant{to(admins)}},
+		Access: Access{Read: []Grant{grantAll(admins)}},
 	}
 }

@@ -8,10 +8,10 @@ import (
 // EventResources are the records of the events that leave the server: where
 // they go, and how each delivery went.
 func EventResources() []Resource {
-	return []Resource{webhooks(), webhookDeliveries()}
+	return []Resource{webhooksResource(), webhookDeliveries()}
 }
 
-func webhooks() Resource {
+func webhooksResource() Resource {
 	return Resource{
 		Name: "webhooks", Family: "platform",
 		Doc: "Addresses that are told of events. Made by POST /v1/webhooks, which answers the signing secret once.",
@@ -30,9 +30,9 @@ func webhooks() Resource {
 			{Name: "old_secret_until", Type: Time, ReadOnly: true},
 		},
 		Access: Access{
-			Read:   []Grant{to(plus(admins, actor.Safety))},
-			Update: []Grant{to(admins).only("url", "description", "events", "people_scores", "status")},
-			Delete: []Grant{to(admins)},
+			Read:   []Grant{grantAll(plusRoles(admins, actor.Safety))},
+			Update: []Grant{grantAll(admins).onlyFields("url", "description", "events", "people_scores", "status")},
+			Delete: []Grant{grantAll(admins)},
 		},
 		States: &States{Field: "status", Initial: []string{"active", "paused"}, Moves: []Move{
 			{From: []string{"active"}, To: "paused", Roles: admins},
@@ -66,6 +66,6 @@ func webhookDeliveries() Resource {
 			{Name: "replay_of", Type: UUID, ReadOnly: true, Doc: "Delivery this one repeats."},
 		},
 		Indexes: [][]string{{"webhook_id", "-id"}, {"status", "-id"}, {"event_id"}},
-		Access:  Access{Read: []Grant{to(plus(admins, actor.Safety))}},
+		Access:  Access{Read: []Grant{grantAll(plusRoles(admins, actor.Safety))}},
 	}
 }

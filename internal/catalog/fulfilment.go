@@ -5,25 +5,25 @@ import "holdfast/internal/actor"
 // What verbs keep between an order and its goods is read by members and written
 // by the server.
 
-// kept makes every field one that the server keeps.
-func kept(fields ...Field) []Field {
+// keepFields makes every field one that the server keeps.
+func keepFields(fields ...Field) []Field {
 	for i := range fields {
 		fields[i].ReadOnly = true
 	}
 	return fields
 }
 
-// fulfilled is who reads what verbs keep.
-func fulfilled() Access {
-	return Access{Read: []Grant{to(plus(leaders, actor.Operator, actor.Viewer))}}
+// fulfilledAccess is who reads what verbs keep.
+func fulfilledAccess() Access {
+	return Access{Read: []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer))}}
 }
 
-func reservations() Resource {
+func reservationsResource() Resource {
 	return Resource{
 		Name: "reservations", Family: "logistics",
 		Doc: "Stock promised to an order line: the sum of the active ones at a place is what its stock level has reserved. It follows its goods: picked, " +
 			"it lies in the staging zone; shipped, it is consumed. Made by confirm_order and allocate_order.",
-		Fields: kept(
+		Fields: keepFields(
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
 			Field{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			Field{Name: "zone_id", Type: UUID, Ref: "zones", Required: true, Doc: "Where the goods lie."},
@@ -39,7 +39,7 @@ func reservations() Resource {
 			Field{Name: "expires_at", Type: Time, Doc: "Released then unless it is picked; null = never."},
 		),
 		Indexes: [][]string{{"order_line_id"}, {"stock_key", "state"}, {"state", "expires_at"}},
-		Access:  fulfilled(),
+		Access:  fulfilledAccess(),
 		States: &States{Field: "state", Initial: []string{"active"}, Moves: []Move{
 			{From: []string{"active"}, To: "consumed"},
 			{From: []string{"active"}, To: "released"},
@@ -47,11 +47,11 @@ func reservations() Resource {
 	}
 }
 
-func packages() Resource {
+func packagesResource() Resource {
 	return Resource{
 		Name: "packages", Family: "logistics",
 		Doc: "A carton or pallet that goods are packed into; closed, it has an SSCC and its content no longer changes. Made by verb pack.",
-		Fields: kept(
+		Fields: keepFields(
 			Field{Name: "package_no", Format: Number, Prefix: "PK"},
 			Field{Name: "order_id", Type: UUID, Ref: "orders"},
 			Field{Name: "shipment_id", Type: UUID, Ref: "shipments"},
@@ -66,7 +66,7 @@ func packages() Resource {
 		),
 		Unique:  [][]string{{"package_no"}, {"sscc"}},
 		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}, {"closed_at"}},
-		Access:  fulfilled(),
+		Access:  fulfilledAccess(),
 		States:  &States{Field: "status", Initial: []string{"open"}, Moves: []Move{{From: []string{"open"}, To: "closed"}}},
 	}
 }
@@ -75,14 +75,14 @@ func packageLines() Resource {
 	return Resource{
 		Name: "package_lines", Family: "logistics",
 		Doc: "What is in a package. Written by verb pack.",
-		Fields: kept(
+		Fields: keepFields(
 			Field{Name: "package_id", Type: UUID, Ref: "packages", Required: true},
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
 			Field{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			Field{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 		),
 		Indexes: [][]string{{"package_id"}, {"order_line_id"}},
-		Access:  fulfilled(),
+		Access:  fulfilledAccess(),
 	}
 }
 
@@ -90,7 +90,7 @@ func shipmentLines() Resource {
 	return Resource{
 		Name: "shipment_lines", Family: "logistics",
 		Doc: "How much of an order line travels with a shipment; an order may travel with several. Written by verb create_shipment.",
-		Fields: kept(
+		Fields: keepFields(
 			Field{Name: "shipment_id", Type: UUID, Ref: "shipments", Required: true},
 			Field{Name: "order_id", Type: UUID, Ref: "orders", Required: true},
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
@@ -103,6 +103,6 @@ func shipmentLines() Resource {
 		Unique:  [][]string{{"shipment_id", "order_line_id"}},
 		Indexes: [][]string{{"order_line_id"}},
 		Goods:   []string{"order_id", "owner_id"},
-		Access:  shown(fulfilled()),
+		Access:  shownToClients(fulfilledAccess()),
 	}
 }

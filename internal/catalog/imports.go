@@ -26,8 +26,8 @@ var (
 	codeWords = []string{"number", "no", "nr", "kuerzel", "kurzel", "codigo", "codice", "reference"}
 )
 
-// words joins lists of words.
-func words(lists ...[]string) []string {
+// joinWords joins lists of words.
+func joinWords(lists ...[]string) []string {
 	var all []string
 	for _, l := range lists {
 		all = append(all, l...)
@@ -49,7 +49,7 @@ func importOrders() *Import {
 			"party_code": {"customer id", "customerid", "customer code", "customer number", "kundennummer", "code client", "codigo de cliente", "codice cliente",
 				"klantnummer"},
 			"party_gln": {"gln", "ship to gln"},
-			"site_id":   words(siteWords, []string{"warehouse", "lager", "entrepot", "almacen", "magazzino", "magazijn", "armazem"}),
+			"site_id":   joinWords(siteWords, []string{"warehouse", "lager", "entrepot", "almacen", "magazzino", "magazijn", "armazem"}),
 			"requested_at": {"order date", "invoice date", "invoicedate", "date", "ordered at", "requested", "auftragsdatum", "bestelldatum", "date de commande",
 				"fecha de pedido", "data ordine", "besteldatum", "data do pedido"},
 			"promised_at": {"delivery date", "promised", "promised date", "ship date", "ship by", "liefertermin", "lieferdatum", "date de livraison",
@@ -73,7 +73,7 @@ func importOrderLines() *Import {
 			"line_no":     {"line", "line number", "position", "pos", "zeile", "ligne", "linea", "riga", "regel", "linha"},
 			"item_id":     itemWords,
 			"uom":         {"unit of measure", "unit", "einheit", "unite", "unidad", "unita", "eenheid", "unidade"},
-			"qty_ordered": words([]string{"quantity", "ordered", "bestellmenge"}, quantityWords),
+			"qty_ordered": joinWords([]string{"quantity", "ordered", "bestellmenge"}, quantityWords),
 			"unit_price":  {"unit price", "unitprice", "price", "price each", "preis", "einzelpreis", "prix", "prix unitaire", "precio", "prezzo", "prijs", "preco"},
 			"lot_id":      lotWords,
 			"min_expiry":  {"minimum expiry", "shelf life until", "mindesthaltbarkeit"},
@@ -90,7 +90,7 @@ func importStockLevels() *Import {
 			"zone_id": zoneWords, "item_id": itemWords, "lot_id": lotWords,
 			"serial":       {"serial number", "serial no", "seriennummer", "numero de serie", "numero di serie", "serienummer"},
 			"lpn":          {"pallet", "licence plate", "sscc", "palette", "pale", "bancale"},
-			"stock_status": words([]string{"status", "stock state"}, statusWords),
+			"stock_status": joinWords([]string{"status", "stock state"}, statusWords),
 			"quantity":     quantityWords,
 		},
 	}
@@ -101,7 +101,7 @@ func importWorkers() *Import {
 		Key:    []string{"employee_no"},
 		Fields: []string{"employee_no", "name", "job_title", "team_id", "site_id", "employment", "hired_on", "left_on", "user_id", "birth_year", "status"},
 		Synonyms: map[string][]string{
-			"employee_no": workerWords, "name": words([]string{"worker name", "employee name"}, nameWords), "site_id": siteWords, "status": statusWords,
+			"employee_no": workerWords, "name": joinWords([]string{"worker name", "employee name"}, nameWords), "site_id": siteWords, "status": statusWords,
 			"job_title":  {"job", "title", "position", "role", "function", "taetigkeit", "tatigkeit", "funktion", "poste", "puesto", "mansione", "functie", "cargo"},
 			"team_id":    {"team", "team code", "crew", "department", "abteilung", "gruppe", "equipe", "equipo", "squadra", "ploeg"},
 			"employment": {"employment type", "contract", "contract type", "vertragsart", "type de contrat", "tipo de contrato", "contratto"},
@@ -119,7 +119,7 @@ func importDrivers() *Import {
 		Key:    []string{"worker_id"},
 		Fields: []string{"worker_id", "licence_no", "licence_class", "licence_expires_on", "vehicle_id", "phone", "status"},
 		Synonyms: map[string][]string{
-			"worker_id": words(workerWords, []string{"driver", "driver number", "fahrer", "chauffeur", "conductor", "autista", "motorista"}), "status": statusWords,
+			"worker_id": joinWords(workerWords, []string{"driver", "driver number", "fahrer", "chauffeur", "conductor", "autista", "motorista"}), "status": statusWords,
 			"licence_no": {"license no", "licence number", "license number", "driving licence", "fuehrerscheinnummer", "fuhrerscheinnummer",
 				"numero de permis", "numero de licencia", "numero patente", "rijbewijsnummer", "carta de conducao"},
 			"licence_class": {"license class", "licence category", "category", "fuehrerscheinklasse", "fuhrerscheinklasse", "categorie de permis", "clase",
@@ -140,7 +140,7 @@ func importVehicles() *Import {
 		Synonyms: map[string][]string{
 			"plate": {"licence plate", "license plate", "registration", "number plate", "kennzeichen", "immatriculation", "matricula", "targa", "kenteken"},
 			"vin":   {"vehicle identification number", "chassis number", "fahrgestellnummer", "numero de chassis", "telaio", "chassisnummer"},
-			"kind":  words(kindWords, []string{"vehicle type", "fahrzeugart"}), "site_id": siteWords, "status": statusWords,
+			"kind":  joinWords(kindWords, []string{"vehicle type", "fahrzeugart"}), "site_id": siteWords, "status": statusWords,
 			"payload_kg":  {"payload", "max load", "nutzlast", "charge utile", "carga util", "portata", "laadvermogen"},
 			"volume_m3":   {"volume", "volumen", "ladevolumen", "volumen de carga", "laadvolume"},
 			"odometer_km": {"odometer", "mileage", "km", "kilometerstand", "kilometrage", "kilometraje", "chilometri"},
@@ -157,7 +157,7 @@ func importEquipment() *Import {
 		Synonyms: map[string][]string{
 			"asset_no": {"asset", "asset id", "asset tag", "equipment number", "equipment id", "inventarnummer", "geraetenummer", "geratenummer",
 				"numero d inventaire", "numero de activo", "cespite", "inventarisnummer"},
-			"name": nameWords, "kind": words(kindWords, []string{"equipment type", "geraeteart"}), "zone_id": zoneWords, "status": statusWords,
+			"name": nameWords, "kind": joinWords(kindWords, []string{"equipment type", "geraeteart"}), "zone_id": zoneWords, "status": statusWords,
 			"serial_no":          {"serial number", "serial", "seriennummer", "numero de serie", "numero di serie", "serienummer"},
 			"hours_meter":        {"hours", "operating hours", "betriebsstunden", "heures", "horas", "ore", "uren"},
 			"service_due_on":     {"service due", "next service", "naechste wartung", "wartung", "prochain entretien", "proximo servicio", "manutenzione", "onderhoud"},
@@ -192,7 +192,7 @@ func importActions() *Import {
 			"review_on", "status"},
 		Synonyms: map[string][]string{
 			"action_no":   {"action number", "action id", "number", "massnahmennummer", "numero d action", "numero de accion", "numero azione", "actienummer"},
-			"title":       words([]string{"action", "task", "measure", "massnahme", "mesure", "medida", "azione", "actie", "acao"}, titleWords),
+			"title":       joinWords([]string{"action", "task", "measure", "massnahme", "mesure", "medida", "azione", "actie", "acao"}, titleWords),
 			"description": detailWords, "due_on": dueWords, "status": statusWords,
 			"type":          {"action type", "massnahmenart", "type d action"},
 			"incident_id":   {"incident", "incident no", "incident number", "unfall", "ereignis", "incidente", "incident lie"},
@@ -211,9 +211,9 @@ func importCourses() *Import {
 		Fields: []string{"code", "title", "kind", "minutes", "validity_months", "risk_threshold", "entity_types", "categories", "jurisdictions", "pass_mark",
 			"required_for", "status"},
 		Synonyms: map[string][]string{
-			"code": words([]string{"course code", "course id", "kursnummer", "code du cours"}, codeWords), "title": words([]string{"course", "course name", "kurs",
+			"code": joinWords([]string{"course code", "course id", "kursnummer", "code du cours"}, codeWords), "title": joinWords([]string{"course", "course name", "kurs",
 				"schulung", "formation", "curso", "corso", "cursus"}, titleWords, nameWords),
-			"kind": words(kindWords, []string{"course type", "delivery"}), "status": statusWords,
+			"kind": joinWords(kindWords, []string{"course type", "delivery"}), "status": statusWords,
 			"minutes":         {"duration", "duration minutes", "length", "dauer", "duree", "duracion", "durata", "duur", "duracao"},
 			"validity_months": {"validity", "valid months", "valid for", "gueltigkeit", "gultigkeit", "gueltig monate", "validite", "validez", "validita", "geldigheid"},
 			"risk_threshold":  {"threshold"},
@@ -231,7 +231,7 @@ func importTraining() *Import {
 		Fields: []string{"user_id", "course_id", "assignment_type", "assignment_reason", "due_on", "completed_at", "result", "expires_on", "certificate_no",
 			"status"},
 		Synonyms: map[string][]string{
-			"user_id": words([]string{"user", "email", "e-mail", "trainee", "participant", "person", "teilnehmer", "stagiaire", "participante", "partecipante",
+			"user_id": joinWords([]string{"user", "email", "e-mail", "trainee", "participant", "person", "teilnehmer", "stagiaire", "participante", "partecipante",
 				"deelnemer"}, workerWords),
 			"course_id": {"course", "course code", "training", "kurs", "schulung", "unterweisung", "formation", "cours", "curso", "corso", "cursus", "formacao"},
 			"due_on":    dueWords, "status": statusWords,
@@ -253,7 +253,7 @@ func importRegulations() *Import {
 		Key:    []string{"code"},
 		Fields: []string{"code", "title", "jurisdiction", "citation", "url", "category", "rule", "severity", "owner_user_id", "review_on", "status"},
 		Synonyms: map[string][]string{
-			"code": words([]string{"regulation code", "regulation", "vorschrift", "reglement", "norma", "voorschrift"}, codeWords), "title": words(titleWords,
+			"code": joinWords([]string{"regulation code", "regulation", "vorschrift", "reglement", "norma", "voorschrift"}, codeWords), "title": joinWords(titleWords,
 				nameWords), "status": statusWords,
 			"jurisdiction":  {"region", "geltungsbereich", "juridiction", "jurisdiccion", "giurisdizione"},
 			"citation":      {"source", "legal reference", "fundstelle", "reference legale", "cita"},

@@ -5,9 +5,9 @@ import (
 	"holdfast/internal/shape"
 )
 
-func logistics() []Resource {
-	return []Resource{orders(), orderLines(), reservations(), waves(), pickLists(), pickLines(), carriers(), shipments(), shipmentLines(), packages(),
-		packageLines(), vehicles(), drivers(), routes()}
+func logisticsResources() []Resource {
+	return []Resource{ordersResource(), orderLines(), reservationsResource(), wavesResource(), pickLists(), pickLines(), carriersResource(), shipmentsResource(), shipmentLines(), packagesResource(),
+		packageLines(), vehiclesResource(), driversResource(), routesResource()}
 }
 
 const outboundPrefix = "SO"
@@ -27,7 +27,7 @@ var orderPrefixes = map[string]string{"inbound": "PO", "transfer": "TO", "return
 // notOpenOrders are the states in which nobody waits for an order.
 var notOpenOrders = []string{"draft", "completed", "cancelled"}
 
-func orders() Resource {
+func ordersResource() Resource {
 	return Resource{
 		Name: "orders", Family: "logistics",
 		Doc: "Requests to move goods out, in, between sites or back.",
@@ -71,10 +71,10 @@ func orders() Resource {
 		Own:     []string{"created_by"},
 		Goods:   []string{"owner_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver), clients()},
-			Create: []Grant{to(plus(managers, actor.Operator))},
-			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "hold_reason", "notes")},
-			Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver), grantClients()},
+			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
+			Update: []Grant{grantAll(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.onlyFields("status", "hold_reason", "notes")},
+			Delete: []Grant{grantAll(managers)},
 		},
 		Counters: []Counter{
 			{Name: "orders", By: []string{"status"}},
@@ -82,7 +82,7 @@ func orders() Resource {
 			{Name: "orders_due", At: "promised_at", Except: notOpenOrders},
 		},
 		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
-			{From: []string{"draft"}, To: "confirmed", Roles: plus(managers, actor.Operator)},
+			{From: []string{"draft"}, To: "confirmed", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"confirmed"}, To: "in_progress"},
 			{From: []string{"confirmed", "in_progress"}, To: "on_hold", Roles: managers},
 			{From: []string{"on_hold"}, To: "confirmed", Roles: managers},
@@ -100,7 +100,7 @@ func orderLines() Resource {
 	qty := func(name string) Field {
 		return Field{Name: name, Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"}
 	}
-	m := []Grant{to(plus(managers, actor.Operator))}
+	m := []Grant{grantAll(plusRoles(managers, actor.Operator))}
 	return Resource{
 		Name: "order_lines", Family: "logistics",
 		Doc: "What an order asks for, item by item, and how far each line has come.",
@@ -126,8 +126,8 @@ func orderLines() Resource {
 		Own:    []string{"created_by"},
 		Goods:  []string{"order_id", "owner_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver), clients()},
-			Create: m, Update: m, Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver), grantClients()},
+			Create: m, Update: m, Delete: []Grant{grantAll(managers)},
 		},
 	}
 }
@@ -152,16 +152,16 @@ func pickLists() Resource {
 		Indexes: [][]string{{"status", "id"}},
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
-			Create: []Grant{to(managers)},
-			Update: []Grant{to(managers), own(actor.Operator).only("status")},
-			Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator)},
+			Create: []Grant{grantAll(managers)},
+			Update: []Grant{grantAll(managers), grantOwn(actor.Operator).onlyFields("status")},
+			Delete: []Grant{grantAll(managers)},
 		},
 		Counters: []Counter{{Name: "pick_lists", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
 			{From: []string{"draft"}, To: "released", Roles: managers},
-			{From: []string{"released"}, To: "in_progress", Roles: plus(managers, actor.Operator)},
-			{From: []string{"in_progress"}, To: "completed", Roles: plus(managers, actor.Operator)},
+			{From: []string{"released"}, To: "in_progress", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"in_progress"}, To: "completed", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"draft", "released", "in_progress"}, To: "cancelled", Roles: managers},
 		}},
 	}
@@ -196,20 +196,20 @@ func pickLines() Resource {
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Checks:  []string{"qty_picked <= qty"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
-			Create: []Grant{to(managers)},
-			Update: []Grant{to(managers), own(actor.Operator).only("status", "qty_picked", "short_reason", "target_container", "to_zone_id")},
-			Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator)},
+			Create: []Grant{grantAll(managers)},
+			Update: []Grant{grantAll(managers), grantOwn(actor.Operator).onlyFields("status", "qty_picked", "short_reason", "target_container", "to_zone_id")},
+			Delete: []Grant{grantAll(managers)},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{
-			{From: []string{"pending"}, To: "picked", Roles: plus(managers, actor.Operator)},
-			{From: []string{"pending"}, To: "short", Roles: plus(managers, actor.Operator)},
+			{From: []string{"pending"}, To: "picked", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"pending"}, To: "short", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"pending", "picked", "short"}, To: "cancelled", Roles: managers},
 		}},
 	}
 }
 
-func shipments() Resource {
+func shipmentsResource() Resource {
 	return Resource{
 		Name: "shipments", Family: "logistics",
 		Doc: "Goods that travel together, out or in.",
@@ -250,11 +250,11 @@ func shipments() Resource {
 		Own:     []string{"assigned_worker_id"},
 		Goods:   []string{"owner_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver), clients()},
-			Create: []Grant{to(plus(managers, actor.Operator))},
-			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "tracking_no", "packages", "sscc"),
-				own(actor.Driver).only("status", "arrived_at", "proof", "exception_code", "exception_note")},
-			Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver), grantClients()},
+			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
+			Update: []Grant{grantAll(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.onlyFields("status", "tracking_no", "packages", "sscc"),
+				grantOwn(actor.Driver).onlyFields("status", "arrived_at", "proof", "exception_code", "exception_note")},
+			Delete: []Grant{grantAll(managers)},
 		},
 		Counters: []Counter{
 			{Name: "shipments", By: []string{"status"}},
@@ -262,14 +262,14 @@ func shipments() Resource {
 				"cancelled"}},
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
-			{From: []string{"planned"}, To: "packed", Roles: plus(managers, actor.Operator)},
-			{From: []string{"packed"}, To: "ready", Roles: plus(managers, actor.Operator)},
-			{From: []string{"ready", "planned", "exception"}, To: "in_transit", Roles: plus(managers, actor.Operator, actor.Driver)},
-			{From: []string{"in_transit"}, To: "delivered", Roles: plus(managers, actor.Operator, actor.Driver)},
-			{From: []string{"in_transit"}, To: "exception", Roles: plus(managers, actor.Operator, actor.Driver)},
+			{From: []string{"planned"}, To: "packed", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"packed"}, To: "ready", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"ready", "planned", "exception"}, To: "in_transit", Roles: plusRoles(managers, actor.Operator, actor.Driver)},
+			{From: []string{"in_transit"}, To: "delivered", Roles: plusRoles(managers, actor.Operator, actor.Driver)},
+			{From: []string{"in_transit"}, To: "exception", Roles: plusRoles(managers, actor.Operator, actor.Driver)},
 			{From: []string{"exception"}, To: "returned", Roles: managers},
-			{From: []string{"in_transit"}, To: "arrived", Roles: plus(managers, actor.Operator)},
-			{From: []string{"arrived"}, To: "received", Roles: plus(managers, actor.Operator)},
+			{From: []string{"in_transit"}, To: "arrived", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"arrived"}, To: "received", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"planned", "packed", "ready"}, To: "cancelled", Roles: managers},
 		}},
 	}
@@ -278,8 +278,8 @@ func shipments() Resource {
 // roadStates are the states of everything that can be taken out of service.
 var roadStates = []string{"in_service", "maintenance", "out_of_service", "retired"}
 
-func vehicles() Resource {
-	m := []Grant{to(managers)}
+func vehiclesResource() Resource {
+	m := []Grant{grantAll(managers)}
 	return Resource{
 		Name: "vehicles", Family: "logistics", Archives: true,
 		Doc: "Trucks and vans of the own fleet.",
@@ -297,7 +297,7 @@ func vehicles() Resource {
 		},
 		Import: importVehicles(),
 		Unique: [][]string{{"plate"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: []Grant{to(leaders)}, Delete: m},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: m, Update: []Grant{grantAll(leaders)}, Delete: m},
 		States: &States{Field: "status", Initial: roadStates, Moves: []Move{
 			{From: []string{"maintenance", "out_of_service"}, To: "in_service", Roles: leaders},
 			{From: []string{"in_service", "out_of_service"}, To: "maintenance", Roles: leaders},
@@ -307,8 +307,8 @@ func vehicles() Resource {
 	}
 }
 
-func drivers() Resource {
-	m := []Grant{to(managers)}
+func driversResource() Resource {
+	m := []Grant{grantAll(managers)}
 	return Resource{
 		Name: "drivers", Family: "logistics", Archives: true,
 		Doc: "Workers who drive shipments, with licence and whereabouts.",
@@ -329,8 +329,8 @@ func drivers() Resource {
 		Indexes: [][]string{{"status", "id"}},
 		Own:     []string{"worker_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: m, Update: []Grant{to(leaders)}, Delete: m,
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Create: m, Update: []Grant{grantAll(leaders)}, Delete: m,
 		},
 		Counters: []Counter{{Name: "drivers", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"available", "off_duty"}, Moves: []Move{

@@ -21,12 +21,12 @@ func (r *Resource) Rides(order []string, equal map[string]bool) bool {
 	}
 	for _, key := range r.Unique {
 		// What the order names after a unique key changes nothing. A code's index holds it without regard to case.
-		if rest := behind(key, equal); len(rest) == 1 && order[0] == rest[0] && r.byName[rest[0]].Required && r.byName[rest[0]].Format != Code {
+		if rest := columnsBehind(key, equal); len(rest) == 1 && order[0] == rest[0] && r.byName[rest[0]].Required && r.byName[rest[0]].Format != Code {
 			return true
 		}
 	}
 	for _, ix := range r.lists {
-		rest := behind(ix, equal)
+		rest := columnsBehind(ix, equal)
 		if last := len(rest) - 1; last == len(order) && rest[last] == "id" && slices.Equal(rest[:last], order) {
 			return true
 		}
@@ -34,8 +34,8 @@ func (r *Resource) Rides(order []string, equal map[string]bool) bool {
 	return false
 }
 
-// behind are the columns of an index after those that hold one value.
-func behind(ix []string, equal map[string]bool) []string {
+// columnsBehind are the columns of an index after those that hold one value.
+func columnsBehind(ix []string, equal map[string]bool) []string {
 	for len(ix) > 0 && equal[ix[0]] {
 		ix = ix[1:]
 	}

@@ -2,10 +2,10 @@ package catalog
 
 import "holdfast/internal/actor"
 
-// statutory are the records that regulations on recording injuries ask for.
+// statutoryResources are the records that regulations on recording injuries ask for.
 // They hold health data, so their grants are narrower than the incident's: the
 // safety officer writes, administrators read and certify, managers see totals.
-func statutory() []Resource { return []Resource{oshaCases(), oshaSummaries()} }
+func statutoryResources() []Resource { return []Resource{oshaCases(), oshaSummaries()} }
 
 func oshaCases() Resource {
 	who := func(f Field) Field { f.Readers = officers; return f } // masked in the audit log
@@ -68,9 +68,9 @@ func oshaCases() Resource {
 		Unique:  [][]string{{"incident_id"}, {"site_id", "year", "case_no"}},
 		Indexes: [][]string{{"site_id", "year"}, {"year", "recordable"}},
 		Access: Access{
-			Read:   []Grant{to(officers)},
-			Create: []Grant{to([]actor.Role{actor.Safety})},
-			Update: []Grant{to([]actor.Role{actor.Safety})},
+			Read:   []Grant{grantAll(officers)},
+			Create: []Grant{grantAll([]actor.Role{actor.Safety})},
+			Update: []Grant{grantAll([]actor.Role{actor.Safety})},
 		},
 	}
 }
@@ -111,9 +111,9 @@ func oshaSummaries() Resource {
 		Unique:  [][]string{{"site_id", "year"}},
 		Indexes: [][]string{{"year", "status"}},
 		Access: Access{
-			Read:   []Grant{to(leaders)},
-			Create: []Grant{to(keepers)},
-			Update: []Grant{to(keepers), to(admins).only("status", "certified_name", "certified_title", "certified_phone", "change_reason")},
+			Read:   []Grant{grantAll(leaders)},
+			Create: []Grant{grantAll(keepers)},
+			Update: []Grant{grantAll(keepers), grantAll(admins).onlyFields("status", "certified_name", "certified_title", "certified_phone", "change_reason")},
 		},
 		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
 			{From: []string{"open"}, To: "certified", Roles: officers},

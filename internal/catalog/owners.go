@@ -11,6 +11,6 @@ func goodsOwners() Resource {
 		},
 		Unique: [][]string{{"code"}},
 		Goods:  []string{"id"},
-		Access: shown(master()),
+		Access: shownToClients(masterAccess()),
 	}
 }

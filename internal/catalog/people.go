@@ -2,10 +2,12 @@ package catalog
 
 import "holdfast/internal/actor"
 
-func people() []Resource { return []Resource{sites(), teams(), workers()} }
+func peopleResources() []Resource {
+	return []Resource{sitesResource(), teamsResource(), workersResource()}
+}
 
-func sites() Resource {
-	m := []Grant{to(admins)}
+func sitesResource() Resource {
+	m := []Grant{grantAll(admins)}
 	return Resource{
 		Name: "sites", Family: "people", Archives: true,
 		Doc: "Establishments: the unit that safety rates and statutory forms are kept for.",
@@ -28,11 +30,11 @@ func sites() Resource {
 			{Name: "establishment_type", Type: Int, Min: "1", Max: "3"},
 		},
 		Unique: [][]string{{"code"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: m, Update: m, Delete: m},
 	}
 }
 
-func teams() Resource {
+func teamsResource() Resource {
 	return Resource{
 		Name: "teams", Family: "people", Archives: true,
 		Doc: "People who work together.",
@@ -43,17 +45,17 @@ func teams() Resource {
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 		},
 		Unique: [][]string{{"code"}},
-		Access: master(),
+		Access: masterAccess(),
 	}
 }
 
-func workers() Resource {
+func workersResource() Resource {
 	return Resource{
 		Name: "workers", Family: "people", Archives: true,
 		Doc: "People who work here, whether or not they sign in.",
 		Fields: []Field{
 			{Name: "employee_no", Format: Name, MaxLen: 40, Required: true, Label: "Employee number"},
-			{Name: "name", Format: Name, Required: true, Readers: plus(leaders, actor.Driver, actor.Operator)},
+			{Name: "name", Format: Name, Required: true, Readers: plusRoles(leaders, actor.Driver, actor.Operator)},
 			{Name: "job_title", Format: Name},
 			{Name: "isco", Format: Code, MaxLen: 4, Label: "ISCO-08",
 				Doc: "Occupation in the international classification, for European statistics; its first two digits suffice."},
@@ -71,8 +73,8 @@ func workers() Resource {
 		Indexes: [][]string{{"user_id"}},
 		Own:     []string{"user_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: []Grant{to(managers)}, Update: []Grant{to(leaders)}, Delete: []Grant{to(managers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Create: []Grant{grantAll(managers)}, Update: []Grant{grantAll(leaders)}, Delete: []Grant{grantAll(managers)},
 		},
 		Counters: []Counter{{Name: "workers", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"active", "on_leave", "left"}, Moves: []Move{

@@ -2,8 +2,10 @@ package catalog
 
 import "holdfast/internal/actor"
 
-// reporting are what reports of incidents come with, and come by.
-func reporting() []Resource { return []Resource{incidentPhotos(), checklistPhotos(), reportLinks()} }
+// reportingResources are what reports of incidents come with, and come by.
+func reportingResources() []Resource {
+	return []Resource{incidentPhotos(), checklistPhotos(), reportLinks()}
+}
 
 func incidentPhotos() Resource {
 	return Resource{
@@ -13,9 +15,9 @@ func incidentPhotos() Resource {
 		Own:    []string{"created_by"},
 		Makers: leaders, // as of incidents.reported_by: the reporter took most of them
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
-			Update: []Grant{to(leaders).only("caption")},
-			Delete: []Grant{to(officers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
+			Update: []Grant{grantAll(leaders).onlyFields("caption")},
+			Delete: []Grant{grantAll(officers)},
 		},
 	}
 }
@@ -28,9 +30,9 @@ func checklistPhotos() Resource {
 		Fields: photoFields(Field{Name: "run_id", Type: UUID, Ref: "checklist_runs", Required: true, Fixed: true}),
 		Own:    []string{"created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Update: []Grant{to(leaders).only("caption")},
-			Delete: []Grant{to(officers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Update: []Grant{grantAll(leaders).onlyFields("caption")},
+			Delete: []Grant{grantAll(officers)},
 		},
 	}
 }
@@ -64,10 +66,10 @@ func reportLinks() Resource {
 		},
 		Unique: [][]string{{"token"}},
 		Access: Access{
-			Read:   []Grant{to(leaders)},
-			Create: []Grant{to(officers)},
-			Update: []Grant{to(officers)},
-			Delete: []Grant{to(officers)},
+			Read:   []Grant{grantAll(leaders)},
+			Create: []Grant{grantAll(officers)},
+			Update: []Grant{grantAll(officers)},
+			Delete: []Grant{grantAll(officers)},
 		},
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"holdfast/internal/shape"
 )
 
-func platform() []Resource {
-	return []Resource{tenants(), members(), invitations(), settings(), mailTemplates(), importJobs(), audit()}
+func platformResources() []Resource {
+	return []Resource{tenantsResource(), membersResource(), invitationsResource(), settingsResource(), mailTemplates(), importJobs(), auditResource()}
 }
 
-func tenants() Resource {
+func tenantsResource() Resource {
 	return Resource{
 		Name: "tenants", Family: "platform", Root: true,
 		Doc: "The organisation itself: one row, the caller's own. Made by POST /v1/tenants.",
@@ -33,13 +33,13 @@ func tenants() Resource {
 		},
 		Unique: [][]string{{"slug"}},
 		Access: Access{
-			Read:   []Grant{to(everyone)},
-			Update: []Grant{to(admins).only("name", "timezone", "country", "currency", "jurisdictions", "join_policy", "gs1_company_prefix")},
+			Read:   []Grant{grantAll(everyone)},
+			Update: []Grant{grantAll(admins).onlyFields("name", "timezone", "country", "currency", "jurisdictions", "join_policy", "gs1_company_prefix")},
 		},
 	}
 }
 
-func members() Resource {
+func membersResource() Resource {
 	return Resource{
 		Name: "members", Family: "platform",
 		Doc: "Who belongs to the tenant, and as what. The only source of tenancy. Invited by POST /auth/v1/invitations.",
@@ -60,14 +60,14 @@ func members() Resource {
 		Unique: [][]string{{"user_id"}},
 		Own:    []string{"user_id"},
 		Access: Access{
-			Read:   []Grant{to(leaders), own(actor.Operator, actor.Driver, actor.Viewer, actor.Client)},
-			Update: []Grant{to(admins)},
-			Delete: []Grant{to(admins)},
+			Read:   []Grant{grantAll(leaders), grantOwn(actor.Operator, actor.Driver, actor.Viewer, actor.Client)},
+			Update: []Grant{grantAll(admins)},
+			Delete: []Grant{grantAll(admins)},
 		},
 	}
 }
 
-func invitations() Resource {
+func invitationsResource() Resource {
 	return Resource{
 		Name: "invitations", Family: "platform",
 		Doc: "Standing offers of membership; creating one mails it.",
@@ -83,9 +83,9 @@ func invitations() Resource {
 		},
 		Indexes: [][]string{{"email"}},
 		Access: Access{
-			Read:   []Grant{to(leaders)},
-			Create: []Grant{to(admins)},
-			Update: []Grant{to(admins).only("status")},
+			Read:   []Grant{grantAll(leaders)},
+			Create: []Grant{grantAll(admins)},
+			Update: []Grant{grantAll(admins).onlyFields("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{
 			{From: []string{"pending"}, To: "revoked", Roles: admins},
@@ -95,8 +95,8 @@ func invitations() Resource {
 	}
 }
 
-func settings() Resource {
-	m := []Grant{to(admins)}
+func settingsResource() Resource {
+	m := []Grant{grantAll(admins)}
 	return Resource{
 		Name: "settings", Family: "platform",
 		Doc: "Tenant settings: one JSON value per key.",
@@ -107,12 +107,12 @@ func settings() Resource {
 			{Name: "value", Type: JSON, Shape: anything, Required: true},
 		},
 		Unique: [][]string{{"key"}},
-		Access: Access{Read: []Grant{to(leaders)}, Create: m, Update: m, Delete: m},
+		Access: Access{Read: []Grant{grantAll(leaders)}, Create: m, Update: m, Delete: m},
 	}
 }
 
 func mailTemplates() Resource {
-	m := []Grant{to(admins)}
+	m := []Grant{grantAll(admins)}
 	return Resource{
 		Name: "mail_templates", Family: "platform",
 		Doc: "The tenant's own words for a mail of the identity service; what it does not word is sent in ours.",
@@ -127,7 +127,7 @@ func mailTemplates() Resource {
 				Doc: "Empty: the mail is text alone. What placeholders hold is escaped; links lead to {{.Link}}, {{.Site}} or an allowed address."},
 		},
 		Unique: [][]string{{"kind", "locale"}},
-		Access: Access{Read: []Grant{to(admins)}, Create: m, Update: m, Delete: m},
+		Access: Access{Read: []Grant{grantAll(admins)}, Create: m, Update: m, Delete: m},
 	}
 }
 
@@ -170,9 +170,9 @@ func importJobs() Resource {
 		Indexes: [][]string{{"sha256"}, {"blob_key"}},
 		Own:     []string{"created_by"},
 		Access: Access{
-			Read:   []Grant{to(leaders)},
-			Create: []Grant{to(leaders)},
-			Update: []Grant{to(leaders).only("mapping", "options")},
+			Read:   []Grant{grantAll(leaders)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(leaders).onlyFields("mapping", "options")},
 		},
 		States: importStates(),
 		Counters: []Counter{
@@ -199,7 +199,7 @@ func importStates() *States {
 	}}
 }
 
-func audit() Resource {
+func auditResource() Resource {
 	return Resource{
 		Name: "audit", Family: "platform", AppendOnly: true, Bare: true,
 		Doc: "Who did what, when, to which record. Written with each change.",
@@ -224,7 +224,7 @@ func audit() Resource {
 		},
 		Indexes: [][]string{{"at"}, {"entity_id"}},
 		Own:     []string{"actor_user_id"},
-		Access:  Access{Read: []Grant{to(admins), own(actor.Safety).or("entity_type", safetyRecords...)}},
+		Access:  Access{Read: []Grant{grantAll(admins), grantOwn(actor.Safety).orWhere("entity_type", safetyRecords...)}},
 	}
 }
 

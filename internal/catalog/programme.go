@@ -5,11 +5,11 @@ import (
 	"holdfast/internal/shape"
 )
 
-// programme are the records of a safety programme: exposure, training, rules,
+// programmeResources are the records of a safety programme: exposure, training, rules,
 // scores and what is given back to those who report.
-func programme() []Resource {
-	return []Resource{equipment(), shifts(), courses(), trainingAssignments(), regulations(), complianceEvents(),
-		scoreModels(), scoreRuns(), predictiveScores(), riskClusters(), pointEvents(), badges(), userBadges(), teamScores(), zoneScores()}
+func programmeResources() []Resource {
+	return []Resource{equipmentResource(), shiftsResource(), coursesResource(), trainingAssignments(), regulationsResource(), complianceEvents(),
+		scoreModels(), scoreRuns(), predictiveScores(), riskClusters(), pointEvents(), badgesResource(), userBadges(), teamScores(), zoneScores()}
 }
 
 var (
@@ -20,8 +20,8 @@ var (
 	seers = officers
 )
 
-func equipment() Resource {
-	m := []Grant{to(managers)}
+func equipmentResource() Resource {
+	m := []Grant{grantAll(managers)}
 	return Resource{
 		Name: "equipment", Family: "safety", Archives: true,
 		Doc: "Trucks, conveyors, levellers and racking that people work with.",
@@ -38,7 +38,7 @@ func equipment() Resource {
 		},
 		Import: importEquipment(),
 		Unique: [][]string{{"asset_no"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: []Grant{to(leaders)}, Delete: m},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: m, Update: []Grant{grantAll(leaders)}, Delete: m},
 		States: &States{Field: "status", Initial: roadStates, Moves: []Move{
 			{From: []string{"maintenance", "out_of_service"}, To: "in_service", Roles: leaders},
 			{From: []string{"in_service", "out_of_service"}, To: "maintenance", Roles: leaders},
@@ -48,13 +48,13 @@ func equipment() Resource {
 	}
 }
 
-func shifts() Resource {
-	m := []Grant{to(managers)}
+func shiftsResource() Resource {
+	m := []Grant{grantAll(managers)}
 	return Resource{
 		Name: "shifts", Family: "people",
 		Doc: "Hours worked: the exposure under every rate. Shifts of one worker never overlap.",
 		Fields: []Field{
-			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true, Readers: plus(leaders, actor.Driver)},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true, Readers: plusRoles(leaders, actor.Driver)},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
 			{Name: "team_id", Type: UUID, Ref: "teams"},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
@@ -73,8 +73,8 @@ func shifts() Resource {
 			"units_done"}},
 		Own: []string{"worker_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: m, Update: []Grant{to(leaders)}, Delete: m,
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
+			Create: m, Update: []Grant{grantAll(leaders)}, Delete: m,
 		},
 		States: &States{Field: "status", Initial: []string{"open", "closed", "approved"}, Moves: []Move{
 			{From: []string{"open"}, To: "closed", Roles: leaders},
@@ -84,7 +84,7 @@ func shifts() Resource {
 	}
 }
 
-func courses() Resource {
+func coursesResource() Resource {
 	return Resource{
 		Name: "courses", Family: "safety", Archives: true,
 		Doc: "What people can learn, and when they must.",
@@ -106,7 +106,7 @@ func courses() Resource {
 		},
 		Import: importCourses(),
 		Unique: [][]string{{"code"}},
-		Access: Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(officers)}, Delete: []Grant{to(officers)}},
+		Access: Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(officers)}, Delete: []Grant{grantAll(officers)}},
 		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
 			{From: []string{"draft", "retired"}, To: "active", Roles: officers},
 			{From: []string{"draft", "active"}, To: "retired", Roles: officers},
@@ -141,14 +141,14 @@ func trainingAssignments() Resource {
 		Checks:  []string{"user_id IS NOT NULL OR worker_id IS NOT NULL"},
 		Own:     []string{"user_id", "worker_id"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
-			Create: []Grant{to(leaders)},
-			Update: []Grant{to(leaders), own(floor...).only("status")},
-			Delete: []Grant{to(officers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(leaders), grantOwn(floor...).onlyFields("status")},
+			Delete: []Grant{grantAll(officers)},
 		},
 		Counters: []Counter{{Name: "training_assignments", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"assigned", "completed"}, Moves: []Move{
-			{From: []string{"assigned"}, To: "in_progress", Roles: plus(leaders, floor...)},
+			{From: []string{"assigned"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
 			{From: []string{"in_progress"}, To: "completed", Roles: leaders}, // never the holder: safety.refuseOwnVerdict
 			{From: []string{"in_progress"}, To: "failed", Roles: leaders},
 			{From: []string{"failed"}, To: "assigned", Roles: leaders},
@@ -159,8 +159,8 @@ func trainingAssignments() Resource {
 	}
 }
 
-func regulations() Resource {
-	m := []Grant{to(officers)}
+func regulationsResource() Resource {
+	m := []Grant{grantAll(officers)}
 	return Resource{
 		Name: "regulations", Family: "safety", Archives: true,
 		Doc: "Duties, each with a rule that check-compliance-rules evaluates.",
@@ -180,7 +180,7 @@ func regulations() Resource {
 		},
 		Import: importRegulations(),
 		Unique: [][]string{{"code"}},
-		Access: Access{Read: []Grant{to(plus(leaders, actor.Viewer))}, Create: m, Update: m, Delete: m},
+		Access: Access{Read: []Grant{grantAll(plusRoles(leaders, actor.Viewer))}, Create: m, Update: m, Delete: m},
 		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
 			{From: []string{"draft", "retired"}, To: "active", Roles: officers},
 			{From: []string{"active"}, To: "draft", Roles: officers},
@@ -213,8 +213,8 @@ func complianceEvents() Resource {
 		},
 		Indexes: [][]string{{"regulation_id", "entity_type", "entity_id"}, {"entity_type", "entity_id"}, {"waived_until"}},
 		Access: Access{
-			Read:   []Grant{to(seers), own(actor.Manager).or("about", "places", "person"), own(actor.Viewer).or("about", "places")},
-			Update: []Grant{to(officers).only("acknowledged_at", "waived_until", "waive_reason")},
+			Read:   []Grant{grantAll(seers), grantOwn(actor.Manager).orWhere("about", "places", "person"), grantOwn(actor.Viewer).orWhere("about", "places")},
+			Update: []Grant{grantAll(officers).onlyFields("acknowledged_at", "waived_until", "waive_reason")},
 		},
 	}
 }
@@ -238,7 +238,7 @@ func scoreModels() Resource {
 			{Name: "status", Required: true, ReadOnly: true, Default: "shadow", OneOf: []string{"shadow", "active", "retired"}},
 		},
 		Indexes: [][]string{{"status", "entity_type"}},
-		Access:  Access{Read: []Grant{to(plus(leaders, actor.Viewer))}},
+		Access:  Access{Read: []Grant{grantAll(plusRoles(leaders, actor.Viewer))}},
 		States: &States{Field: "status", Initial: []string{"shadow", "active"}, Moves: []Move{
 			{From: []string{"shadow"}, To: "active"},
 			{From: []string{"active"}, To: "shadow"},
@@ -260,7 +260,7 @@ func scoreRuns() Resource {
 			{Name: "computed_at", Type: Time, Required: true, ReadOnly: true},
 		},
 		Indexes: [][]string{{"entity_type", "-id"}},
-		Access:  Access{Read: []Grant{to(plus(leaders, actor.Viewer))}},
+		Access:  Access{Read: []Grant{grantAll(plusRoles(leaders, actor.Viewer))}},
 	}
 }
 
@@ -287,7 +287,7 @@ func predictiveScores() Resource {
 		},
 		Unique: [][]string{{"run_id", "entity_id"}}, // a run scores one type
 		Own:    []string{"user_id"},
-		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("entity_type", "zone", "equipment"), own(floor...)}},
+		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("entity_type", "zone", "equipment"), grantOwn(floor...)}},
 	}
 }
 
@@ -309,6 +309,6 @@ func riskClusters() Resource {
 				Doc: "Array of {entity_type, entity_id, score}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},
-		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("about", "places", "both")}},
+		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("about", "places", "both")}},
 	}
 }

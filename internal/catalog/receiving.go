@@ -4,10 +4,10 @@ import "holdfast/internal/actor"
 
 // keptByVerbs is the access of records that only verbs write.
 func keptByVerbs() Access {
-	return Access{Read: []Grant{to(plus(leaders, actor.Operator, actor.Viewer))}}
+	return Access{Read: []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer))}}
 }
 
-func receipts() Resource {
+func receiptsResource() Resource {
 	return Resource{
 		Name: "receipts", Family: "warehouse", AppendOnly: true,
 		Doc: "Goods that came in at a dock, as verb receive recorded them.",
@@ -63,7 +63,7 @@ func taskStates() *States {
 // taskAccess lets managers assign and call off what verbs open.
 func taskAccess() Access {
 	a := keptByVerbs()
-	a.Update = []Grant{to(managers).only("status", "assigned_worker_id", "to_zone_id")}
+	a.Update = []Grant{grantAll(managers).onlyFields("status", "assigned_worker_id", "to_zone_id")}
 	return a
 }
 

@@ -14,7 +14,7 @@ func replenishRules() Resource {
 		},
 		Unique: [][]string{{"item_id", "pick_zone_id"}},
 		Checks: []string{"max_qty >= min_qty"},
-		Access: master(),
+		Access: masterAccess(),
 	}
 }
 
@@ -46,12 +46,12 @@ func replenishTasks() Resource {
 		States:  taskStates(),
 		Access: Access{
 			Read:   keptByVerbs().Read,
-			Update: []Grant{to(managers).only("status", "assigned_worker_id")},
+			Update: []Grant{grantAll(managers).onlyFields("status", "assigned_worker_id")},
 		},
 	}
 }
 
-func waves() Resource {
+func wavesResource() Resource {
 	return Resource{
 		Name: "waves", Family: "logistics",
 		Doc: "Orders whose goods are fetched together. Planned by verb plan_wave, released by release_picks.",
@@ -66,7 +66,7 @@ func waves() Resource {
 		Indexes: [][]string{{"status", "id"}},
 		Access: Access{
 			Read:   keptByVerbs().Read,
-			Update: []Grant{to(managers).only("status", "planned_at")},
+			Update: []Grant{grantAll(managers).onlyFields("status", "planned_at")},
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
 			{From: []string{"planned"}, To: "released"},

@@ -5,7 +5,7 @@ import (
 	"holdfast/internal/shape"
 )
 
-func safety() []Resource { return []Resource{incidents(), actions()} }
+func safetyResources() []Resource { return []Resource{incidentsResource(), actionsResource()} }
 
 var severities = []string{"low", "medium", "high", "critical"}
 
@@ -15,7 +15,7 @@ var severities = []string{"low", "medium", "high", "critical"}
 var hazards = []string{"slip_trip", "fall_height", "struck_by", "caught_in", "manual_handling", "powered_truck", "traffic", "chemical", "electrical",
 	"ergonomics", "violence", "other"}
 
-func incidents() Resource {
+func incidentsResource() Resource {
 	return Resource{
 		Name: "incidents", Family: "safety",
 		Doc: "Anything that hurt, damaged or could have: one record with a kind.",
@@ -62,9 +62,9 @@ func incidents() Resource {
 		Listed:  []string{"updated_at", "occurred_at"},
 		Own:     []string{"reported_by", "created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
-			Create: []Grant{to(plus(leaders, floor...))},
-			Update: []Grant{to(leaders)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
+			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
+			Update: []Grant{grantAll(leaders)},
 		},
 		Counters: []Counter{
 			{Name: "incidents", By: []string{"status", "severity", "kind"}},
@@ -101,7 +101,7 @@ func incidents() Resource {
 	}
 }
 
-func actions() Resource {
+func actionsResource() Resource {
 	return Resource{
 		Name: "actions", Family: "safety",
 		Doc: "Corrective and preventive actions, with a person and a date.",
@@ -137,20 +137,20 @@ func actions() Resource {
 		Listed: []string{"updated_at", "due_at"},
 		Own:    []string{"assignee_user_id", "verifier_user_id", "created_by"},
 		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
-			Create: []Grant{to(plus(leaders, floor...))},
-			Update: []Grant{to(leaders), own(floor...).only("status", "evidence", "description")},
-			Delete: []Grant{to(officers)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
+			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
+			Update: []Grant{grantAll(leaders), grantOwn(floor...).onlyFields("status", "evidence", "description")},
+			Delete: []Grant{grantAll(officers)},
 		},
 		Counters: []Counter{
 			{Name: "actions", By: []string{"status"}},
 			{Name: "actions_due", At: "due_at", Except: []string{"verified", "cancelled"}},
 		},
 		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
-			{From: []string{"open"}, To: "in_progress", Roles: plus(leaders, floor...)},
-			{From: []string{"open", "in_progress"}, To: "done", Roles: plus(leaders, floor...)},
-			{From: []string{"done"}, To: "verified", Roles: plus(leaders, floor...)},
-			{From: []string{"done"}, To: "in_progress", Roles: plus(leaders, floor...)},
+			{From: []string{"open"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
+			{From: []string{"open", "in_progress"}, To: "done", Roles: plusRoles(leaders, floor...)},
+			{From: []string{"done"}, To: "verified", Roles: plusRoles(leaders, floor...)},
+			{From: []string{"done"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
 			{From: []string{"open", "in_progress"}, To: "cancelled", Roles: officers},
 		}},
 	}

@@ -18,7 +18,7 @@ type Setting struct {
 // Accepts reports a value that can be obeyed.
 func (s *Setting) Accepts(value json.RawMessage) bool { return s.accepts == nil || s.accepts(value) }
 
-func number(least, most float64, whole bool) func(json.RawMessage) bool {
+func acceptsNumber(least, most float64, whole bool) func(json.RawMessage) bool {
 	return func(v json.RawMessage) bool {
 		var n *float64
 		return json.Unmarshal(v, &n) == nil && n != nil && *n >= least && *n <= most && (!whole || *n == math.Trunc(*n))
@@ -50,23 +50,23 @@ func hoursWord(v json.RawMessage) bool {
 	return json.Unmarshal(v, &word) == nil && slices.Contains([]string{"warn", "refuse", "off"}, word)
 }
 
-func bounds(v json.RawMessage) bool {
+func acceptsBounds(v json.RawMessage) bool {
 	var m map[string]json.RawMessage
 	return json.Unmarshal(v, &m) == nil && m != nil
 }
 
-func kinds(v json.RawMessage) bool {
+func acceptsKinds(v json.RawMessage) bool {
 	var list []string
 	return json.Unmarshal(v, &list) == nil && list != nil && !slices.ContainsFunc(list, func(k string) bool { return !slices.Contains(scored, k) })
 }
 
-// amount makes a setting of a number from least on.
-func amount(section, key, doc string, least, most float64, whole bool, wants string) Setting {
-	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: number(least, most, whole)}
+// amountSetting makes a setting of a number from least on.
+func amountSetting(section, key, doc string, least, most float64, whole bool, wants string) Setting {
+	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: acceptsNumber(least, most, whole)}
 }
 
-// other makes a setting of any form; nil accepts what its reader does.
-func other(section, key, doc, wants string, accepts func(json.RawMessage) bool) Setting {
+// otherSetting makes a setting of any form; nil accepts what its reader does.
+func otherSetting(section, key, doc, wants string, accepts func(json.RawMessage) bool) Setting {
 	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: accepts}
 }
 
@@ -90,34 +90,34 @@ var absent = map[string]string{
 func TenantSettings() []Setting {
 	const most = 1e12
 	list := []Setting{
-		other("general", "locale", "Language of mails and digests.", `"en" or "de"`, nil),
-		amount("stock", "over_receipt_tolerance", "Share of an ordered quantity that may come in above it.", 0, 10, false, "a number from 0 to 10"),
-		amount("stock", "adjust_limit_value", "Value above which an adjustment waits for a second person.", 0, most, false, "an amount, 0 or more"),
-		amount("stock", "count_auto_approve", "Value up to which a count approves itself.", 0, most, false, "an amount, 0 or more"),
-		other("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.", "true or false", yesNo),
-		other("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
-			"a document of numbers above 0 by entity type", byType(number(math.SmallestNonzeroFloat64, most, false))),
-		other("scoring", "score_bounds", "Values of each input that count as 0 and as 1, by entity type.", "a document by entity type", byType(bounds)),
-		other("scoring", "scores_off", "Entity types that are not scored.", "a list of zone, driver, worker, equipment", kinds),
-		other("scoring", "score_places_within", "Whether incidents and hours in the places within a zone count for its score.", "true or false", yesNo),
-		amount("scoring", "min_group", "People a team needs before its mean is shown.", 1, 10_000, true, "a whole number from 1 to 10000"),
-		amount("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true, "a whole number of days, 0 to 36500"),
-		amount("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
-		other("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
-		other("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
-		other("safety", "drivers_hours", "What start_route does against a regulation EU-561 in force.", `"warn", "refuse" or "off"`, hoursWord),
-		other("import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil),
-		other("security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil),
-		other("security", "mfa_self", "Whether a factor that a member enrolled himself is required.", `"require" or "ignore"`, nil),
-		other("security", "session_idle_minutes", "How long a session lives without a refresh.", "a whole number of minutes", nil),
-		other("security", "session_max_hours", "How long a session lives.", "a whole number of hours", nil),
-		other("security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil),
+		otherSetting("general", "locale", "Language of mails and digests.", `"en" or "de"`, nil),
+		amountSetting("stock", "over_receipt_tolerance", "Share of an ordered quantity that may come in above it.", 0, 10, false, "a number from 0 to 10"),
+		amountSetting("stock", "adjust_limit_value", "Value above which an adjustment waits for a second person.", 0, most, false, "an amount, 0 or more"),
+		amountSetting("stock", "count_auto_approve", "Value up to which a count approves itself.", 0, most, false, "an amount, 0 or more"),
+		otherSetting("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.", "true or false", yesNo),
+		otherSetting("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
+			"a document of numbers above 0 by entity type", byType(acceptsNumber(math.SmallestNonzeroFloat64, most, false))),
+		otherSetting("scoring", "score_bounds", "Values of each input that count as 0 and as 1, by entity type.", "a document by entity type", byType(acceptsBounds)),
+		otherSetting("scoring", "scores_off", "Entity types that are not scored.", "a list of zone, driver, worker, equipment", acceptsKinds),
+		otherSetting("scoring", "score_places_within", "Whether incidents and hours in the places within a zone count for its score.", "true or false", yesNo),
+		amountSetting("scoring", "min_group", "People a team needs before its mean is shown.", 1, 10_000, true, "a whole number from 1 to 10000"),
+		amountSetting("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true, "a whole number of days, 0 to 36500"),
+		amountSetting("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
+		otherSetting("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
+		otherSetting("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
+		otherSetting("safety", "drivers_hours", "What start_route does against a regulation EU-561 in force.", `"warn", "refuse" or "off"`, hoursWord),
+		otherSetting("import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil),
+		otherSetting("security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil),
+		otherSetting("security", "mfa_self", "Whether a factor that a member enrolled himself is required.", `"require" or "ignore"`, nil),
+		otherSetting("security", "session_idle_minutes", "How long a session lives without a refresh.", "a whole number of minutes", nil),
+		otherSetting("security", "session_max_hours", "How long a session lives.", "a whole number of hours", nil),
+		otherSetting("security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil),
 	}
 	for _, of := range [...][2]string{{"incident", "incidents"}, {"near_miss", "near misses"}, {"shift_hours", "shift hours"}, {"load", "workload"}} {
-		list = append(list, amount("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false, "a number from 0 to 1000"))
+		list = append(list, amountSetting("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false, "a number from 0 to 1000"))
 	}
 	for _, band := range []string{"medium", "high", "critical"} {
-		list = append(list, amount("scoring", "cut_"+band, "Score from which a risk is "+band+".", 0, 100, false, "a number from 0 to 100"))
+		list = append(list, amountSetting("scoring", "cut_"+band, "Score from which a risk is "+band+".", 0, 100, false, "a number from 0 to 100"))
 	}
 	for _, of := range [...][2]string{{"points_near_miss", "Points for the report of a near miss."}, {"points_hazard", "Points for the report of a hazard."},
 		{"points_injury_prompt", "Points for the report of an injury within 24 hours."}, {"points_injury_late", "Points for the report of an injury later."},
@@ -126,7 +126,7 @@ func TenantSettings() []Setting {
 		{"points_course", "Points for a course."}, {"points_talk", "Points for a toolbox talk."},
 		{"points_suggestion", "Points for a suggestion that is put to work."},
 		{"daily_cap", "Most points of a person in a day."}} {
-		list = append(list, amount("engagement", of[0], of[1], 0, 10_000, true, "a whole number from 0 to 10000"))
+		list = append(list, amountSetting("engagement", of[0], of[1], 0, 10_000, true, "a whole number from 0 to 10000"))
 	}
-	return append(list, amount("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true, "a whole number from 1 to 10000"))
+	return append(list, amountSetting("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true, "a whole number from 1 to 10000"))
 }

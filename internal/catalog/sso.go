@@ -39,6 +39,6 @@ func ssoConnections() Resource {
 				Doc: "What the last test sign-in brought: attributes, role, or the reason it failed."},
 			{Name: "last_test_at", Type: Time, ReadOnly: true},
 		},
-		Access: Access{Read: []Grant{to(admins)}},
+		Access: Access{Read: []Grant{grantAll(admins)}},
 	}
 }

@@ -2,7 +2,7 @@ package catalog
 
 import "holdfast/internal/actor"
 
-func carriers() Resource {
+func carriersResource() Resource {
 	return Resource{
 		Name: "carriers", Family: "logistics", Archives: true,
 		Doc: "Forwarders and parcel services that take shipments; one that is archived takes none.",
@@ -12,11 +12,11 @@ func carriers() Resource {
 			{Name: "services", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50, Doc: "Those that shipments may ask for; empty = any."},
 		},
 		Unique: [][]string{{"code"}},
-		Access: master(),
+		Access: masterAccess(),
 	}
 }
 
-func routes() Resource {
+func routesResource() Resource {
 	return Resource{
 		Name: "routes", Family: "logistics",
 		Doc: "What a driver brings out on a day; its stops are the shipments that name it.",
@@ -39,8 +39,8 @@ func routes() Resource {
 		Indexes: [][]string{{"status", "id"}, {"date", "id"}, {"driver_id", "started_at"}},
 		Own:     []string{"assigned_worker_id"},
 		Access: Access{
-			Read:   append(keptByVerbs().Read, own(actor.Driver)),
-			Update: []Grant{to(managers).only("status")},
+			Read:   append(keptByVerbs().Read, grantOwn(actor.Driver)),
+			Update: []Grant{grantAll(managers).onlyFields("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
 			{From: []string{"planned"}, To: "started"},

@@ -1,6 +1,6 @@
 package catalog
 
-func uoms() Resource {
+func uomsResource() Resource {
 	return Resource{
 		Name: "uoms", Family: "warehouse", Archives: true,
 		Doc: "Units of measure the tenant works in. A unit without a record may be used; one with a record is held to its decimals.",
@@ -12,7 +12,7 @@ func uoms() Resource {
 				Doc: "Decimal places a quantity in this unit may have; a finer one is refused, never rounded."},
 		},
 		Unique: [][]string{{"code"}},
-		Access: master(),
+		Access: masterAccess(),
 	}
 }
 
@@ -28,7 +28,7 @@ func itemUoms() Resource {
 			{Name: "barcode", Format: Name, MaxLen: 100, Doc: "A further barcode on this unit."},
 		},
 		Unique: [][]string{{"item_id", "uom"}},
-		Access: master(),
+		Access: masterAccess(),
 	}
 }
 
@@ -42,6 +42,6 @@ func itemBarcodes() Resource {
 			{Name: "uom", Format: Code, Required: true, ReadOnly: true, Label: "Unit"},
 		},
 		Unique: [][]string{{"value"}},
-		Access: Access{Read: []Grant{to(everyone)}},
+		Access: Access{Read: []Grant{grantAll(everyone)}},
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"holdfast/internal/shape"
 )
 
-func warehouse() []Resource {
-	return []Resource{zones(), goodsOwners(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
-		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments(), replenishRules(), replenishTasks()}
+func warehouseResources() []Resource {
+	return []Resource{zonesResource(), goodsOwners(), itemsResource(), lotsResource(), stockLevels(), stockMovements(), stockCounts(), uomsResource(), itemUoms(), itemBarcodes(),
+		receiptsResource(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments(), replenishRules(), replenishTasks()}
 }
 
-func zones() Resource {
+func zonesResource() Resource {
 	return Resource{
 		Name: "zones", Family: "warehouse", Archives: true,
 		Doc: "Places that hold stock or people: a tree of areas, aisles, racks and bins.",
@@ -36,7 +36,7 @@ func zones() Resource {
 		},
 		Unique:   [][]string{{"code"}},
 		Zoned:    "id",
-		Access:   master(),
+		Access:   masterAccess(),
 		Counters: []Counter{{Name: "zones", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"active", "blocked"}, Moves: []Move{
 			{From: []string{"active"}, To: "blocked", Roles: managers},
@@ -58,7 +58,7 @@ func zones() Resource {
 
 var storageClasses = []string{"ambient", "cool", "frozen", "hazmat", "secure"}
 
-func items() Resource {
+func itemsResource() Resource {
 	return Resource{
 		Name: "items", Family: "warehouse", Archives: true,
 		Doc: "Inventory items: what is stored, counted in its base unit of measure.",
@@ -100,7 +100,7 @@ func items() Resource {
 		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}, {"min_remaining_days"}},
 		Listed:  []string{"updated_at"},
 		Goods:   []string{"owner_id"},
-		Access:  shown(master()),
+		Access:  shownToClients(masterAccess()),
 		Counters: []Counter{
 			{Name: "items", By: []string{"status", "low_stock"}},
 			{Name: "items.stock_value", Sum: "stock_value"},
@@ -134,7 +134,7 @@ func items() Resource {
 	}
 }
 
-func lots() Resource {
+func lotsResource() Resource {
 	return Resource{
 		Name: "lots", Family: "warehouse", Archives: true,
 		Doc: "Batches of one item that share origin and expiry.",
@@ -153,7 +153,7 @@ func lots() Resource {
 		Unique:  [][]string{{"item_id", "lot_no"}},
 		Indexes: [][]string{{"expires_on"}},
 		Goods:   []string{"item_id", "owner_id"},
-		Access:  shown(master()),
+		Access:  shownToClients(masterAccess()),
 		States: &States{Field: "status", Initial: []string{"released", "quarantine"}, Moves: []Move{
 			{From: []string{"released"}, To: "quarantine", Roles: managers},
 			{From: []string{"quarantine"}, To: "released", Roles: managers},
@@ -196,7 +196,7 @@ func stockLevels() Resource {
 		Checks: []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
 		Zoned:  "zone_id",
 		Goods:  []string{"owner_id"},
-		Access: shown(Access{Read: []Grant{to(everyone)}}),
+		Access: shownToClients(Access{Read: []Grant{grantAll(everyone)}}),
 	}
 }
 
@@ -239,8 +239,8 @@ func stockMovements() Resource {
 		Own:     []string{"created_by", "worker_id"},
 		Goods:   []string{"owner_id"},
 		Access: Access{
-			Read:   []Grant{to(everyone), clients()},
-			Create: []Grant{to(plus(managers, actor.Operator))},
+			Read:   []Grant{grantAll(everyone), grantClients()},
+			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
 		},
 		Import: &Import{
 			Fields: []string{"occurred_at", "type", "item_id", "lot_id", "serial", "to_zone_id", "from_zone_id", "to_status", "quantity", "unit_cost", "reason_code"},
@@ -285,8 +285,8 @@ func stockCounts() Resource {
 		Zoned:    "zone_id",
 		Own:      []string{"created_by", "worker_id"},
 		Access: Access{
-			Read:   []Grant{to(everyone)},
-			Create: []Grant{to(plus(managers, actor.Operator))},
+			Read:   []Grant{grantAll(everyone)},
+			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
 		},
 	}
 }

@@ -19,7 +19,7 @@ var weakSecrets = []string{
 	"your-super-secret-jwt-token-with-at-least-32-characters-long",
 }
 
-func (c *Config) check() error {
+func (c *Config) checkConfig() error {
 	if c.Demo {
 		c.Dev = true
 	}
@@ -73,7 +73,7 @@ func (c *Config) checkURLs() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("config: listen must be host:port, not %q", c.Listen)
 	}
-	if c.AdminListen != "" && !loopback(c.AdminListen) {
+	if c.AdminListen != "" && !isLoopback(c.AdminListen) {
 		return fmt.Errorf("config: admin_listen must be a loopback address, not %q: profiles show memory", c.AdminListen)
 	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
@@ -82,7 +82,7 @@ func (c *Config) checkURLs() error {
 
 func (c *Config) checkProviders() error {
 	for i := range c.OAuthProviders {
-		if err := c.OAuthProviders[i].check(); err != nil {
+		if err := c.OAuthProviders[i].checkProvider(); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func (c *Config) SigninRule() (minute, burst int, err error) {
 // leaving some out.
 func (c *Config) Differs(d *Config, leave []string) []string {
 	var out []string
-	v, w := c.values(), d.values()
+	v, w := c.settingValues(), d.settingValues()
 	for i, s := range Settings() {
 		if !slices.Contains(leave, s.Name) && !reflect.DeepEqual(v[i].Interface(), w[i].Interface()) {
 			out = append(out, s.Name)
@@ -233,9 +233,9 @@ func (c *Config) Engine() string {
 }
 
 // Loopback reports whether only this machine can reach the listener.
-func (c *Config) Loopback() bool { return loopback(c.Listen) }
+func (c *Config) Loopback() bool { return isLoopback(c.Listen) }
 
-func loopback(address string) bool {
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
@@ -249,15 +249,15 @@ func loopback(address string) bool {
 
 // Proxies returns the trusted proxies as prefixes.
 func (c *Config) Proxies() ([]netip.Prefix, error) {
-	return prefixes("trusted_proxies", c.TrustedProxies)
+	return parsePrefixes("trusted_proxies", c.TrustedProxies)
 }
 
 // ServicePrefixes returns the addresses of service keys as prefixes.
 func (c *Config) ServicePrefixes() ([]netip.Prefix, error) {
-	return prefixes("service_addresses", c.ServiceAddresses)
+	return parsePrefixes("service_addresses", c.ServiceAddresses)
 }
 
-func prefixes(setting string, list []string) ([]netip.Prefix, error) {
+func parsePrefixes(setting string, list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, s := range list {
 		p, err := netip.ParsePrefix(s)
@@ -284,21 +284,21 @@ func prefixes(setting string, list []string) ([]netip.Prefix, error) {
 // show only whether they are set.
 func (c *Config) Dump() string {
 	var b strings.Builder
-	values := c.values()
+	values := c.settingValues()
 	for i, s := range Settings() {
 		if s.Hidden {
 			fmt.Fprintf(&b, "# %s\n", s.Doc)
 			for _, p := range c.OAuthProviders {
-				p.dump(&b)
+				p.dumpTo(&b)
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, show(values[i], s))
+		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, showValue(values[i], s))
 	}
 	return b.String()
 }
 
-func show(v reflect.Value, s Setting) string {
+func showValue(v reflect.Value, s Setting) string {
 	if s.Secret {
 		if v.IsZero() {
 			return ""

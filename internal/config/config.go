@@ -2,7 +2,7 @@
 // tags name the flag, the environment variable (HOLDFAST_ + upper case), the
 // key in the configuration file, the default and the documentation.
 //
-// Floor: foundations. Begin at [Config].
+// Layer: foundations. Begin at [Config].
 package config
 
 import (
@@ -104,33 +104,33 @@ const testPrefix = prefix + "TEST_"
 
 // Settings lists every setting in the order of the struct.
 func Settings() []Setting {
-	list := fields()
+	list := settingFields()
 	out := make([]Setting, len(list))
 	for i, f := range list {
-		out[i] = setting(f)
+		out[i] = settingOf(f)
 	}
 	return out
 }
 
-// values are what the settings are, in the order of Settings; they can be set.
-func (c *Config) values() []reflect.Value {
+// settingValues are what the settings are, in the order of Settings; they can be set.
+func (c *Config) settingValues() []reflect.Value {
 	v := reflect.ValueOf(c).Elem()
 	var out []reflect.Value
-	for _, f := range fields() {
+	for _, f := range settingFields() {
 		out = append(out, v.FieldByIndex(f.Index))
 	}
 	return out
 }
 
-// fields lists the fields that are settings, those of embedded structs in their
+// settingFields lists the fields that are settings, those of embedded structs in their
 // place.
-func fields() []reflect.StructField {
+func settingFields() []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[Config]()), func(f reflect.StructField) bool {
 		return f.Anonymous || !f.IsExported()
 	})
 }
 
-func setting(f reflect.StructField) Setting {
+func settingOf(f reflect.StructField) Setting {
 	name := f.Tag.Get("name")
 	s := Setting{
 		Name: name, Flag: f.Tag.Get("flag"), Env: prefix + strings.ToUpper(name), Default: f.Tag.Get("default"),
@@ -166,31 +166,31 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 	for k, v := range flags {
 		values[k] = v
 	}
-	c := &Config{OAuthProviders: src.list()}
-	at := c.values()
+	c := &Config{OAuthProviders: src.listProviders()}
+	at := c.settingValues()
 	for i, s := range Settings() {
 		text, given := values[s.Name]
 		if !given {
 			text = s.Default
 		}
-		if err := set(at[i], s, text); err != nil {
+		if err := setValue(at[i], s, text); err != nil {
 			return nil, err
 		}
 	}
 	if keyOfFile != "" && values["master_key"] == keyOfFile {
 		c.masterKeyIn = file
 	}
-	return c, c.check()
+	return c, c.checkConfig()
 }
 
-func set(v reflect.Value, s Setting, text string) error {
+func setValue(v reflect.Value, s Setting, text string) error {
 	if text == "" {
 		return nil
 	}
 	bad := func(what string) error {
 		return fmt.Errorf("config: %s (%s) must be %s, not %q", s.Name, s.Env, what, text)
 	}
-	if len(s.OneOf) > 0 && !in(s.OneOf, text) {
+	if len(s.OneOf) > 0 && !isListed(s.OneOf, text) {
 		return bad("one of " + strings.Join(s.OneOf, ", "))
 	}
 	switch v.Interface().(type) {

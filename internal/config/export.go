@@ -15,12 +15,12 @@ func (c *Config) Export() string {
 	if err != nil { // the defaults are acceptable, a test holds it
 		usual = &Config{}
 	}
-	now, before := c.values(), usual.values()
+	now, before := c.settingValues(), usual.settingValues()
 	for i, s := range Settings() {
 		is, was := now[i].Interface(), before[i].Interface()
 		if s.Hidden {
 			for _, p := range c.OAuthProviders {
-				p.export(&b)
+				p.exportTo(&b)
 			}
 			continue
 		}
@@ -35,7 +35,7 @@ func (c *Config) Export() string {
 	return b.String()
 }
 
-func (p Provider) export(b *strings.Builder) {
+func (p Provider) exportTo(b *strings.Builder) {
 	for _, part := range providerParts {
 		v := *part.of(&p)
 		if v == "" || part.secret && p.PrivateKeyFile != "" {

@@ -48,7 +48,7 @@ func providerSetting(name string) (provider, part string, ok bool) {
 	return "", "", false
 }
 
-func (p *Provider) part(name string) *string {
+func (p *Provider) partByName(name string) *string {
 	for _, part := range providerParts {
 		if part.name == name {
 			return part.of(p)
@@ -57,8 +57,8 @@ func (p *Provider) part(name string) *string {
 	return new(string)
 }
 
-// check completes a provider: a key in a file becomes its secret.
-func (p *Provider) check() error {
+// checkProvider completes a provider: a key in a file becomes its secret.
+func (p *Provider) checkProvider() error {
 	upper := strings.ToUpper(p.Name)
 	if p.ClientID == "" {
 		return fmt.Errorf("config: provider %s needs HOLDFAST_OAUTH_%s_CLIENT_ID", p.Name, upper)
@@ -80,8 +80,8 @@ func (p *Provider) check() error {
 	return nil
 }
 
-// dump lists a provider's settings that are set.
-func (p Provider) dump(b *strings.Builder) {
+// dumpTo lists a provider's settings that are set.
+func (p Provider) dumpTo(b *strings.Builder) {
 	for _, part := range providerParts {
 		v := *part.of(&p)
 		if v == "" || part.secret && p.PrivateKeyFile != "" {

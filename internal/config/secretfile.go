@@ -22,12 +22,12 @@ func (s *source) putFile(name, path string) (known bool, err error) {
 	}
 	text, err := readSecret(path)
 	if err != nil {
-		if !s.put(base, "") {
+		if !s.putSetting(base, "") {
 			return false, nil
 		}
 		return true, fmt.Errorf("config: %s: %w", prefix+strings.ToUpper(name), err)
 	}
-	return s.put(base, text), nil
+	return s.putSetting(base, text), nil
 }
 
 // readSecret reads a file without the newline at its end.
@@ -57,8 +57,8 @@ func (s *source) readCredentials(environ []string) error {
 				return fmt.Errorf("config: credential %s: %w", e.Name(), err)
 			}
 			// systemd puts the name of a directory before those of its files.
-			if !s.put(e.Name(), text) {
-				s.put(strings.TrimPrefix(e.Name(), "holdfast_"), text) // others are other programs'
+			if !s.putSetting(e.Name(), text) {
+				s.putSetting(strings.TrimPrefix(e.Name(), "holdfast_"), text) // others are other programs'
 			}
 		}
 	}

@@ -22,14 +22,14 @@ func newSource() *source {
 	return &source{values: map[string]string{}, providers: map[string]*Provider{}}
 }
 
-// put takes one setting by its name, and reports whether there is such a one.
-func (s *source) put(name, val string) bool {
+// putSetting takes one setting by its name, and reports whether there is such a one.
+func (s *source) putSetting(name, val string) bool {
 	if p, part, ok := providerSetting(name); ok {
 		if s.providers[p] == nil {
 			s.providers[p] = &Provider{Name: p}
 			s.order = append(s.order, p)
 		}
-		*s.providers[p].part(part) = val
+		*s.providers[p].partByName(part) = val
 		return true
 	}
 	for _, known := range Settings() {
@@ -41,8 +41,8 @@ func (s *source) put(name, val string) bool {
 	return false
 }
 
-// list returns the providers in the order they were named.
-func (s *source) list() []Provider {
+// listProviders returns the providers in the order they were named.
+func (s *source) listProviders() []Provider {
 	var out []Provider
 	for _, n := range s.order {
 		out = append(out, *s.providers[n])
@@ -58,7 +58,7 @@ func (s *source) readEnv(environ []string) error {
 			continue
 		}
 		name := strings.ToLower(strings.TrimPrefix(key, prefix))
-		known := s.put(name, val)
+		known := s.putSetting(name, val)
 		if !known {
 			var err error
 			if known, err = s.putFile(name, val); err != nil {
@@ -70,7 +70,7 @@ func (s *source) readEnv(environ []string) error {
 			for _, k := range Settings() {
 				names = append(names, k.Env)
 			}
-			return unknown(key, names)
+			return unknownSetting(key, names)
 		}
 	}
 	return nil
@@ -94,18 +94,18 @@ func (s *source) readFile(path string) error {
 		if !ok {
 			return fmt.Errorf("config: %s line %d is not \"name = value\"", path, n)
 		}
-		if !s.put(key, strings.Trim(strings.TrimSpace(val), `"`)) {
+		if !s.putSetting(key, strings.Trim(strings.TrimSpace(val), `"`)) {
 			var known []string
 			for _, k := range Settings() {
 				known = append(known, k.Name)
 			}
-			return fmt.Errorf("config: %s line %d: %w", path, n, unknown(key, known))
+			return fmt.Errorf("config: %s line %d: %w", path, n, unknownSetting(key, known))
 		}
 	}
 	return sc.Err()
 }
 
-func unknown(key string, known []string) error {
+func unknownSetting(key string, known []string) error {
 	hint := "run `holdfast config dump` for the list"
 	if near := suggest.Nearest(key, known); near != "" {
 		hint = "did you mean " + near + "?"
@@ -113,4 +113,4 @@ func unknown(key string, known []string) error {
 	return fmt.Errorf("config: unknown setting %s; %s", key, hint)
 }
 
-func in(list []string, s string) bool { return slices.Contains(list, s) }
+func isListed(list []string, s string) bool { return slices.Contains(list, s) }

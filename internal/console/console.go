@@ -2,7 +2,7 @@
 // prefix made from their bytes, which browsers keep for good, and its one page
 // at every other path, so that an address inside the console can be opened.
 //
-// Floor: faces. Begin at [New].
+// Layer: endpoints. Begin at [New].
 package console
 
 import (
@@ -90,12 +90,12 @@ func New(dist fs.FS, s Settings) (*Console, error) {
 		return nil, fmt.Errorf("console: %w", err)
 	}
 	c.hash = hex.EncodeToString(sum.Sum(nil))[:16]
-	return c, c.finish(s)
+	return c, c.finishPage(s)
 }
 
-// finish makes the page, which names its files below the prefix, and the
+// finishPage makes the page, which names its files below the prefix, and the
 // settings.
-func (c *Console) finish(s Settings) error {
+func (c *Console) finishPage(s Settings) error {
 	index, ok := c.files["index.html"]
 	if !ok {
 		return fmt.Errorf("console: dist has no index.html: run make console")
@@ -129,12 +129,12 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, Prefix)
 	hash, rest, hashed := strings.Cut(strings.TrimPrefix(name, "-/"), "/")
 	if !strings.HasPrefix(name, "-/") {
-		c.open(w, r, name)
+		c.servePath(w, r, name)
 		return
 	}
 	f := c.files[rest]
 	if !hashed || f == nil {
-		missing(w)
+		serveMissing(w)
 		return
 	}
 	// A node of another version asks for another hash: it gets what there is,
@@ -144,34 +144,34 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Cache-Control", "no-cache")
 	}
-	f.send(w, r)
+	f.sendFile(w, r)
 }
 
-// open answers an address that people see: the settings or a file by its name,
+// servePath answers an address that people see: the settings or a file by its name,
 // else the page. A name with an extension is never a page.
-func (c *Console) open(w http.ResponseWriter, r *http.Request, name string) {
+func (c *Console) servePath(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Cache-Control", "no-cache")
 	if f := c.files[name]; f != nil {
-		f.send(w, r)
+		f.sendFile(w, r)
 		return
 	}
 	if path.Ext(name) != "" && strings.HasPrefix(name, "assets/") {
-		missing(w)
+		serveMissing(w)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
-	c.page.send(w, r)
+	c.page.sendFile(w, r)
 }
 
-func missing(w http.ResponseWriter) {
+func serveMissing(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, "the console has no such file", http.StatusNotFound)
 }
 
-func (f *file) send(w http.ResponseWriter, r *http.Request) {
+func (f *file) sendFile(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h["Etag"] = f.Tag()

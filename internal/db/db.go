@@ -6,7 +6,7 @@
 // House rules for SQL text are few: $1..$n by number, CAST instead of ::, the
 // caller passes the time, NULLS FIRST or LAST always said, no JSON operators.
 //
-// Floor: toolboxes. Begin at [Open].
+// Layer: adapters. Begin at [Open].
 package db
 
 import (

@@ -1,7 +1,7 @@
 // Package decimal holds exact quantities and money: 64-bit integers scaled by
 // 10^4. No float ever holds one.
 //
-// Floor: words. Begin at [Dec].
+// Layer: values. Begin at [Dec].
 package decimal
 
 import (
@@ -41,7 +41,7 @@ func Parse(s string) (Dec, error) {
 	if s == "" || len(s) > 64 {
 		return 0, ErrSyntax
 	}
-	if d, ok := short(s); ok {
+	if d, ok := parseShort(s); ok {
 		return d, nil
 	}
 	mant, exp := s, 0
@@ -59,7 +59,7 @@ func Parse(s string) (Dec, error) {
 		mant = mant[1:]
 	}
 	whole, frac, _ := strings.Cut(mant, ".")
-	if whole+frac == "" || !digits(whole) || !digits(frac) {
+	if whole+frac == "" || !areDigits(whole) || !areDigits(frac) {
 		return 0, ErrSyntax
 	}
 	all, point := whole+frac, len(whole)+exp
@@ -97,7 +97,7 @@ func parseExponent(text string) (int, error) {
 	if text != "" && (text[0] == '+' || text[0] == '-') {
 		unsigned = text[1:]
 	}
-	if unsigned == "" || !digits(unsigned) {
+	if unsigned == "" || !areDigits(unsigned) {
 		return 0, ErrSyntax
 	}
 	n, err := strconv.Atoi(text)
@@ -107,9 +107,9 @@ func parseExponent(text string) (int, error) {
 	return n, nil
 }
 
-// short reads what nearly every number is: at most 14 digits, and at most 4
+// parseShort reads what nearly every number is: at most 14 digits, and at most 4
 // behind a point. It leaves everything else to Parse.
-func short(s string) (Dec, bool) {
+func parseShort(s string) (Dec, bool) {
 	rest := strings.TrimPrefix(s, "-")
 	n, whole := int64(0), 0
 	for whole < len(rest) && '0' <= rest[whole] && rest[whole] <= '9' {
@@ -137,7 +137,7 @@ func short(s string) (Dec, bool) {
 	return Dec(n), true
 }
 
-func digits(s string) bool {
+func areDigits(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' {
 			return false
@@ -203,7 +203,7 @@ func (d Dec) Mul(e Dec) (Dec, error) {
 // MulExact multiplies; exact is false when the product has more than four places
 // or is out of range.
 func (d Dec) MulExact(e Dec) (product Dec, exact bool) {
-	return ratio(big.NewInt(int64(d)), big.NewInt(int64(e)), big.NewInt(Scale))
+	return ratioOf(big.NewInt(int64(d)), big.NewInt(int64(e)), big.NewInt(Scale))
 }
 
 // DivExact divides; exact is false when the quotient has more than four places,
@@ -212,11 +212,11 @@ func (d Dec) DivExact(e Dec) (quotient Dec, exact bool) {
 	if e == 0 {
 		return 0, false
 	}
-	return ratio(big.NewInt(int64(d)), big.NewInt(Scale), big.NewInt(int64(e)))
+	return ratioOf(big.NewInt(int64(d)), big.NewInt(Scale), big.NewInt(int64(e)))
 }
 
-// ratio is a x b / c where that is a Dec.
-func ratio(a, b, c *big.Int) (Dec, bool) {
+// ratioOf is a x b / c where that is a Dec.
+func ratioOf(a, b, c *big.Int) (Dec, bool) {
 	q, rest := new(big.Int).QuoRem(a.Mul(a, b), c, new(big.Int))
 	return Dec(q.Int64()), rest.Sign() == 0 && q.IsInt64()
 }

@@ -31,9 +31,9 @@ func newCalendar(loc *time.Location, now time.Time, seed uint64) *calendar {
 	return &calendar{loc: loc, now: now, t0: t0, rng: rand.New(rand.NewPCG(seed, 20260105))}
 }
 
-// at is the moment a day reaches an hour (8.5 = half past eight). Days after
+// momentAt is the moment a day reaches an hour (8.5 = half past eight). Days after
 // today are not squeezed: they hold plans.
-func (c *calendar) at(day int, hour float64) time.Time {
+func (c *calendar) momentAt(day int, hour float64) time.Time {
 	if day == 0 {
 		return c.t0.Add(time.Duration(float64(c.now.Sub(c.t0)) * min(hour, 23.9) / 24)).UTC().Truncate(time.Microsecond)
 	}
@@ -42,22 +42,22 @@ func (c *calendar) at(day int, hour float64) time.Time {
 	return time.Date(l.Year(), l.Month(), l.Day()+day, 0, 0, 0, 0, c.loc).Add(ns).UTC().Truncate(time.Millisecond)
 }
 
-// clip keeps a moment out of the future.
-func (c *calendar) clip(t time.Time) time.Time {
+// clipToNow keeps a moment out of the future.
+func (c *calendar) clipToNow(t time.Time) time.Time {
 	if t.After(c.now) {
 		return c.now
 	}
 	return t
 }
 
-// date is a day's local calendar date.
-func (c *calendar) date(day int) string {
+// localDate is a day's local calendar date.
+func (c *calendar) localDate(day int) string {
 	return localtime.DateOf(c.now, c.loc).AddDays(day).String()
 }
 
-// weekday is a day's local weekday; today counts as a Wednesday when it falls
+// localWeekday is a day's local weekday; today counts as a Wednesday when it falls
 // on a weekend, so that a demo on a Sunday shows work going on.
-func (c *calendar) weekday(day int) time.Weekday {
+func (c *calendar) localWeekday(day int) time.Weekday {
 	w := c.t0.AddDate(0, 0, day).Weekday()
 	if day == 0 && (w == time.Saturday || w == time.Sunday) {
 		return time.Wednesday
@@ -65,14 +65,14 @@ func (c *calendar) weekday(day int) time.Weekday {
 	return w
 }
 
-func (c *calendar) working(day int) bool {
-	w := c.weekday(day)
+func (c *calendar) isWorkingDay(day int) bool {
+	w := c.localWeekday(day)
 	return w != time.Sunday && w != time.Saturday
 }
 
 // nextWorking is the first working day after day; today is never skipped.
 func (c *calendar) nextWorking(day int) int {
-	for day++; !c.working(day); {
+	for day++; !c.isWorkingDay(day); {
 		day++
 	}
 	return day
@@ -80,16 +80,16 @@ func (c *calendar) nextWorking(day int) int {
 
 // workingBefore is day itself, or the last working day before it.
 func (c *calendar) workingBefore(day int) int {
-	for !c.working(day) {
+	for !c.isWorkingDay(day) {
 		day--
 	}
 	return day
 }
 
-// id makes a UUIDv7 for something that began on a day at a moment. Today's
+// newID makes a UUIDv7 for something that began on a day at a moment. Today's
 // ids count milliseconds from midnight, so that they do not depend on the
 // hour the demo is started.
-func (c *calendar) id(day int, t time.Time) string {
+func (c *calendar) newID(day int, t time.Time) string {
 	ms := uint64(t.UnixMilli())
 	if day == 0 {
 		ms = uint64(c.t0.UnixMilli()) + c.made%1000
@@ -115,18 +115,18 @@ func (c *calendar) id(day int, t time.Time) string {
 	return string(t36[:])
 }
 
-// between draws a whole number from lo to hi, both included.
-func (c *calendar) between(lo, hi int) int { return lo + c.rng.IntN(hi-lo+1) }
+// drawBetween draws a whole number from lo to hi, both included.
+func (c *calendar) drawBetween(lo, hi int) int { return lo + c.rng.IntN(hi-lo+1) }
 
-// hour draws a time of day.
-func (c *calendar) hour(lo, hi float64) float64 { return lo + (hi-lo)*c.rng.Float64() }
+// drawHour draws a time of day.
+func (c *calendar) drawHour(lo, hi float64) float64 { return lo + (hi-lo)*c.rng.Float64() }
 
-// chance is true with probability p.
-func (c *calendar) chance(p float64) bool { return c.rng.Float64() < p }
+// drawChance is true with probability p.
+func (c *calendar) drawChance(p float64) bool { return c.rng.Float64() < p }
 
-// count draws a Poisson number with the given mean (Knuth's method; means here
+// drawPoisson draws a Poisson number with the given mean (Knuth's method; means here
 // are small).
-func (c *calendar) count(mean float64) int {
+func (c *calendar) drawPoisson(mean float64) int {
 	n, p, limit := 0, c.rng.Float64(), math.Exp(-mean)
 	for p > limit {
 		n++
@@ -135,7 +135,7 @@ func (c *calendar) count(mean float64) int {
 	return n
 }
 
-func pick[T any](c *calendar, list []T) T { return list[c.rng.IntN(len(list))] }
+func pickOne[T any](c *calendar, list []T) T { return list[c.rng.IntN(len(list))] }
 
-// stamp is a moment as records hold it.
-func stamp(t time.Time) string { return t.UTC().Format(db.TimeLayout) }
+// formatMoment is a moment as records hold it.
+func formatMoment(t time.Time) string { return t.UTC().Format(db.TimeLayout) }

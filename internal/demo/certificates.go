@@ -16,10 +16,10 @@ func workerOf(w *world, no string) any {
 	return nil
 }
 
-// licences are the certificates that jobs ask for: every driver and truck
+// writeLicences are the certificates that jobs ask for: every driver and truck
 // operator has his, but for the last two operators of South, of whom one let it
 // run out and one was never trained.
-func licences(w *workplace) {
+func writeLicences(w *workplace) {
 	course := map[any]string{"Driver": "TRAFFIC", "Forklift operator": "FORK-OP"}
 	var bare []any
 	for _, r := range w.rows["workers"] {
@@ -34,7 +34,7 @@ func licences(w *workplace) {
 	}
 	for i, r := range w.rows["workers"] {
 		code := course[r["job_title"]]
-		if code == "" || held[[2]any{r["id"], w.course(code)}] {
+		if code == "" || held[[2]any{r["id"], w.courseID(code)}] {
 			continue
 		}
 		done, expires, status := -300-3*i, 430, "completed"
@@ -44,10 +44,10 @@ func licences(w *workplace) {
 		if len(bare) == 2 && r["id"] == bare[0] {
 			done, expires, status = -1120, -24, "expired"
 		}
-		at := w.cal.at(done, 15)
-		row := w.add("training_assignments", done, at.Add(-72*time.Hour), store.Row{"course_id": w.course(code), "user_id": r["user_id"], "worker_id": r["id"],
-			"assignment_type": "role_based", "assignment_reason": "Induction", "started_at": stamp(at.Add(-2 * time.Hour)), "completed_at": stamp(at),
-			"result": units(int64(80 + i%20)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"), "updated_at": stamp(at),
+		at := w.cal.momentAt(done, 15)
+		row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), store.Row{"course_id": w.courseID(code), "user_id": r["user_id"], "worker_id": r["id"],
+			"assignment_type": "role_based", "assignment_reason": "Induction", "started_at": formatMoment(at.Add(-2 * time.Hour)), "completed_at": formatMoment(at),
+			"result": wholeUnits(int64(80 + i%20)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"), "updated_at": formatMoment(at),
 			"version": int64(3)})
 		row["certificate_no"] = "TC-" + row["id"].(string)[24:]
 	}

@@ -2,7 +2,7 @@
 // warehouse at work, ending now, with the stories a visitor looks for. The
 // same day gives the same records; only today's moments move with the clock.
 //
-// Floor: functions. Begin at [Seed].
+// Layer: functions. Begin at [Seed].
 package demo
 
 import (
@@ -24,10 +24,10 @@ import (
 func Seed(ctx context.Context, st *store.Store, now time.Time, size Size) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for m := range makeAll(ctx, size.profiles(), now) {
+	for m := range makeAll(ctx, size.profilesOf(), now) {
 		err := m.err
 		if err == nil {
-			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return write(tx, st, m.tenant.id, m.rows) })
+			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return writeRecords(tx, st, m.tenant.id, m.rows) })
 		}
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", m.tenant.slug, err)
@@ -50,7 +50,7 @@ func makeAll(ctx context.Context, tenants []profile, now time.Time) <-chan tenan
 	go func() {
 		defer close(out)
 		for _, p := range tenants {
-			rows, err := build(p, now)
+			rows, err := buildTenant(p, now)
 			select {
 			case out <- tenantMade{p, rows, err}:
 			case <-ctx.Done():
@@ -71,9 +71,9 @@ var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", 
 	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "routes", "shipments", "shipment_lines", "incidents", "actions", "import_jobs",
 	"settings", "members", "audit"}
 
-// write loads everything, for a tenant that does not exist yet: it travels with
+// writeRecords loads everything, for a tenant that does not exist yet: it travels with
 // the commit.
-func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
+func writeRecords(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 	err := tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{tenant}, func(*db.Row) error { return nil })
 	if err == nil || !fault.Is(err, fault.NotFound) {
 		return err
@@ -81,7 +81,7 @@ func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 	by := actor.Actor{TenantID: tenant, Role: actor.Service, KeyID: "demo"}
 	for _, name := range slices.Concat(resources[:], programmeResources[:], statutoryResources[:]) {
 		if name == "audit" {
-			if err := log(tx, tenant, rows[name]); err != nil {
+			if err := writeAudit(tx, tenant, rows[name]); err != nil {
 				return err
 			}
 			continue
@@ -99,9 +99,9 @@ func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 	return safety.Index(tx, rows["incidents"])
 }
 
-// log writes rows of the audit log by its own door: others would not pass for
+// writeAudit writes rows of the audit log by its own door: others would not pass for
 // the server's.
-func log(tx *db.Tx, tenant string, rows []store.Row) error {
+func writeAudit(tx *db.Tx, tenant string, rows []store.Row) error {
 	for _, r := range rows {
 		e := audit.Entry{Tenant: tenant, Details: r["details"]}
 		var at string

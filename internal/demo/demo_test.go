@@ -36,7 +36,7 @@ var moments = []time.Time{
 
 func made(t *testing.T, p profile, now time.Time) records {
 	t.Helper()
-	rows, err := build(p, now)
+	rows, err := buildTenant(p, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func made(t *testing.T, p profile, now time.Time) records {
 // eachTenant runs f on both tenants at every moment.
 func eachTenant(t *testing.T, f func(t *testing.T, p profile, now time.Time, rows records)) {
 	for _, now := range moments {
-		for _, p := range []profile{north(), south()} {
+		for _, p := range []profile{northProfile(), southProfile()} {
 			t.Run(p.slug+now.Format(" Mon 2006-01-02 15:04"), func(t *testing.T) { f(t, p, now, made(t, p, now)) })
 		}
 	}
@@ -88,8 +88,8 @@ func TestNothingLiesInTheFuture(t *testing.T) {
 		for name, list := range rows {
 			for _, row := range list {
 				for f, v := range row {
-					if s, ok := v.(string); ok && past[f] && s > stamp(now) {
-						t.Errorf("%s.%s = %s, now is %s", name, f, s, stamp(now))
+					if s, ok := v.(string); ok && past[f] && s > formatMoment(now) {
+						t.Errorf("%s.%s = %s, now is %s", name, f, s, formatMoment(now))
 					}
 				}
 				if c, ok := row["created_at"].(string); ok && row["updated_at"].(string) < c {
@@ -124,7 +124,7 @@ func TestLedgerNeverGoesBelowZero(t *testing.T) {
 
 // The same day gives the same records, whatever the hour.
 func TestSameDaySameRecords(t *testing.T) {
-	a, b := made(t, north(), moments[0]), made(t, north(), moments[0].Add(3*time.Hour))
+	a, b := made(t, northProfile(), moments[0]), made(t, northProfile(), moments[0].Add(3*time.Hour))
 	for name := range a {
 		if len(a[name]) != len(b[name]) {
 			t.Fatalf("%s: %d and %d", name, len(a[name]), len(b[name]))
@@ -137,7 +137,7 @@ func TestSameDaySameRecords(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(a, made(t, north(), moments[0])); diff != "" {
+	if diff := cmp.Diff(a, made(t, northProfile(), moments[0])); diff != "" {
 		t.Errorf("the same moment gives different records: %s", diff)
 	}
 }
@@ -157,8 +157,8 @@ func count(rows []store.Row, field string, values ...string) int {
 // A visitor finds what each page is about, whenever he comes.
 func TestNorthHasEverythingToShow(t *testing.T) {
 	for _, now := range moments {
-		rows := made(t, north(), now)
-		day := func(s any, back int) bool { return s.(string) > stamp(now.AddDate(0, 0, -back)) }
+		rows := made(t, northProfile(), now)
+		day := func(s any, back int) bool { return s.(string) > formatMoment(now.AddDate(0, 0, -back)) }
 		overfull, near, low, critical := 0, 0, 0, 0
 		for _, z := range rows["zones"] {
 			if u, ok := z["utilization"].(decimal.Dec); ok {
@@ -199,14 +199,14 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 		}
 		overdue := 0
 		for _, a := range rows["actions"] {
-			if s := a["status"].(string); (s == "open" || s == "in_progress" || s == "done") && a["due_at"].(string) < stamp(now) {
+			if s := a["status"].(string); (s == "open" || s == "in_progress" || s == "done") && a["due_at"].(string) < formatMoment(now) {
 				overdue++
 			}
 		}
 		from, _ := localtime.Day(now, localtime.Zone("Europe/Berlin"))
 		today := 0
 		for _, s := range rows["shipments"] {
-			if c, ok := s["completed_at"].(string); ok && c >= stamp(from) {
+			if c, ok := s["completed_at"].(string); ok && c >= formatMoment(from) {
 				today++
 			}
 		}

@@ -29,7 +29,7 @@ func (w *stock) listUp(day int, due []*order) {
 		for n < len(due) && n < 3 && listStatus(due[n]) == listStatus(due[0]) && due[n].picker == due[0].picker {
 			n++
 		}
-		w.list(day, due[:n], listStatus(due[0]))
+		w.writePickList(day, due[:n], listStatus(due[0]))
 		due = due[n:]
 	}
 }
@@ -46,8 +46,8 @@ func listStatus(o *order) string {
 	return "released"
 }
 
-func (w *stock) list(day int, orders []*order, status string) {
-	l := &pickList{day: day, at: w.cal.at(day, w.cal.hour(8.15, 8.4)), status: status}
+func (w *stock) writePickList(day int, orders []*order, status string) {
+	l := &pickList{day: day, at: w.cal.momentAt(day, w.cal.drawHour(8.15, 8.4)), status: status}
 	for _, o := range orders {
 		for _, ln := range o.lines {
 			l.takes = append(l.takes, ln.takes...)
@@ -88,23 +88,23 @@ func (w *stock) emitLists() {
 	sortStable(w.lists, func(a, b *pickList) bool { return a.at.Before(b.at) })
 	handOut(w)
 	for i, l := range w.lists {
-		id := w.cal.id(l.day, l.at)
-		started, done, picked := l.times()
-		r := store.Row{"id": id, "pick_no": w.number("PL", l.at), "strategy": []string{"single", "batch", "batch"}[min(2, len(l.takes)/3)], "status": l.status,
-			"priority": int64(2 + i%3), "route_m": decimal.FromFloat(math.Round(l.walk())), "created_by": w.user("manager"), "version": int64(1 + picked)}
+		id := w.cal.newID(l.day, l.at)
+		started, done, picked := l.pickTimes()
+		r := store.Row{"id": id, "pick_no": w.nextNumber("PL", l.at), "strategy": []string{"single", "batch", "batch"}[min(2, len(l.takes)/3)], "status": l.status,
+			"priority": int64(2 + i%3), "route_m": decimal.FromFloat(math.Round(l.walkMetres())), "created_by": w.userID("manager"), "version": int64(1 + picked)}
 		if l.by != nil {
 			r["assigned_worker_id"] = l.by.id
 		}
 		if l.status != "draft" {
-			r["released_at"] = stamp(w.cal.clip(l.at.Add(4 * time.Minute)))
+			r["released_at"] = formatMoment(w.cal.clipToNow(l.at.Add(4 * time.Minute)))
 		}
 		if picked > 0 {
-			r["started_at"], r["updated_at"] = stamp(started), stamp(done)
+			r["started_at"], r["updated_at"] = formatMoment(started), formatMoment(done)
 		}
 		if l.status == "completed" {
-			r["completed_at"] = stamp(done)
+			r["completed_at"] = formatMoment(done)
 		}
-		w.add("pick_lists", l.day, l.at, r)
+		w.addRecord("pick_lists", l.day, l.at, r)
 		for n, t := range l.takes {
 			w.emitPickLine(l, id, n, t)
 		}
@@ -121,13 +121,13 @@ func handOut(w *stock) {
 		}
 	}
 	for _, p := range w.people {
-		if longest != nil && p.user == w.user("operator") && p.user != "" {
+		if longest != nil && p.user == w.userID("operator") && p.user != "" {
 			longest.by = p
 		}
 	}
 }
 
-func (l *pickList) times() (started, done time.Time, picked int) {
+func (l *pickList) pickTimes() (started, done time.Time, picked int) {
 	for _, t := range l.takes {
 		if t.picked.IsZero() {
 			continue
@@ -143,8 +143,8 @@ func (l *pickList) times() (started, done time.Time, picked int) {
 	return started, done, picked
 }
 
-// walk is the way through the bins in metres, from the door and back.
-func (l *pickList) walk() float64 {
+// walkMetres is the way through the bins in metres, from the door and back.
+func (l *pickList) walkMetres() float64 {
 	x, y, sum := 0.0, 0.0, 0.0
 	for _, t := range l.takes {
 		z := t.level.zone
@@ -156,7 +156,7 @@ func (l *pickList) walk() float64 {
 
 func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
 	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id, "item_id": t.line.item.id,
-		"qty": units(t.qty), "qty_picked": units(0), "status": "pending", "created_by": w.user("manager")}
+		"qty": wholeUnits(t.qty), "qty_picked": wholeUnits(0), "status": "pending", "created_by": w.userID("manager")}
 	if t.id != "" {
 		r["reservation_id"] = t.id
 	}
@@ -169,26 +169,26 @@ func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
 	if l.status == "cancelled" {
 		r["status"] = "cancelled"
 	} else if !t.picked.IsZero() {
-		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", units(t.qty), stamp(t.picked), ref(t.by.user)
-		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), stamp(t.picked), int64(2)
+		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", wholeUnits(t.qty), formatMoment(t.picked), nullableID(t.by.user)
+		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), formatMoment(t.picked), int64(2)
 		if len(w.rows["pick_lines"])%47 == 20 {
-			r["status"], r["qty"], r["short_reason"] = "short", units(t.qty+t.line.item.packet), "bin held less than the system said"
+			r["status"], r["qty"], r["short_reason"] = "short", wholeUnits(t.qty+t.line.item.packet), "bin held less than the system said"
 		}
 	}
-	w.add("pick_lines", l.day, l.at, r)
+	w.addRecord("pick_lines", l.day, l.at, r)
 }
 
-// load sends a day's packed orders on their way; orders of one carrier may
+// loadTrucks sends a day's packed orders on their way; orders of one carrier may
 // share a truck.
-func (w *stock) load(day int, due []*order) {
+func (w *stock) loadTrucks(day int, due []*order) {
 	var trucks []*shipment
 	for _, o := range due {
 		if o.stage != gone {
 			continue
 		}
-		s := w.traffic.truck(trucks, o)
+		s := w.traffic.findTruck(trucks, o)
 		if s == nil {
-			s = w.traffic.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13.5, 13.8)), left: w.cal.at(day, w.cal.hour(14.4, 15.8)), carrier: o.carrier,
+			s = w.traffic.addShipment(&shipment{made: day, at: w.cal.momentAt(day, w.cal.drawHour(13.5, 13.8)), left: w.cal.momentAt(day, w.cal.drawHour(14.4, 15.8)), carrier: o.carrier,
 				arrive: w.cal.nextWorking(day), status: "in_transit"})
 			if o.carrier == "OWN" {
 				s.driver = w.nextDriver()
@@ -198,6 +198,6 @@ func (w *stock) load(day int, due []*order) {
 			trucks = append(trucks, s)
 		}
 		s.orders = append(s.orders, o)
-		w.leave(o, day, s.left)
+		w.bookDeparture(o, day, s.left)
 	}
 }

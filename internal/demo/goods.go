@@ -55,8 +55,8 @@ type lot struct {
 // lineQuantity is how many packets an order line asks for on average.
 const lineQuantity = 2.0
 
-// assortment makes the items and decides how each of them sells.
-func (w *stock) assortment() {
+// makeAssortment makes the items and decides how each of them sells.
+func (w *stock) makeAssortment() {
 	homes := map[string][]*zone{}
 	for class, area := range map[string]string{"ambient": "PCK-", "cool": "CLD-", "hazmat": "HAZ-", "secure": "SEC-"} {
 		for _, z := range w.tree {
@@ -75,8 +75,8 @@ func (w *stock) assortment() {
 		c := &w.categories[i]
 		for _, p := range c.products {
 			for v, variant := range p.variants {
-				for _, maker := range w.sellers() {
-					it := w.item(c, p, v, variant+maker)
+				for _, maker := range w.makerNames() {
+					it := w.makeItem(c, p, v, variant+maker)
 					list := homes[c.class]
 					it.home = list[len(w.items)%len(list)]
 					if len(bulk) > 0 && c.class == "ambient" {
@@ -87,11 +87,11 @@ func (w *stock) assortment() {
 			}
 		}
 	}
-	w.temperaments()
+	w.dealDemand()
 }
 
-// sellers are what a variant's name ends in: its maker, where there are several.
-func (w *stock) sellers() []string {
+// makerNames are what a variant's name ends in: its maker, where there are several.
+func (w *stock) makerNames() []string {
 	if len(w.makers) == 0 {
 		return []string{""}
 	}
@@ -102,7 +102,7 @@ func (w *stock) sellers() []string {
 	return out
 }
 
-func (w *stock) item(c *category, p product, v int, variant string) *item {
+func (w *stock) makeItem(c *category, p product, v int, variant string) *item {
 	cents := p.cents + p.cents*int64(v)*22/100
 	sku := fmt.Sprintf("%s-%04d", c.prefix, 1000+17*(len(w.items)%400))
 	if n := len(w.makers); n > 0 {
@@ -114,8 +114,8 @@ func (w *stock) item(c *category, p product, v int, variant string) *item {
 		packet: int64(p.packet), born: -goLive}
 }
 
-// temperaments deals out how items sell, and from that their stock rules.
-func (w *stock) temperaments() {
+// dealDemand deals out how items sell, and from that their stock rules.
+func (w *stock) dealDemand() {
 	deck := w.cal.rng.Perm(len(w.items))
 	deal := func(n int, k kind) {
 		for ; n > 0; n-- {
@@ -137,19 +137,19 @@ func (w *stock) temperaments() {
 			it.draw = 0.4
 		}
 		if it.kind == fresh {
-			it.born = w.cal.workingBefore(-w.cal.between(18, min(48, w.opened)))
+			it.born = w.cal.workingBefore(-w.cal.drawBetween(18, min(48, w.opened)))
 		}
-		it.id = w.cal.id(it.born, w.cal.at(it.born, 9))
+		it.id = w.cal.newID(it.born, w.cal.momentAt(it.born, 9))
 		sum += it.draw
 	}
 	for _, it := range w.items {
 		it.rate = w.ordersPerDay * 0.8 * (w.lines + 0.7) * it.draw / sum * float64(it.packet) * lineQuantity
-		w.rules(it)
+		w.setStockRules(it)
 	}
 }
 
-// rules sets reorder point and maximum from the expected demand.
-func (w *stock) rules(it *item) {
+// setStockRules sets reorder point and maximum from the expected demand.
+func (w *stock) setStockRules(it *item) {
 	lead := float64(it.cat.lead)
 	packets := func(f float64) int64 { return it.packet * int64(math.Ceil(f/float64(it.packet))) }
 	spread := math.Sqrt(it.rate * float64(it.packet) * lineQuantity * lead)
@@ -161,18 +161,18 @@ func (w *stock) rules(it *item) {
 		it.reorderAt = int64(it.rate*(lead+4) + spread)
 		it.maxStock = packets(float64(it.reorderAt)) + packets(it.rate*70)
 	case slow:
-		if w.cal.chance(0.5) {
+		if w.cal.drawChance(0.5) {
 			it.reorderAt = max(1, it.packet-1)
 		}
-		it.maxStock = it.packet * int64(w.cal.between(12, 40))
+		it.maxStock = it.packet * int64(w.cal.drawBetween(12, 40))
 	case dead:
-		it.maxStock = it.packet * int64(w.cal.between(4, 24))
+		it.maxStock = it.packet * int64(w.cal.drawBetween(4, 24))
 	}
 }
 
-// opening books the stock everything began with: slow goods when the tenant
+// bookOpening books the stock everything began with: slow goods when the tenant
 // went live, the rest when their hall followed, new items as they came.
-func (w *stock) opening() {
+func (w *stock) bookOpening() {
 	for i, it := range w.items {
 		day := -w.opened - 2
 		if it.kind == slow || it.kind == dead {
@@ -185,19 +185,19 @@ func (w *stock) opening() {
 		qty = max(it.packet, qty/it.packet*it.packet)
 		w.openingOf(it, day, qty)
 		if it.kind == slow && w.opened < history && qty > it.packet { // the last of them went before orders were taken here
-			ago := w.cal.workingBefore(-w.cal.between(history+5, warehouse.DeadAfter-25))
-			at := w.cal.at(ago, w.cal.hour(9, 13))
-			w.move(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone, qty: it.packet,
-				reason: "counter_sale", worker: w.hand(ago, at)})
+			ago := w.cal.workingBefore(-w.cal.drawBetween(history+5, warehouse.DeadAfter-25))
+			at := w.cal.momentAt(ago, w.cal.drawHour(9, 13))
+			w.bookMovement(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone, qty: it.packet,
+				reason: "counter_sale", worker: w.findHand(ago, at)})
 		}
 	}
 }
 
 func (w *stock) openingOf(it *item, day int, qty int64) {
-	t := w.cal.at(day, w.cal.hour(8, 12))
+	t := w.cal.momentAt(day, w.cal.drawHour(8, 12))
 	book := func(z *zone, q int64) {
 		if q > 0 {
-			w.move(movement{day: day, at: t, kind: "opening", item: it, lot: w.lotOf(it, day), to: z, qty: q, reason: "go_live"})
+			w.bookMovement(movement{day: day, at: t, kind: "opening", item: it, lot: w.lotOf(it, day), to: z, qty: q, reason: "go_live"})
 		}
 	}
 	reserve := int64(0)
@@ -206,7 +206,7 @@ func (w *stock) openingOf(it *item, day int, qty int64) {
 		book(it.bulk, reserve)
 	}
 	book(it.home, qty-reserve)
-	if x := w.zones[fmt.Sprintf("BER-X-%02d", 1+len(w.moves())%6)]; x != nil && it.kind == fast && !it.late {
+	if x := w.zones[fmt.Sprintf("BER-X-%02d", 1+len(w.movementRows())%6)]; x != nil && it.kind == fast && !it.late {
 		book(x, it.packet*2)
 	}
 }
@@ -218,20 +218,20 @@ func (w *stock) lotOf(it *item, day int) *lot {
 	if !c.lots {
 		return nil
 	}
-	age := w.cal.between(10, 40)
+	age := w.cal.drawBetween(10, 40)
 	if day < -w.opened {
-		age = w.cal.between(30, c.shelfLife/2)
+		age = w.cal.drawBetween(30, c.shelfLife/2)
 	}
-	l := &lot{day: day, made: w.cal.date(day - age), expires: w.cal.date(day - age + c.shelfLife), status: "released", supplier: c.supplier}
+	l := &lot{day: day, made: w.cal.localDate(day - age), expires: w.cal.localDate(day - age + c.shelfLife), status: "released", supplier: c.supplier}
 	l.no = fmt.Sprintf("%s%s%02d", c.prefix[:1], strings.ReplaceAll(l.made[2:], "-", ""), len(it.lots)+1)
-	l.id = w.cal.id(day, w.cal.at(day, 6))
+	l.id = w.cal.newID(day, w.cal.momentAt(day, 6))
 	it.lots = append(it.lots, l)
 	return l
 }
 
-// settle writes what the simulation left behind.
-func (w *stock) settle() {
-	w.spoil()
+// writeResults writes what the simulation left behind.
+func (w *stock) writeResults() {
+	w.withdrawOldLots()
 	w.emitZones()
 	w.emitItems()
 	w.emitLevels()
@@ -241,13 +241,13 @@ func (w *stock) settle() {
 // lasts is how many days a lot has to be good for when it leaves.
 const lasts = 30
 
-// spoil withdraws the oldest lots: those past their date expired, those that do
+// withdrawOldLots withdraws the oldest lots: those past their date expired, those that do
 // not last long enough to be sold as short-dated.
-func (w *stock) spoil() {
-	today := w.cal.date(0)
+func (w *stock) withdrawOldLots() {
+	today := w.cal.localDate(0)
 	for _, it := range w.items {
 		for _, l := range it.lots {
-			l.short = l.expires < w.cal.date(lasts)
+			l.short = l.expires < w.cal.localDate(lasts)
 			if l.expires <= today {
 				l.status = "expired"
 			}
@@ -256,7 +256,7 @@ func (w *stock) spoil() {
 }
 
 func (w *stock) emitItems() {
-	classes := w.abc()
+	classes := w.classifyABC()
 	onHand, available := map[*item]int64{}, map[*item]int64{}
 	for _, l := range w.levels {
 		onHand[l.item] += l.qty
@@ -265,18 +265,18 @@ func (w *stock) emitItems() {
 		}
 	}
 	for i, it := range w.items {
-		low := warehouse.LowStock(units(available[it]), units(it.reorderAt))
+		low := warehouse.LowStock(wholeUnits(available[it]), wholeUnits(it.reorderAt))
 		gtin := "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1))
 		r := store.Row{
-			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin, "barcodes": raw([]any{}),
-			"tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": money(it.cents), "price": money(it.price),
-			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity, "reorder_point": units(it.reorderAt),
-			"safety_stock": units(it.reorderAt / 3), "reorder_qty": units(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead),
-			"abc_class": classes[it], "storage_class": it.cat.class, "status": "active", "on_hand": units(onHand[it]), "available": units(available[it]),
-			"stock_value": money(onHand[it] * it.cents), "low_stock": low, "updated_at": stamp(w.cal.at(0, 20)), "version": int64(3),
+			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin, "barcodes": rawJSON([]any{}),
+			"tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": moneyCents(it.cents), "price": moneyCents(it.price),
+			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity, "reorder_point": wholeUnits(it.reorderAt),
+			"safety_stock": wholeUnits(it.reorderAt / 3), "reorder_qty": wholeUnits(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead),
+			"abc_class": classes[it], "storage_class": it.cat.class, "status": "active", "on_hand": wholeUnits(onHand[it]), "available": wholeUnits(available[it]),
+			"stock_value": moneyCents(onHand[it] * it.cents), "low_stock": low, "updated_at": formatMoment(w.cal.momentAt(0, 20)), "version": int64(3),
 		}
 		if it.maxStock > 0 {
-			r["max_stock"] = units(it.maxStock)
+			r["max_stock"] = wholeUnits(it.maxStock)
 		}
 		if it.cat.lots {
 			r["tracking"], r["shelf_life_days"], r["min_remaining_days"] = "lot", int64(it.cat.shelfLife), int64(lasts)
@@ -284,21 +284,21 @@ func (w *stock) emitItems() {
 		if it.cat.hazmat != "" {
 			r["hazmat_un"] = it.cat.hazmat
 		}
-		w.add("items", it.born, w.cal.at(it.born, 9), r)
-		w.add("item_barcodes", it.born, w.cal.at(it.born, 9), store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
+		w.addRecord("items", it.born, w.cal.momentAt(it.born, 9), r)
+		w.addRecord("item_barcodes", it.born, w.cal.momentAt(it.born, 9), store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
 		w.emitLots(it)
 	}
 }
 
 func (w *stock) emitLots(it *item) {
 	for _, l := range it.lots {
-		w.add("lots", l.day, w.cal.at(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
+		w.addRecord("lots", l.day, w.cal.momentAt(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
 			"supplier": l.supplier, "status": l.status, "short_dated": l.short})
 	}
 }
 
-// abc classifies items by the value issued.
-func (w *stock) abc() map[*item]any {
+// classifyABC classifies items by the value issued.
+func (w *stock) classifyABC() map[*item]any {
 	values := make([]float64, len(w.items))
 	for i, it := range w.items {
 		values[i] = float64(it.out90 * it.cents)

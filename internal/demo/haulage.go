@@ -31,56 +31,56 @@ type shipment struct {
 	driver    *driver
 }
 
-func (w *haulage) ship(s *shipment) *shipment {
+func (w *haulage) addShipment(s *shipment) *shipment {
 	if s.at.IsZero() {
-		s.at = w.cal.clip(s.orders[0].at.Add(25 * time.Minute))
+		s.at = w.cal.clipToNow(s.orders[0].at.Add(25 * time.Minute))
 	}
 	w.shipments = append(w.shipments, s)
 	return s
 }
 
-// truck finds room on a truck of the order's carrier.
-func (w *haulage) truck(trucks []*shipment, o *order) *shipment {
+// findTruck finds room on a truck of the order's carrier.
+func (w *haulage) findTruck(trucks []*shipment, o *order) *shipment {
 	for _, s := range trucks {
-		if s.carrier == o.carrier && len(s.orders) < w.perTruck && w.cal.chance(0.7) {
+		if s.carrier == o.carrier && len(s.orders) < w.perTruck && w.cal.drawChance(0.7) {
 			return s
 		}
 	}
 	return nil
 }
 
-// arrivals says what became of the shipments, and plans those of the orders that
+// settleArrivals says what became of the shipments, and plans those of the orders that
 // have not left.
-func (w *haulage) arrivals(orders []*order) {
+func (w *haulage) settleArrivals(orders []*order) {
 	due := 0
 	for _, s := range w.shipments {
 		switch {
 		case s.inbound:
-			w.inbound(s)
+			w.addInbound(s)
 		case s.arrive > 0:
 		case s.arrive == 0 && due%4 == 1:
 			due++
 			if due == 2 {
 				s.status, s.exception = "exception", "ADDRESS_UNKNOWN"
 			}
-		case s.arrive < -3 && w.cal.chance(0.012):
+		case s.arrive < -3 && w.cal.drawChance(0.012):
 			s.status, s.exception = "returned", "REFUSED"
 		default:
 			if s.arrive == 0 {
 				due++
 			}
-			s.status, s.done = "delivered", w.cal.at(s.arrive, w.cal.hour(7.5, 15.5))
+			s.status, s.done = "delivered", w.cal.momentAt(s.arrive, w.cal.drawHour(7.5, 15.5))
 			for _, o := range s.orders {
 				o.delivered = true
 			}
 		}
 	}
-	w.trouble()
-	w.planned(orders)
+	w.ensureFailedDelivery()
+	w.addPlanned(orders)
 }
 
-// trouble makes sure that one delivery has gone wrong: the last that left.
-func (w *haulage) trouble() {
+// ensureFailedDelivery makes sure that one delivery has gone wrong: the last that left.
+func (w *haulage) ensureFailedDelivery() {
 	var last *shipment
 	for _, s := range w.shipments {
 		if s.exception != "" && s.status == "exception" {
@@ -95,11 +95,11 @@ func (w *haulage) trouble() {
 	}
 }
 
-func (w *haulage) inbound(s *shipment) {
+func (w *haulage) addInbound(s *shipment) {
 	late := s.arrive == never
 	switch {
 	case s.arrive <= 0:
-		s.status, s.left, s.done = "received", s.at.Add(20*time.Hour), w.cal.at(s.arrive, 7.6)
+		s.status, s.left, s.done = "received", s.at.Add(20*time.Hour), w.cal.momentAt(s.arrive, 7.6)
 		if s.left.After(s.done) {
 			s.left = s.done.Add(-2 * time.Hour)
 		}
@@ -108,15 +108,15 @@ func (w *haulage) inbound(s *shipment) {
 	case late || s.arrive > 3 || s.made == 0:
 		s.status = "planned"
 	default:
-		s.status, s.left = "in_transit", w.cal.at(min(s.made+1, -1), 15)
+		s.status, s.left = "in_transit", w.cal.momentAt(min(s.made+1, -1), 15)
 		if !w.docked {
 			w.docked, s.status = true, "arrived"
 		}
 	}
 }
 
-// planned adds the shipments that have not left.
-func (w *haulage) planned(orders []*order) {
+// addPlanned adds the shipments that have not left.
+func (w *haulage) addPlanned(orders []*order) {
 	n := 0
 	for _, o := range orders {
 		if o.kind != "outbound" {
@@ -137,7 +137,7 @@ func (w *haulage) planned(orders []*order) {
 		default:
 			continue
 		}
-		w.ship(s)
+		w.addShipment(s)
 	}
 }
 
@@ -154,41 +154,41 @@ func (w *haulage) emitShipment(s *shipment, n int) {
 	ids, pieces := make([]string, len(s.orders)), int64(0)
 	for i, o := range s.orders {
 		ids[i] = o.id
-		pieces += o.sums().ordered
+		pieces += o.sumQuantities().ordered
 	}
 	sscc := []string{checkDigit(fmt.Sprintf("3%s%09d", w.gs1, n+1))}
-	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "sscc": raw(sscc),
-		"packages": raw([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": stamp(s.at.Add(2 * time.Hour)),
-		"freight_cost": money(int64(1900 + 370*(n%23))), "created_by": w.user("manager"), "version": int64(1)}
+	r := store.Row{"shipment_no": w.nextNumber("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": rawJSON(ids), "sscc": rawJSON(sscc),
+		"packages": rawJSON([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": formatMoment(s.at.Add(2 * time.Hour)),
+		"freight_cost": moneyCents(int64(1900 + 370*(n%23))), "created_by": w.userID("manager"), "version": int64(1)}
 	first := s.orders[0]
 	site := map[string]any{"name": w.buildings[0].name, "city": w.buildings[0].city, "country": w.country}
 	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.landOf(first.city)}
-	locate(site)
-	locate(other)
-	r["origin"], r["destination"] = raw(site), raw(other)
+	addCoordinates(site)
+	addCoordinates(other)
+	r["origin"], r["destination"] = rawJSON(site), rawJSON(other)
 	if s.inbound {
-		r["direction"], r["origin"], r["destination"] = "inbound", raw(map[string]any{"name": first.party}), raw(site)
+		r["direction"], r["origin"], r["destination"] = "inbound", rawJSON(map[string]any{"name": first.party}), rawJSON(site)
 	}
 	last := s.at
 	for field, t := range map[string]time.Time{"dispatched_at": s.left, "completed_at": s.done} {
 		if !t.IsZero() {
-			r[field] = stamp(t)
+			r[field] = formatMoment(t)
 			if t.After(last) {
 				last = t
 			}
 			r["version"] = r["version"].(int64) + 2
 		}
 	}
-	r["updated_at"] = stamp(last)
+	r["updated_at"] = formatMoment(last)
 	if !s.inbound || s.arrive != never {
-		r["eta"] = stamp(w.cal.at(s.arrive, 12))
+		r["eta"] = formatMoment(w.cal.momentAt(s.arrive, 12))
 	}
 	if s.exception != "" {
 		r["exception_code"] = s.exception
 	}
-	w.haul(r, s, n)
-	r["id"] = w.cal.id(s.made, s.at)
-	w.add("shipments", s.made, s.at, r)
+	w.nameCarrier(r, s, n)
+	r["id"] = w.cal.newID(s.made, s.at)
+	w.addRecord("shipments", s.made, s.at, r)
 	emitShipmentLines(w, r, s)
 }
 
@@ -201,16 +201,16 @@ func emitShipmentLines(w *haulage, r store.Row, s *shipment) {
 	for _, o := range s.orders {
 		for _, l := range o.lines {
 			if l.allocated > 0 {
-				w.add("shipment_lines", s.made, s.at, store.Row{"id": derived(l.id, "shipment "+r["id"].(string)), "shipment_id": r["id"], "order_id": o.id,
+				w.addRecord("shipment_lines", s.made, s.at, store.Row{"id": derivedID(l.id, "shipment "+r["id"].(string)), "shipment_id": r["id"], "order_id": o.id,
 					"order_line_id": l.id, "item_id": l.item.id,
-					"quantity": units(l.allocated), "qty_shipped": units(l.shipped), "qty_short": units(0), "qty_damaged": units(0)})
+					"quantity": wholeUnits(l.allocated), "qty_shipped": wholeUnits(l.shipped), "qty_short": wholeUnits(0), "qty_damaged": wholeUnits(0)})
 			}
 		}
 	}
 }
 
-// locate adds where a place's town lies.
-func locate(place map[string]any) {
+// addCoordinates adds where a place's town lies.
+func addCoordinates(place map[string]any) {
 	if at, ok := towns[fmt.Sprint(place["city"])]; ok {
 		place["lat"], place["lon"] = at[0], at[1]
 	}
@@ -220,8 +220,8 @@ func locate(place map[string]any) {
 const signed = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 20'%3E" +
 	"%3Cpath d='M2 15c9-14 12-14 11-4s9-9 14-6 8 8 31-2' fill='none' stroke='black'/%3E%3C/svg%3E"
 
-// haul names who carries it: our own truck, or a carrier's tracking number.
-func (w *haulage) haul(r store.Row, s *shipment, n int) {
+// nameCarrier names who carries it: our own truck, or a carrier's tracking number.
+func (w *haulage) nameCarrier(r store.Row, s *shipment, n int) {
 	if s.carrier != "OWN" {
 		r["carrier"], r["carrier_id"] = s.carrier, w.freight[s.carrier]
 	}
@@ -231,9 +231,9 @@ func (w *haulage) haul(r store.Row, s *shipment, n int) {
 		}
 		return
 	}
-	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, ref(s.driver.vehicle), int64(1+n%6)
+	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, nullableID(s.driver.vehicle), int64(1+n%6)
 	if s.status == "delivered" {
-		r["proof"] = raw(map[string]any{"name": map[string]string{"DE": "Warenannahme"}[w.country], "signature": signed})
+		r["proof"] = rawJSON(map[string]any{"name": map[string]string{"DE": "Warenannahme"}[w.country], "signature": signed})
 	}
 	if s.status == "in_transit" {
 		s.driver.status = "on_trip"

@@ -11,8 +11,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// question is an item of a template.
-func question(key, prompt, kind string, more ...any) map[string]any {
+// templateItem is an item of a template.
+func templateItem(key, prompt, kind string, more ...any) map[string]any {
 	it := map[string]any{"key": key, "prompt": prompt, "type": kind, "required": kind != "text"}
 	for i := 0; i < len(more); i += 2 {
 		it[more[i].(string)] = more[i+1]
@@ -20,7 +20,9 @@ func question(key, prompt, kind string, more ...any) map[string]any {
 	return it
 }
 
-func when(op string, value any) map[string]any { return map[string]any{"op": op, "value": value} }
+func templateCondition(op string, value any) map[string]any {
+	return map[string]any{"op": op, "value": value}
+}
 
 // forms are the templates, oldest revision first.
 var forms = []struct {
@@ -31,42 +33,42 @@ var forms = []struct {
 	items       []map[string]any
 }{
 	{"FLT-DAILY", "Forklift check before use", -goLive, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
-		question("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
-		question("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
-		question("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
-		question("horn", "Horn and lights work", "yes_no_na"),
+		templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+		templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+		templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+		templateItem("horn", "Horn and lights work", "yes_no_na"),
 	}},
 	{"FLT-DAILY", "Forklift check before use", -60, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
-		question("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
-		question("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
-		question("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
-		question("horn", "Horn and lights work", "yes_no_na"),
-		question("leak", "Oil or battery leak", "choice", "options", []string{"none", "drops", "pool"}, "fail_when", when("!=", "none")),
-		question("where", "Where it leaks", "text", "show_when", map[string]any{"item": "leak", "op": "!=", "value": "none"}),
-		question("charge", "Battery charge", "number", "unit", "%", "fail_when", when("<", 20)),
+		templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+		templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+		templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+		templateItem("horn", "Horn and lights work", "yes_no_na"),
+		templateItem("leak", "Oil or battery leak", "choice", "options", []string{"none", "drops", "pool"}, "fail_when", templateCondition("!=", "none")),
+		templateItem("where", "Where it leaks", "text", "show_when", map[string]any{"item": "leak", "op": "!=", "value": "none"}),
+		templateItem("charge", "Battery charge", "number", "unit", "%", "fail_when", templateCondition("<", 20)),
 	}},
 	{"DOCK-ROUND", "Dock round", -goLive, []string{"zone"}, nil, []map[string]any{
-		question("floor", "Floor dry and clear", "yes_no_na", "on_fail", "incident"),
-		question("leveller", "Levellers move and do not leak", "yes_no_na"),
-		question("chocks", "Wheel chocks at every dock", "yes_no_na"),
+		templateItem("floor", "Floor dry and clear", "yes_no_na", "on_fail", "incident"),
+		templateItem("leveller", "Levellers move and do not leak", "yes_no_na"),
+		templateItem("chocks", "Wheel chocks at every dock", "yes_no_na"),
 	}},
 	{"RACK-WEEKLY", "Weekly rack inspection", -goLive, []string{"zone"}, nil, []map[string]any{
-		question("uprights", "Uprights straight", "yes_no_na", "critical", true, "weight", 3),
-		question("beams", "Beams locked", "yes_no_na", "weight", 2),
-		question("signs", "Load signs readable", "yes_no_na"),
-		question("damage", "What is damaged", "text", "show_when",
+		templateItem("uprights", "Uprights straight", "yes_no_na", "critical", true, "weight", 3),
+		templateItem("beams", "Beams locked", "yes_no_na", "weight", 2),
+		templateItem("signs", "Load signs readable", "yes_no_na"),
+		templateItem("damage", "What is damaged", "text", "show_when",
 			map[string]any{"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}}}),
 	}},
 	{"HAZ-WEEKLY", "Weekly round of the hazardous goods store", -goLive, []string{"zone"}, nil, []map[string]any{
-		question("apart", "Incompatible goods apart", "yes_no_na", "critical", true), question("trays", "Spill trays empty", "yes_no_na"), question("air",
+		templateItem("apart", "Incompatible goods apart", "yes_no_na", "critical", true), templateItem("trays", "Spill trays empty", "yes_no_na"), templateItem("air",
 			"Ventilation runs", "yes_no_na"),
 	}},
 	{"FIRE-EXT", "Fire extinguisher check", -goLive, nil, nil, []map[string]any{
-		question("place", "In its place and free", "yes_no_na"), question("seal", "Seal unbroken", "yes_no_na"), question("pressure", "Pressure",
-			"number", "unit", "bar", "fail_when", when("<", 12)),
+		templateItem("place", "In its place and free", "yes_no_na"), templateItem("seal", "Seal unbroken", "yes_no_na"), templateItem("pressure", "Pressure",
+			"number", "unit", "bar", "fail_when", templateCondition("<", 12)),
 	}},
 	{"EXITS", "Emergency exits and lighting", -goLive, []string{"zone"}, nil, []map[string]any{
-		question("free", "Exits free", "yes_no_na"), question("signs", "Signs lit", "yes_no_na"), question("doors", "Doors open outwards", "yes_no_na"),
+		templateItem("free", "Exits free", "yes_no_na"), templateItem("signs", "Signs lit", "yes_no_na"), templateItem("doors", "Doors open outwards", "yes_no_na"),
 	}},
 }
 
@@ -95,45 +97,45 @@ var rounds = []struct {
 // plannedDays are the days after today for which runs exist.
 const plannedDays = 3
 
-// inspections writes templates, schedules, 90 days of rounds, about 92 in 100
+// writeInspections writes templates, schedules, 90 days of rounds, about 92 in 100
 // in time, and the next days' as scheduled.
-func (w *workplace) inspections() {
+func (w *workplace) writeInspections() {
 	w.forms = map[string][]form{}
-	w.templates()
+	w.writeTemplates()
 	schedules := make([]store.Row, len(rounds))
 	for i := range rounds {
 		if rounds[i].weekday >= 0 || i < w.checklistsPerDay {
-			schedules[i] = w.schedule(i)
+			schedules[i] = w.writeSchedule(i)
 		}
 	}
 	for day := -history + 1; day <= plannedDays; day++ {
 		for i, c := range rounds {
-			if schedules[i] == nil || !w.cal.working(day) || c.weekday >= 0 && int(w.cal.weekday(day)) != c.weekday {
+			if schedules[i] == nil || !w.cal.isWorkingDay(day) || c.weekday >= 0 && int(w.cal.localWeekday(day)) != c.weekday {
 				continue
 			}
-			w.inspection(schedules[i], i, day)
+			w.writeInspection(schedules[i], i, day)
 		}
 	}
 }
 
-func (w *workplace) templates() {
+func (w *workplace) writeTemplates() {
 	before := map[string]store.Row{}
 	for _, f := range forms {
-		made := w.cal.at(f.day-2, 9)
-		sections := raw([]any{map[string]any{"title": f.title, "items": f.items}})
+		made := w.cal.momentAt(f.day-2, 9)
+		sections := rawJSON([]any{map[string]any{"title": f.title, "items": f.items}})
 		tpl, err := checklist.Parse(sections)
 		if err != nil { // only literals of this package come here
 			panic(err)
 		}
-		at := stamp(w.cal.at(f.day, 10))
-		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": list(f.applies), "kinds": list(f.kinds),
+		at := formatMoment(w.cal.momentAt(f.day, 10))
+		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": wordList(f.applies), "kinds": wordList(f.kinds),
 			"sections": sections, "status": "published", "published_at": at,
-			"created_by": w.user("safety"), "updated_at": at, "version": int64(2)}
+			"created_by": w.userID("safety"), "updated_at": at, "version": int64(2)}
 		if old := before[f.code]; old != nil {
 			r["revision"], r["supersedes_id"] = old["revision"].(int64)+1, old["id"]
 			old["status"], old["updated_at"], old["version"] = "retired", at, int64(3)
 		}
-		before[f.code] = w.add("checklist_templates", f.day-2, made, r)
+		before[f.code] = w.addRecord("checklist_templates", f.day-2, made, r)
 		w.forms[f.code] = append(w.forms[f.code], form{r["id"].(string), f.day, tpl})
 	}
 }
@@ -152,9 +154,9 @@ func (w *workplace) formOn(code string, day int) form {
 // roundHour is when a round is due; those of one morning follow each other.
 func roundHour(i int) float64 { return rounds[i].hour + 0.1*float64(i) }
 
-func (w *workplace) schedule(i int) store.Row {
+func (w *workplace) writeSchedule(i int) store.Row {
 	c := rounds[i]
-	zones := w.in(c.zone)
+	zones := w.zonesIn(c.zone)
 	if len(zones) == 0 {
 		zones = w.tree
 	}
@@ -165,61 +167,61 @@ func (w *workplace) schedule(i int) store.Row {
 	}
 	f := w.formOn(c.code, 0)
 	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" +
-		days, "starts_on": w.cal.date(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
-		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.user("safety"), "planned_until": stamp(w.cal.at(plannedDays+
-			1, 0)), "updated_at": stamp(w.cal.at(0, 1))}
+		days, "starts_on": w.cal.localDate(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
+		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.userID("safety"), "planned_until": formatMoment(w.cal.momentAt(plannedDays+
+			1, 0)), "updated_at": formatMoment(w.cal.momentAt(0, 1))}
 	if c.machine >= 0 {
 		truck := w.rows["equipment"][c.machine]
 		r["equipment_id"], r["zone_id"] = truck["id"], truck["zone_id"]
 	}
-	first := w.cal.at(-goLive, 0).In(w.cal.loc)
+	first := w.cal.momentAt(-goLive, 0).In(w.cal.loc)
 	rule, err := checklist.Recur(r["rrule"].(string), time.Date(first.Year(), first.Month(), first.Day(), minutes/60, minutes%60, 0, 0, time.UTC), w.cal.loc)
 	if err != nil { // only literals of this package come here
 		panic(err)
 	}
-	if next, ok := rule.Next(w.cal.at(plannedDays+1, 0)); ok {
-		r["next_due_at"] = stamp(next)
+	if next, ok := rule.Next(w.cal.momentAt(plannedDays+1, 0)); ok {
+		r["next_due_at"] = formatMoment(next)
 	}
-	return w.add("checklist_schedules", -goLive, w.cal.at(-goLive, 11), r)
+	return w.addRecord("checklist_schedules", -goLive, w.cal.momentAt(-goLive, 11), r)
 }
 
-func (w *workplace) inspection(sc store.Row, i, day int) {
+func (w *workplace) writeInspection(sc store.Row, i, day int) {
 	f := w.formOn(rounds[i].code, day)
 	grace := rounds[i].grace
-	due := w.cal.at(day, roundHour(i))
-	who := []string{w.user("operator"), w.user("safety"), w.user("manager")}[w.cal.between(0, 2)]
+	due := w.cal.momentAt(day, roundHour(i))
+	who := []string{w.userID("operator"), w.userID("safety"), w.userID("manager")}[w.cal.drawBetween(0, 2)]
 	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"],
 		"equipment_id": sc["equipment_id"], "assignee_user_id": who,
-		"due_at": stamp(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.user("safety")}
-	begun := due.Add(-time.Duration(w.cal.between(10, 40)) * time.Minute)
+		"due_at": formatMoment(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.userID("safety")}
+	begun := due.Add(-time.Duration(w.cal.drawBetween(10, 40)) * time.Minute)
 	fate := w.cal.rng.Float64()
 	if day == 0 {
-		begun = w.cal.at(0, roundHour(i)-0.5)
+		begun = w.cal.momentAt(0, roundHour(i)-0.5)
 	}
-	end := w.cal.clip(begun.Add(time.Duration(w.cal.between(6, 10)) * time.Minute))
+	end := w.cal.clipToNow(begun.Add(time.Duration(w.cal.drawBetween(6, 10)) * time.Minute))
 	done := false
-	told := w.found(r, day) != "" // the story needs it done
+	told := w.failingItem(r, day) != "" // the story needs it done
 	switch {
 	case day > 0:
 	case fate < 0.035 && day < 0 && !told:
 		if gone := due.Add(time.Duration(grace+1) * time.Minute); gone.Before(w.cal.now) {
-			r["status"], r["updated_at"] = "missed", stamp(gone)
+			r["status"], r["updated_at"] = "missed", formatMoment(gone)
 		}
 	default:
 		if fate < 0.078 && day < 0 {
 			// What would be late only today is done in time: today's hour changes no
 			// record of other days.
-			if late := due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute); late.Before(w.cal.at(0, 0)) {
+			if late := due.Add(time.Duration(grace+int64(w.cal.drawBetween(15, 300))) * time.Minute); late.Before(w.cal.momentAt(0, 0)) {
 				end = late
 			}
 		}
 		done = true
-		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", stamp(begun), stamp(end), who
-		r["on_time"], r["updated_at"], r["version"] = !end.After(due.Add(time.Duration(grace)*time.Minute)), stamp(end), int64(3)
+		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", formatMoment(begun), formatMoment(end), who
+		r["on_time"], r["updated_at"], r["version"] = !end.After(due.Add(time.Duration(grace)*time.Minute)), formatMoment(end), int64(3)
 	}
-	run := w.add("checklist_runs", day-7, w.cal.at(day-7, 5), r)
+	run := w.addRecord("checklist_runs", day-7, w.cal.momentAt(day-7, 5), r)
 	if done {
-		w.answers(run, f, day, begun, end)
+		w.fillAnswers(run, f, day, begun, end)
 	}
 }
 
@@ -227,17 +229,17 @@ func (w *workplace) inspection(sc store.Row, i, day int) {
 // working day before a day back.
 var trouble = map[[2]int]string{{1, -12}: "brakes", {3, -7}: "uprights"}
 
-// answers fills in a completed run. About one in twelve finds something that
+// fillAnswers fills in a completed run. About one in twelve finds something that
 // is not critical; the story's troubles are.
-func (w *workplace) answers(run store.Row, f form, day int, begun, end time.Time) {
-	wrong := w.found(run, day)
-	if wrong == "" && w.cal.chance(0.08) {
-		wrong = w.flaw(f)
+func (w *workplace) fillAnswers(run store.Row, f form, day int, begun, end time.Time) {
+	wrong := w.failingItem(run, day)
+	if wrong == "" && w.cal.drawChance(0.08) {
+		wrong = w.minorFlaw(f)
 	}
 	values := map[string]json.RawMessage{}
 	for _, it := range f.tpl.Items() {
-		if v := w.reply(it, it.Key == wrong); v != nil {
-			values[it.Key] = raw(v)
+		if v := w.answerItem(it, it.Key == wrong); v != nil {
+			values[it.Key] = rawJSON(v)
 		}
 	}
 	review := f.tpl.Review(values)
@@ -250,12 +252,12 @@ func (w *workplace) answers(run store.Row, f form, day int, begun, end time.Time
 		result, _ := f.tpl.Judge(it, v)
 		at := begun.Add(end.Sub(begun) * time.Duration(n+1) / time.Duration(len(values)+1))
 		n++
-		an := w.add("checklist_answers", day, at,
-			store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": list(nil),
+		an := w.addRecord("checklist_answers", day, at,
+			store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": wordList(nil),
 				"answered_by": run["completed_by"],
-				"answered_at": stamp(at), "created_by": run["completed_by"]})
+				"answered_at": formatMoment(at), "created_by": run["completed_by"]})
 		if result == checklist.Fail && it.Opens() == checklist.OpensAction {
-			w.remedied(run, an, it, day, at)
+			w.writeRemedy(run, an, it, day, at)
 		}
 	}
 	run["passed"], run["failed"], run["failed_critical"] = review.Passed, review.Failed, review.FailedCritical
@@ -265,11 +267,11 @@ func (w *workplace) answers(run store.Row, f form, day int, begun, end time.Time
 	}
 }
 
-// found is the item of the story that fails in a run.
-func (w *workplace) found(run store.Row, day int) string {
+// failingItem is the item of the story that fails in a run.
+func (w *workplace) failingItem(run store.Row, day int) string {
 	for at, key := range trouble {
 		last := at[1]
-		for !w.cal.working(last) || rounds[at[0]].weekday >= 0 && int(w.cal.weekday(last)) != rounds[at[0]].weekday {
+		for !w.cal.isWorkingDay(last) || rounds[at[0]].weekday >= 0 && int(w.cal.localWeekday(last)) != rounds[at[0]].weekday {
 			last--
 		}
 		if day == last && run["title"] == rounds[at[0]].title {
@@ -279,19 +281,19 @@ func (w *workplace) found(run store.Row, day int) string {
 	return ""
 }
 
-// flaw is an item that is not critical and can fail by itself.
-func (w *workplace) flaw(f form) string {
+// minorFlaw is an item that is not critical and can fail by itself.
+func (w *workplace) minorFlaw(f form) string {
 	var keys []string
 	for _, it := range f.tpl.Items() {
 		if !it.Critical && it.ShowWhen == nil && it.OnFail == "" {
 			keys = append(keys, it.Key)
 		}
 	}
-	return pick(w.cal, keys)
+	return pickOne(w.cal, keys)
 }
 
-// reply is the answer to an item.
-func (w *workplace) reply(it *checklist.Item, wrong bool) any {
+// answerItem is the answer to an item.
+func (w *workplace) answerItem(it *checklist.Item, wrong bool) any {
 	switch it.Type {
 	case checklist.YesNo:
 		if wrong {
@@ -305,28 +307,28 @@ func (w *workplace) reply(it *checklist.Item, wrong bool) any {
 		return it.Options[0]
 	case checklist.Number:
 		if wrong {
-			return w.cal.between(8, 11)
+			return w.cal.drawBetween(8, 11)
 		}
-		return w.cal.between(45, 98)
+		return w.cal.drawBetween(45, 98)
 	}
 	return "Left side, seen on the walk round"
 }
 
-// remedied is the action that a critical answer opened: the brakes were repaired
+// writeRemedy is the action that a critical answer opened: the brakes were repaired
 // and that was verified; the rack still waits, and its action is late.
-func (w *workplace) remedied(run, an store.Row, it *checklist.Item, day int, at time.Time) {
-	r := store.Row{"action_no": w.number("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective",
+func (w *workplace) writeRemedy(run, an store.Row, it *checklist.Item, day int, at time.Time) {
+	r := store.Row{"action_no": w.nextNumber("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective",
 		"source": "checklist_answer", "source_id": an["id"], "priority": "critical",
-		"evidence": raw([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.user("manager"), "control_level": "engineer"}
+		"evidence": rawJSON([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.userID("manager"), "control_level": "engineer"}
 	w.dueOn(r, day+1)
 	r["status"] = "in_progress"
-	r["version"], r["updated_at"] = int64(2), stamp(w.cal.clip(at.Add(time.Hour)))
+	r["version"], r["updated_at"] = int64(2), formatMoment(w.cal.clipToNow(at.Add(time.Hour)))
 	if it.Key == "brakes" {
 		done := at.Add(20 * time.Hour)
-		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", stamp(done),
-			w.user("manager"), stamp(done.Add(3*time.Hour)), w.other("safety", w.user("manager"))
-		r["evidence"], r["updated_at"], r["version"] = raw([]any{map[string]any{"kind": "note",
-			"text": "Workshop report 4711."}}), stamp(done.Add(3*time.Hour)), int64(4)
+		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", formatMoment(done),
+			w.userID("manager"), formatMoment(done.Add(3*time.Hour)), w.otherUser("safety", w.userID("manager"))
+		r["evidence"], r["updated_at"], r["version"] = rawJSON([]any{map[string]any{"kind": "note",
+			"text": "Workshop report 4711."}}), formatMoment(done.Add(3*time.Hour)), int64(4)
 	}
-	w.add("actions", day, at, r)
+	w.addRecord("actions", day, at, r)
 }

@@ -79,7 +79,7 @@ func TestInspectionsAddUp(t *testing.T) {
 			t.Errorf("%d critical failures with %d actions, the story has 2", critical, found)
 		}
 		for _, r := range rows["checklist_schedules"] {
-			if next, _ := r["next_due_at"].(string); next <= stamp(now) || next < r["planned_until"].(string) {
+			if next, _ := r["next_due_at"].(string); next <= formatMoment(now) || next < r["planned_until"].(string) {
 				t.Errorf("%s: next due %s, planned until %s", r["title"], next, r["planned_until"])
 			}
 		}
@@ -111,7 +111,7 @@ func TestSafetyRulesHold(t *testing.T) {
 		for _, at := range rows["talk_attendances"] {
 			held, ok := talks[at["talk_id"]]["held_at"].(string)
 			when, _ := at["signed_at"].(string)
-			if !ok || workers[at["worker_id"]] == nil || when != "" && when < held || when > stamp(now) {
+			if !ok || workers[at["worker_id"]] == nil || when != "" && when < held || when > formatMoment(now) {
 				t.Errorf("attendance %v of a talk at %s", at, held)
 			}
 			if when != "" {
@@ -133,13 +133,13 @@ func TestInspectionsTellTheirStory(t *testing.T) {
 	for day := range 7 {
 		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, localtime.Zone("Europe/Berlin"))
 		late, verified := 0, 0
-		for _, a := range made(t, north(), now)["actions"] {
+		for _, a := range made(t, northProfile(), now)["actions"] {
 			if a["source"] != "checklist_answer" || a["priority"] != "critical" {
 				continue
 			}
 			if a["status"] == "verified" {
 				verified++
-			} else if a["due_at"].(string) < stamp(now.UTC()) {
+			} else if a["due_at"].(string) < formatMoment(now.UTC()) {
 				late++
 			}
 		}

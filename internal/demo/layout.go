@@ -37,8 +37,8 @@ type building struct {
 	areas                                               []area
 }
 
-func (w *world) place(z *zone) *zone {
-	z.id = w.cal.id(-goLive, w.cal.at(-goLive, 9))
+func (w *world) addZone(z *zone) *zone {
+	z.id = w.cal.newID(-goLive, w.cal.momentAt(-goLive, 9))
 	if z.class == "" {
 		z.class = "ambient"
 	}
@@ -48,59 +48,59 @@ func (w *world) place(z *zone) *zone {
 	return z
 }
 
-// layout makes the tree of zones, parents first.
-func (w *world) layout() {
+// makeLayout makes the tree of zones, parents first.
+func (w *world) makeLayout() {
 	for i, b := range w.buildings {
-		root := w.place(&zone{code: b.code, name: b.name, kind: "area", site: i})
+		root := w.addZone(&zone{code: b.code, name: b.name, kind: "area", site: i})
 		for _, a := range b.areas {
-			w.area(root, a)
+			w.addArea(root, a)
 		}
 	}
 }
 
-func (w *world) area(root *zone, a area) {
-	top := w.place(&zone{code: a.code, name: a.name, kind: a.kind, class: a.class, parent: root, site: root.site, x: a.x, y: a.y, tags: a.tags})
-	w.doors(top, a)
+func (w *world) addArea(root *zone, a area) {
+	top := w.addZone(&zone{code: a.code, name: a.name, kind: a.kind, class: a.class, parent: root, site: root.site, x: a.x, y: a.y, tags: a.tags})
+	w.addDocks(top, a)
 	if a.aisles == 0 {
-		w.bins(top, a, a.name)
+		w.addBins(top, a, a.name)
 	}
 	for i := range a.aisles {
 		letter := string(rune('A' + i))
-		aisle := w.place(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class, parent: top, site: top.site, x: a.x +
+		aisle := w.addZone(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class, parent: top, site: top.site, x: a.x +
 			4*float64(i), y: a.y})
 		for r := 1; r <= a.racks; r++ {
-			rack := w.place(&zone{code: fmt.Sprintf("%s%02d", aisle.code, r), name: fmt.Sprintf("Rack %s%02d", letter, r), kind: "rack",
+			rack := w.addZone(&zone{code: fmt.Sprintf("%s%02d", aisle.code, r), name: fmt.Sprintf("Rack %s%02d", letter, r), kind: "rack",
 				class: a.class, parent: aisle, site: top.site, x: aisle.x, y: a.y + 3*float64(r)})
-			w.bins(rack, a, rack.name)
+			w.addBins(rack, a, rack.name)
 		}
 	}
 }
 
-// bins hangs storage places under a rack, or under the area itself.
-func (w *world) bins(parent *zone, a area, name string) {
+// addBins hangs storage places under a rack, or under the area itself.
+func (w *world) addBins(parent *zone, a area, name string) {
 	for i := 1; i <= a.bins; i++ {
-		w.place(&zone{code: fmt.Sprintf("%s-%02d", parent.code, i), name: fmt.Sprintf("%s bin %d", name, i), kind: "bin", class: a.class, parent: parent,
+		w.addZone(&zone{code: fmt.Sprintf("%s-%02d", parent.code, i), name: fmt.Sprintf("%s bin %d", name, i), kind: "bin", class: a.class, parent: parent,
 			site: parent.site, x: parent.x + 1.2*float64(i-1), y: parent.y, z: 1.6 * float64((i-1)%4), tags: a.tags})
 	}
 }
 
-// doors adds the lanes and docks of a receiving or shipping area. They hold
+// addDocks adds the lanes and docks of a receiving or shipping area. They hold
 // goods on their way, without a limit.
-func (w *world) doors(parent *zone, a area) {
+func (w *world) addDocks(parent *zone, a area) {
 	for i := 1; i <= a.lanes; i++ {
-		w.place(&zone{code: fmt.Sprintf("%s-L%d", parent.code, i), name: fmt.Sprintf("%s lane %d", a.name, i), kind: "staging", parent: parent,
+		w.addZone(&zone{code: fmt.Sprintf("%s-L%d", parent.code, i), name: fmt.Sprintf("%s lane %d", a.name, i), kind: "staging", parent: parent,
 			site: parent.site, x: parent.x + 5*float64(i-1), y: parent.y + 3})
 	}
 	for i := range a.docks {
 		no := a.firstDock + i
-		w.place(&zone{code: fmt.Sprintf("DOCK-%d", no), name: fmt.Sprintf("Dock %d", no), kind: "dock", parent: parent, site: parent.site,
+		w.addZone(&zone{code: fmt.Sprintf("DOCK-%d", no), name: fmt.Sprintf("Dock %d", no), kind: "dock", parent: parent, site: parent.site,
 			x: parent.x + 6*float64(i), y: parent.y - 2, tags: []string{"powered_truck", "fall_edge"}})
 	}
 }
 
-// loads adds up what each zone holds and settles capacities: chosen so that
+// settleCapacities adds up what each zone holds and settles capacities: chosen so that
 // most bins are half to four fifths full, some nearly, and one too full.
-func (w *stock) loads() {
+func (w *stock) settleCapacities() {
 	for _, l := range w.levels {
 		for z := l.zone; z != nil; z = z.parent {
 			z.load += l.item.capacity * decimal.Dec(l.qty)
@@ -122,7 +122,7 @@ func (w *stock) loads() {
 				full = 1.06
 			}
 		}
-		z.capacity = round(z.load.Float()/full, 10)
+		z.capacity = roundUp(z.load.Float()/full, 10)
 		if z.capacity == 0 {
 			z.capacity = 200
 		}
@@ -138,17 +138,17 @@ func (w *stock) loads() {
 	}
 }
 
-func round(f float64, to int64) int64 { return int64(f/float64(to)+1) * to }
+func roundUp(f float64, to int64) int64 { return int64(f/float64(to)+1) * to }
 
 // emitZones writes the tree with its loads.
 func (w *stock) emitZones() {
-	w.loads()
-	made := w.cal.at(-goLive, 9)
+	w.settleCapacities()
+	made := w.cal.momentAt(-goLive, 9)
 	for _, z := range w.tree {
 		r := store.Row{"id": z.id, "code": z.code, "name": z.name, "site_id": w.sites[z.site], "kind": z.kind,
-			"x": decimal.FromFloat(z.x), "y": decimal.FromFloat(z.y), "z": decimal.FromFloat(z.z), "max_capacity": units(z.capacity),
-			"pick_sequence": int64(10 * z.seq), "storage_class": z.class, "mix_policy": "any", "hazard_tags": raw(append([]string{}, z.tags...)),
-			"status": "active", "load_units": z.load, "updated_at": stamp(w.cal.at(0, 1)), "version": int64(2)}
+			"x": decimal.FromFloat(z.x), "y": decimal.FromFloat(z.y), "z": decimal.FromFloat(z.z), "max_capacity": wholeUnits(z.capacity),
+			"pick_sequence": int64(10 * z.seq), "storage_class": z.class, "mix_policy": "any", "hazard_tags": rawJSON(append([]string{}, z.tags...)),
+			"status": "active", "load_units": z.load, "updated_at": formatMoment(w.cal.momentAt(0, 1)), "version": int64(2)}
 		if z.parent != nil {
 			r["parent_id"] = z.parent.id
 		}
@@ -156,11 +156,11 @@ func (w *stock) emitZones() {
 			r["status"] = "blocked"
 		}
 		if z.kind == "rack" {
-			r["max_weight_kg"] = units(4000)
+			r["max_weight_kg"] = wholeUnits(4000)
 		}
-		if u, ok := warehouse.Utilization(z.load, units(z.capacity)); ok {
+		if u, ok := warehouse.Utilization(z.load, wholeUnits(z.capacity)); ok {
 			r["utilization"] = u
 		}
-		w.add("zones", -goLive, made, r)
+		w.addRecord("zones", -goLive, made, r)
 	}
 }

@@ -43,9 +43,9 @@ type movement struct {
 	worker     string
 }
 
-func (w *stock) moves() []store.Row { return w.rows["stock_movements"] }
+func (w *stock) movementRows() []store.Row { return w.rows["stock_movements"] }
 
-func (w *stock) level(k levelKey, day int, at time.Time) *level {
+func (w *stock) levelAt(k levelKey, day int, at time.Time) *level {
 	l := w.byKey[k]
 	if l == nil {
 		l = &level{levelKey: k, day: day, first: at}
@@ -57,21 +57,21 @@ func (w *stock) level(k levelKey, day int, at time.Time) *level {
 	return l
 }
 
-// move books a movement and keeps the levels.
-func (w *stock) move(m movement) {
+// bookMovement books a movement and keeps the levels.
+func (w *stock) bookMovement(m movement) {
 	if m.fromStatus == "" {
 		m.fromStatus = "available"
 	}
 	if m.toStatus == "" {
 		m.toStatus = m.fromStatus
 	}
-	r := store.Row{"occurred_at": stamp(m.at), "type": m.kind, "item_id": m.item.id, "from_status": m.fromStatus, "to_status": m.toStatus,
-		"quantity": units(m.qty), "uom": m.item.cat.uom, "uom_quantity": units(m.qty), "unit_cost": money(m.item.cents)}
+	r := store.Row{"occurred_at": formatMoment(m.at), "type": m.kind, "item_id": m.item.id, "from_status": m.fromStatus, "to_status": m.toStatus,
+		"quantity": wholeUnits(m.qty), "uom": m.item.cat.uom, "uom_quantity": wholeUnits(m.qty), "unit_cost": moneyCents(m.item.cents)}
 	if m.lot != nil {
 		r["lot_id"] = m.lot.id
 	}
 	if m.from != nil {
-		l := w.level(levelKey{m.from, m.item, m.lot, m.fromStatus}, m.day, m.at)
+		l := w.levelAt(levelKey{m.from, m.item, m.lot, m.fromStatus}, m.day, m.at)
 		l.qty -= m.qty
 		if l.qty < l.reserved || l.reserved < 0 { // a fault of the simulation, not of its input
 			panic(fmt.Sprintf("demo: %s %d of %s leaves %d, %d reserved, at %s", m.kind, m.qty, m.item.sku, l.qty, l.reserved, m.from.code))
@@ -79,7 +79,7 @@ func (w *stock) move(m movement) {
 		r["from_zone_id"] = m.from.id
 	}
 	if m.to != nil {
-		w.level(levelKey{m.to, m.item, m.lot, m.toStatus}, m.day, m.at).qty += m.qty
+		w.levelAt(levelKey{m.to, m.item, m.lot, m.toStatus}, m.day, m.at).qty += m.qty
 		r["to_zone_id"] = m.to.id
 	}
 	if m.kind == "ship" && m.day >= -history {
@@ -90,16 +90,16 @@ func (w *stock) move(m movement) {
 			r[k] = v
 		}
 	}
-	w.add("stock_movements", m.day, m.at, r)
+	w.addRecord("stock_movements", m.day, m.at, r)
 }
 
-// where lists an item's free stock in the main building, first expiring first,
+// listFreeLevels lists an item's free stock in the main building, first expiring first,
 // pick bins before bulk.
-func (w *stock) where(it *item) []*level {
+func (w *stock) listFreeLevels(it *item) []*level {
 	var out []*level
 	for _, l := range it.levels {
 		if l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
-			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(lasts)) {
+			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.localDate(lasts)) {
 			out = append(out, l)
 		}
 	}
@@ -113,9 +113,9 @@ func (w *stock) where(it *item) []*level {
 	return out
 }
 
-func (w *stock) free(it *item) int64 {
+func (w *stock) freeQuantity(it *item) int64 {
 	n := int64(0)
-	for _, l := range w.where(it) {
+	for _, l := range w.listFreeLevels(it) {
 		n += l.qty - l.reserved
 	}
 	return n
@@ -126,18 +126,18 @@ func (w *stock) emitLevels() {
 		if l.qty == 0 && l.reserved == 0 && l.zone.kind != "bin" {
 			continue
 		}
-		r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "quantity": units(l.qty), "reserved": units(l.reserved),
-			"updated_at": stamp(l.last), "version": int64(2)}
+		r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "quantity": wholeUnits(l.qty), "reserved": wholeUnits(l.reserved),
+			"updated_at": formatMoment(l.last), "version": int64(2)}
 		lotID := ""
 		if l.lot != nil {
 			lotID = l.lot.id
 			r["lot_id"] = lotID
 		}
 		if !l.counted.IsZero() {
-			r["last_counted_at"] = stamp(l.counted)
+			r["last_counted_at"] = formatMoment(l.counted)
 		}
 		r["stock_key"] = stockKey(l.zone.id, l.item.id, lotID, l.status)
-		w.add("stock_levels", l.day, l.first, r)
+		w.addRecord("stock_levels", l.day, l.first, r)
 	}
 }
 

@@ -10,20 +10,20 @@ import (
 	"holdfast/internal/store"
 )
 
-// platform writes settings, memberships, import jobs and the note that all of
+// writePlatform writes settings, memberships, import jobs and the note that all of
 // this is a demo.
-func (w *world) platform(items []*item) {
-	w.members()
-	w.settings()
-	w.imports(items)
-	at := w.cal.at(-goLive-8, 10)
-	w.add("audit", -goLive-8, at,
-		store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": audit.TenantCreated, "entity_type": "tenants", "entity_id": w.profile.id,
-			"outcome": "ok", "details": raw(map[string]any{"source": "demo data"})})
+func (w *world) writePlatform(items []*item) {
+	w.writeMembers()
+	w.writeSettings()
+	w.writeImports(items)
+	at := w.cal.momentAt(-goLive-8, 10)
+	w.addRecord("audit", -goLive-8, at,
+		store.Row{"at": formatMoment(at), "actor_user_id": w.users[0].ID, "action": audit.TenantCreated, "entity_type": "tenants", "entity_id": w.profile.id,
+			"outcome": "ok", "details": rawJSON(map[string]any{"source": "demo data"})})
 }
 
-func (w *world) settings() {
-	made := w.cal.at(-goLive-5, 11)
+func (w *world) writeSettings() {
+	made := w.cal.momentAt(-goLive-5, 11)
 	for _, s := range []struct {
 		section, key string
 		value        any
@@ -33,12 +33,12 @@ func (w *world) settings() {
 		{"safety", report.Setting, true}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8}, {"engagement", "daily_cap", 40},
 		{"security", "mfa_required", "none"},
 	} {
-		w.add("settings", -goLive-5, made, store.Row{"section": s.section, "key": s.key, "value": raw(s.value), "created_by": w.user("admin")})
+		w.addRecord("settings", -goLive-5, made, store.Row{"section": s.section, "key": s.key, "value": rawJSON(s.value), "created_by": w.userID("admin")})
 	}
 }
 
-// imports writes the files everything came from, and one that failed.
-func (w *world) imports(items []*item) {
+// writeImports writes the files everything came from, and one that failed.
+func (w *world) writeImports(items []*item) {
 	n := func(resource string) int64 { return int64(len(w.rows[resource])) }
 	old := 0
 	for _, it := range items {
@@ -61,27 +61,27 @@ func (w *world) imports(items []*item) {
 		{-6, "lots", "lot_dates_supplier.tsv", int64(len(w.rows["lots"])) / 3, 0, "completed", "",
 			map[string]string{"item_id": "SKU", "lot_no": "Batch", "expires_on": "Use by"}},
 	} {
-		at := w.cal.at(j.day, 10.5)
+		at := w.cal.momentAt(j.day, 10.5)
 		sum := sha256.Sum256([]byte(w.slug + j.file))
 		kind, delimiter := "csv", ","
 		if j.file[len(j.file)-3:] == "tsv" {
 			kind, delimiter = "tsv", "\t"
 		}
-		r := store.Row{"job_no": w.number("IM", at), "target": j.target, "file_name": j.file, "file_type": kind, "size": 96*j.total + 81,
+		r := store.Row{"job_no": w.nextNumber("IM", at), "target": j.target, "file_name": j.file, "file_type": kind, "size": 96*j.total + 81,
 			"sha256":   hex.EncodeToString(sum[:]),
-			"encoding": "utf-8", "delimiter": delimiter, "options": raw(map[string]any{"mode": "upsert"}), "total_rows": j.total, "valid_rows": j.total - j.invalid,
-			"invalid_rows": j.invalid, "status": j.status, "processed_at": stamp(at.Add(9 * time.Second)),
-			"updated_at": stamp(at.Add(40 * time.Second)), "version": int64(5),
-			"created_by": w.user("admin"), "message": ref(j.message)}
+			"encoding": "utf-8", "delimiter": delimiter, "options": rawJSON(map[string]any{"mode": "upsert"}), "total_rows": j.total, "valid_rows": j.total - j.invalid,
+			"invalid_rows": j.invalid, "status": j.status, "processed_at": formatMoment(at.Add(9 * time.Second)),
+			"updated_at": formatMoment(at.Add(40 * time.Second)), "version": int64(5),
+			"created_by": w.userID("admin"), "message": nullableID(j.message)}
 		if j.mapping != nil {
-			r["mapping"] = raw(j.mapping)
+			r["mapping"] = rawJSON(j.mapping)
 		}
 		if j.status == "completed" {
-			r["imported_count"], r["applied_at"] = j.total-j.invalid, stamp(at.Add(40*time.Second))
+			r["imported_count"], r["applied_at"] = j.total-j.invalid, formatMoment(at.Add(40*time.Second))
 		} else {
 			r["imported_count"] = int64(0)
 		}
 		r["rolled_back_count"] = int64(0)
-		w.add("import_jobs", j.day, at, r)
+		w.addRecord("import_jobs", j.day, at, r)
 	}
 }

@@ -39,7 +39,7 @@ type profile struct {
 	leak                       bool // the story of dock 3
 }
 
-func north() profile {
+func northProfile() profile {
 	return profile{
 		id: North, slug: "north", name: "North Distribution", timezone: "Europe/Berlin", country: "DE", currency: "EUR",
 		jurisdictions: []string{"EU", "Global"}, gs1: "4012345", seed: 16, employee: "N",
@@ -72,7 +72,7 @@ func north() profile {
 	}
 }
 
-func south() profile {
+func southProfile() profile {
 	return profile{
 		id: South, slug: "south", name: "South Logistics", timezone: "America/Chicago", country: "US", currency: "USD",
 		jurisdictions: []string{"US", "Global"}, gs1: "0860012", seed: 22, employee: "S",

@@ -16,27 +16,27 @@ var programmeResources = [...]string{"courses", "equipment", "shifts", "regulati
 	"checklist_schedules", "checklist_runs", "checklist_answers",
 	"toolbox_talks", "talk_attendances", "point_events"}
 
-// programme adds the safety programme to a tenant: who worked where and with
+// writeProgramme adds the safety programme to a tenant: who worked where and with
 // what, rules, training, and points for what was reported and done. Scores,
 // clusters, verdicts and boards are left to the nightly round, which works
 // them out of these.
-func programme(w *workplace) {
-	w.courses()
-	w.machines()
+func writeProgramme(w *workplace) {
+	w.writeCourses()
+	w.writeMachines()
 	if w.leak {
-		w.crossing()
+		w.writeCrossingStory()
 	}
-	w.shifts()
-	w.regulations()
-	w.certificates()
-	w.inspections()
-	w.talks()
-	w.suggestions()
-	w.points()
+	w.writeShifts()
+	w.writeRegulations()
+	w.writeCertificates()
+	w.writeInspections()
+	w.writeTalks()
+	w.writeSuggestions()
+	w.writePoints()
 }
 
-func (w *workplace) courses() {
-	made := w.cal.at(-goLive-4, 9)
+func (w *workplace) writeCourses() {
+	made := w.cal.momentAt(-goLive-4, 9)
 	for _, c := range []struct {
 		code, title, kind string
 		minutes, months   int64
@@ -52,23 +52,23 @@ func (w *workplace) courses() {
 		{"FIRE", "Fire extinguishers, hands on", "practical", 60, 24, 0, nil, nil},
 	} {
 		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months,
-			"entity_types": list(c.entities), "categories": list(nil),
-			"jurisdictions": list(nil), "required_for": list(c.needed), "status": "active", "created_by": w.user("safety")}
+			"entity_types": wordList(c.entities), "categories": wordList(nil),
+			"jurisdictions": wordList(nil), "required_for": wordList(c.needed), "status": "active", "created_by": w.userID("safety")}
 		if c.threshold > 0 {
-			r["risk_threshold"] = units(c.threshold)
+			r["risk_threshold"] = wholeUnits(c.threshold)
 		}
-		w.add("courses", -goLive-4, made, r)
+		w.addRecord("courses", -goLive-4, made, r)
 	}
 }
 
-func list(words []string) json.RawMessage {
+func wordList(words []string) json.RawMessage {
 	if words == nil {
 		words = []string{}
 	}
-	return raw(words)
+	return rawJSON(words)
 }
 
-func (w *workplace) course(code string) string {
+func (w *workplace) courseID(code string) string {
 	for _, r := range w.rows["courses"] {
 		if r["code"] == code {
 			return r["id"].(string)
@@ -77,9 +77,9 @@ func (w *workplace) course(code string) string {
 	return ""
 }
 
-// machines are what people work with; the last one waits for its repair.
-func (w *workplace) machines() {
-	made := w.cal.at(-goLive-4, 10)
+// writeMachines are what people work with; the last one waits for its repair.
+func (w *workplace) writeMachines() {
+	made := w.cal.momentAt(-goLive-4, 10)
 	for i, m := range []struct{ no, name, kind, zone string }{
 		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck",
 			"reach_truck", "PCK"},
@@ -87,29 +87,29 @@ func (w *workplace) machines() {
 			"Battery charger, second row", "charger", "RCV"},
 	} {
 		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind, "serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i),
-			"hours_meter":    units(int64(1200 + 613*i)),
-			"service_due_on": w.cal.date(9 + 23*i), "status": "in_service", "created_by": w.user("admin")}
+			"hours_meter":    wholeUnits(int64(1200 + 613*i)),
+			"service_due_on": w.cal.localDate(9 + 23*i), "status": "in_service", "created_by": w.userID("admin")}
 		if z := w.zones[m.zone]; z != nil {
 			r["zone_id"] = z.id
 		}
 		if m.kind == "forklift" || m.kind == "reach_truck" {
-			r["required_course_id"] = w.course("FORK-OP")
+			r["required_course_id"] = w.courseID("FORK-OP")
 		}
 		if i == 5 {
 			r["status"] = "out_of_service"
 		}
-		w.add("equipment", -goLive-4, made, r)
+		w.addRecord("equipment", -goLive-4, made, r)
 	}
 }
 
-// crossing is the story of aisle A in the pick hall: pickers and the reach truck
+// writeCrossingStory is the story of aisle A in the pick hall: pickers and the reach truck
 // share it while hands are short, and it goes wrong more and more often. It is
 // where scores are highest, training is assigned and the manager should look.
-func (w *workplace) crossing() {
+func (w *workplace) writeCrossingStory() {
 	truck := w.rows["equipment"][2]["id"].(string)
 	var picker string
 	for _, p := range w.people {
-		if p.user == w.user("operator") {
+		if p.user == w.userID("operator") {
 			picker = p.id
 		}
 	}
@@ -135,19 +135,19 @@ func (w *workplace) crossing() {
 		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Foot caught under the reach truck's fork carriage",
 			"The picker bent down behind the truck.", "Sent to the doctor; truck stopped.", 3, ""}, true},
 	} {
-		w.incident(reported{x.e, x.day, x.hour}, 18*n+2)
+		w.writeIncident(reported{x.e, x.day, x.hour}, 18*n+2)
 		in := w.rows["incidents"][len(w.rows["incidents"])-1]
 		aisle := w.zones["PCK-A"]
 		list := []safety.Entity{{Type: "zone", ID: aisle.id, Role: "source"}, {Type: "equipment", ID: truck, Role: "involved"}}
 		if x.hurt && picker != "" {
 			list = append(list, safety.Entity{Type: "worker", ID: picker, Role: personRole(x.e.kind)})
 		}
-		in["zone_id"], in["entities"] = aisle.id, raw(list)
+		in["zone_id"], in["entities"] = aisle.id, rawJSON(list)
 	}
 }
 
-// station is where a person works, and with which machine (-1 = none).
-func (w *workplace) station(p *person, day int) (zone string, machine int) {
+// stationOf is where a person works, and with which machine (-1 = none).
+func (w *workplace) stationOf(p *person, day int) (zone string, machine int) {
 	codes := map[int][]string{inboundTeam: {"RCV", "DOCK-3", "DOCK-1", "RCV"}, pickTeam: {"PCK", "PCK-A", "PCK-B", "BLK"}, outTeam: {"SHP", "DOCK-4"}}[p.team]
 	machine = -1
 	if p.job == "Forklift operator" {
@@ -164,21 +164,21 @@ func (w *workplace) station(p *person, day int) (zone string, machine int) {
 	return "", machine
 }
 
-// regulations are the shipped regulations and badges, as a new tenant gets them.
-func (w *workplace) regulations() {
-	made := w.cal.at(-goLive-8, 10)
+// writeRegulations are the shipped regulations and badges, as a new tenant gets them.
+func (w *workplace) writeRegulations() {
+	made := w.cal.momentAt(-goLive-8, 10)
 	for _, r := range safety.ShippedRegulations(w.jurisdictions) {
-		r["owner_user_id"] = w.user("safety")
-		w.add("regulations", -goLive-8, made, r)
+		r["owner_user_id"] = w.userID("safety")
+		w.addRecord("regulations", -goLive-8, made, r)
 	}
 	for _, r := range safety.ShippedBadges() {
-		w.add("badges", -goLive-8, made, r)
+		w.addRecord("badges", -goLive-8, made, r)
 	}
 }
 
-// certificates are what the users have learned: most of it valid, one soon to
+// writeCertificates are what the users have learned: most of it valid, one soon to
 // expire, one already expired.
-func (w *workplace) certificates() {
+func (w *workplace) writeCertificates() {
 	for i, u := range w.users {
 		for k, code := range []string{"FIRE", "MANUAL", "TRAFFIC"} {
 			if (i+k)%3 == 2 {
@@ -193,37 +193,37 @@ func (w *workplace) certificates() {
 			if k == 2 && i%5 == 4 {
 				done, expires, status = -742, -12, "expired"
 			}
-			at := w.cal.at(done, 15)
-			r := store.Row{"course_id": w.course(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction",
-				"started_at":   stamp(at.Add(-2 * time.Hour)),
-				"completed_at": stamp(at), "result": units(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"),
-				"updated_at": stamp(at), "version": int64(3)}
-			row := w.add("training_assignments", done, at.Add(-72*time.Hour), r)
+			at := w.cal.momentAt(done, 15)
+			r := store.Row{"course_id": w.courseID(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction",
+				"started_at":   formatMoment(at.Add(-2 * time.Hour)),
+				"completed_at": formatMoment(at), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
+				"updated_at": formatMoment(at), "version": int64(3)}
+			row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), r)
 			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
 		}
 	}
-	licences(w)
+	writeLicences(w)
 }
 
-// points are what the users earned in 90 days, as the server would have given
+// writePoints are what the users earned in 90 days, as the server would have given
 // them: at acceptance, once for each source, 40 a day at most. Today's are still
 // to come.
-func (w *workplace) points() {
+func (w *workplace) writePoints() {
 	day := map[string]int64{}
 	give := func(user any, kind, source string, id any, n int64, at time.Time) {
 		u, _ := user.(string)
 		key := u + localtime.DateOf(at, w.cal.loc).String()
-		if n = min(n, 40-day[key]); u == "" || n <= 0 || !at.Before(w.cal.t0) || at.Before(w.cal.at(-history, 0)) {
+		if n = min(n, 40-day[key]); u == "" || n <= 0 || !at.Before(w.cal.t0) || at.Before(w.cal.momentAt(-history, 0)) {
 			return
 		}
 		day[key] += n
-		w.add("point_events", -1, at, store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": stamp(at)})
+		w.addRecord("point_events", -1, at, store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": formatMoment(at)})
 	}
 	for _, in := range w.rows["incidents"] {
 		if st := in["status"]; st == "reported" || st == "void" {
 			continue
 		}
-		at := moment(in["reported_at"]).Add(17 * time.Hour)
+		at := parseMoment(in["reported_at"]).Add(17 * time.Hour)
 		switch in["kind"] {
 		case "near_miss":
 			give(in["reported_by"], "near_miss", "incidents", in["id"], 10, at)
@@ -237,7 +237,7 @@ func (w *workplace) points() {
 		if ac["status"] != "verified" {
 			continue
 		}
-		at, n := moment(ac["verified_at"]), int64(3)
+		at, n := parseMoment(ac["verified_at"]), int64(3)
 		if done, _ := ac["completed_at"].(string); done <= ac["due_at"].(string) {
 			n = 10
 		}
@@ -251,18 +251,18 @@ func (w *workplace) points() {
 	}
 	for _, at := range w.rows["talk_attendances"] {
 		if at["signed_at"] != nil {
-			give(users[at["worker_id"].(string)], "talk", "talk_attendances", at["id"], 5, moment(at["signed_at"]))
+			give(users[at["worker_id"].(string)], "talk", "talk_attendances", at["id"], 5, parseMoment(at["signed_at"]))
 		}
 	}
 	for _, run := range w.rows["checklist_runs"] {
 		if run["on_time"] == true {
-			give(run["completed_by"], "checklist", "checklist_runs", run["id"], 5, moment(run["completed_at"]))
+			give(run["completed_by"], "checklist", "checklist_runs", run["id"], 5, parseMoment(run["completed_at"]))
 		}
 	}
 }
 
-// moment reads a time this package has written.
-func moment(v any) time.Time {
+// parseMoment reads a time this package has written.
+func parseMoment(v any) time.Time {
 	s, _ := v.(string)
 	// A text that is no time is the zero time, which lies before any history.
 	t, _ := time.Parse(time.RFC3339Nano, s)

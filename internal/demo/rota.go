@@ -22,9 +22,9 @@ type duty struct {
 	lines    int64 // lines handled: received, put away, picked, shipped
 }
 
-// at reports whether somebody is at work at a moment. At midnight today's work has
+// isAtWork reports whether somebody is at work at a moment. At midnight today's work has
 // no length yet.
-func (d *duty) at(t time.Time) bool {
+func (d *duty) isAtWork(t time.Time) bool {
 	return !t.Before(d.from) && (t.Before(d.to) || d.to.Equal(d.from))
 }
 
@@ -38,27 +38,27 @@ type rota struct {
 	days   map[int][]*duty
 }
 
-// on is who works on a day.
-func (r *rota) on(day int) []*duty {
+// onDay is who works on a day.
+func (r *rota) onDay(day int) []*duty {
 	if list, ok := r.days[day]; ok {
 		return list
 	}
 	var list []*duty
 	for i, p := range r.people {
 		// One in twenty is away. Number 8 is on leave; drivers stand in for each other.
-		if !r.cal.working(day) || i == 8 || day < p.hired || !p.driver && (day*131+i*57+history*40)%20 == 7 {
+		if !r.cal.isWorkingDay(day) || i == 8 || day < p.hired || !p.driver && (day*131+i*57+history*40)%20 == 7 {
 			continue
 		}
-		begin, length := r.hours(p, i, day)
-		list = append(list, &duty{person: p, from: r.cal.at(day, begin), to: r.cal.at(day, begin+length)})
+		begin, length := r.hoursOf(p, i, day)
+		list = append(list, &duty{person: p, from: r.cal.momentAt(day, begin), to: r.cal.momentAt(day, begin+length)})
 	}
 	r.days[day] = list
 	return list
 }
 
-// hours is when a person's day begins and how long it is. Two of the crew work
+// hoursOf is when a person's day begins and how long it is. Two of the crew work
 // long days while a colleague is away; the rest keep to the plan.
-func (r *rota) hours(p *person, i, day int) (begin, length float64) {
+func (r *rota) hoursOf(p *person, i, day int) (begin, length float64) {
 	begin, length = 6, 8.5
 	switch {
 	case p.driver:
@@ -71,16 +71,16 @@ func (r *rota) hours(p *person, i, day int) (begin, length float64) {
 	if day > -28 && (i == 2 || i == 5) {
 		length = 11
 	}
-	if r.cal.weekday(day) == time.Thursday && (i == 9 || i == 13) {
+	if r.cal.localWeekday(day) == time.Thursday && (i == 9 || i == 13) {
 		// A late Thursday before an early Friday leaves too little rest.
 		begin = map[int]float64{9: 13.4, 13: 10.3}[i]
 	}
 	return begin + 0.1*float64(i%3), length
 }
 
-// hand is a warehouse worker who is at work at a moment of a day, of the teams
+// findHand is a warehouse worker who is at work at a moment of a day, of the teams
 // named if there is one, and notes a line for him. It is "" when nobody is.
-func (r *rota) hand(day int, at time.Time, teams ...int) string {
+func (r *rota) findHand(day int, at time.Time, teams ...int) string {
 	d := r.onDuty(day, at, teams...)
 	if d == nil {
 		return ""
@@ -91,9 +91,9 @@ func (r *rota) hand(day int, at time.Time, teams ...int) string {
 
 // atWork reports whether somebody is at work at a moment of a day.
 func (r *rota) atWork(p *person, day int, at time.Time) bool {
-	for _, d := range r.on(day) {
+	for _, d := range r.onDay(day) {
 		if d.person == p {
-			return d.at(at)
+			return d.isAtWork(at)
 		}
 	}
 	return false
@@ -101,8 +101,8 @@ func (r *rota) atWork(p *person, day int, at time.Time) bool {
 
 func (r *rota) onDuty(day int, at time.Time, teams ...int) *duty {
 	var ours, others []*duty
-	for _, d := range r.on(day) {
-		if d.driver || d.office || !d.at(at) {
+	for _, d := range r.onDay(day) {
+		if d.driver || d.office || !d.isAtWork(at) {
 			continue
 		}
 		others = append(others, d)
@@ -118,19 +118,19 @@ func (r *rota) onDuty(day int, at time.Time, teams ...int) *duty {
 	if len(ours) == 0 {
 		return nil
 	}
-	return pick(r.cal, ours)
+	return pickOne(r.cal, ours)
 }
 
-// pickers are those who pick on a day.
-func (r *rota) pickers(day int) []*duty {
+// pickersOn are those who pick on a day.
+func (r *rota) pickersOn(day int) []*duty {
 	var out []*duty
-	for _, d := range r.on(day) {
-		if d.team == pickTeam && !d.office && d.at(r.cal.at(day, picking)) {
+	for _, d := range r.onDay(day) {
+		if d.team == pickTeam && !d.office && d.isAtWork(r.cal.momentAt(day, picking)) {
 			out = append(out, d)
 		}
 	}
 	if len(out) == 0 { // all are away: somebody of the floor fills in
-		for _, d := range r.on(day) {
+		for _, d := range r.onDay(day) {
 			if d.team == inboundTeam && !d.office {
 				return append(out, d)
 			}
@@ -139,17 +139,17 @@ func (r *rota) pickers(day int) []*duty {
 	return out
 }
 
-// shifts writes the hours of everybody's days. Those before the tenant began
+// writeShifts writes the hours of everybody's days. Those before the tenant began
 // come from the book that was kept until then.
-func (w *workplace) shifts() {
+func (w *workplace) writeShifts() {
 	for day := -w.hoursDays; day <= 0; day++ {
-		for i, d := range w.on(day) {
-			w.shift(d, i, day)
+		for i, d := range w.onDay(day) {
+			w.writeShift(d, i, day)
 		}
 	}
 }
 
-func (w *workplace) shift(d *duty, i, day int) {
+func (w *workplace) writeShift(d *duty, i, day int) {
 	length := d.to.Sub(d.from)
 	rest := length / 17 // half an hour of a day of eight and a half
 	if day < 0 {
@@ -157,31 +157,31 @@ func (w *workplace) shift(d *duty, i, day int) {
 	}
 	rest = rest.Truncate(time.Minute)
 	hours := decimal.FromFloat(math.Round(100*(length-rest).Hours()) / 100)
-	zone, machine := w.station(d.person, day)
+	zone, machine := w.stationOf(d.person, day)
 	units := d.lines
 	if units == 0 {
-		units = int64(60 * hours.Float() * w.pace(zone, day))
+		units = int64(60 * hours.Float() * w.handlingPace(zone, day))
 	}
-	r := store.Row{"worker_id": d.id, "team_id": w.rows["teams"][d.team]["id"], "started_at": stamp(d.from), "ended_at": stamp(d.to),
-		"break_minutes": int64(rest.Minutes()), "hours": hours, "units_done": decimal.FromInt(units), "source": "clock", "status": "approved", "zone_id": ref(zone),
-		"updated_at": stamp(w.cal.clip(d.to.Add(20 * time.Hour))), "version": int64(2)}
+	r := store.Row{"worker_id": d.id, "team_id": w.rows["teams"][d.team]["id"], "started_at": formatMoment(d.from), "ended_at": formatMoment(d.to),
+		"break_minutes": int64(rest.Minutes()), "hours": hours, "units_done": decimal.FromInt(units), "source": "clock", "status": "approved", "zone_id": nullableID(zone),
+		"updated_at": formatMoment(w.cal.clipToNow(d.to.Add(20 * time.Hour))), "version": int64(2)}
 	if day > -4 {
-		r["status"], r["version"], r["updated_at"] = "closed", int64(1), stamp(d.to)
+		r["status"], r["version"], r["updated_at"] = "closed", int64(1), formatMoment(d.to)
 	}
 	if machine >= 0 {
 		r["equipment_id"] = w.rows["equipment"][machine]["id"]
 	}
 	made, at := day, d.to
 	if day < -goLive {
-		made, at = -goLive+2, w.cal.at(-goLive+2, 11+0.01*float64(i))
-		r["source"], r["updated_at"] = "import", stamp(at)
+		made, at = -goLive+2, w.cal.momentAt(-goLive+2, 11+0.01*float64(i))
+		r["source"], r["updated_at"] = "import", formatMoment(at)
 	}
-	w.add("shifts", made, at, r)
+	w.addRecord("shifts", made, at, r)
 }
 
-// pace is how much of 60 units an hour a person handles whose lines are not told
+// handlingPace is how much of 60 units an hour a person handles whose lines are not told
 // one by one.
-func (w *workplace) pace(zone string, day int) float64 {
+func (w *workplace) handlingPace(zone string, day int) float64 {
 	pace := 0.75 + 0.3*w.cal.rng.Float64()
 	if day > -28 && zone != "" && w.zones["PCK"] != nil && zone == w.zones["PCK"].id {
 		pace += 0.25 // the pick hall has been short of hands

@@ -13,10 +13,10 @@ func (w *haulage) emitRoutes() {
 			continue
 		}
 		if of[driver] == nil {
-			at := w.cal.clip(w.cal.at(0, 8.5))
-			of[driver] = w.add("routes", 0, at, store.Row{"id": derived(driver.(string), "route"), "route_no": w.number("RT", at), "status": "planned",
-				"date": w.cal.date(w.cal.nextWorking(0)), "driver_id": driver, "assigned_worker_id": sh["assigned_worker_id"], "vehicle_id": sh["vehicle_id"],
-				"created_by": w.user("manager")})
+			at := w.cal.clipToNow(w.cal.momentAt(0, 8.5))
+			of[driver] = w.addRecord("routes", 0, at, store.Row{"id": derivedID(driver.(string), "route"), "route_no": w.nextNumber("RT", at), "status": "planned",
+				"date": w.cal.localDate(w.cal.nextWorking(0)), "driver_id": driver, "assigned_worker_id": sh["assigned_worker_id"], "vehicle_id": sh["vehicle_id"],
+				"created_by": w.userID("manager")})
 		}
 		stops[driver]++
 		sh["route_id"], sh["stop_seq"] = of[driver]["id"], stops[driver]

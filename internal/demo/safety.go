@@ -106,38 +106,38 @@ type reported struct {
 	hour float64
 }
 
-// safety writes incidents and what is done about them.
-func (w *workplace) safety() {
+// writeSafety writes incidents and what is done about them.
+func (w *workplace) writeSafety() {
 	var days []int
-	for i, x := range w.happened() {
-		w.incident(x, i)
+	for i, x := range w.mixEvents() {
+		w.writeIncident(x, i)
 		days = append(days, x.day)
 	}
-	w.tasks(days)
+	w.writeActions(days)
 }
 
-// happened mixes everyday events with the story, in the order of time.
-func (w *workplace) happened() []reported {
+// mixEvents mixes everyday events with the story, in the order of time.
+func (w *workplace) mixEvents() []reported {
 	var all []reported
 	if w.leak {
 		for _, x := range leak {
-			all = append(all, reported{x.e, x.day, w.cal.hour(6.5, 16)})
+			all = append(all, reported{x.e, x.day, w.cal.drawHour(6.5, 16)})
 		}
 	}
 	for i := range w.incidents {
-		e := w.everyday(i)
-		day := -w.cal.between(1, history-1)
+		e := w.drawEvent(i)
+		day := -w.cal.drawBetween(1, history-1)
 		if i < 2 {
 			day = 0
 		}
-		if !w.cal.working(day) {
+		if !w.cal.isWorkingDay(day) {
 			day++
 		}
-		all = append(all, reported{e, min(day, 0), w.cal.hour(6, 20)})
+		all = append(all, reported{e, min(day, 0), w.cal.drawHour(6, 20)})
 	}
 	for i := range w.reportsBefore {
-		day := w.cal.workingBefore(-w.cal.between(history+1, w.hoursDays-5))
-		all = append(all, reported{w.everyday(i), day, w.cal.hour(6, 20)})
+		day := w.cal.workingBefore(-w.cal.drawBetween(history+1, w.hoursDays-5))
+		all = append(all, reported{w.drawEvent(i), day, w.cal.drawHour(6, 20)})
 	}
 	all = append(all, reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
 		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.",
@@ -154,20 +154,20 @@ var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss",
 	"", "near_miss", "hazard",
 	"near_miss", "property_damage", "injury", "near_miss", "hazard", ""}
 
-// everyday draws the ith ordinary event.
-func (w *workplace) everyday(i int) event {
+// drawEvent draws the ith ordinary event.
+func (w *workplace) drawEvent(i int) event {
 	want := mix[i%len(mix)]
 	for {
-		e := pick(w.cal, events)
+		e := pickOne(w.cal, events)
 		rare := e.kind != "near_miss" && e.kind != "hazard" && e.kind != "injury" && e.kind != "property_damage"
-		if (e.kind == want || want == "" && rare) && len(w.in(e.zone)) > 0 {
+		if (e.kind == want || want == "" && rare) && len(w.zonesIn(e.zone)) > 0 {
 			return e
 		}
 	}
 }
 
-// in lists zones by the start of their code.
-func (w *workplace) in(prefix string) []*zone {
+// zonesIn lists zones by the start of their code.
+func (w *workplace) zonesIn(prefix string) []*zone {
 	var out []*zone
 	for _, z := range w.tree {
 		if len(z.code) >= len(prefix) && z.code[:len(prefix)] == prefix {
@@ -179,31 +179,31 @@ func (w *workplace) in(prefix string) []*zone {
 
 var grade = map[string]int64{"low": 1, "medium": 2, "high": 3, "critical": 4}
 
-func (w *workplace) incident(x reported, n int) {
-	zones := w.in(x.zone)
+func (w *workplace) writeIncident(x reported, n int) {
+	zones := w.zonesIn(x.zone)
 	if len(zones) == 0 {
-		zones = w.in("RCV")
+		zones = w.zonesIn("RCV")
 	}
-	z := pick(w.cal, zones)
-	at := w.cal.at(x.day, x.hour)
-	told := at.Add(time.Duration(w.cal.between(5, 200)) * time.Minute)
+	z := pickOne(w.cal, zones)
+	at := w.cal.momentAt(x.day, x.hour)
+	told := at.Add(time.Duration(w.cal.drawBetween(5, 200)) * time.Minute)
 	if x.day == 0 || told.After(w.cal.now) {
-		told = w.cal.at(x.day, min(23.5, x.hour+0.4))
+		told = w.cal.momentAt(x.day, min(23.5, x.hour+0.4))
 	}
 	anonymous := n%9 == 4
-	by := []string{w.user("operator"), w.user("driver"), w.user("manager"), w.user("safety"), w.user("operator")}[n%5]
-	r := store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
+	by := []string{w.userID("operator"), w.userID("driver"), w.userID("manager"), w.userID("safety"), w.userID("operator")}[n%5]
+	r := store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
 		"description":      x.text,
-		"immediate_action": ref(x.first), "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": anonymous,
+		"immediate_action": nullableID(x.first), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": anonymous,
 		"site_id": w.sites[z.site],
-		"zone_id": z.id, "entities": raw(w.involved(x, z, at)), "category_tags": raw(x.tags), "likelihood": x.likelihood,
+		"zone_id": z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags), "likelihood": x.likelihood,
 		"risk_rating": grade[x.severity] * x.likelihood,
-		"attachments": raw([]any{}), "root_causes": raw([]any{})}
+		"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{})}
 	if !anonymous {
 		r["reported_by"], r["created_by"] = by, by
 	}
-	w.follow(r, x, told, n)
-	w.add("incidents", x.day, told, r)
+	w.advanceIncident(r, x, told, n)
+	w.addRecord("incidents", x.day, told, r)
 }
 
 // personRole is what a person is in an incident of a kind.
@@ -214,7 +214,7 @@ func personRole(kind string) string {
 	return "involved"
 }
 
-func (w *workplace) involved(e reported, z *zone, at time.Time) []safety.Entity {
+func (w *workplace) involvedEntities(e reported, z *zone, at time.Time) []safety.Entity {
 	list := []safety.Entity{{Type: "zone", ID: z.id, Role: "source"}}
 	role := personRole(e.kind)
 	switch e.entity {
@@ -223,13 +223,13 @@ func (w *workplace) involved(e reported, z *zone, at time.Time) []safety.Entity 
 			list = append(list, safety.Entity{Type: "worker", ID: d.id, Role: role})
 		}
 	case "driver":
-		list = append(list, safety.Entity{Type: "driver", ID: pick(w.cal, w.drivers).id, Role: role})
+		list = append(list, safety.Entity{Type: "driver", ID: pickOne(w.cal, w.drivers).id, Role: role})
 	}
 	return list
 }
 
-// follow takes an incident as far as its age allows.
-func (w *workplace) follow(r store.Row, x reported, told time.Time, n int) {
+// advanceIncident takes an incident as far as its age allows.
+func (w *workplace) advanceIncident(r store.Row, x reported, told time.Time, n int) {
 	age := -x.day
 	status, steps, last := "reported", int64(0), told
 	after := func(days float64) time.Time {
@@ -246,8 +246,8 @@ func (w *workplace) follow(r store.Row, x reported, told time.Time, n int) {
 		}
 	case age > 24 && n%8 != 1, age > 12 && n%3 != 1:
 		status, steps, last = "closed", 3, after(4+float64(n%7))
-		r["closed_at"] = stamp(last)
-		r["lessons"] = pick(w.cal,
+		r["closed_at"] = formatMoment(last)
+		r["lessons"] = pickOne(w.cal,
 			[]string{"Covered in the next shift talk.", "Check added to the weekly round.", "Layout changed so that the ways no longer cross."})
 	case age > 8:
 		status, steps, last = []string{"action_pending", "investigating"}[n%2], 2, after(2)
@@ -255,21 +255,21 @@ func (w *workplace) follow(r store.Row, x reported, told time.Time, n int) {
 		status, steps, last = "triaged", 1, after(0.7)
 	}
 	if steps > 1 && status != "void" && grade[x.potential] >= 2 {
-		r["root_causes"] = raw([]any{map[string]any{"method": "5whys", "layer": "underlying",
-			"text": pick(w.cal, []string{"No fixed inspection interval", "Walkway and truck way cross",
+		r["root_causes"] = rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying",
+			"text": pickOne(w.cal, []string{"No fixed inspection interval", "Walkway and truck way cross",
 				"Time pressure at shift change", "Task not covered by the induction", "Defect known but not reported on"})}})
 	}
 	if status == "investigating" || status == "action_pending" {
-		r["lead_user_id"], r["due_on"] = w.user("safety"), w.cal.date(min(14, x.day+21))
+		r["lead_user_id"], r["due_on"] = w.userID("safety"), w.cal.localDate(min(14, x.day+21))
 	}
 	// What is serious was investigated, and ended with a root cause.
 	if serious := grade[x.severity] >= 3 || x.potential == "critical"; status == "investigating" || serious && (status == "closed" || status == "action_pending") {
-		r["lead_user_id"], r["due_on"], r["investigated_at"] = w.user("safety"), w.cal.date(min(14, x.day+21)), stamp(w.cal.clip(after(1)))
+		r["lead_user_id"], r["due_on"], r["investigated_at"] = w.userID("safety"), w.cal.localDate(min(14, x.day+21)), formatMoment(w.cal.clipToNow(after(1)))
 	}
 	if last.After(w.cal.now) {
 		last = told
 	}
-	r["status"], r["updated_at"], r["version"] = status, stamp(last), 1+steps
+	r["status"], r["updated_at"], r["version"] = status, formatMoment(last), 1+steps
 }
 
 var remedies = []struct{ title, level, kind string }{
@@ -281,9 +281,9 @@ var remedies = []struct{ title, level, kind string }{
 	{"Repair the rack upright and reload the bay", "engineer", "corrective"}, {"Height-adjustable packing tables", "engineer", "preventive"},
 }
 
-// tasks writes what is done about every second incident: finished for the old
+// writeActions writes what is done about every second incident: finished for the old
 // ones, some late for the newer ones.
-func (w *workplace) tasks(days []int) {
+func (w *workplace) writeActions(days []int) {
 	open := 0
 	for n, in := range w.rows["incidents"] {
 		status := in["status"].(string)
@@ -295,32 +295,32 @@ func (w *workplace) tasks(days []int) {
 			continue
 		}
 		m := remedies[(n*5)%len(remedies)]
-		made := w.cal.clip(told.Add(3 * time.Hour))
+		made := w.cal.clipToNow(told.Add(3 * time.Hour))
 		age := -days[n]
-		r := store.Row{"action_no": w.number("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
-			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.user("manager"), w.user("operator"), w.user("safety")}[n%3],
-			"evidence": raw([]any{}), "created_by": w.user("safety")}
-		r["verifier_user_id"] = w.other("admin", r["assignee_user_id"])
+		r := store.Row{"action_no": w.nextNumber("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
+			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.userID("manager"), w.userID("operator"), w.userID("safety")}[n%3],
+			"evidence": rawJSON([]any{}), "created_by": w.userID("safety")}
+		r["verifier_user_id"] = w.otherUser("admin", r["assignee_user_id"])
 		if status == "closed" {
-			w.finished(r, made, age)
+			w.finishAction(r, made, age)
 		} else {
-			w.unfinished(r, open, age)
+			w.leaveActionOpen(r, open, age)
 			open++
 		}
-		w.add("actions", -age, made, r)
+		w.addRecord("actions", -age, made, r)
 	}
 }
 
-// other is the user with a name part, or another one where that is who did the
+// otherUser is the user with a name part, or another one where that is who did the
 // work: nobody verifies his own.
-func (w *workplace) other(local string, doer any) string {
-	if id := w.user(local); id != doer {
+func (w *workplace) otherUser(local string, doer any) string {
+	if id := w.userID(local); id != doer {
 		return id
 	}
-	return w.user("operator")
+	return w.userID("operator")
 }
 
-func (w *workplace) finished(r store.Row, made time.Time, age int) {
+func (w *workplace) finishAction(r store.Row, made time.Time, age int) {
 	due := -age + 14
 	w.dueOn(r, due)
 	done := made.Add(time.Duration(24+age%24) * time.Hour)
@@ -329,21 +329,21 @@ func (w *workplace) finished(r store.Row, made time.Time, age int) {
 		done, verified = made, w.cal.now
 	}
 	if age%11 == 3 {
-		r["status"], r["cancel_reason"], r["updated_at"], r["version"] = "cancelled", "replaced by a rebuild of the area", stamp(done), int64(2)
+		r["status"], r["cancel_reason"], r["updated_at"], r["version"] = "cancelled", "replaced by a rebuild of the area", formatMoment(done), int64(2)
 		return
 	}
-	r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Done and checked on site."}})
-	r["status"], r["completed_at"], r["completed_by"], r["verified_at"] = "verified", stamp(done), r["assignee_user_id"], stamp(verified)
+	r["evidence"] = rawJSON([]any{map[string]any{"kind": "note", "text": "Done and checked on site."}})
+	r["status"], r["completed_at"], r["completed_by"], r["verified_at"] = "verified", formatMoment(done), r["assignee_user_id"], formatMoment(verified)
 	if review := verified.AddDate(0, 0, 14); review.Before(w.cal.now) {
-		r["effectiveness"], r["reviewed_at"] = "effective", stamp(review)
+		r["effectiveness"], r["reviewed_at"] = "effective", formatMoment(review)
 		verified = review
 	} else {
 		r["review_on"] = localtime.DateOf(review, w.cal.loc).String()
 	}
-	r["updated_at"], r["version"] = stamp(verified), int64(4)
+	r["updated_at"], r["version"] = formatMoment(verified), int64(4)
 }
 
-func (w *workplace) unfinished(r store.Row, nth, age int) {
+func (w *workplace) leaveActionOpen(r store.Row, nth, age int) {
 	due := []int{-6, 5, 12, -2, 9, 3, 20}[nth%7]
 	w.dueOn(r, max(due, -age+1))
 	r["status"] = "open"
@@ -354,14 +354,14 @@ func (w *workplace) unfinished(r store.Row, nth, age int) {
 		if age < 2 {
 			return
 		}
-		r["status"], r["completed_at"], r["completed_by"], r["version"] = "done", stamp(w.cal.now.Add(-time.Hour)), r["assignee_user_id"], int64(3)
-		r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Ready for verification."}})
+		r["status"], r["completed_at"], r["completed_by"], r["version"] = "done", formatMoment(w.cal.now.Add(-time.Hour)), r["assignee_user_id"], int64(3)
+		r["evidence"] = rawJSON([]any{map[string]any{"kind": "note", "text": "Ready for verification."}})
 	}
 }
 
 func (w *workplace) dueOn(r store.Row, day int) {
-	r["due_on"] = w.cal.date(day)
-	if date, err := localtime.ParseDate(w.cal.date(day)); err == nil {
-		r["due_at"] = stamp(date.End(w.cal.loc))
+	r["due_on"] = w.cal.localDate(day)
+	if date, err := localtime.ParseDate(w.cal.localDate(day)); err == nil {
+		r["due_at"] = formatMoment(date.End(w.cal.loc))
 	}
 }

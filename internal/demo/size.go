@@ -13,8 +13,8 @@ const (
 	Sample
 )
 
-func (s Size) profiles() []profile {
-	n, t := north(), south()
+func (s Size) profilesOf() []profile {
+	n, t := northProfile(), southProfile()
 	if s == Whole {
 		wholeNorth(&n)
 		wholeSouth(&t)
@@ -47,7 +47,7 @@ func wholeNorth(p *profile) {
 		{"Returns clerk", inboundTeam, true}, {"Cleaner", inboundTeam, true}, {"Dispatcher", transportTeam, true}, {"Payroll clerk", outTeam, true}}
 	p.ordersPerDay, p.lines, p.least, p.today, p.perTruck = 44, 13, 41, 52, 8
 	p.fast, p.slow, p.dead, p.fresh, p.late = 420, 900, 340, 110, 60
-	p.whole()
+	p.makeWhole()
 	p.listDays = 8
 	p.reportsBefore, p.earlier = 110, []int{-180}
 }
@@ -59,11 +59,13 @@ func wholeSouth(p *profile) {
 	p.ordersPerDay, p.lines, p.least, p.today, p.perTruck = 24, 13, 20, 26, 8
 	p.fast, p.slow, p.dead, p.fresh, p.late = 50, 90, 35, 15, 8
 	p.reportsBefore = 40
-	p.whole()
+	p.makeWhole()
 	p.listDays = 8
 }
 
-func (p *profile) whole() { p.opened, p.hoursDays, p.knowing, p.crew = ordersSince, 365, true, true }
+func (p *profile) makeWhole() {
+	p.opened, p.hoursDays, p.knowing, p.crew = ordersSince, 365, true, true
+}
 
 // crew are the accounts of those on the floor and on the road who are not shown
 // at the door: half of the workers sign in.

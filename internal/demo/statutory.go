@@ -52,57 +52,57 @@ var lastYear = []struct {
 		store.Row{"basis": "first_aid_only", "where_occurred": "Pick module", "description": "Shallow cut on the left hand, carton knife"}},
 }
 
-// statutory writes the cases behind injuries and illnesses, and the annual
+// writeCases writes the cases behind injuries and illnesses, and the annual
 // summary of an American establishment.
-func statutory(w *workplace) {
+func writeCases(w *workplace) {
 	american := w.country == "US"
 	year := w.cal.t0.Year()
 	numbers := map[string]int64{}
 	if american {
 		w.rows["sites"][0]["ein"] = "752634190"
 		for i, x := range lastYear {
-			w.filed(x.c, w.past(i, year-1), numbers)
+			w.fileCase(x.c, w.writePastIncident(i, year-1), numbers)
 		}
 	}
 	filed := len(w.rows["osha_cases"])
 	for _, in := range w.rows["incidents"] {
 		of := func(c store.Row) bool { return c["incident_id"] == in["id"] }
 		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" && !slices.ContainsFunc(w.rows["osha_cases"][:filed], of) {
-			w.filed(w.decided(in), in, numbers)
+			w.fileCase(w.decideCase(in), in, numbers)
 		}
 	}
 	for _, day := range w.earlier {
 		lostTime(w, w.cal.workingBefore(day), numbers)
 	}
-	w.links()
+	w.writeReportLinks()
 	if american {
-		w.summary(year-1, 46_912, 24, 31)
-		w.summary(year, 0, 0, 0)
+		w.writeAnnualSummary(year-1, 46_912, 24, 31)
+		w.writeAnnualSummary(year, 0, 0, 0)
 	}
 }
 
-// past writes one of last year's incidents.
-func (w *workplace) past(i, year int) store.Row {
+// writePastIncident writes one of last year's incidents.
+func (w *workplace) writePastIncident(i, year int) store.Row {
 	x := lastYear[i]
 	at := time.Date(year, time.Month(x.month), x.day, 10, 20+i, 0, 0, w.cal.loc).UTC()
 	day := -int(w.cal.t0.Sub(at).Hours()/24) - 1
 	told := at.Add(40 * time.Minute)
 	p := w.people[(2*i+1)%len(w.people)]
-	zone := w.in("RCV")[0]
-	w.add("incidents", day, told,
-		store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
-			"occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": false,
-			"reported_by": w.user("admin"), "created_by": w.user("admin"), "site_id": w.sites[0],
-			"zone_id": zone.id, "entities": raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
-				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": raw([]string{"manual_handling"}),
-			"attachments": raw([]any{}), "root_causes": raw([]any{}), "status": "closed", "closed_at": stamp(told.AddDate(0, 0,
-				12)), "updated_at": stamp(told.AddDate(0, 0, 12)), "version": int64(4)})
+	zone := w.zonesIn("RCV")[0]
+	w.addRecord("incidents", day, told,
+		store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
+			"occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": false,
+			"reported_by": w.userID("admin"), "created_by": w.userID("admin"), "site_id": w.sites[0],
+			"zone_id": zone.id, "entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
+				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": rawJSON([]string{"manual_handling"}),
+			"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{}), "status": "closed", "closed_at": formatMoment(told.AddDate(0, 0,
+				12)), "updated_at": formatMoment(told.AddDate(0, 0, 12)), "version": int64(4)})
 	return w.rows["incidents"][len(w.rows["incidents"])-1]
 }
 
-// decided is how the safety officer judged an incident of this year by what
+// decideCase is how the safety officer judged an incident of this year by what
 // its report says; what is younger than four days is still open.
-func (w *workplace) decided(in store.Row) store.Row {
+func (w *workplace) decideCase(in store.Row) store.Row {
 	c := store.Row{"description": in["title"]}
 	for _, z := range w.tree {
 		if z.id == in["zone_id"] {
@@ -114,10 +114,10 @@ func (w *workplace) decided(in store.Row) store.Row {
 	} else {
 		c["illness_type"] = "respiratory"
 	}
-	if w.cal.t0.Sub(moment(in["reported_at"])) < 4*24*time.Hour {
+	if w.cal.t0.Sub(parseMoment(in["reported_at"])) < 4*24*time.Hour {
 		return store.Row{"illness_type": c["illness_type"]}
 	}
-	age := int64(w.cal.t0.Sub(moment(in["occurred_at"])).Hours() / 24)
+	age := int64(w.cal.t0.Sub(parseMoment(in["occurred_at"])).Hours() / 24)
 	switch {
 	case in["severity"] == "low" || age < 2:
 		c["basis"] = "first_aid_only"
@@ -133,41 +133,41 @@ func (w *workplace) decided(in store.Row) store.Row {
 
 // lostTime writes an injury from before the stories, with days away from work.
 func lostTime(w *workplace, day int, numbers map[string]int64) {
-	at := w.cal.at(day, 10.7)
+	at := w.cal.momentAt(day, 10.7)
 	told := at.Add(20 * time.Minute)
-	zone, p := w.in("RCV")[0], w.people[0]
-	closed := stamp(told.AddDate(0, 0, 20))
-	in := w.add("incidents", day, told, store.Row{"incident_no": w.number("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
+	zone, p := w.zonesIn("RCV")[0], w.people[0]
+	closed := formatMoment(told.AddDate(0, 0, 20))
+	in := w.addRecord("incidents", day, told, store.Row{"incident_no": w.nextNumber("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
 		"title": "Broken wrist after a fall from the dock", "description": "Stepped back over the edge while counting pallets.",
-		"immediate_action": "First aid, taken to hospital.", "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told),
-		"anonymous": false, "reported_by": w.user("manager"), "created_by": w.user("manager"), "site_id": w.sites[0], "zone_id": zone.id,
-		"entities":      raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
-		"category_tags": raw([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": raw([]any{}),
-		"root_causes":  raw([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
-		"lead_user_id": w.user("safety"), "investigated_at": stamp(told.AddDate(0, 0, 2)), "due_on": w.cal.date(day + 21),
+		"immediate_action": "First aid, taken to hospital.", "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
+		"anonymous": false, "reported_by": w.userID("manager"), "created_by": w.userID("manager"), "site_id": w.sites[0], "zone_id": zone.id,
+		"entities":      rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
+		"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": rawJSON([]any{}),
+		"root_causes":  rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
+		"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)), "due_on": w.cal.localDate(day + 21),
 		"status": "closed", "closed_at": closed, "updated_at": closed, "version": int64(4)})
-	w.filed(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24), "days_restricted": int64(10), "illness_type": "injury",
+	w.fileCase(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24), "days_restricted": int64(10), "illness_type": "injury",
 		"where_occurred": zone.name, "description": in["title"]}, in, numbers)
 }
 
-// filed writes the case of an incident.
-func (w *workplace) filed(c, in store.Row, numbers map[string]int64) {
-	told, at := moment(in["reported_at"]), moment(in["occurred_at"]).In(w.cal.loc)
+// fileCase writes the case of an incident.
+func (w *workplace) fileCase(c, in store.Row, numbers map[string]int64) {
+	told, at := parseMoment(in["reported_at"]), parseMoment(in["occurred_at"]).In(w.cal.loc)
 	// Today's hour changes no record of other days: what would be entered only
 	// today was entered at once.
 	entered := told.Add(52 * time.Hour)
-	if entered.After(w.cal.at(0, 0)) {
-		entered = w.cal.clip(told.Add(20 * time.Minute))
+	if entered.After(w.cal.momentAt(0, 0)) {
+		entered = w.cal.clipToNow(told.Add(20 * time.Minute))
 	}
 	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false,
 		"days_away": int64(0), "days_restricted": int64(0),
 		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false,
 		"work_began": "06:00", "event_time": at.Format("15:04"),
-		"entered_at": stamp(entered), "entered_late": false, "created_by": w.user("safety"), "updated_at": stamp(entered), "version": int64(2)}
+		"entered_at": formatMoment(entered), "entered_late": false, "created_by": w.userID("safety"), "updated_at": formatMoment(entered), "version": int64(2)}
 	for k, v := range c {
 		r[k] = v
 	}
-	w.whose(r, in)
+	w.fillInjuredPerson(r, in)
 	switch r["basis"] {
 	case nil:
 		r["recordable"], r["entered_at"], r["entered_late"] = "undecided", nil, nil
@@ -179,14 +179,14 @@ func (w *workplace) filed(c, in store.Row, numbers map[string]int64) {
 		r["case_no"] = numbers[log]
 	}
 	if due := osha.DueAt(r, told, at); !due.IsZero() {
-		r["osha_due_at"], r["osha_told_at"] = stamp(due), stamp(told.Add(3*time.Hour))
+		r["osha_due_at"], r["osha_told_at"] = formatMoment(due), formatMoment(told.Add(3*time.Hour))
 	}
-	w.add("osha_cases", -1, entered, r)
+	w.addRecord("osha_cases", -1, entered, r)
 }
 
-// whose fills in the injured person: the worker named in the incident, else
+// fillInjuredPerson fills in the injured person: the worker named in the incident, else
 // one of the crew.
-func (w *workplace) whose(c, in store.Row) {
+func (w *workplace) fillInjuredPerson(c, in store.Row) {
 	var list []safety.Entity
 	if text, ok := in["entities"].(json.RawMessage); ok && json.Unmarshal(text, &list) != nil {
 		list = nil
@@ -212,10 +212,10 @@ func (w *workplace) whose(c, in store.Row) {
 var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja", "Ashley", "Ingrid", "Elena",
 	"Gloria", "Jolene", "Agnieszka", "Sabine"}
 
-// summary writes the annual summary of the first establishment, with the totals
+// writeAnnualSummary writes the annual summary of the first establishment, with the totals
 // that its log adds up to. Last year's went all the way.
-func (w *workplace) summary(year, hours, employees, peak int) {
-	made := w.cal.at(-goLive+1, 9)
+func (w *workplace) writeAnnualSummary(year, hours, employees, peak int) {
+	made := w.cal.momentAt(-goLive+1, 9)
 	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours),
 		"hours_worked": int64(hours), "status": "open"}
 	if peak > 0 {
@@ -225,7 +225,7 @@ func (w *workplace) summary(year, hours, employees, peak int) {
 	from := time.Date(year, 1, 1, 0, 0, 0, 0, w.cal.loc)
 	worked := 0.0
 	for _, s := range w.rows["shifts"] {
-		if at := moment(s["started_at"]); s["status"] == "approved" && !at.Before(from) && at.Before(from.AddDate(1, 0, 0)) {
+		if at := parseMoment(s["started_at"]); s["status"] == "approved" && !at.Before(from) && at.Before(from.AddDate(1, 0, 0)) {
 			hours, _ := s["hours"].(decimal.Dec)
 			worked += hours.Float()
 		}
@@ -240,20 +240,20 @@ func (w *workplace) summary(year, hours, employees, peak int) {
 			signed = w.cal.now
 		}
 		made = signed.Add(-time.Hour)
-		r["status"], r["version"], r["updated_at"] = "submitted", int64(3), stamp(signed)
+		r["status"], r["version"], r["updated_at"] = "submitted", int64(3), formatMoment(signed)
 		r["certified_name"], r["certified_title"], r["certified_phone"] = "Ingrid Castellano", "General Manager", "+1 214 555 0117"
-		r["certified_by"], r["certified_at"], r["submitted_at"] = w.user("admin"), stamp(signed), stamp(signed)
+		r["certified_by"], r["certified_at"], r["submitted_at"] = w.userID("admin"), formatMoment(signed), formatMoment(signed)
 		r["posted_from"], r["posted_to"] = signed.Format(time.DateOnly), time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	}
-	w.add("osha_summaries", -1, made, r)
+	w.addRecord("osha_summaries", -1, made, r)
 }
 
-// links writes the codes on the wall: one for the dock that leaked, or where
+// writeReportLinks writes the codes on the wall: one for the dock that leaked, or where
 // there is none for receiving, and one for the whole site.
-func (w *workplace) links() {
-	made := w.cal.at(-goLive-2, 13)
-	zone := w.in("RCV")[0]
-	if docks := w.in("DOCK-3"); len(docks) > 0 {
+func (w *workplace) writeReportLinks() {
+	made := w.cal.momentAt(-goLive-2, 13)
+	zone := w.zonesIn("RCV")[0]
+	if docks := w.zonesIn("DOCK-3"); len(docks) > 0 {
 		zone = docks[0]
 	}
 	for _, l := range []store.Row{{"name": zone.name, "zone_id": zone.id, "site_id": w.sites[zone.site]}, {"name": w.buildings[0].name, "site_id": w.sites[0]}} {
@@ -261,7 +261,7 @@ func (w *workplace) links() {
 		for i := range secret {
 			secret[i] = byte(w.cal.rng.Uint32())
 		}
-		l["token"], l["status"], l["created_by"] = report.Token(w.profile.id, secret), "active", w.user("admin")
-		w.add("report_links", -goLive-2, made, l)
+		l["token"], l["status"], l["created_by"] = report.Token(w.profile.id, secret), "active", w.userID("admin")
+		w.addRecord("report_links", -goLive-2, made, l)
 	}
 }

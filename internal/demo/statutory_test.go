@@ -13,8 +13,8 @@ import (
 func TestStatutory(t *testing.T) {
 	for _, now := range []time.Time{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Date(2027, 1, 3, 9, 0, 0, 0, time.UTC),
 		time.Date(2028, 2, 29, 23, 0, 0, 0, time.UTC)} {
-		for _, p := range []profile{north(), south()} {
-			rows, err := build(p, now)
+		for _, p := range []profile{northProfile(), southProfile()} {
+			rows, err := buildTenant(p, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func TestStatutory(t *testing.T) {
 			}
 			for _, c := range rows["osha_cases"] {
 				in := incidents[c["incident_id"]]
-				at := moment(in["occurred_at"]).In(loc)
+				at := parseMoment(in["occurred_at"]).In(loc)
 				f := osha.Facts{Kind: in["kind"].(string), Injured: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC), Today: now}
 				if err := osha.Check(c, f); err != nil {
 					t.Errorf("%s, %s, %v: %v", now.Format(time.DateOnly), p.slug, in["title"], err)

@@ -15,36 +15,36 @@ type delivery struct {
 // never is the arrival day of what a late supplier owes.
 const never = 9999
 
-// supply books what arrives on a day and looks at what must be ordered.
-func (w *stock) supply(day int) {
+// bookSupply books what arrives on a day and looks at what must be ordered.
+func (w *stock) bookSupply(day int) {
 	for _, d := range w.deliveries {
 		if d.arrive == day {
-			w.receive(d)
+			w.bookDelivery(d)
 		}
 	}
-	w.replenish(day)
+	w.fillPickBins(day)
 	for i := range w.categories {
 		c := &w.categories[i]
-		if int(w.cal.weekday(day)) == c.review {
-			w.purchase(c, day, (day+goLive)/7%2 == i%2)
+		if int(w.cal.localWeekday(day)) == c.review {
+			w.orderSupplies(c, day, (day+goLive)/7%2 == i%2)
 		}
 	}
 	for _, it := range w.items {
 		if it.kind == fresh && it.born == day {
-			w.launch(it, day)
+			w.launchItem(it, day)
 		}
 	}
 }
 
-// purchase orders what will not last: fast goods every week, the others every
+// orderSupplies orders what will not last: fast goods every week, the others every
 // second one. What a late supplier owes goes on an order of its own.
-func (w *stock) purchase(c *category, day int, all bool) {
+func (w *stock) orderSupplies(c *category, day int, all bool) {
 	var due, owed []*line
 	for _, it := range w.items {
-		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day || float64(w.free(it)+it.onOrder) > trigger(it) {
+		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day || float64(w.freeQuantity(it)+it.onOrder) > orderTrigger(it) {
 			continue
 		}
-		qty := max(it.packet, (it.maxStock-w.free(it)-it.onOrder)/it.packet*it.packet)
+		qty := max(it.packet, (it.maxStock-w.freeQuantity(it)-it.onOrder)/it.packet*it.packet)
 		l := &line{item: it, qty: qty, price: it.cents}
 		if it.late && day > -34 {
 			owed = append(owed, l)
@@ -52,76 +52,76 @@ func (w *stock) purchase(c *category, day int, all bool) {
 			due = append(due, l)
 		}
 	}
-	lead := c.lead + w.cal.between(-1, 2)
+	lead := c.lead + w.cal.drawBetween(-1, 2)
 	for len(due) > orderLines { // what a sheet of paper holds
-		w.buy(c, day, due[:orderLines], day+max(1, lead))
+		w.makePurchaseOrder(c, day, due[:orderLines], day+max(1, lead))
 		due = due[orderLines:]
 	}
-	w.buy(c, day, due, day+max(1, lead))
-	w.buy(c, day, owed, never)
+	w.makePurchaseOrder(c, day, due, day+max(1, lead))
+	w.makePurchaseOrder(c, day, owed, never)
 }
 
 // orderLines is how many lines a purchase order has at most.
 const orderLines = 60
 
-// trigger is the stock, present and ordered, below which an item is ordered:
+// orderTrigger is the stock, present and ordered, below which an item is ordered:
 // what lasts until the goods of the next look would come.
-func trigger(it *item) float64 {
+func orderTrigger(it *item) float64 {
 	if it.kind == fast {
 		return 1.2*float64(it.reorderAt) + 6*it.rate
 	}
 	return 1.5*float64(it.reorderAt) + 12*it.rate
 }
 
-// buy makes a purchase order; arrivals on weekends wait for Monday.
-func (w *stock) buy(c *category, day int, lines []*line, arrive int) {
+// makePurchaseOrder makes a purchase order; arrivals on weekends wait for Monday.
+func (w *stock) makePurchaseOrder(c *category, day int, lines []*line, arrive int) {
 	if len(lines) == 0 {
 		return
 	}
-	if arrive != never && !w.cal.working(arrive) {
+	if arrive != never && !w.cal.isWorkingDay(arrive) {
 		arrive = w.cal.nextWorking(arrive)
 	}
-	o := w.newOrder("inbound", day, w.cal.hour(8, 10), lines)
+	o := w.newOrder("inbound", day, w.cal.drawHour(8, 10), lines)
 	o.party, o.source = c.supplier, "purchasing"
-	o.promised = w.cal.at(min(arrive, day+c.lead+1), 12)
+	o.promised = w.cal.momentAt(min(arrive, day+c.lead+1), 12)
 	for _, l := range lines {
 		l.item.onOrder += l.qty
 	}
 	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive})
-	w.traffic.ship(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pick(w.cal, w.carriers[len(w.carriers)-2:])})
+	w.traffic.addShipment(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pickOne(w.cal, w.carriers[len(w.carriers)-2:])})
 }
 
-// launch brings the first stock of a new item.
-func (w *stock) launch(it *item, day int) {
-	hour := w.cal.hour(6.3, 6.9)
-	at := w.cal.at(day, hour)
+// launchItem brings the first stock of a new item.
+func (w *stock) launchItem(it *item, day int) {
+	hour := w.cal.drawHour(6.3, 6.9)
+	at := w.cal.momentAt(day, hour)
 	l := w.lotOf(it, day)
-	lane := w.lane("RCV", day)
+	lane := w.stagingLane("RCV", day)
 	qty := it.maxStock
-	w.move(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.hand(day, at, inboundTeam)})
-	at = w.cal.at(day, hour+0.8)
-	w.move(movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.hand(day, at, inboundTeam)})
+	w.bookMovement(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.findHand(day, at, inboundTeam)})
+	at = w.cal.momentAt(day, hour+0.8)
+	w.bookMovement(movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)})
 }
 
-// lane is the staging lane used at a door on a day.
-func (w *stock) lane(area string, day int) *zone {
+// stagingLane is the staging lane used at a door on a day.
+func (w *stock) stagingLane(area string, day int) *zone {
 	if z := w.zones[area+"-L"+string(rune('1'+(day+goLive)%3))]; z != nil {
 		return z
 	}
 	return w.zones[area+"-L1"]
 }
 
-// receive books a delivery in and puts it away. Of today's delivery half still
+// bookDelivery books a delivery in and puts it away. Of today's delivery half still
 // stands in the lane.
-func (w *stock) receive(d *delivery) {
+func (w *stock) bookDelivery(d *delivery) {
 	day, o := d.arrive, d.order
-	lane := w.lane("RCV", day)
-	hour := w.cal.hour(6.3, 6.8)
+	lane := w.stagingLane("RCV", day)
+	hour := w.cal.drawHour(6.3, 6.8)
 	for i, l := range o.lines {
-		in := w.cal.at(day, hour+0.004*float64(i))
+		in := w.cal.momentAt(day, hour+0.004*float64(i))
 		lt := w.lotOf(l.item, day)
-		w.move(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id,
-			worker: w.hand(day, in, inboundTeam)})
+		w.bookMovement(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id,
+			worker: w.findHand(day, in, inboundTeam)})
 		l.received = l.qty
 		l.item.onOrder -= l.qty
 		if day == 0 && i%2 == 1 {
@@ -131,17 +131,17 @@ func (w *stock) receive(d *delivery) {
 		if l.item.bulk != nil && l.item.kind == fast {
 			to = l.item.bulk
 		}
-		in = w.cal.at(day, hour+0.9+0.004*float64(i))
-		w.move(movement{day: day, at: in, kind: "putaway", item: l.item, lot: lt, from: lane, to: to, qty: l.qty,
-			refType: "order", ref: o.id, worker: w.hand(day, in, inboundTeam)})
+		in = w.cal.momentAt(day, hour+0.9+0.004*float64(i))
+		w.bookMovement(movement{day: day, at: in, kind: "putaway", item: l.item, lot: lt, from: lane, to: to, qty: l.qty,
+			refType: "order", ref: o.id, worker: w.findHand(day, in, inboundTeam)})
 	}
-	o.status, o.done, o.steps = "completed", w.cal.at(day, hour+1.2), 3
+	o.status, o.done, o.steps = "completed", w.cal.momentAt(day, hour+1.2), 3
 }
 
-// replenish fills pick bins from bulk before picking starts.
-func (w *stock) replenish(day int) {
+// fillPickBins fills pick bins from bulk before picking starts.
+func (w *stock) fillPickBins(day int) {
 	for _, it := range w.items {
-		if it.bulk == nil || !w.cal.working(day) {
+		if it.bulk == nil || !w.cal.isWorkingDay(day) {
 			continue
 		}
 		reserve := w.byKey[levelKey{it.bulk, it, nil, "available"}]
@@ -150,70 +150,70 @@ func (w *stock) replenish(day int) {
 			continue
 		}
 		qty := min(reserve.qty-reserve.reserved, max(4*it.packet, int64(6*it.rate)/it.packet*it.packet))
-		at := w.cal.at(day, w.cal.hour(8, 8.4))
-		w.move(movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.hand(day, at, inboundTeam)})
+		at := w.cal.momentAt(day, w.cal.drawHour(8, 8.4))
+		w.bookMovement(movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)})
 	}
 }
 
-// correct books the small differences a day's counts and mishaps bring.
-func (w *stock) correct(day int) {
-	if !w.cal.working(day) {
+// bookDifferences books the small differences a day's counts and mishaps bring.
+func (w *stock) bookDifferences(day int) {
+	if !w.cal.isWorkingDay(day) {
 		return
 	}
-	for range w.cal.count(float64(len(w.items)) / 300) {
-		it := pick(w.cal, w.items)
-		list := w.where(it)
-		if it.kind == fast && w.cal.chance(0.5) || len(list) == 0 {
+	for range w.cal.drawPoisson(float64(len(w.items)) / 300) {
+		it := pickOne(w.cal, w.items)
+		list := w.listFreeLevels(it)
+		if it.kind == fast && w.cal.drawChance(0.5) || len(list) == 0 {
 			continue
 		}
 		l := list[0]
-		small := int64(w.cal.between(1, 3))
-		at := w.cal.at(day, w.cal.hour(13.4, 13.8))
-		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.hand(day, at)}); w.cal.between(0, 3) {
+		small := int64(w.cal.drawBetween(1, 3))
+		at := w.cal.momentAt(day, w.cal.drawHour(13.4, 13.8))
+		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.findHand(day, at)}); w.cal.drawBetween(0, 3) {
 		case 0:
 			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
-			m.refType, m.ref = "stock_counts", w.count(l, day, at, small)
-			w.move(m)
+			m.refType, m.ref = "stock_counts", w.recordCount(l, day, at, small)
+			w.bookMovement(m)
 		case 1:
 			if l.qty-l.reserved >= small {
 				m.kind, m.from, m.reason = "count_loss", l.zone, "cycle_count"
-				m.refType, m.ref = "stock_counts", w.count(l, day, at, -small)
-				w.move(m)
+				m.refType, m.ref = "stock_counts", w.recordCount(l, day, at, -small)
+				w.bookMovement(m)
 			}
 		default:
 			if l.qty-l.reserved >= small {
-				m.kind, m.from, m.reason = "adjust_loss", l.zone, pick(w.cal, []string{"damaged", "damaged", "own_use", "theft", "expired"})
-				w.move(m)
+				m.kind, m.from, m.reason = "adjust_loss", l.zone, pickOne(w.cal, []string{"damaged", "damaged", "own_use", "theft", "expired"})
+				w.bookMovement(m)
 			}
 		}
 	}
 }
 
-// count records what was found at a level beside what the books said, and
+// recordCount records what was found at a level beside what the books said, and
 // returns the record.
-func (w *stock) count(l *level, day int, at time.Time, variance int64) string {
+func (w *stock) recordCount(l *level, day int, at time.Time, variance int64) string {
 	l.counted = at
-	r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "counted": units(l.qty + variance), "expected": units(l.qty),
-		"variance": units(variance), "exact": variance == 0, "counted_at": stamp(at), "reason_code": "cycle_count"}
+	r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "counted": wholeUnits(l.qty + variance), "expected": wholeUnits(l.qty),
+		"variance": wholeUnits(variance), "exact": variance == 0, "counted_at": formatMoment(at), "reason_code": "cycle_count"}
 	if l.lot != nil {
 		r["lot_id"] = l.lot.id
 	}
-	return w.add("stock_counts", day, at, r)["id"].(string)
+	return w.addRecord("stock_counts", day, at, r)["id"].(string)
 }
 
-// round counts a few bins a day, in which nothing is amiss.
-func (w *stock) round(day int) {
+// countSomeBins counts a few bins a day, in which nothing is amiss.
+func (w *stock) countSomeBins(day int) {
 	for n := range min(len(w.levels), 3) {
-		at := w.cal.at(day, 13.9+0.02*float64(n))
+		at := w.cal.momentAt(day, 13.9+0.02*float64(n))
 		l := w.levels[(7*-day+13*n)%len(w.levels)]
-		if w.cal.working(day) && l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
-			w.count(l, day, at, 0)
+		if w.cal.isWorkingDay(day) && l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
+			w.recordCount(l, day, at, 0)
 		}
 	}
 }
 
-// hold sets goods apart: one complaint about a lot, one crushed pallet.
-func (w *stock) hold(day int) {
+// holdGoods sets goods apart: one complaint about a lot, one crushed pallet.
+func (w *stock) holdGoods(day int) {
 	reason := [2]string{}
 	for on, why := range map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}} {
 		if w.cal.workingBefore(on) == day {
@@ -223,15 +223,15 @@ func (w *stock) hold(day int) {
 	if reason[0] == "" {
 		return
 	}
-	at := w.cal.at(day, 14)
+	at := w.cal.momentAt(day, 14)
 	for _, it := range w.items {
-		list := w.where(it)
+		list := w.listFreeLevels(it)
 		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots || list[0].qty-list[0].reserved < 2*it.packet {
 			continue
 		}
 		l := list[0]
-		w.move(movement{day: day, at: at, kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
-			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.hand(day, at)})
+		w.bookMovement(movement{day: day, at: at, kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
+			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.findHand(day, at)})
 		if reason[0] == "quarantine" {
 			l.lot.status = "quarantine"
 		}
@@ -239,15 +239,15 @@ func (w *stock) hold(day int) {
 	}
 }
 
-// transfer sends fast goods to the cross-dock every other Thursday.
-func (w *stock) transfer(day int) {
+// sendTransfer sends fast goods to the cross-dock every other Thursday.
+func (w *stock) sendTransfer(day int) {
 	to := w.zones["BER-X-02"]
-	if to == nil || w.cal.weekday(day) != time.Thursday || (day+goLive)%2 == 1 || day == 0 {
+	if to == nil || w.cal.localWeekday(day) != time.Thursday || (day+goLive)%2 == 1 || day == 0 {
 		return
 	}
 	var lines []*line
 	for _, it := range w.items {
-		if it.kind == fast && !it.cat.lots && len(lines) < 3 && w.free(it) > it.reorderAt && w.cal.chance(0.25) {
+		if it.kind == fast && !it.cat.lots && len(lines) < 3 && w.freeQuantity(it) > it.reorderAt && w.cal.drawChance(0.25) {
 			lines = append(lines, &line{item: it, qty: it.packet, price: it.cents})
 		}
 	}
@@ -257,34 +257,34 @@ func (w *stock) transfer(day int) {
 	o := w.newOrder("transfer", day, 9, lines)
 	o.party = "Berlin cross-dock"
 	for i, l := range lines {
-		from := w.where(l.item)[0]
+		from := w.listFreeLevels(l.item)[0]
 		q := min(l.qty, from.qty-from.reserved)
 		l.qty, l.allocated, l.picked, l.packed, l.shipped, l.received = q, q, q, q, q, q
-		at := w.cal.at(day, 14.1+0.01*float64(i))
-		w.move(movement{day: day, at: at, kind: "transfer", item: l.item, from: from.zone, to: to, qty: q,
-			refType: "order", ref: o.id, worker: w.hand(day, at, outTeam)})
+		at := w.cal.momentAt(day, 14.1+0.01*float64(i))
+		w.bookMovement(movement{day: day, at: at, kind: "transfer", item: l.item, from: from.zone, to: to, qty: q,
+			refType: "order", ref: o.id, worker: w.findHand(day, at, outTeam)})
 	}
-	o.status, o.done, o.steps = "completed", w.cal.at(day, 14.2), 3
+	o.status, o.done, o.steps = "completed", w.cal.momentAt(day, 14.2), 3
 }
 
-// returns takes goods back every second week or so.
-func (w *stock) returns(day int) {
-	if !w.cal.working(day) || !w.cal.chance(0.11) || day > -2 {
+// bookReturns takes goods back every second week or so.
+func (w *stock) bookReturns(day int) {
+	if !w.cal.isWorkingDay(day) || !w.cal.drawChance(0.11) || day > -2 {
 		return
 	}
-	it := pick(w.cal, w.items)
+	it := pickOne(w.cal, w.items)
 	if it.cat.lots || it.kind == dead || it.born > day {
 		return
 	}
 	to, status, disposition := it.home, "available", "restock"
-	if z := w.zones["MUC-R-01"]; z != nil && w.cal.chance(0.4) {
+	if z := w.zones["MUC-R-01"]; z != nil && w.cal.drawChance(0.4) {
 		to, status, disposition = z, "quarantine", "quarantine"
 	}
 	l := &line{item: it, qty: it.packet, received: it.packet, price: it.price, disposition: disposition}
-	o := w.newOrder("return", day, w.cal.hour(9, 11), []*line{l})
-	o.customer(pick(w.cal, w.customers))
-	at := w.cal.at(day, 14.25)
-	o.status, o.done, o.steps = "completed", w.cal.at(day, 14.3), 3
-	w.move(movement{day: day, at: at, kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
-		reason: "customer_return", refType: "order", ref: o.id, worker: w.hand(day, at)})
+	o := w.newOrder("return", day, w.cal.drawHour(9, 11), []*line{l})
+	o.setCustomer(pickOne(w.cal, w.customers))
+	at := w.cal.momentAt(day, 14.25)
+	o.status, o.done, o.steps = "completed", w.cal.momentAt(day, 14.3), 3
+	w.bookMovement(movement{day: day, at: at, kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
+		reason: "customer_return", refType: "order", ref: o.id, worker: w.findHand(day, at)})
 }

@@ -13,57 +13,57 @@ var topics = [...]string{"Horn and speed in the aisles", "Lifting from the floor
 	"Charging station and fire load", "Night shift and fatigue", "Where the extinguishers are",
 	"New forklift check", "Step ladders", "Winter tyres and ramps"}
 
-// talks writes a talk each Monday, each time for another team, and the next
+// writeTalks writes a talk each Monday, each time for another team, and the next
 // one, for which nobody has signed yet.
-func (w *workplace) talks() {
+func (w *workplace) writeTalks() {
 	n := 0
 	for day := -history; day <= 7; day++ {
 		if w.cal.t0.AddDate(0, 0, day).Weekday() != time.Monday || day == 0 {
 			continue
 		}
 		team := n % len(teamNames)
-		leader := []string{w.user("safety"), w.user("manager")}[n%2]
-		held := w.cal.at(day, [...]float64{6.6, 6.6, 9.6, 7.6}[team])
-		made := w.cal.at(min(day, 0)-2, 14)
+		leader := []string{w.userID("safety"), w.userID("manager")}[n%2]
+		held := w.cal.momentAt(day, [...]float64{6.6, 6.6, 9.6, 7.6}[team])
+		made := w.cal.momentAt(min(day, 0)-2, 14)
 		r := store.Row{"topic": topics[n%len(topics)], "site_id": w.rows["teams"][team]["site_id"], "team_id": w.rows["teams"][team]["id"],
-			"held_at": stamp(held), "leader_user_id": leader, "minutes": int64(10 + 5*(n%2)),
+			"held_at": formatMoment(held), "leader_user_id": leader, "minutes": int64(10 + 5*(n%2)),
 			"created_by": leader}
 		n++
-		talk := w.add("toolbox_talks", min(day, 0)-2, made, r)
+		talk := w.addRecord("toolbox_talks", min(day, 0)-2, made, r)
 		for _, p := range w.people {
 			// Who has an account comes to every talk, the others to their team's.
-			if (p.team == team && w.cal.chance(0.9) || p.user != "") && (day > 0 || w.atWork(p, day, held)) {
-				w.attend(talk, p, day, held)
+			if (p.team == team && w.cal.drawChance(0.9) || p.user != "") && (day > 0 || w.atWork(p, day, held)) {
+				w.writeAttendance(talk, p, day, held)
 			}
 		}
 	}
 }
 
-func (w *workplace) attend(talk store.Row, p *person, day int, held time.Time) {
-	made := moment(talk["created_at"])
+func (w *workplace) writeAttendance(talk store.Row, p *person, day int, held time.Time) {
+	made := parseMoment(talk["created_at"])
 	r := store.Row{"talk_id": talk["id"], "worker_id": p.id, "created_by": talk["leader_user_id"]}
 	if signed := held.Add(12 * time.Minute); day < 0 && signed.Before(w.cal.now) {
-		r["signed_at"], r["signature"], r["signed_by"], r["updated_at"], r["version"] = stamp(signed), p.name, talk["leader_user_id"], stamp(signed), int64(2)
+		r["signed_at"], r["signature"], r["signed_by"], r["updated_at"], r["version"] = formatMoment(signed), p.name, talk["leader_user_id"], formatMoment(signed), int64(2)
 		if p.user != "" {
 			r["signed_by"], r["signature"] = p.user, nil
 		}
 	}
-	w.add("talk_attendances", min(day, 0)-2, made, r)
+	w.addRecord("talk_attendances", min(day, 0)-2, made, r)
 }
 
-// suggestions are what the operator proposed and the manager had done.
-func (w *workplace) suggestions() {
+// writeSuggestions are what the operator proposed and the manager had done.
+func (w *workplace) writeSuggestions() {
 	for i, title := range []string{"A mirror where aisle A meets the cross way", "Hooks for the film cutters at every packing table"} {
 		day := -40 + 22*i
-		made := w.cal.at(day, 12.5)
-		done := w.cal.at(day+6, 15)
-		r := store.Row{"action_no": w.number("AC", made), "title": title, "type": "preventive", "source": "manual", "priority": "low",
-			"control_level": "engineer", "evidence": raw([]any{}), "created_by": w.user("operator"),
-			"suggested_by": w.user("operator"), "assignee_user_id": w.user("manager"), "status": "verified", "completed_at": stamp(done),
-			"completed_by": w.user("manager"),
-			"verified_at":  stamp(done.Add(24 * time.Hour)), "verifier_user_id": w.other("safety",
-				w.user("manager")), "updated_at": stamp(done.Add(24 * time.Hour)), "version": int64(4)}
+		made := w.cal.momentAt(day, 12.5)
+		done := w.cal.momentAt(day+6, 15)
+		r := store.Row{"action_no": w.nextNumber("AC", made), "title": title, "type": "preventive", "source": "manual", "priority": "low",
+			"control_level": "engineer", "evidence": rawJSON([]any{}), "created_by": w.userID("operator"),
+			"suggested_by": w.userID("operator"), "assignee_user_id": w.userID("manager"), "status": "verified", "completed_at": formatMoment(done),
+			"completed_by": w.userID("manager"),
+			"verified_at":  formatMoment(done.Add(24 * time.Hour)), "verifier_user_id": w.otherUser("safety",
+				w.userID("manager")), "updated_at": formatMoment(done.Add(24 * time.Hour)), "version": int64(4)}
 		w.dueOn(r, day+14)
-		w.add("actions", day, made, r)
+		w.addRecord("actions", day, made, r)
 	}
 }

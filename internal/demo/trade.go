@@ -64,10 +64,10 @@ type take struct {
 }
 
 func (w *stock) newOrder(kind string, day int, hour float64, lines []*line) *order {
-	at := w.cal.at(day, hour)
-	o := &order{id: w.cal.id(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3, promised: at, pickDay: never, steps: 1}
+	at := w.cal.momentAt(day, hour)
+	o := &order{id: w.cal.newID(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3, promised: at, pickDay: never, steps: 1}
 	for _, l := range lines {
-		l.id = w.cal.id(day, at)
+		l.id = w.cal.newID(day, at)
 	}
 	w.orders = append(w.orders, o)
 	return o
@@ -81,57 +81,57 @@ func (w *world) landOf(city string) string {
 	return w.country
 }
 
-func (o *order) customer(c [3]string) { o.party, o.city, o.zip = c[0], c[1], c[2] }
+func (o *order) setCustomer(c [3]string) { o.party, o.city, o.zip = c[0], c[1], c[2] }
 
 // rhythm is a weekday's share of an average day's orders, Sunday first.
 var rhythm = [...]float64{0, 1.45, 1.15, 1.1, 1.3, 1.0, 0.25}
 
-// sell takes a day's outbound orders and sets stock aside for them.
-func (w *stock) sell(day int) {
+// takeOrders takes a day's outbound orders and sets stock aside for them.
+func (w *stock) takeOrders(day int) {
 	season := 1 + 0.25*float64(day+history)/history // business grows a little
-	n := w.cal.count(w.ordersPerDay * rhythm[w.cal.weekday(day)] * season * 0.9)
+	n := w.cal.drawPoisson(w.ordersPerDay * rhythm[w.cal.localWeekday(day)] * season * 0.9)
 	if day == 0 {
 		n = max(n, w.today)
 	}
-	if w.cal.working(day) {
+	if w.cal.isWorkingDay(day) {
 		n = max(n, w.least)
 	}
 	for i := range n {
-		hour := w.cal.hour(6.2, 8.1)
-		if day != 0 && day > -w.opened && w.cal.chance(0.35) || day == 0 && i > n*3/4 {
-			hour = w.cal.hour(9, 16.5)
+		hour := w.cal.drawHour(6.2, 8.1)
+		if day != 0 && day > -w.opened && w.cal.drawChance(0.35) || day == 0 && i > n*3/4 {
+			hour = w.cal.drawHour(9, 16.5)
 		}
-		o := w.newOrder("outbound", day, hour, w.basket(day))
-		o.customer(pick(w.cal, w.customers))
-		o.carrier = pick(w.cal, w.carriers)
+		o := w.newOrder("outbound", day, hour, w.drawLines(day))
+		o.setCustomer(pickOne(w.cal, w.customers))
+		o.carrier = pickOne(w.cal, w.carriers)
 		if day == 0 && i%3 == 0 {
 			o.carrier = "OWN"
 		}
-		o.source = pick(w.cal, []string{"webshop", "webshop", "edi", "phone"})
-		o.priority = int64([]int{1, 2, 3, 3, 3, 3, 4, 5}[w.cal.between(0, 7)])
+		o.source = pickOne(w.cal, []string{"webshop", "webshop", "edi", "phone"})
+		o.priority = int64([]int{1, 2, 3, 3, 3, 3, 4, 5}[w.cal.drawBetween(0, 7)])
 		o.pickDay = day
-		if hour > 9 || !w.cal.working(day) {
+		if hour > 9 || !w.cal.isWorkingDay(day) {
 			o.pickDay = w.cal.nextWorking(day)
 		}
-		o.promised = w.cal.at(w.cal.nextWorking(o.pickDay), 17)
-		w.fate(o, i)
+		o.promised = w.cal.momentAt(w.cal.nextWorking(o.pickDay), 17)
+		w.settleFate(o, i)
 	}
 }
 
-// fate confirms an order and reserves its goods, or lets it end early.
-func (w *stock) fate(o *order, nth int) {
+// settleFate confirms an order and reserves its goods, or lets it end early.
+func (w *stock) settleFate(o *order, nth int) {
 	if o.day >= -1 && nth%6 == 5 {
 		o.status, o.steps = "draft", 0
 		return
 	}
-	if o.day < -2 && w.cal.chance(0.025) {
+	if o.day < -2 && w.cal.drawChance(0.025) {
 		o.status, o.done, o.steps = "cancelled", o.at.Add(3*time.Hour), 2
 		return
 	}
-	o.done = w.cal.clip(o.at.Add(12 * time.Minute))
+	o.done = w.cal.clipToNow(o.at.Add(12 * time.Minute))
 	whole := true
 	for _, l := range o.lines {
-		w.allocate(l)
+		w.allocateLine(l)
 		whole = whole && l.allocated == l.qty
 	}
 	switch some := o.lines[0].allocated > 0; {
@@ -139,17 +139,17 @@ func (w *stock) fate(o *order, nth int) {
 		for _, l := range o.lines {
 			l.cancelled = l.qty - l.allocated
 		}
-		if !allocated(o) {
+		if !isAllocated(o) {
 			o.status, o.steps = "cancelled", 2
 		}
-	case o.day >= -12 && w.cal.chance(0.02) && some:
-		o.status, o.hold, o.pickDay, o.steps = "on_hold", pick(w.cal, []string{"credit limit", "address to be checked", "customer asked to wait"}), never, 2
+	case o.day >= -12 && w.cal.drawChance(0.02) && some:
+		o.status, o.hold, o.pickDay, o.steps = "on_hold", pickOne(w.cal, []string{"credit limit", "address to be checked", "customer asked to wait"}), never, 2
 	case !whole:
 		o.pickDay = never
 	}
 }
 
-func allocated(o *order) bool {
+func isAllocated(o *order) bool {
 	for _, l := range o.lines {
 		if l.allocated > 0 {
 			return true
@@ -158,22 +158,22 @@ func allocated(o *order) bool {
 	return false
 }
 
-// basket draws the lines of an order.
-func (w *stock) basket(day int) []*line {
-	n := min(1+w.cal.count(w.lines), int(3*w.lines))
+// drawLines draws the lines of an order.
+func (w *stock) drawLines(day int) []*line {
+	n := min(1+w.cal.drawPoisson(w.lines), int(3*w.lines))
 	rashShare := 0.15
 	if w.knowing {
 		rashShare = 0.02
 	}
-	rash := w.cal.chance(rashShare)
+	rash := w.cal.drawChance(rashShare)
 	seen := map[*item]bool{}
 	var lines []*line
 	for i := 0; i < n || len(lines) == 0; i++ {
-		it := w.draw(day)
-		qty := it.packet * int64(1+w.cal.count(lineQuantity-1))
+		it := w.drawItem(day)
+		qty := it.packet * int64(1+w.cal.drawPoisson(lineQuantity-1))
 		// Most customers see what is in stock; of late they order little else, so
 		// that there is work to show.
-		if seen[it] || (day >= -1 || w.knowing) && !rash && w.free(it) < qty {
+		if seen[it] || (day >= -1 || w.knowing) && !rash && w.freeQuantity(it) < qty {
 			continue
 		}
 		seen[it] = true
@@ -182,10 +182,10 @@ func (w *stock) basket(day int) []*line {
 	return lines
 }
 
-// draw picks an item by how it sells. Slow goods sold a little at first and
+// drawItem picks an item by how it sells. Slow goods sold a little at first and
 // nothing of late.
-func (w *stock) draw(day int) *item {
-	if day < -63 && w.cal.chance(0.16) {
+func (w *stock) drawItem(day int) *item {
+	if day < -63 && w.cal.drawChance(0.16) {
 		return w.slowOne()
 	}
 	if w.draws == nil {
@@ -215,9 +215,9 @@ func (w *stock) slowOne() *item {
 	}
 }
 
-// allocate reserves stock for a line, first expiring first.
-func (w *stock) allocate(l *line) {
-	for _, v := range w.where(l.item) {
+// allocateLine reserves stock for a line, first expiring first.
+func (w *stock) allocateLine(l *line) {
+	for _, v := range w.listFreeLevels(l.item) {
 		q := min(l.qty-l.allocated, v.qty-v.reserved)
 		if q == 0 {
 			return
@@ -228,16 +228,16 @@ func (w *stock) allocate(l *line) {
 	}
 }
 
-// work picks, packs and ships what is due on a day, then books what else
+// workDay picks, packs and ships what is due on a day, then books what else
 // happened to stock.
-func (w *stock) work(day int) {
+func (w *stock) workDay(day int) {
 	var due []*order
 	for _, o := range w.orders {
 		if o.pickDay == day && o.kind == "outbound" && o.status == "confirmed" {
 			due = append(due, o)
 		}
 	}
-	hands := w.pickers(day)
+	hands := w.pickersOn(day)
 	if len(hands) == 0 {
 		return
 	}
@@ -250,25 +250,25 @@ func (w *stock) work(day int) {
 		if day == 0 { // a day in the middle of its work
 			to = [...]stage{gone, gone, gone, wrapped, wrapped, fetched, begun, begun, promise, promise}[i*10/len(due)]
 		}
-		w.fetch(o, day, to, hands[i/3%len(hands)], &free[i/3%len(hands)], pace(due, len(hands)))
+		w.pickOrder(o, day, to, hands[i/3%len(hands)], &free[i/3%len(hands)], linePace(due, len(hands)))
 	}
 	w.listUp(day, due)
 	for _, o := range due {
 		if o.stage >= wrapped {
-			w.pack(o, day)
+			w.packOrder(o, day)
 		}
 	}
-	w.load(day, due)
-	w.correct(day)
-	w.round(day)
-	w.hold(day)
-	w.transfer(day)
-	w.returns(day)
+	w.loadTrucks(day, due)
+	w.bookDifferences(day)
+	w.countSomeBins(day)
+	w.holdGoods(day)
+	w.sendTransfer(day)
+	w.bookReturns(day)
 }
 
-// pace is the hours that a line takes when the pickers' lines are spread over
+// linePace is the hours that a line takes when the pickers' lines are spread over
 // the time until the trucks are packed.
-func pace(due []*order, pickers int) float64 {
+func linePace(due []*order, pickers int) float64 {
 	lines := 1
 	for _, o := range due {
 		for _, l := range o.lines {
@@ -278,13 +278,13 @@ func pace(due []*order, pickers int) float64 {
 	return min(0.05, 4/(float64(lines)/float64(pickers)+30))
 }
 
-// fetch moves an order's goods to the staging lane, all or the first half.
-func (w *stock) fetch(o *order, day int, to stage, who *duty, hour *float64, pace float64) {
+// pickOrder moves an order's goods to the staging lane, all or the first half.
+func (w *stock) pickOrder(o *order, day int, to stage, who *duty, hour *float64, pace float64) {
 	o.stage, o.picker = to, who.person
 	if to < begun {
 		return
 	}
-	lane := w.lane("SHP", day)
+	lane := w.stagingLane("SHP", day)
 	n := 0
 	for _, l := range o.lines {
 		for _, t := range l.takes {
@@ -293,41 +293,41 @@ func (w *stock) fetch(o *order, day int, to stage, who *duty, hour *float64, pac
 				continue
 			}
 			*hour += pace
-			t.picked, t.by = w.cal.at(day, *hour), who.person
+			t.picked, t.by = w.cal.momentAt(day, *hour), who.person
 			who.lines++
-			w.stage(o, t, lane, day)
+			w.stageReservation(o, t, lane, day)
 		}
 	}
 	if to == begun && n == 1 {
 		o.stage = fetched
 	}
-	o.status, o.done, o.steps = "in_progress", w.cal.at(day, *hour), o.steps+1
+	o.status, o.done, o.steps = "in_progress", w.cal.momentAt(day, *hour), o.steps+1
 }
 
-// stage moves one reservation with its goods.
-func (w *stock) stage(o *order, t *take, lane *zone, day int) {
+// stageReservation moves one reservation with its goods.
+func (w *stock) stageReservation(o *order, t *take, lane *zone, day int) {
 	t.level.reserved -= t.qty
-	w.move(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty,
+	w.bookMovement(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty,
 		refType: "order", ref: o.id, worker: t.by.id})
 	t.staged = w.byKey[levelKey{lane, t.line.item, t.level.lot, "available"}]
 	t.staged.reserved += t.qty
 	t.line.picked += t.qty
 }
 
-func (w *stock) pack(o *order, day int) {
+func (w *stock) packOrder(o *order, day int) {
 	for _, l := range o.lines {
 		l.packed = l.picked
 	}
-	o.done, o.steps = w.cal.at(day, 13.4), o.steps+1
+	o.done, o.steps = w.cal.momentAt(day, 13.4), o.steps+1
 }
 
-// leave books an order's goods out.
-func (w *stock) leave(o *order, day int, at time.Time) {
+// bookDeparture books an order's goods out.
+func (w *stock) bookDeparture(o *order, day int, at time.Time) {
 	for _, l := range o.lines {
 		for _, t := range l.takes {
 			t.staged.reserved -= t.qty
-			w.move(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id,
-				worker: w.hand(day, at, outTeam)})
+			w.bookMovement(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id,
+				worker: w.findHand(day, at, outTeam)})
 			l.shipped += t.qty
 		}
 	}
@@ -337,7 +337,7 @@ func (w *stock) leave(o *order, day int, at time.Time) {
 // sums are an order's totals over its lines.
 type sums struct{ ordered, cancelled, allocated, picked, packed, shipped, received, cents int64 }
 
-func (o *order) sums() sums {
+func (o *order) sumQuantities() sums {
 	var s sums
 	for _, l := range o.lines {
 		s.ordered += l.qty
@@ -390,18 +390,18 @@ func (o *order) inStage(s sums) string {
 }
 
 func (w *stock) emitOrders() {
-	w.traffic.arrivals(w.orders)
+	w.traffic.settleArrivals(w.orders)
 	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
 	for n, o := range w.orders {
 		w.emitOrder(o, n)
 		for i, l := range o.lines {
-			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id, "uom": l.item.cat.uom, "qty_ordered": units(l.qty),
-				"qty_cancelled": units(l.cancelled), "qty_allocated": units(l.allocated), "qty_picked": units(l.picked), "qty_packed": units(l.packed),
-				"qty_shipped": units(l.shipped), "qty_received": units(l.received), "unit_price": money(l.price), "created_by": w.clerk(n), "version": o.steps}
+			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id, "uom": l.item.cat.uom, "qty_ordered": wholeUnits(l.qty),
+				"qty_cancelled": wholeUnits(l.cancelled), "qty_allocated": wholeUnits(l.allocated), "qty_picked": wholeUnits(l.picked), "qty_packed": wholeUnits(l.packed),
+				"qty_shipped": wholeUnits(l.shipped), "qty_received": wholeUnits(l.received), "unit_price": moneyCents(l.price), "created_by": w.clerkOf(n), "version": o.steps}
 			if l.disposition != "" {
 				r["disposition"] = l.disposition
 			}
-			w.add("order_lines", o.day, o.at, r)
+			w.addRecord("order_lines", o.day, o.at, r)
 			for _, t := range l.takes {
 				emitReservation(w, o, t)
 			}
@@ -412,19 +412,19 @@ func (w *stock) emitOrders() {
 }
 
 func (w *stock) emitOrder(o *order, n int) {
-	s := o.sums()
+	s := o.sumQuantities()
 	if o.done.IsZero() {
 		o.done = o.at
 	}
-	r := store.Row{"id": o.id, "order_no": w.number(catalog.OrderPrefix(o.kind), o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s),
+	r := store.Row{"id": o.id, "order_no": w.nextNumber(catalog.OrderPrefix(o.kind), o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s),
 		"priority":   o.priority,
 		"party_name": o.party,
-		"site_id":    w.sites[0], "requested_at": stamp(o.at), "promised_at": stamp(o.promised), "tags": raw([]string{}), "line_count": int64(len(o.lines)),
-		"qty_ordered": units(s.ordered), "qty_allocated": units(s.allocated), "qty_picked": units(s.picked), "qty_packed": units(s.packed),
-		"qty_shipped":  units(s.shipped),
-		"qty_received": units(s.received), "total_value": money(s.cents), "created_by": w.clerk(n), "updated_at": stamp(o.done), "version": 1 + o.steps}
+		"site_id":    w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised), "tags": rawJSON([]string{}), "line_count": int64(len(o.lines)),
+		"qty_ordered": wholeUnits(s.ordered), "qty_allocated": wholeUnits(s.allocated), "qty_picked": wholeUnits(s.picked), "qty_packed": wholeUnits(s.packed),
+		"qty_shipped":  wholeUnits(s.shipped),
+		"qty_received": wholeUnits(s.received), "total_value": moneyCents(s.cents), "created_by": w.clerkOf(n), "updated_at": formatMoment(o.done), "version": 1 + o.steps}
 	if o.city != "" {
-		r["ship_to"] = raw(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.landOf(o.city)})
+		r["ship_to"] = rawJSON(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.landOf(o.city)})
 	}
 	if o.source != "" {
 		r["source"], r["external_ref"] = o.source, "R"+o.id[24:]
@@ -436,9 +436,9 @@ func (w *stock) emitOrder(o *order, n int) {
 		r["carrier"] = o.carrier
 	}
 	if o.priority == 1 {
-		r["tags"] = raw([]string{"express"})
+		r["tags"] = rawJSON([]string{"express"})
 	}
-	w.add("orders", o.day, o.at, r)
+	w.addRecord("orders", o.day, o.at, r)
 }
 
 // emitReservation writes what an order is still promised, where it lies.
@@ -450,21 +450,23 @@ func emitReservation(w *stock, o *order, t *take) {
 	if picked {
 		at = t.staged
 	}
-	t.id = derived(t.line.id, "reservation "+t.level.zone.id+" "+lotNo(t.level.lot))
+	t.id = derivedID(t.line.id, "reservation "+t.level.zone.id+" "+lotNo(t.level.lot))
 	lotID := ""
-	r := store.Row{"id": t.id, "order_line_id": t.line.id, "item_id": t.line.item.id, "zone_id": at.zone.id, "stock_status": at.status, "quantity": units(t.qty),
+	r := store.Row{"id": t.id, "order_line_id": t.line.id, "item_id": t.line.item.id, "zone_id": at.zone.id, "stock_status": at.status, "quantity": wholeUnits(t.qty),
 		"state": "active", "picked": picked}
 	if at.lot != nil {
 		lotID = at.lot.id
 		r["lot_id"] = lotID
 	}
 	r["stock_key"] = stockKey(at.zone.id, t.line.item.id, lotID, at.status)
-	w.add("reservations", o.day, o.at, r)
+	w.addRecord("reservations", o.day, o.at, r)
 }
 
-// derived is an id that follows from another one and a word, so that it draws
+// derivedID is an id that follows from another one and a word, so that it draws
 // nothing from the world's chance.
-func derived(id, word string) string { return uuid.NewSHA1(uuid.MustParse(id), []byte(word)).String() }
+func derivedID(id, word string) string {
+	return uuid.NewSHA1(uuid.MustParse(id), []byte(word)).String()
+}
 
 func lotNo(l *lot) string {
 	if l == nil {
@@ -473,10 +475,10 @@ func lotNo(l *lot) string {
 	return l.id
 }
 
-// clerk is who keyed in the nth order.
-func (w *stock) clerk(n int) any {
+// clerkOf is who keyed in the nth order.
+func (w *stock) clerkOf(n int) any {
 	if n%3 == 0 {
 		return nil // came through an interface
 	}
-	return []string{w.user("manager"), w.user("operator")}[n%2]
+	return []string{w.userID("manager"), w.userID("operator")}[n%2]
 }

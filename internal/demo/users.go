@@ -49,7 +49,7 @@ func userID(n int) string {
 
 // TenantName is how a tenant of the demo is called, "" for any other.
 func TenantName(id string) string {
-	for _, p := range []profile{north(), south()} {
+	for _, p := range []profile{northProfile(), southProfile()} {
 		if p.id == id {
 			return p.name
 		}

@@ -14,7 +14,7 @@ import (
 // eachWhole runs f on the whole warehouses at every moment.
 func eachWhole(t *testing.T, f func(t *testing.T, p profile, now time.Time, rows records)) {
 	for _, now := range moments {
-		for _, p := range Whole.profiles() {
+		for _, p := range Whole.profilesOf() {
 			t.Run(p.slug+now.Format(" Mon 2006-01-02 15:04"), func(t *testing.T) { f(t, p, now, made(t, p, now)) })
 		}
 	}
@@ -44,7 +44,7 @@ func TestBelievable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		day := func(v any) string { return moment(v).In(loc).Format(time.DateOnly) }
+		day := func(v any) string { return parseMoment(v).In(loc).Format(time.DateOnly) }
 		today := now.In(loc).Format(time.DateOnly)
 		orders, picked := map[string]float64{}, map[string]float64{}
 		for _, o := range rows["orders"] {
@@ -86,7 +86,7 @@ func TestBelievable(t *testing.T) {
 		band(t, "lines picked in an hour", lines/spent, 40, 120)
 		cases := map[any]float64{}
 		for _, c := range rows["osha_cases"] {
-			if moment(c["created_at"]).After(now.AddDate(-1, 0, 0)) && c["recordable"] == "yes" {
+			if parseMoment(c["created_at"]).After(now.AddDate(-1, 0, 0)) && c["recordable"] == "yes" {
 				cases[c["outcome"]]++
 			}
 		}
@@ -108,7 +108,7 @@ func TestBelievable(t *testing.T) {
 // The picker who signs in finds work that is his.
 func TestOperatorHasAnOpenList(t *testing.T) {
 	for _, now := range moments {
-		rows := made(t, Whole.profiles()[0], now)
+		rows := made(t, Whole.profilesOf()[0], now)
 		var operator any
 		for _, w := range rows["workers"] {
 			if w["user_id"] == userID(5) {

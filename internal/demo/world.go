@@ -52,8 +52,8 @@ type workplace struct {
 	forms map[string][]form // checklist templates by code
 }
 
-// build makes all records of a tenant.
-func build(p profile, now time.Time) (records, error) {
+// buildTenant makes all records of a tenant.
+func buildTenant(p profile, now time.Time) (records, error) {
 	loc, err := time.LoadLocation(p.timezone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone: %w", err)
@@ -70,40 +70,40 @@ func build(p profile, now time.Time) (records, error) {
 			w.users = append(w.users, u)
 		}
 	}
-	w.organisation()
-	w.staff()
-	w.layout()
+	w.writeOrganisation()
+	w.writeStaff()
+	w.makeLayout()
 	goods := &stock{world: w, byKey: map[levelKey]*level{}, traffic: &haulage{world: w}}
-	goods.assortment()
-	goods.opening()
+	goods.makeAssortment()
+	goods.bookOpening()
 	for day := -history; day <= 0; day++ {
-		goods.supply(day)
+		goods.bookSupply(day)
 		if day >= -w.opened {
-			goods.sell(day)
+			goods.takeOrders(day)
 		}
-		goods.work(day)
+		goods.workDay(day)
 	}
-	goods.settle()
+	goods.writeResults()
 	people := &workplace{world: w}
-	people.safety()
-	w.platform(goods.items)
-	programme(people)
-	statutory(people)
+	people.writeSafety()
+	w.writePlatform(goods.items)
+	writeProgramme(people)
+	writeCases(people)
 	return w.rows, nil
 }
 
-// add appends a record made on a day at a moment.
-func (w *world) add(resource string, day int, t time.Time, r store.Row) store.Row {
+// addRecord appends a record made on a day at a moment.
+func (w *world) addRecord(resource string, day int, t time.Time, r store.Row) store.Row {
 	if r["id"] == nil {
-		r["id"] = w.cal.id(day, t)
+		r["id"] = w.cal.newID(day, t)
 	}
 	if resource != "tenants" {
 		r["tenant_id"] = w.profile.id
 	}
 	if resource != "audit" {
-		r["created_at"] = stamp(t)
+		r["created_at"] = formatMoment(t)
 		if r["updated_at"] == nil {
-			r["updated_at"] = stamp(t)
+			r["updated_at"] = formatMoment(t)
 		}
 		if r["version"] == nil {
 			r["version"] = int64(1)
@@ -113,16 +113,16 @@ func (w *world) add(resource string, day int, t time.Time, r store.Row) store.Ro
 	return r
 }
 
-// number gives out a business number as the store does: prefix, year, sequence.
-func (w *world) number(prefix string, t time.Time) string {
+// nextNumber gives out a business number as the store does: prefix, year, sequence.
+func (w *world) nextNumber(prefix string, t time.Time) string {
 	series := fmt.Sprintf("%s-%04d", prefix, localtime.Year(t, w.cal.loc))
 	w.numbers[series]++
 	return fmt.Sprintf("%s-%06d", series, w.numbers[series])
 }
 
-// user returns the id of the tenant's account with a name part, or the first
+// userID returns the id of the tenant's account with a name part, or the first
 // member's.
-func (w *world) user(local string) string {
+func (w *world) userID(local string) string {
 	for _, u := range w.users {
 		if len(u.Email) > len(local) && u.Email[:len(local)+1] == local+"@" {
 			return u.ID
@@ -131,16 +131,16 @@ func (w *world) user(local string) string {
 	return w.users[0].ID
 }
 
-// ref is an id as a field holds it: null when absent.
-func ref(id string) any {
+// nullableID is an id as a field holds it: null when absent.
+func nullableID(id string) any {
 	if id == "" {
 		return nil
 	}
 	return id
 }
 
-// raw is v as a JSON or Array field holds it.
-func raw(v any) json.RawMessage {
+// rawJSON is v as a JSON or Array field holds it.
+func rawJSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	to := json.NewEncoder(&b)
 	to.SetEscapeHTML(false)              // as the store keeps documents
@@ -150,10 +150,10 @@ func raw(v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-func units(n int64) decimal.Dec { return decimal.FromInt(n) }
+func wholeUnits(n int64) decimal.Dec { return decimal.FromInt(n) }
 
-// money is an amount in hundredths.
-func money(cents int64) decimal.Dec { return decimal.Dec(cents * decimal.Scale / 100) }
+// moneyCents is an amount in hundredths.
+func moneyCents(cents int64) decimal.Dec { return decimal.Dec(cents * decimal.Scale / 100) }
 
 // checkDigit completes the digits of a GS1 number.
 func checkDigit(digits string) string {

@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/db"
 )
 
-func median(list []time.Duration) time.Duration {
+func medianOf(list []time.Duration) time.Duration {
 	slices.Sort(list)
 	return list[len(list)/2]
 }
@@ -28,8 +28,8 @@ type opened struct {
 
 var errNone = errors.New("there is no database yet")
 
-// open opens the database once, when its schema lets it.
-func (p *Patient) open(ctx context.Context) (*db.DB, error) {
+// openDatabase opens the database once, when its schema lets it.
+func (p *Patient) openDatabase(ctx context.Context) (*db.DB, error) {
 	if p.database == nil {
 		p.database = &opened{}
 		o := db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data, Pooler: p.Config.DatabasePooler == "transaction", PoolSize: 2}
@@ -44,7 +44,7 @@ func (p *Patient) open(ctx context.Context) (*db.DB, error) {
 	return p.database.db, p.database.err
 }
 
-func (p *Patient) close() {
+func (p *Patient) closeDatabase() {
 	if p.database != nil && p.database.db != nil {
 		p.database.db.Close()
 	}
@@ -56,13 +56,13 @@ func (p *Patient) onDatabase(ctx context.Context, only db.Engine, f func(*db.DB)
 	if only != "" && (only == db.PostgreSQL) != (p.Config.DatabaseURL != "") {
 		return nil
 	}
-	d, err := p.open(ctx)
+	d, err := p.openDatabase(ctx)
 	if err != nil {
 		return nil
 	}
 	found, err := f(d)
 	if err != nil {
-		return append(found, failure("holdfast doctor", "", "this could not be looked at: %v", err)...)
+		return append(found, newFailure("holdfast doctor", "", "this could not be looked at: %v", err)...)
 	}
 	return found
 }
@@ -71,18 +71,18 @@ func lookSchema(ctx context.Context, p *Patient) []Finding {
 	s, err := db.State(ctx, db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data})
 	switch {
 	case err != nil:
-		return failure("holdfast status", "nothing works without it", "the database cannot be read: %v", err)
+		return newFailure("holdfast status", "nothing works without it", "the database cannot be read: %v", err)
 	case s.Fresh:
-		return warning("holdfast serve", "it is made at the first start", "there is no schema yet")
+		return newWarning("holdfast serve", "it is made at the first start", "there is no schema yet")
 	case s.Have > s.Want:
-		return failure("install the newer Holdfast, or restore a backup of this one", "this program refuses it",
+		return newFailure("install the newer Holdfast, or restore a backup of this one", "this program refuses it",
 			"the schema %d is newer than this program, which knows %d", s.Have, s.Want)
 	case s.Have < s.Want:
-		return failure("holdfast upgrade check && holdfast migrate", "servers do not start or migrate at the start",
+		return newFailure("holdfast upgrade check && holdfast migrate", "servers do not start or migrate at the start",
 			"the schema is %d, this program needs %d", s.Have, s.Want)
 	}
-	if _, err := p.open(ctx); err != nil {
-		return failure("holdfast status", "nothing works without it", "the database cannot be opened: %v", err)
+	if _, err := p.openDatabase(ctx); err != nil {
+		return newFailure("holdfast status", "nothing works without it", "the database cannot be opened: %v", err)
 	}
 	return nil
 }
@@ -95,10 +95,10 @@ func lookPages(ctx context.Context, p *Patient) []Finding {
 			return nil, nil
 		}
 		if ctx.Err() != nil {
-			return warning("holdfast backup reads all of it", "a damaged page shows when it is read",
+			return newWarning("holdfast backup reads all of it", "a damaged page shows when it is read",
 				"the database is too large to be read through in %s", patience), nil
 		}
-		return failure("holdfast restore the last backup, with --replace", "what lies on a damaged page is answered with 503 and is in no new backup",
+		return newFailure("holdfast restore the last backup, with --replace", "what lies on a damaged page is answered with 503 and is in no new backup",
 			"the database is damaged: %v", err), nil
 	})
 }
@@ -127,10 +127,10 @@ func lookClock(ctx context.Context, p *Patient) []Finding {
 		const command, why = "timedatectl set-ntp true", "tokens, limits and deadlines go by it"
 		now := p.Now()
 		if off := now.Sub(server).Abs(); !server.IsZero() && off > skew {
-			out = failure(command, why, "the clock differs from the database server's by %s", off.Round(time.Second))
+			out = newFailure(command, why, "the clock differs from the database server's by %s", off.Round(time.Second))
 		}
 		if ahead := newest.Sub(now); ahead > skew {
-			out = append(out, failure(command, why,
+			out = append(out, newFailure(command, why,
 				"the clock is behind: the newest record is of %s, in %s", newest.UTC().Format(time.RFC3339), ahead.Round(time.Second))...)
 		}
 		return out, nil
@@ -140,7 +140,7 @@ func lookClock(ctx context.Context, p *Patient) []Finding {
 func lookKeys(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, "", func(*db.DB) ([]Finding, error) {
 		if err := p.Open(ctx); err != nil {
-			return failure("put back the master.key that belongs to this database, or name it by master_key_file",
+			return newFailure("put back the master.key that belongs to this database, or name it by master_key_file",
 				"sealed secrets cannot be read", "the services do not open: %v", err), nil
 		}
 		return nil, nil
@@ -151,7 +151,7 @@ func lookRowSecurity(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) (out []Finding, err error) {
 		open, err := d.Unfenced(ctx)
 		for _, t := range open {
-			out = append(out, failure("ALTER TABLE "+t+" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+			out = append(out, newFailure("ALTER TABLE "+t+" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
 				"a query that forgets its tenant would show others' rows", "row level security is off or not forced on %s", t)...)
 		}
 		return out, err
@@ -169,7 +169,7 @@ func lookFiles(ctx context.Context, p *Patient) []Finding {
 		}
 		files, err := blob.Open(ctx, p.Config.BlobURL, filepath.Join(p.Config.Data, "files"))
 		if err != nil {
-			return failure("holdfast config dump", "uploads and photos cannot be read", "the file store cannot be opened: %v", err), nil
+			return newFailure("holdfast config dump", "uploads and photos cannot be read", "the file store cannot be opened: %v", err), nil
 		}
 		defer files.Close()
 		orphans := 0
@@ -184,10 +184,10 @@ func lookFiles(ctx context.Context, p *Patient) []Finding {
 		}
 		var out []Finding
 		if orphans > 0 {
-			out = warning("a running server removes them within the hour", "they take room", "%d files have no record", orphans)
+			out = newWarning("a running server removes them within the hour", "they take room", "%d files have no record", orphans)
 		}
 		if len(named) > 0 {
-			out = append(out, failure("holdfast restore the files from a backup", "uploads and photos are lost", "%d records have no file", len(named))...)
+			out = append(out, newFailure("holdfast restore the files from a backup", "uploads and photos are lost", "%d records have no file", len(named))...)
 		}
 		return out, nil
 	})
@@ -235,9 +235,9 @@ func lookBackup(ctx context.Context, p *Patient) []Finding {
 		case err != nil:
 			return nil, err
 		case last.IsZero():
-			return warning(command, why, "no backup is known"), nil
+			return newWarning(command, why, "no backup is known"), nil
 		case age > limit:
-			return warning(command, why, "the last backup is %s old", age.Round(time.Minute)), nil
+			return newWarning(command, why, "the last backup is %s old", age.Round(time.Minute)), nil
 		}
 		return nil, nil
 	})
@@ -254,7 +254,7 @@ func lookPooler(ctx context.Context, p *Patient) []Finding {
 		if err != nil || !s.Pooled {
 			return nil, err
 		}
-		return warning("database_pooler = transaction, when it is PgBouncer in that mode", "prepared statements fail through a transaction pooler",
+		return newWarning("database_pooler = transaction, when it is PgBouncer in that mode", "prepared statements fail through a transaction pooler",
 			"a pooler answers for the database server"), nil
 	})
 }
@@ -267,11 +267,11 @@ func lookReplicas(ctx context.Context, p *Patient) []Finding {
 		s, err := d.Surroundings(ctx)
 		for _, r := range s.Replicas {
 			if r.Hidden {
-				return append(out, warning("GRANT pg_read_all_stats TO "+s.Login, "a failover loses what a replica lacks",
+				return append(out, newWarning("GRANT pg_read_all_stats TO "+s.Login, "a failover loses what a replica lacks",
 					"how far behind replicas are is hidden from %s", s.Login)...), err
 			}
-			if r.Behind > p.late() {
-				out = append(out, warning("SELECT * FROM pg_stat_replication", "a failover now would lose so much",
+			if r.Behind > p.lateAfter() {
+				out = append(out, newWarning("SELECT * FROM pg_stat_replication", "a failover now would lose so much",
 					"the replica %s is %s behind", r.Name, r.Behind.Round(time.Second))...)
 			}
 		}
@@ -279,7 +279,7 @@ func lookReplicas(ctx context.Context, p *Patient) []Finding {
 	})
 }
 
-func (p *Patient) late() time.Duration {
+func (p *Patient) lateAfter() time.Duration {
 	if p.Late > 0 {
 		return p.Late
 	}
@@ -295,23 +295,23 @@ func lookWebhooks(ctx context.Context, p *Patient) []Finding {
 		err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 			return tx.Query("SELECT url FROM webhooks WHERE status = 'active' ORDER BY id LIMIT 500", nil, func(r *db.Row) error {
 				if u, err := url.Parse(r.Text(0)); err == nil && len(hosts) < mostReceivers {
-					hosts[receiver(u)] = true
+					hosts[receiverAddress(u)] = true
 				}
 				return nil
 			})
 		})
 		for host := range hosts {
-			if err := dial(ctx, host); err != nil {
+			if err := dialHost(ctx, host); err != nil {
 				name, _, _ := strings.Cut(host, ":")
 				command := fmt.Sprintf("curl -v https://%s/", name)
-				out = append(out, warning(command, "events wait and are given up after five days", "the receiver %s cannot be reached: %v", host, err)...)
+				out = append(out, newWarning(command, "events wait and are given up after five days", "the receiver %s cannot be reached: %v", host, err)...)
 			}
 		}
 		return out, err
 	})
 }
 
-func receiver(u *url.URL) string {
+func receiverAddress(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80"}[u.Scheme]

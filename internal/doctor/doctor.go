@@ -2,7 +2,7 @@
 // and which command puts it right. Each look stands alone, so that one broken
 // part hides no other.
 //
-// Floor: the installation. Begin at [Examine].
+// Layer: installation. Begin at [Examine].
 package doctor
 
 import (
@@ -82,10 +82,10 @@ var checks = []check{
 // Examine runs all looks and returns what they found, one Fine line for each
 // that found nothing.
 func Examine(ctx context.Context, p *Patient) []Finding {
-	defer p.close()
+	defer p.closeDatabase()
 	var out []Finding
 	for _, c := range checks {
-		found := run(ctx, p, c)
+		found := runCheck(ctx, p, c)
 		for i := range found {
 			found[i].Check = c.name
 		}
@@ -97,8 +97,8 @@ func Examine(ctx context.Context, p *Patient) []Finding {
 	return out
 }
 
-// run is one look; one that panics or cannot be made is a finding itself.
-func run(ctx context.Context, p *Patient, c check) (found []Finding) {
+// runCheck is one look; one that panics or cannot be made is a finding itself.
+func runCheck(ctx context.Context, p *Patient, c check) (found []Finding) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer func() {
@@ -109,10 +109,10 @@ func run(ctx context.Context, p *Patient, c check) (found []Finding) {
 	return c.look(ctx, p)
 }
 
-func failure(command, why, what string, args ...any) []Finding {
+func newFailure(command, why, what string, args ...any) []Finding {
 	return []Finding{{Level: Failure, What: fmt.Sprintf(what, args...), Why: why, Command: command}}
 }
 
-func warning(command, why, what string, args ...any) []Finding {
+func newWarning(command, why, what string, args ...any) []Finding {
 	return []Finding{{Level: Warning, What: fmt.Sprintf(what, args...), Why: why, Command: command}}
 }

@@ -20,16 +20,16 @@ import (
 func lookConfiguration(_ context.Context, p *Patient) (out []Finding) {
 	c := p.Config
 	if c.PublicURL == "" && !c.Loopback() {
-		out = append(out, warning("public_url = https://wms.example.com", "links in mails, QR codes and tokens are built from it", "public_url is not set")...)
+		out = append(out, newWarning("public_url = https://wms.example.com", "links in mails, QR codes and tokens are built from it", "public_url is not set")...)
 	}
 	if c.RateLimits == "off" {
-		out = append(out, warning("rate_limits = on", "anybody can ask as much as the machine has to give", "rate limits are off")...)
+		out = append(out, newWarning("rate_limits = on", "anybody can ask as much as the machine has to give", "rate limits are off")...)
 	}
 	if c.Dev {
-		out = append(out, warning("take --dev and --demo away", "addresses are confirmed without proof", "this is a development server")...)
+		out = append(out, newWarning("take --dev and --demo away", "addresses are confirmed without proof", "this is a development server")...)
 	}
 	if c.DatabaseURL != "" && c.MasterKey == "" {
-		out = append(out, warning("master_key_file = /etc/holdfast/master.key, the same on each node",
+		out = append(out, newWarning("master_key_file = /etc/holdfast/master.key, the same on each node",
 			"a second node would make a key of its own", "the master key is in the data directory of one node")...)
 	}
 	return out
@@ -41,15 +41,15 @@ func lookDirectory(_ context.Context, p *Patient) (out []Finding) {
 	dir := p.Config.Data
 	st, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return warning("holdfast serve --data "+dir, "nothing was started here yet", "there is no data directory %s", dir)
+		return newWarning("holdfast serve --data "+dir, "nothing was started here yet", "there is no data directory %s", dir)
 	}
 	if err != nil || !st.IsDir() {
-		return failure("ls -ld "+dir, "nothing can be kept", "the data directory cannot be used: %v", err)
+		return newFailure("ls -ld "+dir, "nothing can be kept", "the data directory cannot be used: %v", err)
 	}
-	out = append(out, p.private(dir, st, 0o700)...)
+	out = append(out, p.checkPrivate(dir, st, 0o700)...)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return append(out, failure("ls -l "+dir, "", "%v", err)...)
+		return append(out, newFailure("ls -l "+dir, "", "%v", err)...)
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -58,20 +58,20 @@ func lookDirectory(_ context.Context, p *Patient) (out []Finding) {
 		case err != nil || path == p.Config.MasterKeyPath(): // which has a look of its own
 			continue
 		case st.Mode().IsRegular():
-			out = append(out, p.private(path, st, 0o600)...)
+			out = append(out, p.checkPrivate(path, st, 0o600)...)
 		case strings.HasPrefix(e.Name(), "tmp-backup-") && p.Now().Sub(st.ModTime()) > time.Hour:
-			out = append(out, p.leftover(path)...)
+			out = append(out, p.reportLeftover(path)...)
 		}
 	}
 	return out
 }
 
-// private finds a file that others may read.
-func (p *Patient) private(path string, st fs.FileInfo, want fs.FileMode) []Finding {
+// checkPrivate finds a file that others may read.
+func (p *Patient) checkPrivate(path string, st fs.FileInfo, want fs.FileMode) []Finding {
 	if st.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	found := warning(fmt.Sprintf("chmod %o %s", want, path), "it holds keys or everybody's data",
+	found := newWarning(fmt.Sprintf("chmod %o %s", want, path), "it holds keys or everybody's data",
 		"%s can be read by other users of the machine (%s)", path, st.Mode().Perm())
 	if p.Fix && os.Chmod(path, want) == nil {
 		found[0].Fixed = true
@@ -79,8 +79,8 @@ func (p *Patient) private(path string, st fs.FileInfo, want fs.FileMode) []Findi
 	return found
 }
 
-func (p *Patient) leftover(path string) []Finding {
-	found := warning("rm -r "+path, "it holds a copy of the database and takes room", "%s is left of a backup that was killed", path)
+func (p *Patient) reportLeftover(path string) []Finding {
+	found := newWarning("rm -r "+path, "it holds a copy of the database and takes room", "%s is left of a backup that was killed", path)
 	if p.Fix && os.RemoveAll(path) == nil {
 		found[0].Fixed = true
 	}
@@ -108,21 +108,21 @@ func lookDisk(_ context.Context, p *Patient) []Finding {
 	}
 	left, err := room(dir)
 	if err != nil {
-		return failure("df "+dir, "", "the free space of %s cannot be read: %v", dir, err)
+		return newFailure("df "+dir, "", "the free space of %s cannot be read: %v", dir, err)
 	}
 	if left < leastRoom {
-		return failure("df -h "+dir, "below 64 MB nothing more is taken", "only %d MB are free", left>>20)
+		return newFailure("df -h "+dir, "below 64 MB nothing more is taken", "only %d MB are free", left>>20)
 	}
 	took, err := syncs(dir)
 	if err != nil {
-		return failure("touch "+filepath.Join(dir, "x"), "nothing can be written", "a trial file cannot be written: %v", err)
+		return newFailure("touch "+filepath.Join(dir, "x"), "nothing can be written", "a trial file cannot be written: %v", err)
 	}
 	var out []Finding
 	if left < fewRoom {
-		out = append(out, warning("df -h "+dir, "a backup needs room for one more copy of the database", "%d MB are free", left>>20)...)
+		out = append(out, newWarning("df -h "+dir, "a backup needs room for one more copy of the database", "%d MB are free", left>>20)...)
 	}
 	if took > slowSync {
-		out = append(out, warning("use a local SSD for --data", "every write waits for it", "making 4 KB durable takes %d ms", took.Milliseconds())...)
+		out = append(out, newWarning("use a local SSD for --data", "every write waits for it", "making 4 KB durable takes %d ms", took.Milliseconds())...)
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func syncTime(dir string) (time.Duration, error) {
 		}
 		took = append(took, time.Since(begin))
 	}
-	return median(took), nil
+	return medianOf(took), nil
 }
 
 func lookMail(ctx context.Context, p *Patient) []Finding {
@@ -154,37 +154,37 @@ func lookMail(ctx context.Context, p *Patient) []Finding {
 		if p.Config.Dev {
 			return nil
 		}
-		return warning("smtp_url = smtp://user:password@host:587", "confirmations, recoveries and notices are not sent", "no mail server is set")
+		return newWarning("smtp_url = smtp://user:password@host:587", "confirmations, recoveries and notices are not sent", "no mail server is set")
 	}
-	return p.reach(ctx, p.Config.SMTPURL, "smtp_url", map[string]string{"smtp": "587", "smtps": "465"})
+	return p.checkReachable(ctx, p.Config.SMTPURL, "smtp_url", map[string]string{"smtp": "587", "smtps": "465"})
 }
 
 func lookRedis(ctx context.Context, p *Patient) []Finding {
 	if p.Config.RedisURL == "" {
 		return nil
 	}
-	return p.reach(ctx, p.Config.RedisURL, "redis_url", map[string]string{"redis": "6379", "rediss": "6379"})
+	return p.checkReachable(ctx, p.Config.RedisURL, "redis_url", map[string]string{"redis": "6379", "rediss": "6379"})
 }
 
-// reach dials the host of a setting's address. The finding never shows the
+// checkReachable dials the host of a setting's address. The finding never shows the
 // password in it.
-func (p *Patient) reach(ctx context.Context, address, setting string, ports map[string]string) []Finding {
+func (p *Patient) checkReachable(ctx context.Context, address, setting string, ports map[string]string) []Finding {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return failure("holdfast config dump", "", "%s cannot be read", setting)
+		return newFailure("holdfast config dump", "", "%s cannot be read", setting)
 	}
 	port := u.Port()
 	if port == "" {
 		port = ports[u.Scheme]
 	}
 	host := net.JoinHostPort(u.Hostname(), port)
-	if err := dial(ctx, host); err != nil {
-		return failure("nc -vz "+u.Hostname()+" "+port, setting+" leads there", "%s does not answer: %v", host, err)
+	if err := dialHost(ctx, host); err != nil {
+		return newFailure("nc -vz "+u.Hostname()+" "+port, setting+" leads there", "%s does not answer: %v", host, err)
 	}
 	return nil
 }
 
-func dial(ctx context.Context, host string) error {
+func dialHost(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
@@ -203,32 +203,32 @@ func lookTLS(_ context.Context, p *Patient) []Finding {
 		if c.Loopback() || len(c.TrustedProxies) > 0 || len(c.TLSDomains) > 0 {
 			return nil
 		}
-		return failure("tls_domains = wms.example.com, or tls_cert and tls_key, or trusted_proxies for a TLS proxy",
+		return newFailure("tls_domains = wms.example.com, or tls_cert and tls_key, or trusted_proxies for a TLS proxy",
 			"identity endpoints refuse credentials that cross a network in the clear", "others can reach the listener, and it has no TLS")
 	}
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
-		return failure("openssl x509 -noout -text -in "+c.TLSCert, "the server does not start", "the certificate cannot be used: %v", err)
+		return newFailure("openssl x509 -noout -text -in "+c.TLSCert, "the server does not start", "the certificate cannot be used: %v", err)
 	}
 	cert, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
-		return failure("openssl x509 -noout -text -in "+c.TLSCert, "", "the certificate cannot be read: %v", err)
+		return newFailure("openssl x509 -noout -text -in "+c.TLSCert, "", "the certificate cannot be read: %v", err)
 	}
-	return p.certificate(cert)
+	return p.checkCertificate(cert)
 }
 
-func (p *Patient) certificate(cert *x509.Certificate) (out []Finding) {
+func (p *Patient) checkCertificate(cert *x509.Certificate) (out []Finding) {
 	show := "openssl x509 -noout -dates -ext subjectAltName -in " + p.Config.TLSCert
 	switch left := cert.NotAfter.Sub(p.Now()); {
 	case left < 0:
-		out = failure(show, "clients refuse it", "the certificate ended at %s", cert.NotAfter.UTC().Format(time.RFC3339))
+		out = newFailure(show, "clients refuse it", "the certificate ended at %s", cert.NotAfter.UTC().Format(time.RFC3339))
 	case p.Now().Before(cert.NotBefore):
-		out = failure(show, "clients refuse it; or the clock is wrong", "the certificate begins at %s", cert.NotBefore.UTC().Format(time.RFC3339))
+		out = newFailure(show, "clients refuse it; or the clock is wrong", "the certificate begins at %s", cert.NotBefore.UTC().Format(time.RFC3339))
 	case left < renew:
-		out = warning(show, "put the new one into the same file and send SIGHUP", "the certificate ends in %d days", int(left.Hours()/24))
+		out = newWarning(show, "put the new one into the same file and send SIGHUP", "the certificate ends in %d days", int(left.Hours()/24))
 	}
 	if u, err := url.Parse(p.Config.PublicURL); err == nil && u.Hostname() != "" && cert.VerifyHostname(u.Hostname()) != nil {
-		out = append(out, failure(show, "clients refuse it", "the certificate is not for %s, the host of public_url", u.Hostname())...)
+		out = append(out, newFailure(show, "clients refuse it", "the certificate is not for %s, the host of public_url", u.Hostname())...)
 	}
 	return out
 }

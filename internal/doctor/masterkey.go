@@ -25,7 +25,7 @@ func lookMasterKey(ctx context.Context, p *Patient) []Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first start makes one
 	case err != nil:
-		return failure("put back the master.key that belongs to this database", "the server does not start", "%v", err)
+		return newFailure("put back the master.key that belongs to this database", "the server does not start", "%v", err)
 	}
 
 	found := p.exposedKeyFile(ctx)
@@ -45,7 +45,7 @@ func PublishedKey(c *config.Config, key []byte) *Finding {
 	if place == "" {
 		place = "the setting master_key"
 	}
-	return &failure(changeMasterKey+". Where no database was made with it yet, remove it",
+	return &newFailure(changeMasterKey+". Where no database was made with it yet, remove it",
 		"who knows it can open every stored secret and make API keys that this server accepts",
 		"the master key in %s is published with the sources of Holdfast", place)[0]
 }
@@ -66,7 +66,7 @@ func (p *Patient) exposedKeyFile(ctx context.Context) []Finding {
 	if err != nil {
 		return nil // the look at the keys says so
 	}
-	return append(p.private(path, st, 0o600), lookInGit(ctx, path)...)
+	return append(p.checkPrivate(path, st, 0o600), lookInGit(ctx, path)...)
 }
 
 // lookInGit finds a file with a secret that git tracks, or that the next `git add`
@@ -89,13 +89,13 @@ func lookInGit(ctx context.Context, path string) []Finding {
 	switch {
 	case tracked == gitYes:
 		command := "git rm --cached " + path + ", name it in .gitignore, and, if the repository was ever copied, " + changeMasterKey
-		return failure(command, why,
+		return newFailure(command, why,
 			"git tracks %s, which holds the master key", path)
 	case ignored == gitNo:
-		return warning("name "+path+" in .gitignore, or keep the data outside the work tree with --data", why,
+		return newWarning("name "+path+" in .gitignore, or keep the data outside the work tree with --data", why,
 			"%s holds the master key and lies in a git work tree that does not ignore it", path)
 	case ignored != gitYes:
-		return warning("keep the data outside the work tree with --data", why,
+		return newWarning("keep the data outside the work tree with --data", why,
 			"%s holds the master key and lies in a git work tree, and git does not say whether it ignores the file", path)
 	}
 	return nil

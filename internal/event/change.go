@@ -26,7 +26,7 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 			row = before
 		}
 		tenant, _ := row["tenant_id"].(string)
-		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: query.Audience(r, row)}.raisedBy(row))
+		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: fieldSubset(row, t.Fields), Audience: query.Audience(r, row)}.raisedBy(row))
 	}
 	return out
 }
@@ -40,7 +40,7 @@ func (t *Type) About(r *catalog.Resource, row, members map[string]any) Emitted {
 		all[m.Name] = members[m.Name]
 		names = append(names, m.Name)
 	}
-	return Emitted{Tenant: text(row, "tenant_id"), Type: t.Name, Data: subset(all, names), Audience: query.Audience(r, row)}
+	return Emitted{Tenant: textField(row, "tenant_id"), Type: t.Name, Data: fieldSubset(all, names), Audience: query.Audience(r, row)}
 }
 
 // Watched returns the collections whose changes may make events, sorted.
@@ -64,11 +64,11 @@ var byCollection = func() map[string][]*Type {
 	return m
 }()
 
-// subset is the named fields of a record as a JSON object, in order.
-func subset(row map[string]any, fields []string) json.RawMessage {
+// fieldSubset is the named fields of a record as a JSON object, in order.
+func fieldSubset(row map[string]any, fields []string) json.RawMessage {
 	b := []byte{'{'}
 	for _, f := range fields {
-		v, err := marshal(row[f])
+		v, err := marshalJSON(row[f])
 		if err != nil {
 			v = []byte("null")
 		}
@@ -80,41 +80,41 @@ func subset(row map[string]any, fields []string) json.RawMessage {
 	return append(b, '}')
 }
 
-func text(row map[string]any, field string) string {
+func textField(row map[string]any, field string) string {
 	s, _ := row[field].(string)
 	return s
 }
 
 // moved: an existing record's field became one of these.
-func moved(field string, to ...string) func(before, after map[string]any) bool {
+func whenMoved(field string, to ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && text(before, field) != text(after, field) && slices.Contains(to, text(after, field))
+		return before != nil && after != nil && textField(before, field) != textField(after, field) && slices.Contains(to, textField(after, field))
 	}
 }
 
 // movedFrom: an existing record's field went to a value from one of others.
 func movedFrom(field, to string, from ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && slices.Contains(from, text(before, field)) && text(after, field) == to
+		return before != nil && after != nil && slices.Contains(from, textField(before, field)) && textField(after, field) == to
 	}
 }
 
 // created: a record was made with one of these values.
-func created(field string, values ...string) func(before, after map[string]any) bool {
+func whenCreated(field string, values ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before == nil && slices.Contains(values, text(after, field))
+		return before == nil && slices.Contains(values, textField(after, field))
 	}
 }
 
 // altered: an existing record's field changed.
-func altered(field string) func(before, after map[string]any) bool {
+func whenAltered(field string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && text(before, field) != text(after, field)
+		return before != nil && after != nil && textField(before, field) != textField(after, field)
 	}
 }
 
 // raised: an existing record's flag went up.
-func raised(field string) func(before, after map[string]any) bool {
+func whenRaised(field string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
 		was, _ := before[field].(bool)
 		is, _ := after[field].(bool)
@@ -123,7 +123,7 @@ func raised(field string) func(before, after map[string]any) bool {
 }
 
 // given: an existing record's field, empty until then, was filled.
-func given(field string) func(before, after map[string]any) bool {
+func whenFilled(field string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
 		return before != nil && after != nil && before[field] == nil && after[field] != nil
 	}
@@ -132,27 +132,27 @@ func given(field string) func(before, after map[string]any) bool {
 // failedRun: an inspection was missed, or completed with a failed item.
 func failedRun(before, after map[string]any) bool {
 	failed, _ := after["failed"].(int64)
-	return moved("status", "missed")(before, after) || moved("status", "completed")(before, after) && failed > 0
+	return whenMoved("status", "missed")(before, after) || whenMoved("status", "completed")(before, after) && failed > 0
 }
 
-func deleted(_, after map[string]any) bool { return after == nil }
+func isDeleted(_, after map[string]any) bool { return after == nil }
 
 // madeOverdue: an action was written with a due time that has passed already.
 // What becomes overdue as time goes by is found by the notifier's clock.
 // Times are of fixed width, so texts compare as times do.
 func madeOverdue(before, after map[string]any) bool {
-	due, now := text(after, "due_at"), text(after, "updated_at")
+	due, now := textField(after, "due_at"), textField(after, "updated_at")
 	late := func(row map[string]any, at string) bool {
-		return strings.Contains(" open in_progress ", " "+text(row, "status")+" ") && text(row, "due_at") != "" && text(row, "due_at") <= at
+		return strings.Contains(" open in_progress ", " "+textField(row, "status")+" ") && textField(row, "due_at") != "" && textField(row, "due_at") <= at
 	}
-	return after != nil && due != text(before, "due_at") && late(after, now) && (before == nil || !late(before, now))
+	return after != nil && due != textField(before, "due_at") && late(after, now) && (before == nil || !late(before, now))
 }
 
 // expiringDays is how long before its end something is told to be expiring.
 const expiringDays = 30
 
-// horizon is the last day, as a text, that lies within expiringDays of at.
-func horizon(at time.Time) string {
+// expiryHorizon is the last day, as a text, that lies within expiringDays of at.
+func expiryHorizon(at time.Time) string {
 	return at.UTC().AddDate(0, 0, expiringDays).Format(time.DateOnly)
 }
 
@@ -161,16 +161,16 @@ func horizon(at time.Time) string {
 // clock.
 func madeExpiring(states ...string) func(before, after map[string]any) bool {
 	near := func(row map[string]any, limit string) bool {
-		on := text(row, "expires_on")
-		return on != "" && on <= limit && slices.Contains(states, text(row, "status"))
+		on := textField(row, "expires_on")
+		return on != "" && on <= limit && slices.Contains(states, textField(row, "status"))
 	}
 	return func(before, after map[string]any) bool {
-		at, err := time.Parse(db.TimeLayout, text(after, "updated_at"))
+		at, err := time.Parse(db.TimeLayout, textField(after, "updated_at"))
 		if err != nil {
 			return false
 		}
-		limit := horizon(at)
+		limit := expiryHorizon(at)
 		// Past its end it is no longer expiring.
-		return near(after, limit) && text(after, "expires_on") >= at.Format(time.DateOnly) && !near(before, limit)
+		return near(after, limit) && textField(after, "expires_on") >= at.Format(time.DateOnly) && !near(before, limit)
 	}
 }

@@ -50,7 +50,7 @@ func (n *Notifier) clockLooks() []clockLook {
 func watched(ctx context.Context, looks []clockLook) {
 	for _, look := range looks {
 		if look.pace.IsReady() {
-			look.pace.Note(ctx, guarded(func() error { return look.raise(ctx) }))
+			look.pace.Note(ctx, recoverPanic(func() error { return look.raise(ctx) }))
 		}
 	}
 }
@@ -63,30 +63,30 @@ func (n *Notifier) Expiring(ctx context.Context) error {
 	if last := n.looked.Load(); last != nil && *last == today {
 		return nil
 	}
-	if err := n.expire(ctx, now); err != nil {
+	if err := n.raiseExpiring(ctx, now); err != nil {
 		return err
 	}
 	n.looked.Store(&today)
 	return nil
 }
 
-func (n *Notifier) expire(ctx context.Context, now time.Time) error {
+func (n *Notifier) raiseExpiring(ctx context.Context, now time.Time) error {
 	return n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		since, err := tick(tx, "lot.expiring", now)
-		if err != nil || horizon(since) >= horizon(now) {
+		since, err := moveClock(tx, "lot.expiring", now)
+		if err != nil || expiryHorizon(since) >= expiryHorizon(now) {
 			return err
 		}
 		var near []Emitted
 		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+
 			" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
-			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{horizon(since), horizon(now)}, func(r *db.Row) error {
+			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{expiryHorizon(since), expiryHorizon(now)}, func(r *db.Row) error {
 			row := map[string]any{}
 			for i, f := range lotFields {
 				if !r.Null(i + 1) {
 					row[f] = r.Text(i + 1)
 				}
 			}
-			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: subset(row, lotFields)}.raisedBy(row))
+			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: fieldSubset(row, lotFields)}.raisedBy(row))
 			return nil
 		})
 		if err != nil {
@@ -102,7 +102,7 @@ func (n *Notifier) expire(ctx context.Context, now time.Time) error {
 func (n *Notifier) Overdue(ctx context.Context) error {
 	now := n.outbox.now().UTC()
 	return n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		since, err := tick(tx, "action.overdue", now)
+		since, err := moveClock(tx, "action.overdue", now)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 						row[f] = r.Text(i)
 					}
 				}
-				late = append(late, overdue(row))
+				late = append(late, overdueEvent(row))
 				return nil
 			})
 		if err != nil {
@@ -129,14 +129,14 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 	})
 }
 
-func overdue(row map[string]any) Emitted {
+func overdueEvent(row map[string]any) Emitted {
 	who := map[string]string{}
 	for _, c := range []string{"assignee_user_id", "verifier_user_id", "created_by"} {
-		if id := text(row, c); id != "" {
+		if id := textField(row, c); id != "" {
 			who[c] = id
 		}
 	}
-	return Emitted{Tenant: text(row, "tenant_id"), Type: "action.overdue", Data: subset(row, actionFields), Audience: who}.raisedBy(row)
+	return Emitted{Tenant: textField(row, "tenant_id"), Type: "action.overdue", Data: fieldSubset(row, actionFields), Audience: who}.raisedBy(row)
 }
 
 // moment is the record and the day or moment, as a text, that an event is
@@ -147,9 +147,9 @@ type moment struct{ collection, id, due string }
 func (e Emitted) raisedBy(row map[string]any) Emitted {
 	switch e.Type {
 	case "action.overdue":
-		e.moment = moment{"actions", text(row, "id"), text(row, "due_at")}
+		e.moment = moment{"actions", textField(row, "id"), textField(row, "due_at")}
 	case "lot.expiring":
-		e.moment = moment{"lots", text(row, "id"), text(row, "expires_on")}
+		e.moment = moment{"lots", textField(row, "id"), textField(row, "expires_on")}
 	}
 	return e
 }
@@ -177,8 +177,8 @@ func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
 	return n.outbox.EmitAll(tx, slices.DeleteFunc(list, func(e Emitted) bool { return told[[3]string{e.Tenant, e.moment.id, e.moment.due}] }))
 }
 
-// note keeps what time has raised.
-func note(tx *db.Tx, list []Emitted, at time.Time) error {
+// storeRaised keeps what time has raised.
+func storeRaised(tx *db.Tx, list []Emitted, at time.Time) error {
 	if !slices.ContainsFunc(list, func(e Emitted) bool { return e.moment.due != "" }) {
 		return nil
 	}
@@ -197,10 +197,10 @@ func note(tx *db.Tx, list []Emitted, at time.Time) error {
 	return nil
 }
 
-// tick moves a clock to now and returns where it stood; a new clock starts now,
+// moveClock moves a clock to now and returns where it stood; a new clock starts now,
 // and one that was ahead is set back. The row is locked until the transaction
 // ends.
-func tick(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
+func moveClock(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
 	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING", []any{kind, now}, nil); err != nil {
 		return since, err
 	}

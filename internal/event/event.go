@@ -5,7 +5,7 @@
 // written and a place in the order of events from the moment a node publishes
 // it, after the commit. Readers see events in that order, each of them once.
 //
-// Floor: rows. Begin at [New].
+// Layer: records. Begin at [New].
 package event
 
 import (
@@ -39,7 +39,7 @@ type Event struct {
 // Payload is the event as it is sent: type, timestamp and data as Standard
 // Webhooks has them, and our id and tenant.
 func (e *Event) Payload() []byte {
-	b, err := marshal(struct {
+	b, err := marshalJSON(struct {
 		Type      string          `json:"type"`
 		Timestamp string          `json:"timestamp"`
 		ID        string          `json:"id"`
@@ -54,7 +54,7 @@ func (e *Event) Payload() []byte {
 	return b
 }
 
-func marshal(v any) ([]byte, error) {
+func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -101,20 +101,20 @@ func (o *Outbox) EmitAll(tx *db.Tx, list []Emitted) error {
 		return nil
 	}
 	at := o.now().UTC()
-	if err := note(tx, list, at); err != nil {
+	if err := storeRaised(tx, list, at); err != nil {
 		return fmt.Errorf("event: note what time raised: %w", err)
 	}
 	for len(list) > 0 {
 		n := blockOf(len(list))
 		args := make([]any, 0, n*columns)
 		for _, e := range list[:n] {
-			row, err := e.row(at)
+			row, err := e.eventRow(at)
 			if err != nil {
 				return err
 			}
 			args = append(args, row...)
 		}
-		tx.Queue("INSERT INTO outbox (id, tenant_id, type, at, audience, data) VALUES "+values(n, columns), args, nil)
+		tx.Queue("INSERT INTO outbox (id, tenant_id, type, at, audience, data) VALUES "+valuesClause(n, columns), args, nil)
 		list = list[n:]
 	}
 	tx.After(o.Wake)
@@ -123,13 +123,13 @@ func (o *Outbox) EmitAll(tx *db.Tx, list []Emitted) error {
 
 const columns = 6
 
-// row is the event as its columns.
-func (e Emitted) row(at time.Time) ([]any, error) {
+// eventRow is the event as its columns.
+func (e Emitted) eventRow(at time.Time) ([]any, error) {
 	t, ok := Find(e.Type)
 	if !ok {
 		return nil, fmt.Errorf("event: %q is not in the table of types", e.Type)
 	}
-	data, err := marshal(e.Data)
+	data, err := marshalJSON(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("event: %s: %w", e.Type, err)
 	}
@@ -139,7 +139,7 @@ func (e Emitted) row(at time.Time) ([]any, error) {
 	}
 	var audience any
 	if len(e.Audience) > 0 {
-		b, err := marshal(e.Audience)
+		b, err := marshalJSON(e.Audience)
 		if err != nil {
 			return nil, fmt.Errorf("event: %s: %w", e.Type, err)
 		}
@@ -175,7 +175,7 @@ type RateLimit struct {
 // newest first and at most limit.
 func RateLimits(ctx context.Context, d *db.DB, tenant string, limit int) (out []*Event, err error) {
 	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-		out, err = list(tx, "tenant_id = $1 AND type = 'rate_limit.exceeded' ORDER BY id DESC LIMIT $2", tenant, limit)
+		out, err = listEvents(tx, "tenant_id = $1 AND type = 'rate_limit.exceeded' ORDER BY id DESC LIMIT $2", tenant, limit)
 		return err
 	})
 	return out, err
@@ -187,13 +187,13 @@ const warnEvery = time.Minute
 // RateLimited posts rate_limit.exceeded, at most once a minute for a tenant
 // and category on this node: the refused requests come by the thousand.
 func (o *Outbox) RateLimited(ctx context.Context, d *db.DB, tenant string, r RateLimit) error {
-	if tenant == "" || !o.due(tenant+" "+r.Category) {
+	if tenant == "" || !o.isDue(tenant+" "+r.Category) {
 		return nil
 	}
 	return o.Post(ctx, d, tenant, "rate_limit.exceeded", r)
 }
 
-func (o *Outbox) due(key string) bool {
+func (o *Outbox) isDue(key string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.now()
@@ -217,8 +217,8 @@ func blockOf(n int) int {
 	return size
 }
 
-// values writes "($1, $2), ($3, $4)" for n rows.
-func values(n, width int) string {
+// valuesClause writes "($1, $2), ($3, $4)" for n rows.
+func valuesClause(n, width int) string {
 	b := make([]byte, 0, n*width*5)
 	p := 1
 	for i := range n {
@@ -238,8 +238,8 @@ func values(n, width int) string {
 	return string(b)
 }
 
-// read scans a row of eventColumns.
-func read(r *db.Row) (*Event, error) {
+// readEvent scans a row of eventColumns.
+func readEvent(r *db.Row) (*Event, error) {
 	e := &Event{ID: r.Text(0), Tenant: r.Text(1), Type: r.Text(2), At: r.Time(3), Data: json.RawMessage(r.Text(5)), Seq: r.Int(6)}
 	if !r.Null(4) {
 		if err := json.Unmarshal([]byte(r.Text(4)), &e.Audience); err != nil {

@@ -52,7 +52,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	passes := backoff.New(nil, "publish events", pollIdle, mostPause)
 	for passes.Wait(ctx) {
 		found := false
-		err := guarded(func() (err error) { found, err = n.pass(ctx); return err })
+		err := recoverPanic(func() (err error) { found, err = n.publishNew(ctx); return err })
 		passes.Note(ctx, err)
 		switch {
 		case err != nil:
@@ -62,13 +62,13 @@ func (n *Notifier) Run(ctx context.Context) {
 		default:
 			wait = min(wait*2, pollIdle)
 		}
-		n.rest(ctx, wait)
+		n.waitForPass(ctx, wait)
 	}
 }
 
-// rest waits for the next pass: until this node commits an event, or wait is
+// waitForPass waits for the next pass: until this node commits an event, or wait is
 // over.
-func (n *Notifier) rest(ctx context.Context, wait time.Duration) {
+func (n *Notifier) waitForPass(ctx context.Context, wait time.Duration) {
 	gap := time.NewTimer(passGap)
 	defer gap.Stop()
 	select {
@@ -85,8 +85,8 @@ func (n *Notifier) rest(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// guarded makes an error of a panic.
-func guarded(f func() error) (err error) {
+// recoverPanic makes an error of a panic.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("event: panic: %v\n%s", p, debug.Stack())
@@ -95,21 +95,21 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// pass publishes what is new and tells the subscribers. It reports whether it
+// publishNew publishes what is new and tells the subscribers. It reports whether it
 // found anything.
-func (n *Notifier) pass(ctx context.Context) (bool, error) {
+func (n *Notifier) publishNew(ctx context.Context) (bool, error) {
 	found := false
 	for {
-		head, fresh, err := n.look(ctx)
+		head, fresh, err := n.lookForNew(ctx)
 		if err != nil {
 			return found, err
 		}
 		if fresh {
-			if head, err = n.number(ctx); err != nil {
+			if head, err = n.numberEvents(ctx); err != nil {
 				return found, err
 			}
 		}
-		told, err := n.tell(ctx, head)
+		told, err := n.notifySubscribers(ctx, head)
 		if err != nil {
 			return found, err
 		}
@@ -123,8 +123,8 @@ func (n *Notifier) pass(ctx context.Context) (bool, error) {
 // headText reads the last place given out.
 const headText = "SELECT seq FROM outbox_head WHERE one = 1"
 
-// look reads the last place given out and whether an event has none yet.
-func (n *Notifier) look(ctx context.Context) (head int64, fresh bool, err error) {
+// lookForNew reads the last place given out and whether an event has none yet.
+func (n *Notifier) lookForNew(ctx context.Context) (head int64, fresh bool, err error) {
 	err = n.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		tx.Queue("SELECT id FROM outbox WHERE seq IS NULL LIMIT 1", nil, func(*db.Row) error { fresh = true; return nil })
 		return tx.Last().One(headText, nil, func(r *db.Row) error { head = r.Int(0); return nil })
@@ -138,10 +138,10 @@ func (n *Notifier) look(ctx context.Context) (head int64, fresh bool, err error)
 const nextInTurn = "id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY tenant_id ORDER BY id) AS turn FROM " +
 	"(SELECT id, tenant_id FROM outbox WHERE seq IS NULL ORDER BY id LIMIT 20000) AS oldest) AS t ORDER BY turn, id LIMIT $1) ORDER BY id"
 
-// number gives the next events their places, under the lock of outbox_head:
+// numberEvents gives the next events their places, under the lock of outbox_head:
 // places become visible in order, so a reader that has seen one has seen all
 // before it.
-func (n *Notifier) number(ctx context.Context) (head int64, err error) {
+func (n *Notifier) numberEvents(ctx context.Context) (head int64, err error) {
 	err = n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		if err := tx.One(headText+tx.DB().ForUpdate(), nil, func(r *db.Row) error {
 			head = r.Int(0)
@@ -149,7 +149,7 @@ func (n *Notifier) number(ctx context.Context) (head int64, err error) {
 		}); err != nil {
 			return err
 		}
-		events, err := list(tx, nextInTurn, passRows)
+		events, err := listEvents(tx, nextInTurn, passRows)
 		if err != nil || len(events) == 0 {
 			return err
 		}
@@ -172,27 +172,27 @@ func (n *Notifier) number(ctx context.Context) (head int64, err error) {
 	return head, err
 }
 
-func list(tx *db.Tx, where string, args ...any) ([]*Event, error) {
+func listEvents(tx *db.Tx, where string, args ...any) ([]*Event, error) {
 	var out []*Event
 	err := tx.Query("SELECT "+eventColumns+" FROM outbox WHERE "+where, args, func(r *db.Row) error {
-		e, err := read(r)
+		e, err := readEvent(r)
 		out = append(out, e)
 		return err
 	})
 	return out, err
 }
 
-// tell brings this node's subscribers up to head and reports whether there
+// notifySubscribers brings this node's subscribers up to head and reports whether there
 // was anything to tell.
-func (n *Notifier) tell(ctx context.Context, head int64) (told bool, err error) {
+func (n *Notifier) notifySubscribers(ctx context.Context, head int64) (told bool, err error) {
 	for {
-		from, done := n.hub.behind(head)
+		from, done := n.hub.unsentFrom(head)
 		if done {
 			return told, nil
 		}
 		var events []*Event
 		err := n.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-			events, err = list(tx, "seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3", from, head, passRows)
+			events, err = listEvents(tx, "seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3", from, head, passRows)
 			return err
 		})
 		if err != nil {
@@ -202,13 +202,13 @@ func (n *Notifier) tell(ctx context.Context, head int64) (told bool, err error) 
 		if len(events) == passRows {
 			upto = events[len(events)-1].Seq
 		}
-		n.hub.tell(events, upto)
+		n.hub.sendEvents(events, upto)
 		told = true
 	}
 }
 
 // Close ends every subscription and refuses new ones.
-func (n *Notifier) Close() { n.hub.close() }
+func (n *Notifier) Close() { n.hub.closeAll() }
 
 // Sweep removes events older than seven days.
 func (n *Notifier) Sweep(ctx context.Context) error {

@@ -16,7 +16,7 @@ type object = map[string]any
 func (t *Type) Schema(c *catalog.Catalog) map[string]any {
 	return object{
 		"description": t.Doc, "type": "object", "allOf": []any{object{"$ref": "#/components/schemas/Event"}},
-		"properties": object{"type": object{"const": t.Name}, "data": t.data(c)},
+		"properties": object{"type": object{"const": t.Name}, "data": t.dataSchema(c)},
 	}
 }
 
@@ -34,7 +34,7 @@ func Head() map[string]any {
 	}
 }
 
-func (t *Type) data(c *catalog.Catalog) object {
+func (t *Type) dataSchema(c *catalog.Catalog) object {
 	props, required := object{}, []string{}
 	for _, m := range t.Members {
 		props[m.Name] = object{"type": m.Type, "description": m.Doc}
@@ -63,11 +63,11 @@ func fieldSchema(f *catalog.Field) object {
 // every type, told apart by the event's type; and for its components the schemas
 // of events, by type, and of what several of them tell.
 func Webhooks(c *catalog.Catalog) (hooks, schemas map[string]any) {
-	schemas = shared(c)
+	schemas = sharedSchemas(c)
 	types := Types()
 	each := make([]any, len(types))
 	for i := range types {
-		schemas[types[i].Name] = types[i].referring(c, schemas)
+		schemas[types[i].Name] = types[i].referringSchema(c, schemas)
 		each[i] = object{"$ref": "#/components/schemas/" + types[i].Name}
 	}
 	schemas["AnyEvent"] = object{"description": "An event; type says which.", "oneOf": each, "discriminator": object{"propertyName": "type"}}
@@ -75,13 +75,13 @@ func Webhooks(c *catalog.Catalog) (hooks, schemas map[string]any) {
 		"summary": "What a webhook is sent", "tags": []string{"events"}, "operationId": "receive_event",
 		"parameters":  []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
 		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/AnyEvent"}}}},
-		"responses":   object{"2XX": reply("Taken")},
+		"responses":   object{"2XX": responseRef("Taken")},
 	}}}, schemas
 }
 
-// shared are the schemas of what more than one type tells of a collection's
+// sharedSchemas are the schemas of what more than one type tells of a collection's
 // records, named collection.event.
-func shared(c *catalog.Catalog) object {
+func sharedSchemas(c *catalog.Catalog) object {
 	out, seen := object{}, map[string][]*Type{}
 	types := Types()
 	for i := range types {
@@ -94,14 +94,14 @@ func shared(c *catalog.Catalog) object {
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		same := seen[key]
 		if name := same[0].Collection + ".event"; len(same) > 1 && out[name] == nil {
-			out[name] = same[0].data(c)
+			out[name] = same[0].dataSchema(c)
 		}
 	}
 	return out
 }
 
-// referring is the schema of an event whose data may be written elsewhere.
-func (t *Type) referring(c *catalog.Catalog, shared object) object {
+// referringSchema is the schema of an event whose data may be written elsewhere.
+func (t *Type) referringSchema(c *catalog.Catalog, shared object) object {
 	s := t.Schema(c)
 	delete(s, "type") // Event says it
 	name := t.Collection + ".event"
@@ -115,17 +115,17 @@ func (t *Type) referring(c *catalog.Catalog, shared object) object {
 // WebhookParameters are the headers that events are sent with, by name.
 func WebhookParameters() map[string]any {
 	return object{
-		"event-id": signed("webhook-id", "string", "Id of the event."),
-		"sent-at":  signed("webhook-timestamp", "string", "Unix seconds of this attempt."),
-		"signature": signed("webhook-signature", "string",
+		"event-id": signedHeader("webhook-id", "string", "Id of the event."),
+		"sent-at":  signedHeader("webhook-timestamp", "string", "Unix seconds of this attempt."),
+		"signature": signedHeader("webhook-signature", "string",
 			"v1,<base64 HMAC-SHA256 of id.timestamp.body>; two, with a space between, while a secret is being rotated."),
 	}
 }
 
 func headerOf(name string) object { return object{"$ref": "#/components/parameters/" + name} }
 
-func reply(name string) object { return object{"$ref": "#/components/responses/" + name} }
+func responseRef(name string) object { return object{"$ref": "#/components/responses/" + name} }
 
-func signed(name, kind, doc string) object {
+func signedHeader(name, kind, doc string) object {
 	return object{"name": name, "in": "header", "required": true, "description": doc, "schema": object{"type": kind}}
 }

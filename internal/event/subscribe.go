@@ -42,18 +42,18 @@ type Subscription struct {
 func (n *Notifier) Subscribe(ctx context.Context, tenant, after string) (*Subscription, error) {
 	s := &Subscription{hub: &n.hub, db: n.db, tenant: tenant, live: make(chan *Event, buffered), done: make(chan struct{})}
 	if after != "" {
-		if err := s.locate(ctx, after); err != nil {
+		if err := s.findPlace(ctx, after); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.hub.add(ctx, n, s); err != nil {
+	if err := n.hub.addSubscription(ctx, n, s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// locate finds the place of the last event the reader has.
-func (s *Subscription) locate(ctx context.Context, id string) error {
+// findPlace finds the place of the last event the reader has.
+func (s *Subscription) findPlace(ctx context.Context, id string) error {
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
 		return fault.New(fault.Invalid, "22P02", "Last-Event-ID must be the id of an event, not %q", fault.Clip(id, 60)).At("Last-Event-ID", "not an event's id")
 	}
@@ -75,7 +75,7 @@ func (s *Subscription) Missed(ctx context.Context, each func(*Event) error) erro
 	for from := s.from; from > 0 && from < s.upto; {
 		var page []*Event
 		err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-			page, err = list(tx, "tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4", s.tenant, from, s.upto, passRows)
+			page, err = listEvents(tx, "tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4", s.tenant, from, s.upto, passRows)
 			return err
 		})
 		if err != nil {
@@ -103,11 +103,11 @@ func (s *Subscription) Done() <-chan struct{} { return s.done }
 
 // End ends the subscription.
 func (s *Subscription) End() {
-	s.hub.remove(s)
-	s.end()
+	s.hub.removeSubscription(s)
+	s.endOnce()
 }
 
-func (s *Subscription) end() { s.once.Do(func() { close(s.done) }) }
+func (s *Subscription) endOnce() { s.once.Do(func() { close(s.done) }) }
 
 // hub is this node's subscriptions and the place they have been told up to.
 type hub struct {
@@ -119,9 +119,9 @@ type hub struct {
 	closed  bool
 }
 
-// add registers a subscription. From here on it gets every event beyond upto.
-func (h *hub) add(ctx context.Context, n *Notifier, s *Subscription) error {
-	if err := h.prime(ctx, n); err != nil {
+// addSubscription registers a subscription. From here on it gets every event beyond upto.
+func (h *hub) addSubscription(ctx context.Context, n *Notifier, s *Subscription) error {
+	if err := h.primeCursor(ctx, n); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -145,26 +145,26 @@ func (h *hub) add(ctx context.Context, n *Notifier, s *Subscription) error {
 	return nil
 }
 
-// prime sets the cursor of a node that has not looked yet, or its first
+// primeCursor sets the cursor of a node that has not looked yet, or its first
 // subscriber would be told the whole outbox.
-func (h *hub) prime(ctx context.Context, n *Notifier) error {
+func (h *hub) primeCursor(ctx context.Context, n *Notifier) error {
 	h.mu.Lock()
 	ready := h.primed
 	h.mu.Unlock()
 	if ready {
 		return nil
 	}
-	head, _, err := n.look(ctx)
+	head, _, err := n.lookForNew(ctx)
 	if err != nil {
 		return err
 	}
-	h.behind(head)
+	h.unsentFrom(head)
 	return nil
 }
 
-// behind returns where telling goes on, or that nothing is to be told. With
+// unsentFrom returns where telling goes on, or that nothing is to be told. With
 // nobody listening there is nothing to read.
-func (h *hub) behind(head int64) (from int64, done bool) {
+func (h *hub) unsentFrom(head int64) (from int64, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.count == 0 || !h.primed {
@@ -173,10 +173,10 @@ func (h *hub) behind(head int64) (from int64, done bool) {
 	return h.cursor, h.cursor >= head
 }
 
-// tell hands events to their tenants' subscribers and moves the cursor. A
+// sendEvents hands events to their tenants' subscribers and moves the cursor. A
 // subscriber whose buffer is full is dropped: it comes back with the id of
 // the last event it has.
-func (h *hub) tell(events []*Event, upto int64) {
+func (h *hub) sendEvents(events []*Event, upto int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range events {
@@ -187,14 +187,14 @@ func (h *hub) tell(events []*Event, upto int64) {
 			select {
 			case s.live <- e:
 			default:
-				h.drop(s)
+				h.dropSubscription(s)
 			}
 		}
 	}
 	h.cursor = max(h.cursor, upto)
 }
 
-func (h *hub) drop(s *Subscription) {
+func (h *hub) dropSubscription(s *Subscription) {
 	if h.tenants[s.tenant][s] {
 		delete(h.tenants[s.tenant], s)
 		if len(h.tenants[s.tenant]) == 0 {
@@ -202,22 +202,22 @@ func (h *hub) drop(s *Subscription) {
 		}
 		h.count--
 	}
-	s.end()
+	s.endOnce()
 }
 
-func (h *hub) remove(s *Subscription) {
+func (h *hub) removeSubscription(s *Subscription) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drop(s)
+	h.dropSubscription(s)
 }
 
-func (h *hub) close() {
+func (h *hub) closeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
 	for _, subs := range h.tenants {
 		for s := range subs {
-			h.drop(s)
+			h.dropSubscription(s)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func Types() []Type {
 		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs",
 			Fields: runFields, when: failedRun},
 		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields,
-			when: created("status", "compliant", "warning", "breach")},
+			when: whenCreated("status", "compliant", "warning", "breach")},
 		{Name: "driver.licence_expiring", Doc: "A driver's licence runs out in 30, 14, 7, 3 or 1 days, or has run out; once for each.",
 			Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
 		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment",
@@ -69,25 +69,25 @@ func Types() []Type {
 		{Name: "import.failed", Doc: "An import could not be read or applied to its end; imported_count tells how many of its rows are in.",
 			Collection: "import_jobs", Fields: jobFields,
 			when: movedFrom("status", "failed", "processing", "applying")},
-		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
-		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: moved("status", "closed")},
+		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: whenMoved("status", "rolled_back")},
+		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: whenMoved("status", "closed")},
 		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields,
-			when: created("status", "reported")},
+			when: whenCreated("status", "reported")},
 		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields,
 			when: madeExpiring("released", "quarantine")},
-		{Name: "lot.recalled", Doc: "A lot was recalled: its stock may not leave.", Collection: "lots", Fields: lotFields, when: moved("status", "recalled")},
-		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: created("status", "active")},
-		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: deleted},
-		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: altered("role")},
-		{Name: "member.suspended", Doc: "A member was suspended.", Collection: "members", Fields: memberFields, when: moved("status", "suspended")},
-		{Name: "order.cancelled", Doc: "An order was cancelled.", Collection: "orders", Fields: orderFields, when: moved("status", "cancelled")},
+		{Name: "lot.recalled", Doc: "A lot was recalled: its stock may not leave.", Collection: "lots", Fields: lotFields, when: whenMoved("status", "recalled")},
+		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: whenCreated("status", "active")},
+		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: isDeleted},
+		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: whenAltered("role")},
+		{Name: "member.suspended", Doc: "A member was suspended.", Collection: "members", Fields: memberFields, when: whenMoved("status", "suspended")},
+		{Name: "order.cancelled", Doc: "An order was cancelled.", Collection: "orders", Fields: orderFields, when: whenMoved("status", "cancelled")},
 		{Name: "order.completed", Doc: "Every line of an order is shipped, received or cancelled.", Collection: "orders", Fields: orderFields,
-			when: moved("status", "completed")},
+			when: whenMoved("status", "completed")},
 		{Name: "order.confirmed", Doc: "An order was confirmed.", Collection: "orders", Fields: orderFields, when: movedFrom("status", "confirmed", "draft")},
-		{Name: "order.on_hold", Doc: "An order was put on hold.", Collection: "orders", Fields: orderFields, when: moved("status", "on_hold")},
-		{Name: "pick_list.completed", Doc: "A pick list is done.", Collection: "pick_lists", Fields: pickListFields, when: moved("status", "completed")},
+		{Name: "order.on_hold", Doc: "An order was put on hold.", Collection: "orders", Fields: orderFields, when: whenMoved("status", "on_hold")},
+		{Name: "pick_list.completed", Doc: "A pick list is done.", Collection: "pick_lists", Fields: pickListFields, when: whenMoved("status", "completed")},
 		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines", Fields: pickLineFields,
-			when: moved("status", "short")},
+			when: whenMoved("status", "short")},
 		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.",
 			Collection: "settings", Members: []Member{
 				{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
@@ -95,21 +95,21 @@ func Types() []Type {
 		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.", Collection: "predictive_scores",
 			Fields: clusterFields, Members: []Member{
 				{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
-		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "delivered")},
-		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "in_transit")},
-		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "exception")},
-		{Name: "shipment.received", Doc: "An inbound shipment was received.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "received")},
+		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "delivered")},
+		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "in_transit")},
+		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "exception")},
+		{Name: "shipment.received", Doc: "An inbound shipment was received.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "received")},
 		{Name: "stock.adjusted", Doc: "Stock was corrected, counted or scrapped.", Collection: "stock_movements", Fields: movementFields,
-			when: created("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
-		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
+			when: whenCreated("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
+		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: whenRaised("low_stock")},
 		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields,
-			when: created("status", "assigned")},
+			when: whenCreated("status", "assigned")},
 		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields,
-			when: given("reminded_at")},
+			when: whenFilled("reminded_at")},
 		{Name: "vehicle.inspection_due", Doc: "The inspection of a vehicle is due in 30, 14, 7, 3 or 1 days, or now; once for each.",
 			Collection: "vehicles", Fields: roadFields, Members: daysLeft()},
 		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks",
-			Fields: webhookFields, when: moved("status", "disabled")},
+			Fields: webhookFields, when: whenMoved("status", "disabled")},
 		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
 			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},
 	}
@@ -154,7 +154,7 @@ type Topics []string
 // fault.Invalid, names the topic and is refused at field.
 func ParseTopics(list []string, field string) (Topics, error) {
 	for _, t := range list {
-		if slices.ContainsFunc(Names(), func(n string) bool { return match(t, n) }) {
+		if slices.ContainsFunc(Names(), func(n string) bool { return matchesTopic(t, n) }) {
 			continue
 		}
 		t = fault.Clip(t, 60)
@@ -169,10 +169,10 @@ func ParseTopics(list []string, field string) (Topics, error) {
 
 // Has reports whether the choice holds a type.
 func (ts Topics) Has(name string) bool {
-	return len(ts) == 0 || slices.ContainsFunc(ts, func(t string) bool { return match(t, name) })
+	return len(ts) == 0 || slices.ContainsFunc(ts, func(t string) bool { return matchesTopic(t, name) })
 }
 
-func match(topic, name string) bool {
+func matchesTopic(topic, name string) bool {
 	family, wild := strings.CutSuffix(topic, ".*")
 	return topic == "*" || topic == name || wild && strings.HasPrefix(name, family+".")
 }

@@ -2,7 +2,7 @@
 // caller may know (kind, code, message, fields) apart from its cause, which is
 // only logged. Each HTTP surface shapes faults into its own error body.
 //
-// Floor: words. Begin at [Error].
+// Layer: values. Begin at [Error].
 package fault
 
 import (

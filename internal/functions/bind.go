@@ -37,7 +37,7 @@ type param struct {
 	most     string
 }
 
-func parameters(in any) []param {
+func listParameters(in any) []param {
 	if in == nil {
 		return nil
 	}
@@ -58,13 +58,13 @@ func parameters(in any) []param {
 func paramOf(f reflect.StructField, name string) param {
 	tag := f.Tag.Get
 	p := param{name: name, kind: f.Type.Kind(), def: tag("default"), required: tag("required") == "true", least: tag("min"), most: tag("max"),
-		clamp: bound(tag("clamp"), math.MaxInt64), oneof: strings.Fields(tag("oneof"))}
-	p.min, p.max = bound(p.least, math.MinInt64), bound(p.most, math.MaxInt64)
+		clamp: parseBound(tag("clamp"), math.MaxInt64), oneof: strings.Fields(tag("oneof"))}
+	p.min, p.max = parseBound(p.least, math.MinInt64), parseBound(p.most, math.MaxInt64)
 	p.uuid, p.date, p.instant = tag("format") == "uuid", tag("format") == "date", tag("format") == "date-time"
 	return p
 }
 
-func bound(tag string, otherwise int64) int64 {
+func parseBound(tag string, otherwise int64) int64 {
 	n, err := strconv.ParseInt(tag, 10, 64)
 	if err != nil {
 		return otherwise
@@ -83,35 +83,35 @@ func (f *Function) Bind(get func(name string) []string, body map[string]json.Raw
 	in := reflect.New(reflect.TypeOf(f.In))
 	list := f.params
 	if list == nil {
-		list = parameters(f.In)
+		list = listParameters(f.In)
 	}
-	return in.Interface(), bind(in.Elem(), list, get, body)
+	return in.Interface(), bindParameters(in.Elem(), list, get, body)
 }
 
-func bind(v reflect.Value, list []param, get func(string) []string, body map[string]json.RawMessage) error {
+func bindParameters(v reflect.Value, list []param, get func(string) []string, body map[string]json.RawMessage) error {
 	for i := range list {
 		p := &list[i]
-		text, given, err := p.find(get, body)
+		text, given, err := p.findText(get, body)
 		if err != nil {
 			return err
 		}
 		if !given {
 			if p.required {
-				return p.refuse("is required")
+				return p.refuseValue("is required")
 			}
 			if text = p.def; text == "" {
 				continue
 			}
 		}
-		if err := p.set(v.Field(p.index), text); err != nil {
+		if err := p.setValue(v.Field(p.index), text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// find returns the parameter's text, from the body or else the query.
-func (p *param) find(get func(string) []string, body map[string]json.RawMessage) (text string, given bool, err error) {
+// findText returns the parameter's text, from the body or else the query.
+func (p *param) findText(get func(string) []string, body map[string]json.RawMessage) (text string, given bool, err error) {
 	if raw, ok := body[p.name]; ok && string(raw) != "null" {
 		text, err = p.fromJSON(raw)
 		return text, true, err
@@ -125,7 +125,7 @@ func (p *param) find(get func(string) []string, body map[string]json.RawMessage)
 	case 1:
 		return values[0], true, nil
 	default:
-		return "", false, p.refuse("is given more than once")
+		return "", false, p.refuseValue("is given more than once")
 	}
 }
 
@@ -134,19 +134,19 @@ func (p *param) fromJSON(raw json.RawMessage) (string, error) {
 	s := strings.TrimSpace(string(raw))
 	quoted := strings.HasPrefix(s, `"`)
 	if quoted != (p.kind == reflect.String) {
-		return "", p.refuse("must be " + p.noun())
+		return "", p.refuseValue("must be " + p.nounOf())
 	}
 	if !quoted {
 		return s, nil
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return "", p.refuse("must be " + p.noun())
+		return "", p.refuseValue("must be " + p.nounOf())
 	}
 	return text, nil
 }
 
-func (p *param) noun() string {
+func (p *param) nounOf() string {
 	switch p.kind {
 	case reflect.Int64:
 		return "an integer"
@@ -158,49 +158,49 @@ func (p *param) noun() string {
 	return "a string"
 }
 
-func (p *param) refuse(why string) error {
+func (p *param) refuseValue(why string) error {
 	return fault.New(fault.Invalid, "", "parameter %q %s", p.name, why).At(p.name, "%s", why)
 }
 
-func (p *param) set(v reflect.Value, text string) error {
+func (p *param) setValue(v reflect.Value, text string) error {
 	switch p.kind {
 	case reflect.Int64:
-		return p.integer(v, text)
+		return p.setInteger(v, text)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || strings.Trim(text, "+-.0123456789eE") != "" {
-			return p.refuse("must be a number")
+			return p.refuseValue("must be a number")
 		}
 		if n < float64(p.min) || n > float64(p.max) {
-			return p.refuse("must be " + p.reach())
+			return p.refuseValue("must be " + p.describeRange())
 		}
 		v.SetFloat(n)
 	case reflect.Bool:
 		if text != "true" && text != "false" {
-			return p.refuse("must be true or false")
+			return p.refuseValue("must be true or false")
 		}
 		v.SetBool(text == "true")
 	case reflect.String:
-		return p.text(v, text)
+		return p.setText(v, text)
 	}
 	return nil
 }
 
-// integer takes plain decimal digits, as a query has no other number.
-func (p *param) integer(v reflect.Value, text string) error {
+// setInteger takes plain decimal digits, as a query has no other number.
+func (p *param) setInteger(v reflect.Value, text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strings.HasPrefix(text, "+") {
-		return p.refuse("must be an integer")
+		return p.refuseValue("must be an integer")
 	}
 	n = min(n, p.clamp)
 	if n < p.min || n > p.max {
-		return p.refuse("must be " + p.reach())
+		return p.refuseValue("must be " + p.describeRange())
 	}
 	v.SetInt(n)
 	return nil
 }
 
-func (p *param) reach() string {
+func (p *param) describeRange() string {
 	if p.max == math.MaxInt64 {
 		return "at least " + strconv.FormatInt(p.min, 10)
 	}
@@ -210,10 +210,10 @@ func (p *param) reach() string {
 	return "from " + strconv.FormatInt(p.min, 10) + " to " + strconv.FormatInt(p.max, 10)
 }
 
-func (p *param) text(v reflect.Value, text string) error {
+func (p *param) setText(v reflect.Value, text string) error {
 	if p.uuid {
 		if !IsUUID(strings.ToLower(text)) {
-			return p.refuse("must be a UUID")
+			return p.refuseValue("must be a UUID")
 		}
 		text = strings.ToLower(text)
 	}
@@ -223,7 +223,7 @@ func (p *param) text(v reflect.Value, text string) error {
 			known = known || o == text
 		}
 		if !known {
-			return p.refuse("must be one of " + strings.Join(p.oneof, ", "))
+			return p.refuseValue("must be one of " + strings.Join(p.oneof, ", "))
 		}
 	}
 	v.SetString(text)

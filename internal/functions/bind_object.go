@@ -41,20 +41,20 @@ func bindObject(v reflect.Value, body map[string]json.RawMessage) error {
 		}
 		known[name] = true
 		raw, given := body[name]
-		if err := bindMember(v.Field(i), member(f, name), raw, given && string(raw) != "null"); err != nil {
+		if err := bindMember(v.Field(i), memberParam(f, name), raw, given && string(raw) != "null"); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if !known[name] {
-			return (&param{name: name}).refuse("is unknown here")
+			return (&param{name: name}).refuseValue("is unknown here")
 		}
 	}
 	return nil
 }
 
-// member reads the tags of a struct's field.
-func member(f reflect.StructField, name string) *param {
+// memberParam reads the tags of a struct's field.
+func memberParam(f reflect.StructField, name string) *param {
 	p := paramOf(f, name)
 	if len(p.oneof) == 0 {
 		p.oneof = strings.Fields(f.Tag.Get("enum"))
@@ -65,53 +65,53 @@ func member(f reflect.StructField, name string) *param {
 func bindMember(v reflect.Value, p *param, raw json.RawMessage, given bool) error {
 	switch {
 	case !given && p.required:
-		return p.refuse("is required")
+		return p.refuseValue("is required")
 	case !given && p.def == "":
 		return nil
 	case !given:
-		return p.set(v, p.def)
+		return p.setValue(v, p.def)
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		q := *p
 		q.kind = v.Type().Elem().Kind()
 		return bindMember(v.Elem(), &q, raw, true)
 	case v.Type() == reflect.TypeFor[decimal.Dec]():
-		return p.decimal(v, raw)
+		return p.setDecimal(v, raw)
 	case v.Type() == reflect.TypeFor[json.RawMessage]():
 		v.SetBytes(raw)
 		return nil
 	case v.Kind() == reflect.Struct:
-		return p.object(v, raw)
+		return p.setObject(v, raw)
 	case v.Kind() == reflect.Slice:
-		return p.array(v, raw)
+		return p.setArray(v, raw)
 	}
 	text, err := p.fromJSON(raw)
 	if err != nil {
 		return err
 	}
 	if p.kind == reflect.String {
-		if err := p.plain(text); err != nil {
+		if err := p.checkPlainText(text); err != nil {
 			return err
 		}
 	}
-	return p.set(v, text)
+	return p.setValue(v, text)
 }
 
-// plain holds a text to its length and its format.
-func (p *param) plain(text string) error {
+// checkPlainText holds a text to its length and its format.
+func (p *param) checkPlainText(text string) error {
 	most := int64(maxText)
 	if p.max < most {
 		most = p.max
 	}
 	switch n := int64(utf8.RuneCountInString(text)); {
 	case p.required && strings.TrimSpace(text) == "":
-		return p.refuse("is required")
+		return p.refuseValue("is required")
 	case n > most:
-		return p.refuse("has more than " + strconv.FormatInt(most, 10) + " characters")
+		return p.refuseValue("has more than " + strconv.FormatInt(most, 10) + " characters")
 	case p.date && !isDate(text):
-		return p.refuse("must be a date, YYYY-MM-DD")
+		return p.refuseValue("must be a date, YYYY-MM-DD")
 	case p.instant && !isInstant(text):
-		return p.refuse("must be an instant, such as 2026-03-01T12:00:00Z")
+		return p.refuseValue("must be an instant, such as 2026-03-01T12:00:00Z")
 	}
 	return nil
 }
@@ -126,42 +126,42 @@ func isInstant(text string) bool {
 	return err == nil
 }
 
-// decimal reads a number of at most four places.
-func (p *param) decimal(v reflect.Value, raw json.RawMessage) error {
+// setDecimal reads a number of at most four places.
+func (p *param) setDecimal(v reflect.Value, raw json.RawMessage) error {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
-		return p.refuse("must be a number")
+		return p.refuseValue("must be a number")
 	}
 	d, err := decimal.Parse(string(raw))
 	if err != nil {
-		return p.refuse("must be a number of at most four decimal places")
+		return p.refuseValue("must be a number of at most four decimal places")
 	}
 	if least, err := decimal.Parse(p.least); err == nil && d < least {
-		return p.refuse("must be at least " + p.least)
+		return p.refuseValue("must be at least " + p.least)
 	}
 	if most, err := decimal.Parse(p.most); err == nil && d > most {
-		return p.refuse("must be at most " + p.most)
+		return p.refuseValue("must be at most " + p.most)
 	}
 	v.SetInt(int64(d))
 	return nil
 }
 
-func (p *param) object(v reflect.Value, raw json.RawMessage) error {
+func (p *param) setObject(v reflect.Value, raw json.RawMessage) error {
 	var body map[string]json.RawMessage
 	if json.Unmarshal(raw, &body) != nil || body == nil {
-		return p.refuse("must be an object")
+		return p.refuseValue("must be an object")
 	}
-	return p.within(bindObject(v, body), ".")
+	return p.prefixPlace(bindObject(v, body), ".")
 }
 
-func (p *param) array(v reflect.Value, raw json.RawMessage) error {
+func (p *param) setArray(v reflect.Value, raw json.RawMessage) error {
 	var parts []json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil || parts == nil {
-		return p.refuse("must be an array")
+		return p.refuseValue("must be an array")
 	}
 	if n := int64(len(parts)); n == 0 && p.required {
-		return p.refuse("must not be empty")
+		return p.refuseValue("must not be empty")
 	} else if n > min(p.max, maxList) {
-		return p.refuse("has more than " + strconv.FormatInt(min(p.max, maxList), 10) + " entries")
+		return p.refuseValue("has more than " + strconv.FormatInt(min(p.max, maxList), 10) + " entries")
 	}
 	list := reflect.MakeSlice(v.Type(), len(parts), len(parts))
 	for i, part := range parts {
@@ -175,8 +175,8 @@ func (p *param) array(v reflect.Value, raw json.RawMessage) error {
 	return nil
 }
 
-// within makes the place of a refused member that of the whole body.
-func (p *param) within(err error, by string) error {
+// prefixPlace makes the place of a refused member that of the whole body.
+func (p *param) prefixPlace(err error, by string) error {
 	if err == nil {
 		return nil
 	}
@@ -185,5 +185,5 @@ func (p *param) within(err error, by string) error {
 		return err
 	}
 	q := &param{name: p.name + by + e.Fields[0].Name}
-	return q.refuse(e.Fields[0].Msg)
+	return q.refuseValue(e.Fields[0].Msg)
 }

@@ -52,7 +52,7 @@ type CareOut struct {
 	Delay    *decimal.Dec `json:"median_report_delay_hours" unit:"hours" doc:"Median time from an incident to its report."`
 }
 
-func (c *care) out() *CareOut {
+func (c *care) careOut() *CareOut {
 	measured := func(d decimal.Dec, ok bool) *decimal.Dec {
 		if !ok {
 			return nil

@@ -34,9 +34,9 @@ func newDashboard(d Deps) *dashboard {
 	}
 }
 
-// read runs fn on one snapshot of the actor's tenant and flushes what it
+// readSnapshot runs fn on one snapshot of the actor's tenant and flushes what it
 // queued: one round trip.
-func (d *dashboard) read(ctx context.Context, a actor.Actor, fn func(*db.Tx)) error {
+func (d *dashboard) readSnapshot(ctx context.Context, a actor.Actor, fn func(*db.Tx)) error {
 	return d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		fn(tx)
 		return tx.Flush()

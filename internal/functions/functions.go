@@ -4,7 +4,7 @@
 // end of an index, in one round trip, so that its cost does not grow with the
 // tenant.
 //
-// Floor: functions. Begin at [Table].
+// Layer: functions. Begin at [Table].
 package functions
 
 import (
@@ -89,20 +89,20 @@ type Deps struct {
 // Table lists the functions.
 func Table(d Deps) []Function {
 	d.Dear, d.Soon, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.Soon, healthSoon), cmp.Or(d.AtOnce, healthAtOnce)
-	list := slices.Concat(newDashboard(d).table(), programmeTable(d), planningTable(d), d.importTable())
+	list := slices.Concat(newDashboard(d).dashboardFunctions(), programmeTable(d), planningTable(d), d.importTable())
 	for i := range list {
-		list[i].params = parameters(list[i].In)
+		list[i].params = listParameters(list[i].In)
 	}
 	return list
 }
 
-// table is the functions that read dashboards.
-func (d *dashboard) table() []Function {
+// dashboardFunctions is the functions that read dashboards.
+func (d *dashboard) dashboardFunctions() []Function {
 	return []Function{
 		{
 			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},
 			TTL: time.Minute, Personal: true, shared: d.snapshotShared,
-			In: SnapshotIn{}, Out: SnapshotOut{}, Run: call(d.snapshot),
+			In: SnapshotIn{}, Out: SnapshotOut{}, Run: adaptFunction(d.dashboardSnapshot),
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders",
 				"pick_lists", "shipments", "drivers", "incidents", "import_jobs", "members"},
 			Doc: "Zones, inventory, open orders, active pick lists, shipments and drivers, safety and imports in one answer; lightweight=true gives totals only.",
@@ -110,20 +110,20 @@ func (d *dashboard) table() []Function {
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
 			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.health.Forget, Dated: true,
-			In: SummaryIn{}, Out: SummaryOut{}, Run: call(d.summary),
+			In: SummaryIn{}, Out: SummaryOut{}, Run: adaptFunction(d.adminSummary),
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
 		},
 		{
 			Name: "safety-kpis", Methods: []string{"GET"},
 			TTL: time.Minute, Personal: true, shared: d.kpisShared,
-			In: KPIsIn{}, Out: KPIsOut{}, Run: call(d.kpis),
+			In: KPIsIn{}, Out: KPIsOut{}, Run: adaptFunction(d.safetyKPIs),
 			Reads: []string{"incidents", "actions", "checklist_runs", "members"},
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{
 			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, Roles: actor.Leaders,
-			In: RatesIn{}, Out: RatesOut{}, Run: call(d.rates),
+			In: RatesIn{}, Out: RatesOut{}, Run: adaptFunction(d.safetyRates),
 			Reads: []string{"osha_cases", "osha_summaries", "incidents", "shifts", "workers", "sites", "tenants"},
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
 		},
@@ -139,28 +139,28 @@ func programmeTable(d Deps) []Function {
 	return []Function{
 		{
 			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.ScoresIn{}, Out: programme.ScoresOut{}, Run: call(prog.Scores), Streamed: true,
+			In: programme.ScoresIn{}, Out: programme.ScoresOut{}, Run: adaptFunction(prog.Scores), Streamed: true,
 			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; " +
 				"every score comes with its inputs, terms and model.",
 		},
 		{
 			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.ClustersIn{}, Out: programme.ClustersOut{}, Run: call(prog.Clusters),
+			In: programme.ClustersIn{}, Out: programme.ClustersOut{}, Run: adaptFunction(prog.Clusters),
 			Doc: "Groups entities into Critical, High, Medium and Low by their newest official scores, replacing those that the filter names.",
 		},
 		{
 			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.ComplianceIn{}, Out: programme.ComplianceOut{}, Run: call(prog.Compliance), Streamed: true,
+			In: programme.ComplianceIn{}, Out: programme.ComplianceOut{}, Run: adaptFunction(prog.Compliance), Streamed: true,
 			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
 		},
 		{
 			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.TrainingIn{}, Out: programme.TrainingOut{}, Run: call(prog.Training),
+			In: programme.TrainingIn{}, Out: programme.TrainingOut{}, Run: adaptFunction(prog.Training),
 			Doc: "Assigns courses to the people behind scores that reach a course's threshold, unless they have it open or valid.",
 		},
 		{
 			Name: "safety-engagement", Methods: []string{"GET"}, TTL: time.Minute, Personal: true,
-			In: programme.EngagementIn{}, Out: programme.EngagementOut{}, Run: call(prog.Engagement),
+			In: programme.EngagementIn{}, Out: programme.EngagementOut{}, Run: adaptFunction(prog.Engagement),
 			Reads: []string{"point_events", "badges", "user_badges", "score_runs", "checklist_runs", "actions", "incidents",
 				"workers", "teams", "zones", "settings", "tenants", "members"},
 			Doc: "The caller's points, badges and score of the month; administrators also see teams and zones.",
@@ -174,24 +174,24 @@ func planningTable(d Deps) []Function {
 	return []Function{
 		{
 			Name: "inventory-plan", Methods: []string{"GET"}, TTL: time.Minute, Forget: plan.Forget,
-			In: planning.StockIn{}, Out: planning.StockOut{}, Run: call(plan.Stock),
+			In: planning.StockIn{}, Out: planning.StockOut{}, Run: adaptFunction(plan.Stock),
 			Reads: []string{"items", "stock_movements", "stock_levels", "orders", "order_lines"},
 			Doc:   "How items move, and the reorder point that their demand asks for: demand of the lead time and a safety stock for its spread.",
 		},
 		{
 			Name: "warehouse-kpis", Methods: []string{"GET"}, TTL: time.Minute,
-			In: planning.KPIsIn{}, Out: planning.KPIsOut{}, Run: call(plan.KPIs),
+			In: planning.KPIsIn{}, Out: planning.KPIsOut{}, Run: adaptFunction(plan.KPIs),
 			Reads: []string{"stock_counts", "pick_lines", "pick_lists", "shifts"},
 			Doc:   "How often a count finds what the books say, and lines picked in an hour.",
 		},
 		{
 			Name: "plan-pick-path", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true,
-			In: planning.WalkIn{}, Out: planning.WalkOut{}, Run: call(plan.Walk),
+			In: planning.WalkIn{}, Out: planning.WalkOut{}, Run: adaptFunction(plan.Walk),
 			Doc: "Puts the pending lines of a pick list in walking order, S-shape improved by 2-opt, and says what distance that saves.",
 		},
 		{
 			Name: "plan-routes", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true,
-			In: planning.DriveIn{}, Out: planning.DriveOut{}, Run: call(plan.Drive),
+			In: planning.DriveIn{}, Out: planning.DriveOut{}, Run: adaptFunction(plan.Drive),
 			Doc: "Joins outbound shipments to routes by the savings method and 2-opt, for a driver or for all that nobody drives yet, " +
 				"and says what distance that saves.",
 		},
@@ -203,24 +203,24 @@ func (d Deps) importTable() []Function {
 	return []Function{
 		{
 			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
-			In: JobIn{}, Out: plan.Processed{}, Run: call(d.processJob),
+			In: JobIn{}, Out: plan.Processed{}, Run: adaptFunction(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},
 		{
 			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
-			In: JobIn{}, Out: imports.Applied{}, Run: call(d.applyJob),
+			In: JobIn{}, Out: imports.Applied{}, Run: adaptFunction(d.applyJob),
 			Doc: "Writes the valid rows of an import job: up to 20,000 in one transaction, more in chunks; called again it goes on where it broke off.",
 		},
 		{
 			Name: "rollback-import-job", Methods: []string{"POST"}, Roles: []actor.Role{actor.Owner, actor.Admin}, Writes: true, Imports: true, Patience: importTime,
-			In: RollbackIn{}, Out: imports.RolledBackResult{}, Run: call(d.rollbackJob),
+			In: RollbackIn{}, Out: imports.RolledBackResult{}, Run: adaptFunction(d.rollbackJob),
 			Doc: "Puts back what an applied import job changed, if nothing was edited since.",
 		},
 	}
 }
 
-// call gives a typed function the table's shape.
-func call[In, Out any](f func(context.Context, actor.Actor, *In) (*Out, error)) func(context.Context, actor.Actor, any) (any, error) {
+// adaptFunction gives a typed function the table's shape.
+func adaptFunction[In, Out any](f func(context.Context, actor.Actor, *In) (*Out, error)) func(context.Context, actor.Actor, any) (any, error) {
 	return func(ctx context.Context, a actor.Actor, in any) (any, error) {
 		out, err := f(ctx, a, in.(*In))
 		if err != nil {

@@ -46,14 +46,14 @@ const (
 	healthPatience = time.Hour // that one look may take
 )
 
-// due reports figures that should be renewed.
-func (h *health) due(now time.Time) bool { return now.Sub(h.at) >= h.renewed() }
+// isDue reports figures that should be renewed.
+func (h *health) isDue(now time.Time) bool { return now.Sub(h.at) >= h.renewalAge() }
 
-// renewed is how old the figures are when they should be.
-func (h *health) renewed() time.Duration { return min(h.took*healthShare, h.oldest()/2) }
+// renewalAge is how old the figures are when they should be.
+func (h *health) renewalAge() time.Duration { return min(h.took*healthShare, h.maxAge()/2) }
 
-// oldest is how old the figures may be and yet be told.
-func (h *health) oldest() time.Duration { return max(healthOldest, 2*h.took*healthLeast) }
+// maxAge is how old the figures may be and yet be told.
+func (h *health) maxAge() time.Duration { return max(healthOldest, 2*h.took*healthLeast) }
 
 // assessment gathers some of a tenant's items.
 type assessment struct {
@@ -103,17 +103,17 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND "+
 		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+")"+where+" GROUP BY item_id, "+day,
 		append(slices.Clone(args), window), func(r *db.Row) error {
-			return book(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
+			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
 	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND occurred_at <= "+upto+
 		" AND type = 'ship'"+where+" GROUP BY item_id",
 		append(args, dead, window), func(r *db.Row) error {
-			return book(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
+			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
 		})
 }
 
-// book enters one day of an active item; others are nil.
-func book(s *warehouse.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
+// bookDay enters one day of an active item; others are nil.
+func bookDay(s *warehouse.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
 	if s == nil {
 		return nil
 	}
@@ -136,13 +136,13 @@ func (as *assessment) addTo(sum *warehouse.Assessment) {
 // for which the caller waits.
 func (d *dashboard) healthFrom(ctx context.Context, as *assessment, items int64) (health, error) {
 	if items > d.atOnce {
-		return d.renew(ctx, as.tenant).wait(ctx, d.soon)
+		return d.renewHealth(ctx, as.tenant).waitForLook(ctx, d.soon)
 	}
 	var sum warehouse.Assessment
 	as.addTo(&sum)
 	h := health{sum.Health(), int64(len(as.stock)), as.now, time.Since(as.begun)}
 	if h.took > d.dear {
-		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(h.oldest()))
+		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(h.maxAge()))
 	}
 	return h, nil
 }
@@ -157,28 +157,28 @@ type look struct {
 	health health // of what was seen so far
 }
 
-// wait is what the look has found at its end, or soon after it began.
-func (l *look) wait(ctx context.Context, soon time.Duration) (health, error) {
+// waitForLook is what the look has found at its end, or soon after it began.
+func (l *look) waitForLook(ctx context.Context, soon time.Duration) (health, error) {
 	late := time.NewTimer(soon - time.Since(l.begun))
 	defer late.Stop()
 	select {
 	case <-l.done:
-		return l.so(), l.err
+		return l.resultSoFar(), l.err
 	case <-late.C:
-		return l.so(), nil
+		return l.resultSoFar(), nil
 	case <-ctx.Done():
 		return health{}, fmt.Errorf("functions: inventory health: %w", ctx.Err())
 	}
 }
 
-// so is what the look has found so far.
-func (l *look) so() health {
+// resultSoFar is what the look has found so far.
+func (l *look) resultSoFar() health {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.health
 }
 
-func (l *look) found(h health) {
+func (l *look) setResult(h health) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.health = h
@@ -190,9 +190,9 @@ type looks struct {
 	under map[string]*look
 }
 
-// renew looks at a tenant's inventory, unless somebody does so already, or has
+// renewHealth looks at a tenant's inventory, unless somebody does so already, or has
 // done so since the caller found it due. It goes on when its caller leaves.
-func (d *dashboard) renew(ctx context.Context, tenant string) *look {
+func (d *dashboard) renewHealth(ctx context.Context, tenant string) *look {
 	d.looks.mu.Lock()
 	defer d.looks.mu.Unlock()
 	if l := d.looks.under[tenant]; l != nil {
@@ -200,7 +200,7 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	}
 	now := d.now().UTC()
 	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{Health: new(warehouse.Assessment).Health(), at: now}}
-	if kept, ok := d.health.Get(tenant, now); ok && !kept.due(now) {
+	if kept, ok := d.health.Get(tenant, now); ok && !kept.isDue(now) {
 		l.health = kept
 		close(l.done)
 		return l
@@ -212,7 +212,7 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthPatience)
 	go func() {
 		defer cancel()
-		l.err = d.survey(ctx, tenant, l)
+		l.err = d.surveyInventory(ctx, tenant, l)
 		d.looks.mu.Lock()
 		delete(d.looks.under, tenant)
 		d.looks.mu.Unlock()
@@ -221,15 +221,15 @@ func (d *dashboard) renew(ctx context.Context, tenant string) *look {
 	return l
 }
 
-// survey looks at a tenant's inventory in steps, a transaction each, and keeps
+// surveyInventory looks at a tenant's inventory in steps, a transaction each, and keeps
 // what it found.
-func (d *dashboard) survey(ctx context.Context, tenant string, l *look) (err error) {
+func (d *dashboard) surveyInventory(ctx context.Context, tenant string, l *look) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("functions: inventory health: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	now := l.so().at
+	now := l.resultSoFar().at
 	var sum warehouse.Assessment
 	var items int64
 	for after, more := db.NoTenant, true; more; { // the least id there is
@@ -248,14 +248,14 @@ func (d *dashboard) survey(ctx context.Context, tenant string, l *look) (err err
 		}
 		as.addTo(&sum)
 		items += int64(len(as.stock))
-		l.found(health{sum.Health(), items, now, time.Since(l.begun)})
+		l.setResult(health{sum.Health(), items, now, time.Since(l.begun)})
 		after, more = as.last, int64(len(as.stock)) == d.step
 	}
-	h := l.so()
-	d.health.PutSince(tenant, h, l.begun, now.Add(h.oldest()))
+	h := l.resultSoFar()
+	d.health.PutSince(tenant, h, l.begun, now.Add(h.maxAge()))
 	return nil
 }
 
-func (h *health) out() HealthOut {
+func (h *health) healthOut() HealthOut {
 	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, Items: h.items, AsOf: query.FormatTime(h.at)}
 }

@@ -56,17 +56,17 @@ type kpis struct {
 
 func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "incidents") }
 
-// kpis answers safety-kpis: the window is (now - days x
+// safetyKPIs answers safety-kpis: the window is (now - days x
 // 24 h, now], void reports never count, and an action is overdue when it is
 // open and its due moment has passed.
-func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
+func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := d.now().UTC()
 	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"), out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
 		Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}, map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
-	err := d.read(ctx, a, func(tx *db.Tx) {
+	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, k.totals)
 		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
-		k.queue(d, tx, a, from, now)
+		k.queueKPIs(d, tx, a, from, now)
 		if in.Detail {
 			k.care = queueCare(tx, a.TenantID, from, now)
 		}
@@ -74,11 +74,11 @@ func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsO
 	if err != nil {
 		return nil, err
 	}
-	k.finish()
+	k.finishKPIs()
 	return k.out, nil
 }
 
-func (k *kpis) queue(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time) {
+func (k *kpis) queueKPIs(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time) {
 	d.reports.Queue(tx, a.TenantID, from, to, func(part string, n int64) {
 		kind, severity, _ := strings.Cut(part, ":")
 		if n == 0 {
@@ -98,12 +98,12 @@ func (k *kpis) queue(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time)
 	k.last.Queue(tx, a, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
 }
 
-func (k *kpis) finish() {
+func (k *kpis) finishKPIs() {
 	k.out.KPIs.Critical = k.out.Distribution.Severities["critical"]
-	k.out.KPIs.Open = k.totals.of("actions", safety.OpenActions[:]...)
+	k.out.KPIs.Open = k.totals.sumOf("actions", safety.OpenActions[:]...)
 	k.out.KPIs.Compliance = safety.ChecklistCompliance(k.runsIn, k.runs)
 	k.out.Recent = k.last.JSON()
 	if k.care != nil {
-		k.out.Detail = k.care.out()
+		k.out.Detail = k.care.careOut()
 	}
 }

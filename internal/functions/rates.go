@@ -46,11 +46,11 @@ type CasesOut struct {
 	Restricted int64 `json:"restricted" doc:"Cases with job transfer or restriction."`
 }
 
-// rates answers safety-rates: TRIR and DART per 200,000 hours, LTIFR and the
+// safetyRates answers safety-rates: TRIR and DART per 200,000 hours, LTIFR and the
 // severity rate per 1,000,000, the European incidence per 100,000 employed,
 // counts with their exact Poisson 90 % interval (Garwood 1936).
 // No hours is unknown, not 0.
-func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*RatesOut, error) {
+func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn) (*RatesOut, error) {
 	now := d.now().UTC()
 	out := &RatesOut{Kept: output.KeptOf(a.TenantID, now), Year: in.Year}
 	var f *osha.Figures
@@ -59,7 +59,7 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 		out.SiteID = &in.SiteID
 	}
 	var zone string
-	err := d.read(ctx, a, func(tx *db.Tx) {
+	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
 		store.QueueZone(tx, a.TenantID, &zone)
 		if !found {
 			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID}, func(r *db.Row) error {
@@ -81,19 +81,19 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*Rat
 	if out.Year == 0 {
 		out.Year = int64(localtime.Year(now, loc))
 	}
-	err = d.read(ctx, a, func(tx *db.Tx) {
+	err = d.readSnapshot(ctx, a, func(tx *db.Tx) {
 		f = osha.QueueFigures(tx, a.TenantID, osha.Pick{Site: in.SiteID, Year: out.Year}, loc)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := out.fill(f); err != nil {
+	if err := out.fillRates(f); err != nil {
 		return nil, fmt.Errorf("functions: rates: %w", err)
 	}
 	return out, nil
 }
 
-func (o *RatesOut) fill(f *osha.Figures) (err error) {
+func (o *RatesOut) fillRates(f *osha.Figures) (err error) {
 	r := score.Recordables{Deaths: f.Deaths, DaysAway: f.DaysAway, Restricted: f.Restricted, Other: f.Other}
 	o.Hours, o.Employees = score.Round(f.Hours, 2), score.Round(f.Employees, 1)
 	o.Counts = CasesOut{Deaths: int64(f.Deaths), DaysAway: int64(f.DaysAway), Restricted: int64(f.Restricted), Other: int64(f.Other),

@@ -105,36 +105,36 @@ func (d *dashboard) snapshotShared(a actor.Actor) bool {
 	return d.lists.Shared(a, "zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs")
 }
 
-// snapshot answers get-dashboard-snapshot-v2.
-func (d *dashboard) snapshot(ctx context.Context, a actor.Actor, in *SnapshotIn) (*SnapshotOut, error) {
+// dashboardSnapshot answers get-dashboard-snapshot-v2.
+func (d *dashboard) dashboardSnapshot(ctx context.Context, a actor.Actor, in *SnapshotIn) (*SnapshotOut, error) {
 	s := snapshot{totals: totals{}, levels: []StockLevelOut{}}
 	now := d.now().UTC()
 	out := &SnapshotOut{Kept: output.KeptOf(a.TenantID, now), Pagination: PaginationOut{Page: in.Page, Size: in.PageSize}}
-	err := d.read(ctx, a, func(tx *db.Tx) {
+	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, s.totals)
 		d.queueLate(tx, a, now, &s.late)
 		if !in.Lightweight {
-			s.queue(d, tx, a, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
+			s.queueReads(d, tx, a, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.figures(out)
+	s.fillFigures(out)
 	if in.Lightweight {
 		clear(out.Safety.Metrics.Kinds)
 		return out, nil
 	}
-	s.lists(out)
+	s.fillLists(out)
 	return out, nil
 }
 
-func (s *snapshot) queue(d *dashboard, tx *db.Tx, a actor.Actor, p store.Page) {
+func (s *snapshot) queueReads(d *dashboard, tx *db.Tx, a actor.Actor, p store.Page) {
 	s.zones, s.items, s.picks = d.lists.Of(a, "zones"), d.lists.Of(a, "items"), d.lists.Of(a, "pick_lists")
 	s.shipments, s.drivers = d.lists.Of(a, "shipments"), d.lists.Of(a, "drivers")
 	s.last, s.jobs = d.lists.Of(a, "incidents"), d.lists.Of(a, "import_jobs")
 	s.zones.Queue(tx, a, p, " AND r.status <> 'archived'", "lower(r.code)")
-	s.items.Each = s.level(s.items)
+	s.items.Each = s.noteLevel(s.items)
 	s.items.Queue(tx, a, p, " AND r.status = 'active'", "r.sku")
 	s.picks.QueueStates(tx, a, p, activePicks)
 	s.shipments.QueueStates(tx, a, p, activeShipments)
@@ -145,27 +145,27 @@ func (s *snapshot) queue(d *dashboard, tx *db.Tx, a actor.Actor, p store.Page) {
 	s.jobs.Queue(tx, a, store.Page{Size: recent}, "", "r.id DESC")
 }
 
-// level notes an item's stock level: the sum of its levels, which on_hand is.
-func (s *snapshot) level(items *store.List) func(*db.Row) {
+// noteLevel notes an item's stock level: the sum of its levels, which on_hand is.
+func (s *snapshot) noteLevel(items *store.List) func(*db.Row) {
 	id, hand := items.Column("id"), items.Column("on_hand")
 	return func(r *db.Row) { s.levels = append(s.levels, StockLevelOut{r.Text(id), r.Dec(hand)}) }
 }
 
-// figures fills what both forms tell.
-func (s *snapshot) figures(out *SnapshotOut) {
+// fillFigures fills what both forms tell.
+func (s *snapshot) fillFigures(out *SnapshotOut) {
 	t := s.totals
-	out.Zones.Total = t.of("zones", "active", "blocked")
-	out.Inventory.Metrics = t.inventory()
-	out.Orders = t.orders(s.late)
-	out.PickLists.Active = t.of("pick_lists", activePicks...)
-	out.Shipments.Active = t.of("shipments", activeShipments...)
-	out.Drivers.Active = t.of("drivers", activeDrivers...)
-	out.Safety.Metrics = t.incidents()
-	out.Import.Metrics = t.jobs()
+	out.Zones.Total = t.sumOf("zones", "active", "blocked")
+	out.Inventory.Metrics = t.inventoryMetrics()
+	out.Orders = t.ordersOut(s.late)
+	out.PickLists.Active = t.sumOf("pick_lists", activePicks...)
+	out.Shipments.Active = t.sumOf("shipments", activeShipments...)
+	out.Drivers.Active = t.sumOf("drivers", activeDrivers...)
+	out.Safety.Metrics = t.safetyMetrics()
+	out.Import.Metrics = t.importMetrics()
 }
 
-// lists fills what the full form tells besides.
-func (s *snapshot) lists(out *SnapshotOut) {
+// fillLists fills what the full form tells besides.
+func (s *snapshot) fillLists(out *SnapshotOut) {
 	out.Zones.Items, out.Inventory.Items, out.Inventory.Levels = s.zones.JSON(), s.items.JSON(), &s.levels
 	out.PickLists.Items, out.Shipments.Items, out.Drivers.Items = s.picks.JSON(), s.shipments.JSON(), s.drivers.JSON()
 	out.Safety.Recent, out.Import.Recent = s.last.JSON(), s.jobs.JSON()

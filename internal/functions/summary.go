@@ -94,10 +94,10 @@ func (d *dashboard) summaryShared(a actor.Actor) bool {
 	return d.lists.Shared(a, "zones", "items", "pick_lists", "shipments", "settings")
 }
 
-// summary answers admin-dashboard-summary. The bounds of the local day depend
+// adminSummary answers admin-dashboard-summary. The bounds of the local day depend
 // on the tenant's time zone, which is guessed from last time and read along: a
 // wrong guess costs a second round trip.
-func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*SummaryOut, error) {
+func (d *dashboard) adminSummary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*SummaryOut, error) {
 	now := d.now().UTC()
 	guess, _ := d.places.Get(a.TenantID, now)
 	kept, known := d.health.Get(a.TenantID, now)
@@ -106,7 +106,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 	var as *assessment
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		d.store.Counts(tx, a.TenantID, s.totals)
-		s.queue(d, tx, a)
+		s.queueReads(d, tx, a)
 		s.queueToday(d, tx, a, now, guess)
 		d.queueLate(tx, a, now, &s.late)
 		if !known {
@@ -125,16 +125,16 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 	}
 	d.places.Put(a.TenantID, s.place, now.Add(24*time.Hour))
 	if s.health = kept; !known {
-		if s.health, err = d.healthFrom(ctx, as, s.totals.inventory().Items); err != nil {
+		if s.health, err = d.healthFrom(ctx, as, s.totals.inventoryMetrics().Items); err != nil {
 			return nil, err
 		}
-	} else if kept.due(now) {
-		d.renew(ctx, a.TenantID)
+	} else if kept.isDue(now) {
+		d.renewHealth(ctx, a.TenantID)
 	}
-	return s.out(output.HeadOf(a.TenantID, now)), nil
+	return s.summaryOut(output.HeadOf(a.TenantID, now)), nil
 }
 
-func (s *summary) queue(d *dashboard, tx *db.Tx, a actor.Actor) {
+func (s *summary) queueReads(d *dashboard, tx *db.Tx, a actor.Actor) {
 	s.zones.Queue(tx, a, store.Page{Size: summaryZones}, " AND r.status <> 'archived'", "lower(r.code)")
 	s.items.Queue(tx, a, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
 	s.picks.QueueStates(tx, a, store.Page{Size: summaryPicks}, activePicks)
@@ -144,12 +144,12 @@ func (s *summary) queue(d *dashboard, tx *db.Tx, a actor.Actor) {
 		return
 	}
 	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{a.TenantID}, func(r *db.Row) error {
-		s.settings.set(r.Text(0), r.Text(1), r.Text(2))
+		s.settings.setSetting(r.Text(0), r.Text(1), r.Text(2))
 		return nil
 	})
 }
 
-func (s Settings) set(section, key, value string) {
+func (s Settings) setSetting(section, key, value string) {
 	if s[section] == nil {
 		s[section] = map[string]json.RawMessage{}
 	}
@@ -164,16 +164,16 @@ func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Ti
 	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }
 
-func (s *summary) out(head output.Head) *SummaryOut {
+func (s *summary) summaryOut(head output.Head) *SummaryOut {
 	t := s.totals
 	return &SummaryOut{
 		Head:      head,
 		Zones:     s.zones.JSON(),
-		Inventory: SummaryInventory{Items: s.items.JSON(), Total: t.inventory().Items, Health: s.health.out()},
-		Orders:    t.orders(s.late),
-		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.of("pick_lists", activePicks...)},
-		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: ShipmentStats{Total: t.all("shipments"),
-			Active: t.of("shipments", activeShipments...), InTransit: t["shipments:in_transit"], Today: s.today}},
+		Inventory: SummaryInventory{Items: s.items.JSON(), Total: t.inventoryMetrics().Items, Health: s.health.healthOut()},
+		Orders:    t.ordersOut(s.late),
+		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.sumOf("pick_lists", activePicks...)},
+		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: ShipmentStats{Total: t.sumAll("shipments"),
+			Active: t.sumOf("shipments", activeShipments...), InTransit: t["shipments:in_transit"], Today: s.today}},
 		Settings: s.settings,
 	}
 }

@@ -18,8 +18,8 @@ var (
 // totals are a tenant's counters by name (see catalog.Counter).
 type totals map[string]int64
 
-// of sums the counters name:state for the states.
-func (t totals) of(name string, states ...string) int64 {
+// sumOf sums the counters name:state for the states.
+func (t totals) sumOf(name string, states ...string) int64 {
 	var n int64
 	for _, s := range states {
 		n += t[name+":"+s]
@@ -27,8 +27,8 @@ func (t totals) of(name string, states ...string) int64 {
 	return n
 }
 
-// all sums every counter of a name.
-func (t totals) all(name string) int64 {
+// sumAll sums every counter of a name.
+func (t totals) sumAll(name string) int64 {
 	var n int64
 	for k, v := range t {
 		if strings.HasPrefix(k, name) && len(k) > len(name) && k[len(name)] == ':' {
@@ -46,8 +46,8 @@ type OrdersOut struct {
 	Stages map[string]int64 `json:"by_stage" doc:"Open orders by stage."`
 }
 
-func (t totals) orders(late int64) OrdersOut {
-	out := OrdersOut{Open: t.of("orders", openOrders...), Late: late, Stages: map[string]int64{}}
+func (t totals) ordersOut(late int64) OrdersOut {
+	out := OrdersOut{Open: t.sumOf("orders", openOrders...), Late: late, Stages: map[string]int64{}}
 	for name, n := range t {
 		if stage, ok := strings.CutPrefix(name, "order_stages:"); ok && stage != "" && n != 0 {
 			out.Stages[stage] += n
@@ -63,9 +63,9 @@ type InventoryMetrics struct {
 	Value decimal.Dec `json:"total_stock_value" doc:"Quantity on hand times unit cost." unit:"the tenant's currency"`
 }
 
-func (t totals) inventory() InventoryMetrics {
+func (t totals) inventoryMetrics() InventoryMetrics {
 	return InventoryMetrics{
-		Items: t.of("items", "active:true", "active:false"),
+		Items: t.sumOf("items", "active:true", "active:false"),
 		Low:   t["items:active:true"],
 		Value: decimal.Dec(t["items.stock_value"]),
 	}
@@ -80,7 +80,7 @@ type SafetyMetrics struct {
 	Kinds    map[string]int64 `json:"incidents_by_category" doc:"Incidents by kind; empty in the lightweight form."`
 }
 
-func (t totals) incidents() SafetyMetrics {
+func (t totals) safetyMetrics() SafetyMetrics {
 	in := SafetyMetrics{Kinds: map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}}
 	for name, n := range t {
 		parts := strings.Split(name, ":")
@@ -107,11 +107,11 @@ type ImportMetrics struct {
 	Imported  int64 `json:"total_imported" doc:"Records imported, without what was rolled back."`
 }
 
-func (t totals) jobs() ImportMetrics {
+func (t totals) importMetrics() ImportMetrics {
 	return ImportMetrics{
-		Jobs:      t.all("import_jobs"),
+		Jobs:      t.sumAll("import_jobs"),
 		Completed: t["import_jobs:completed"],
 		Failed:    t["import_jobs:failed"],
-		Imported:  t.all("import_jobs.imported") - t["import_jobs.imported:rolled_back"],
+		Imported:  t.sumAll("import_jobs.imported") - t["import_jobs.imported:rolled_back"],
 	}
 }

@@ -43,34 +43,34 @@ type shared struct {
 
 const overall = "overall"
 
-func (g *Gate) attempts(times int) limit.Plan { return g.attempt.Times(times) }
+func (g *Gate) attemptPlan(times int) limit.Plan { return g.attempt.Times(times) }
 
-// shared are the windows an attempt is counted in, together with others': its
+// sharedWindows are the windows an attempt is counted in, together with others': its
 // address' and its site's, its account's, and the one that all have together.
-func (g *Gate) shared(a Attempt) []shared {
-	account := shared{a.window("account:" + a.Account), g.attempts(ofAccount)}
+func (g *Gate) sharedWindows(a Attempt) []shared {
+	account := shared{a.windowName("account:" + a.Account), g.attemptPlan(ofAccount)}
 	if a.Mail {
-		account.plan = g.attempts(ofMails)
+		account.plan = g.attemptPlan(ofMails)
 	}
 	if a.Found {
 		return []shared{account}
 	}
 	list := make([]shared, 0, 4)
 	if !a.Many {
-		list = append(list, shared{a.window("address:" + web.AddressKey(a.Address)), g.attempt})
+		list = append(list, shared{a.windowName("address:" + web.AddressKey(a.Address)), g.attempt})
 		if site := web.SiteKey(a.Address); site != "" {
-			list = append(list, shared{a.window("site:" + site), g.attempts(ofSite)})
+			list = append(list, shared{a.windowName("site:" + site), g.attemptPlan(ofSite)})
 		}
 	}
 	if a.Account != "" {
 		list = append(list, account)
 	}
-	return append(list, shared{a.window(overall), g.attempts(ofOverall)})
+	return append(list, shared{a.windowName(overall), g.attemptPlan(ofOverall)})
 }
 
-// window is the name of a window for an attempt of this kind: who asks for mails
+// windowName is the name of a window for an attempt of this kind: who asks for mails
 // uses up nobody's sign-ins, and who guesses nobody's mails.
-func (a Attempt) window(key string) string {
+func (a Attempt) windowName(key string) string {
 	if a.Mail {
 		return "mail:" + key
 	}
@@ -85,13 +85,13 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, a Attempt) error {
 	if g.Limits == nil {
 		return nil
 	}
-	for i, x := range g.shared(a) {
+	for i, x := range g.sharedWindows(a) {
 		s := g.Limits.Take(x.key, limit.Auth, x.plan, 1)
 		if !s.OK {
 			own, ok := g.takeShare(a, x)
 			if !ok {
 				Headers(w, s)
-				return Refuse(s, called(limit.Auth))
+				return Refuse(s, unitName(limit.Auth))
 			}
 			Headers(w, own)
 			return nil
@@ -99,28 +99,28 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, a Attempt) error {
 		switch {
 		case a.Found || i > 0:
 		case a.Many:
-			Headers(w, unused(g.attempt.Rule(limit.Auth)))
+			Headers(w, unusedState(g.attempt.Rule(limit.Auth)))
 		default:
 			Headers(w, s)
 		}
 	}
 	if a.Account != "" && !a.Many {
-		g.Limits.Add(a.share(), limit.Auth, 1)
+		g.Limits.Add(a.ownWindow(), limit.Auth, 1)
 	}
 	return nil
 }
 
-// share is the window of an attempt's own. Sessions of an account have one
+// ownWindow is the window of an attempt's own. Sessions of an account have one
 // together: a stolen one must not buy guesses by changing its address.
-func (a Attempt) share() string {
+func (a Attempt) ownWindow() string {
 	if a.Session {
 		return "session:" + a.Account
 	}
-	return a.window("share:" + web.AddressKey(a.Address) + " " + a.Account)
+	return a.windowName("share:" + web.AddressKey(a.Address) + " " + a.Account)
 }
 
-// unused is what is told of a rule to whom it does not bind.
-func unused(r limit.Rule) limit.State {
+// unusedState is what is told of a rule to whom it does not bind.
+func unusedState(r limit.Rule) limit.State {
 	return limit.State{Limit: r.Minute, Remaining: r.Minute, Reset: time.Now()}
 }
 
@@ -130,12 +130,12 @@ func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
 	address := web.AddressKey(a.Address)
 	if a.Account == "" {
 		s := limit.State{}
-		if a.Secret && full.key != a.window("address:"+address) {
+		if a.Secret && full.key != a.windowName("address:"+address) {
 			s = g.Limits.Take("reserve:"+address, limit.Auth, g.attempt.With(limit.Auth, reserve), 1)
 		}
 		return s, s.OK
 	}
-	if a.Many || !a.Session && a.Known == nil || !g.Limits.Peek(a.share(), limit.Auth, g.attempt).OK {
+	if a.Many || !a.Session && a.Known == nil || !g.Limits.Peek(a.ownWindow(), limit.Auth, g.attempt).OK {
 		return limit.State{}, false
 	}
 	if !a.Found && !a.Session && !g.Limits.Take("neighbours:"+address, limit.API, g.plans["standard"], 1).OK {
@@ -144,7 +144,7 @@ func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
 	if !a.Session && !a.Known() {
 		return limit.State{}, false
 	}
-	s := g.Limits.Take(a.share(), limit.Auth, g.attempt, 1)
+	s := g.Limits.Take(a.ownWindow(), limit.Auth, g.attempt, 1)
 	return s, s.OK
 }
 
@@ -159,7 +159,7 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 		return nil
 	}
 	if a.Role == actor.Service {
-		Headers(w, unused(g.Plan(a).Rule(limit.API)))
+		Headers(w, unusedState(g.Plan(a).Rule(limit.API)))
 		return nil
 	}
 	key := web.AddressKey(address)
@@ -171,7 +171,7 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
 	Headers(w, s)
 	if !s.OK {
-		return Refuse(s, called(limit.API))
+		return Refuse(s, unitName(limit.API))
 	}
 	return nil
 }
@@ -201,12 +201,12 @@ func (g *Gate) TakeDeparture(w http.ResponseWriter, address string) error {
 	if g.Limits == nil {
 		return nil
 	}
-	s := g.Limits.Take("departure:"+web.AddressKey(address), limit.Auth, g.attempts(departures), 1)
+	s := g.Limits.Take("departure:"+web.AddressKey(address), limit.Auth, g.attemptPlan(departures), 1)
 	Headers(w, s)
 	if s.OK {
 		return nil
 	}
-	return Refuse(s, called(limit.Auth))
+	return Refuse(s, unitName(limit.Auth))
 }
 
 // TakeCode counts an authorization code that nobody has on a client's address;
@@ -227,5 +227,5 @@ func (g *Gate) takeApart(w http.ResponseWriter, x shared, c limit.Category, came
 	if s.OK {
 		return nil
 	}
-	return Refuse(s, called(limit.Auth))
+	return Refuse(s, unitName(limit.Auth))
 }

@@ -24,7 +24,7 @@ func (g *Gate) TakeForm(w http.ResponseWriter, r *http.Request, place string, se
 	if !sent {
 		s := g.Limits.Take(address, limit.API, g.plans["standard"], 1)
 		if !s.OK {
-			return Refuse(s, called(limit.API))
+			return Refuse(s, unitName(limit.API))
 		}
 		return nil
 	}

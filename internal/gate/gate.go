@@ -1,7 +1,7 @@
 // Package gate is what every API request passes: who is asking, and how often
 // that caller may ask. The counts are the interface's rolling windows.
 //
-// Floor: the catalog. Begin at [New].
+// Layer: catalog and access. Begin at [New].
 package gate
 
 import (
@@ -144,7 +144,7 @@ func Key(a actor.Actor, address string) string {
 func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, write bool) (actor.Actor, error) {
 	a, err := g.Authenticate(r)
 	a.RequestID, a.Address = web.RequestID(r.Context()), web.ClientAddress(r)
-	if lerr := g.count(w, a, category(r), write); lerr != nil {
+	if lerr := g.countUnits(w, a, categoryOf(r), write); lerr != nil {
 		return a, lerr
 	}
 	if err == nil {
@@ -153,9 +153,9 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, write bool) (actor.
 	return a, err
 }
 
-// category is what a request counts as: webhook endpoints have windows of
+// categoryOf is what a request counts as: webhook endpoints have windows of
 // their own, all else is the API.
-func category(r *http.Request) limit.Category {
+func categoryOf(r *http.Request) limit.Category {
 	for _, prefix := range []string{"/v1/webhooks", "/rest/v1/webhooks"} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && (rest == "" || rest[0] == '/') {
 			return limit.Webhook
@@ -164,7 +164,7 @@ func category(r *http.Request) limit.Category {
 	return limit.API
 }
 
-func (g *Gate) count(w http.ResponseWriter, a actor.Actor, c limit.Category, write bool) error {
+func (g *Gate) countUnits(w http.ResponseWriter, a actor.Actor, c limit.Category, write bool) error {
 	if g.Limits == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (g *Gate) count(w http.ResponseWriter, a actor.Actor, c limit.Category, wri
 	x := Exceeded{Tenant: a.TenantID, Category: c, PerMinute: plan.Rule(c).Minute}
 	if a.TenantID == "" {
 		x.State = g.Limits.Take(key, c, plan, 1)
-		return g.admit(w, x)
+		return g.writeAndRefuse(w, x)
 	}
 	next := limit.Read
 	if write {
@@ -183,11 +183,11 @@ func (g *Gate) count(w http.ResponseWriter, a actor.Actor, c limit.Category, wri
 	if s.OK && !room.OK {
 		x = Exceeded{Tenant: a.TenantID, Category: next, PerMinute: plan.Rule(next).Minute, State: room}
 	}
-	return g.admit(w, x)
+	return g.writeAndRefuse(w, x)
 }
 
-// called is what a refusal calls the units of a category.
-func called(c limit.Category) string {
+// unitName is what a refusal calls the units of a category.
+func unitName(c limit.Category) string {
 	switch c {
 	case limit.Auth:
 		return "sign-in requests"
@@ -201,21 +201,21 @@ func called(c limit.Category) string {
 	return "requests"
 }
 
-// admit writes the headers and turns a refusal into its fault, of which the
+// writeAndRefuse writes the headers and turns a refusal into its fault, of which the
 // tenant is told.
-func (g *Gate) admit(w http.ResponseWriter, x Exceeded) error {
+func (g *Gate) writeAndRefuse(w http.ResponseWriter, x Exceeded) error {
 	Headers(w, x.State)
 	if x.State.OK {
 		return nil
 	}
-	g.tell(x)
-	return Refuse(x.State, called(x.Category))
+	g.reportExceeded(x)
+	return Refuse(x.State, unitName(x.Category))
 }
 
 // tellEvery is how often a tenant is told that it is over a limit.
 const tellEvery = time.Minute
 
-func (g *Gate) tell(x Exceeded) {
+func (g *Gate) reportExceeded(x Exceeded) {
 	if g.Exceeded == nil || x.Tenant == "" {
 		return
 	}
@@ -250,7 +250,7 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 		return a, err
 	}
 	if err != nil || a.Anonymous() {
-		if lerr := g.count(w, a, limit.API, false); lerr != nil {
+		if lerr := g.countUnits(w, a, limit.API, false); lerr != nil {
 			return a, lerr
 		}
 		return a, err

@@ -35,12 +35,12 @@ func inScope(s actor.Scope, r *http.Request) error {
 		return errClosed()
 	}
 	if reads {
-		return allowed(s.Reads(name), name+":read")
+		return requireScope(s.Reads(name), name+":read")
 	}
-	return allowed(s.Writes(name), name+":write")
+	return requireScope(s.Writes(name), name+":write")
 }
 
-func allowed(ok bool, word string) error {
+func requireScope(ok bool, word string) error {
 	if ok {
 		return nil
 	}

@@ -2,7 +2,7 @@
 // numbers with a check digit (GTIN, SSCC, GLN), element strings of barcodes
 // with application identifiers (AI), and GS1 Digital Link URIs.
 //
-// Floor: keys. Begin at [Read].
+// Layer: GS1 keys. Begin at [Read].
 package gs1
 
 import (

@@ -1,7 +1,7 @@
 // Package heap bounds how much garbage lies beside what lives in memory while
 // something large is worked on, and gives back what only the start needed.
 //
-// Floor: foundations. Begin at [Thrifty].
+// Layer: foundations. Begin at [Thrifty].
 package heap
 
 import (

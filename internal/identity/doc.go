@@ -17,5 +17,5 @@
 // The packages beside the rooms (token, password, letter and so on) are one tool each
 // and know no room.
 //
-// Floor: domains. Begin at [Service].
+// Layer: domains. Begin at [Service].
 package identity

@@ -44,6 +44,6 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 	if err != nil {
 		return nil, fmt.Errorf("imports: cancel: %w", err)
 	}
-	m.shelf.drop(ctx, done.BlobKey)
+	m.shelf.deleteFile(ctx, done.BlobKey)
 	return done, nil
 }

@@ -82,13 +82,13 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 	}
 	read := 0
 	for _, k := range c.chunks {
-		if c.filter.count(k) == 0 {
+		if c.filter.countInChunk(k) == 0 {
 			continue
 		}
 		if read++; read > staged.CountedChunks {
 			ctx = db.Counted(ctx)
 		}
-		if err := c.chunk(ctx, out, k.Seq, why); err != nil {
+		if err := c.writeChunk(ctx, out, k.Seq, why); err != nil {
 			return err
 		}
 	}
@@ -99,14 +99,14 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why bool) error {
+func (c *Corrected) writeChunk(ctx context.Context, out *csv.Writer, seq int, why bool) error {
 	var packed []byte
 	err := c.m.db.Read(ctx, store.Scope(c.actor), func(tx *db.Tx) (err error) {
 		packed, err = staged.ReadPacked(tx, c.actor.TenantID, c.job.ID, seq)
 		return err
 	})
 	if err == nil {
-		err = staged.EachRecord(packed, func(r *staged.Record) error { return c.row(out, r, why) })
+		err = staged.EachRecord(packed, func(r *staged.Record) error { return c.writeRow(out, r, why) })
 	}
 	if err != nil {
 		return fmt.Errorf("imports: write the file: %w", err)
@@ -114,8 +114,8 @@ func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why boo
 	return nil
 }
 
-func (c *Corrected) row(out *csv.Writer, r *staged.Record, why bool) error {
-	if !c.filter.takes(r) {
+func (c *Corrected) writeRow(out *csv.Writer, r *staged.Record, why bool) error {
+	if !c.filter.matchesRow(r) {
 		return nil
 	}
 	r = c.veil.Over(r)
@@ -124,13 +124,13 @@ func (c *Corrected) row(out *csv.Writer, r *staged.Record, why bool) error {
 		for len(cells) < len(c.veil.Header()) {
 			cells = append(cells, "")
 		}
-		cells = append(cells, told(r.Errors))
+		cells = append(cells, joinErrors(r.Errors))
 	}
 	return out.Write(guardedCells(cells))
 }
 
-// told is a row's errors as one text.
-func told(errs []staged.RowError) string {
+// joinErrors is a row's errors as one text.
+func joinErrors(errs []staged.RowError) string {
 	parts := make([]string, len(errs))
 	for i, e := range errs {
 		parts[i] = e.Message

@@ -198,7 +198,7 @@ func TestCorrectionsFollowTheirLines(t *testing.T) {
 			k.Helper()
 			k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(options)})
 			k.process(job)
-			if diff := cmp.Diff(want, told(k.page(job, imports.RowFilter{Page: 1, PageSize: 9}))); diff != "" {
+			if diff := cmp.Diff(want, joinErrors(k.page(job, imports.RowFilter{Page: 1, PageSize: 9}))); diff != "" {
 				k.Errorf("%s: %s", options, diff)
 			}
 		}

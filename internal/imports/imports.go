@@ -5,7 +5,7 @@
 // which the Importer builds; it takes uploads itself, shows and exports the rows of
 // jobs, and removes files whose time is over.
 //
-// Floor: between domains. Begin at [Importer].
+// Layer: across domains. Begin at [Importer].
 package imports
 
 import (
@@ -59,10 +59,10 @@ type Options struct {
 // its row in the journal, and a job that broke off goes on behind the last one.
 const wholeRows = 20_000
 
-// together is how many chunks, or batches of a rollback, go into one
+// chunksTogether is how many chunks, or batches of a rollback, go into one
 // transaction. A commit costs as much as writing some hundred rows; but on the
 // embedded database all other writers wait for its end.
-func together(d *db.DB) int {
+func chunksTogether(d *db.DB) int {
 	if d.Engine() == db.SQLite {
 		return 1
 	}
@@ -89,14 +89,14 @@ func New(o Options) *Importer {
 		o.Whole = wholeRows
 	}
 	if o.Together == 0 {
-		o.Together = together(m.db)
+		o.Together = chunksTogether(m.db)
 	}
 	if o.OnChange == nil {
 		o.OnChange = func(string, []string) {}
 	}
 	records := bulk.New(o.Store, o.OnChange)
 	m.jobs = jobs.NewTable(o.Store, o.Lease, func(a actor.Actor, target string) error { return targets.MayImport(m.targets, a, target) })
-	m.shelf = &shelf{db: m.db, cat: o.Store.Catalog(), now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.filled()}
+	m.shelf = &shelf{db: m.db, cat: o.Store.Catalog(), now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.withDefaults()}
 	m.checker = check.New(check.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Files: o.Files})
 	m.applier = apply.New(apply.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})
 	m.undoer = undo.New(undo.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})

@@ -39,7 +39,7 @@ type Quota struct {
 	Waiting int64
 }
 
-func (q Quota) filled() Quota {
+func (q Quota) withDefaults() Quota {
 	if q.Bytes == 0 {
 		q.Bytes = 5 << 30
 	}
@@ -60,17 +60,17 @@ type shelf struct {
 	quota Quota
 }
 
-// room refuses a job's file of size bytes to a tenant that is at its quota:
+// checkQuota refuses a job's file of size bytes to a tenant that is at its quota:
 // fault.TooLarge for the bytes, fault.Conflict for the files that wait. The
 // tenant's row stays locked, so that uploads at once cannot pass together.
-func (s *shelf) room(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+func (s *shelf) checkQuota(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
 		return fmt.Errorf("imports: lock the quota: %w", err)
 	}
-	return s.fits(tx, a, jobID, size)
+	return s.checkFits(tx, a, jobID, size)
 }
 
-func (s *shelf) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+func (s *shelf) checkFits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	var kept, waiting int64
 	quota := s.quota.Bytes
 	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') "+
@@ -99,12 +99,12 @@ func (s *shelf) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 
 // fitsNow is fits before the body of an upload is read.
 func (s *shelf) fitsNow(ctx context.Context, a actor.Actor, jobID string) error {
-	return s.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return s.fits(tx, a, jobID, 0) })
+	return s.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return s.checkFits(tx, a, jobID, 0) })
 }
 
-// drop deletes a file that no job names any more. What cannot be deleted now
+// deleteFile deletes a file that no job names any more. What cannot be deleted now
 // is left to Sweep: the job has moved on.
-func (s *shelf) drop(ctx context.Context, key string) {
+func (s *shelf) deleteFile(ctx context.Context, key string) {
 	if key == "" {
 		return
 	}
@@ -123,14 +123,14 @@ func CheckSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 			continue
 		}
 		value, _ := c.After["value"].(json.RawMessage)
-		if _, ok := days(string(value)); !ok {
+		if _, ok := parseDays(string(value)); !ok {
 			return fault.New(fault.Invalid, "22023", "%s must be a whole number of days, 1 to %d", settingKeep, keepLongest).At("value", "must be 1 to %d", keepLongest)
 		}
 	}
 	return nil
 }
 
-func days(value string) (int, bool) {
+func parseDays(value string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimSpace(value))
 	return n, err == nil && n >= 1 && n <= keepLongest
 }
@@ -160,7 +160,7 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 		found = nil
 		kept := map[string]int{}
 		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1", []any{settingKeep}, func(r *db.Row) error {
-			if n, ok := days(r.Text(1)); ok {
+			if n, ok := parseDays(r.Text(1)); ok {
 				kept[r.Text(0)] = n
 			}
 			return nil
@@ -185,7 +185,7 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	}
 	gone := 0
 	for _, o := range found {
-		done, err := s.expire(ctx, actor.Actor{TenantID: o.tenant, Role: actor.Service}, o.id)
+		done, err := s.expireFile(ctx, actor.Actor{TenantID: o.tenant, Role: actor.Service}, o.id)
 		if err != nil {
 			return gone, err
 		}
@@ -196,10 +196,10 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	return gone, nil
 }
 
-// expire takes a job's file away and the rows that were read from it, unless it
+// expireFile takes a job's file away and the rows that were read from it, unless it
 // is being worked on by now.
-func (s *shelf) expire(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
-	if err := s.shed(ctx, a, id); err != nil {
+func (s *shelf) expireFile(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
+	if err := s.removeRows(ctx, a, id); err != nil {
 		return false, err
 	}
 	key := ""
@@ -211,7 +211,7 @@ func (s *shelf) expire(ctx context.Context, a actor.Actor, id string) (done bool
 		}
 		set := store.Row{"blob_key": nil}
 		if job.Acted() {
-			err = unquote(tx, job)
+			err = removeQuotedCells(tx, job)
 		} else {
 			err = staged.Forget(tx, a.TenantID, id)
 			set["status"], set["message"] = jobs.Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
@@ -226,7 +226,7 @@ func (s *shelf) expire(ctx context.Context, a actor.Actor, id string) (done bool
 		return nil
 	})
 	if err == nil {
-		s.drop(ctx, key)
+		s.deleteFile(ctx, key)
 	}
 	return done && err == nil, err
 }
@@ -237,9 +237,9 @@ const (
 	shedEdits  = 2000
 )
 
-// shed removes the rows of an applied job as they were read, and the corrections
+// removeRows removes the rows of an applied job as they were read, and the corrections
 // in them, bit by bit. Going on to apply needs them not, nor does rolling back.
-func (s *shelf) shed(ctx context.Context, a actor.Actor, id string) error {
+func (s *shelf) removeRows(ctx context.Context, a actor.Actor, id string) error {
 	for _, part := range []struct {
 		table, key string
 		n          int
@@ -265,9 +265,9 @@ func (s *shelf) shed(ctx context.Context, a actor.Actor, id string) error {
 	return nil
 }
 
-// unquote takes the row errors out of what was answered when the file was
+// removeQuotedCells takes the row errors out of what was answered when the file was
 // processed: they quote its cells.
-func unquote(tx *db.Tx, job *jobs.Job) error {
+func removeQuotedCells(tx *db.Tx, job *jobs.Job) error {
 	p, err := plan.Read(tx, job)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -295,7 +295,7 @@ func (s *shelf) sweepOrphans(ctx context.Context) (int, error) {
 	if len(old) == 0 {
 		return 0, nil
 	}
-	named, err := s.named(ctx)
+	named, err := s.namedKeys(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -312,8 +312,8 @@ func (s *shelf) sweepOrphans(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// named are the keys that records of any kind hold in a field blob_key.
-func (s *shelf) named(ctx context.Context) (map[string]bool, error) {
+// namedKeys are the keys that records of any kind hold in a field blob_key.
+func (s *shelf) namedKeys(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		for _, r := range s.cat.All() {

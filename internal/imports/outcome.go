@@ -48,8 +48,8 @@ func (p *RowPage) sequelOf(tx *db.Tx, job *jobs.Job, c portion) (*sequel, error)
 	return &s, err
 }
 
-// tell adds to a row, the chunk's valid row of this index.
-func (s *sequel) tell(row *StagedRow, at int) {
+// addOutcome adds to a row, the chunk's valid row of this index.
+func (s *sequel) addOutcome(row *StagedRow, at int) {
 	if at < len(s.staged) {
 		row.Parsed = s.plan.Seen(s.target, s.role, s.staged[at].Fields(s.plan.Fields, 0))
 	}

@@ -31,7 +31,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 	if err != nil {
 		return nil, err
 	}
-	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
+	if err := (RowFilter{Page: page, PageSize: pageSize}).checkFilter(); err != nil {
 		return nil, err
 	}
 	if job.Status != jobs.Ready {
@@ -48,7 +48,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 			return err
 		}
 		p.Counts = plan.Result.Preview
-		rows, lines, err := p.pick(tx, job, plan)
+		rows, lines, err := p.readPageRows(tx, job, plan)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -65,8 +65,8 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 	return p, nil
 }
 
-// pick reads the staged rows of the page.
-func (p *PreviewPage) pick(tx *db.Tx, job *jobs.Job, plan *plan.Plan) (rows []store.Row, lines []int, err error) {
+// readPageRows reads the staged rows of the page.
+func (p *PreviewPage) readPageRows(tx *db.Tx, job *jobs.Job, plan *plan.Plan) (rows []store.Row, lines []int, err error) {
 	chunks, err := staged.Chunks(tx, job)
 	if err != nil {
 		return nil, nil, err

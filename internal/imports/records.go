@@ -56,9 +56,9 @@ type RowFilter struct {
 	Page, PageSize       int
 }
 
-func (f RowFilter) erroneous() bool { return f.Code != "" || f.Column != "" }
+func (f RowFilter) selectsErrors() bool { return f.Code != "" || f.Column != "" }
 
-func (f RowFilter) check() error {
+func (f RowFilter) checkFilter() error {
 	if f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000 {
 		return fault.New(fault.Invalid, "page", "page and pageSize count from 1")
 	}
@@ -89,16 +89,16 @@ func fatesOf(j *jobs.Job) func(c staged.Chunk) fate {
 	}
 }
 
-func (f fate) of(r *staged.Record) string {
+func (f fate) statusOf(r *staged.Record) string {
 	if len(r.Errors) > 0 {
 		return f.bad
 	}
 	return f.good
 }
 
-// within is the filter for a chunk by its rows' errors alone; ok is false when
+// filterWithin is the filter for a chunk by its rows' errors alone; ok is false when
 // none of them has the status.
-func (f RowFilter) within(x fate) (_ RowFilter, ok bool) {
+func (f RowFilter) filterWithin(x fate) (_ RowFilter, ok bool) {
 	switch f.Status {
 	case "", "valid", "invalid":
 	case x.good:
@@ -111,12 +111,12 @@ func (f RowFilter) within(x fate) (_ RowFilter, ok bool) {
 	return f, true
 }
 
-func (f RowFilter) takes(r *staged.Record) bool {
+func (f RowFilter) matchesRow(r *staged.Record) bool {
 	bad := len(r.Errors) > 0
 	if f.Status == "valid" && bad || f.Status == "invalid" && !bad {
 		return false
 	}
-	if !f.erroneous() {
+	if !f.selectsErrors() {
 		return true
 	}
 	return slices.ContainsFunc(r.Errors, func(e staged.RowError) bool {
@@ -124,13 +124,13 @@ func (f RowFilter) takes(r *staged.Record) bool {
 	})
 }
 
-// count is how many of a chunk's rows the filter takes, or -1 when it has to
+// countInChunk is how many of a chunk's rows the filter takes, or -1 when it has to
 // be opened.
-func (f RowFilter) count(c staged.Chunk) int {
+func (f RowFilter) countInChunk(c staged.Chunk) int {
 	switch {
-	case f.erroneous() && c.Invalid == 0:
+	case f.selectsErrors() && c.Invalid == 0:
 		return 0
-	case f.erroneous():
+	case f.selectsErrors():
 		return -1
 	case f.Status == "invalid":
 		return c.Invalid
@@ -147,7 +147,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	if err != nil {
 		return nil, err
 	}
-	if err := f.check(); err != nil {
+	if err := f.checkFilter(); err != nil {
 		return nil, err
 	}
 	f.PageSize = min(f.PageSize, 200)
@@ -164,7 +164,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {
 			return err
 		}
-		if err := p.fill(tx, job, f); err != nil || job.RolledBackCount == 0 && job.Status != jobs.RollingBack {
+		if err := p.fillPage(tx, job, f); err != nil || job.RolledBackCount == 0 && job.Status != jobs.RollingBack {
 			return err
 		}
 		return p.withoutGone(tx, job.TenantID)
@@ -176,7 +176,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	return p, nil
 }
 
-func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
+func (p *RowPage) fillPage(tx *db.Tx, job *jobs.Job, f RowFilter) error {
 	chunks, err := staged.Chunks(tx, job)
 	if err != nil {
 		return err
@@ -187,16 +187,16 @@ func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
 	for _, c := range chunks {
 		first, became := next, fates(c)
 		next += c.Rows
-		f, ok := f.within(became)
+		f, ok := f.filterWithin(became)
 		if !ok {
 			continue
 		}
-		n := f.count(c)
+		n := f.countInChunk(c)
 		if n >= 0 && (p.Total+int64(n) <= from || p.Total >= to) {
 			p.Total += int64(n)
 			continue
 		}
-		if err := p.take(tx, job, portion{c, became, first}, f); err != nil {
+		if err := p.takeChunk(tx, job, portion{c, became, first}, f); err != nil {
 			return err
 		}
 	}
@@ -211,9 +211,9 @@ type portion struct {
 	first  int
 }
 
-// take counts the rows of a chunk that the filter lets through, and adds those
+// takeChunk counts the rows of a chunk that the filter lets through, and adds those
 // of the page.
-func (p *RowPage) take(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
+func (p *RowPage) takeChunk(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
 	list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.Seq)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (p *RowPage) take(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
 		if len(r.Errors) == 0 {
 			good++
 		}
-		if !f.takes(r) {
+		if !f.matchesRow(r) {
 			continue
 		}
 		p.Total++
@@ -234,14 +234,14 @@ func (p *RowPage) take(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
 			continue
 		}
 		row := stagedRow(p.veil.Over(r), c.first+i)
-		row.Status = c.became.of(r)
+		row.Status = c.became.statusOf(r)
 		if after == nil {
 			if after, err = p.sequelOf(tx, job, c); err != nil {
 				return err
 			}
 		}
 		if len(r.Errors) == 0 {
-			after.tell(&row, good)
+			after.addOutcome(&row, good)
 		}
 		p.Rows = append(p.Rows, row)
 	}
@@ -264,7 +264,7 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 	if err != nil {
 		return nil, err
 	}
-	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
+	if err := (RowFilter{Page: page, PageSize: pageSize}).checkFilter(); err != nil {
 		return nil, err
 	}
 	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []staged.RowError{}}

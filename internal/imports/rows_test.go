@@ -30,8 +30,8 @@ func (k *kit) page(job *jobs.Job, f imports.RowFilter) *imports.RowPage {
 	return p
 }
 
-// told lists rows as "row line status cells".
-func told(p *imports.RowPage) []string {
+// joinErrors lists rows as "row line status cells".
+func joinErrors(p *imports.RowPage) []string {
 	out := []string{}
 	for _, r := range p.Rows {
 		out = append(out, fmt.Sprint(r.Row, " ", r.Line, " ", r.Status, " ", strings.Join(r.Cells, "|")))
@@ -63,7 +63,7 @@ func TestRowPages(t *testing.T) {
 		}
 		p = k.page(job, imports.RowFilter{Page: 2, PageSize: 3, Status: "invalid"})
 		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many", "2004 2005 invalid bad code 2003|x|1"},
-			told(p)); diff != "" || p.Total != 6 || p.HasMore {
+			joinErrors(p)); diff != "" || p.Total != 6 || p.HasMore {
 			k.Error(diff, p.Total)
 		}
 		for _, f := range []imports.RowFilter{{Code: "number"}, {Column: "pick sequence"}, {Code: "number", Column: "pick sequence", Status: "invalid"}} {
@@ -147,7 +147,7 @@ func TestCorrectedRows(t *testing.T) {
 		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
 			k.Errorf("%+v", r)
 		}
-		if got := told(k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "invalid"})); cmp.Diff([]string{"5 6 invalid D|Four|4.5"}, got) != "" {
+		if got := joinErrors(k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "invalid"})); cmp.Diff([]string{"5 6 invalid D|Four|4.5"}, got) != "" {
 			k.Error(got)
 		}
 		edit(3, map[string]string{"sku": "E", "name": "=1+1"})

@@ -25,13 +25,13 @@ import (
 
 // Create makes a job without file.
 func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*jobs.Job, error) {
-	t, err := m.admissible(a, r)
+	t, err := m.checkAdmissible(a, r)
 	if err != nil {
 		return nil, err
 	}
 	var job *jobs.Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		if job, err = m.create(tx, a, t, r); err != nil {
+		if job, err = m.createJob(tx, a, t, r); err != nil {
 			return err
 		}
 		return once.Tell(tx, job)
@@ -42,7 +42,7 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*jobs.
 	return job, nil
 }
 
-func (m *Importer) create(tx *db.Tx, a actor.Actor, t *targets.Target, r Request) (*jobs.Job, error) {
+func (m *Importer) createJob(tx *db.Tx, a actor.Actor, t *targets.Target, r Request) (*jobs.Job, error) {
 	row := store.Row{"target": t.Name}
 	if len(r.Options) > 0 && string(r.Options) != "null" {
 		row["options"] = r.Options
@@ -57,8 +57,8 @@ func (m *Importer) create(tx *db.Tx, a actor.Actor, t *targets.Target, r Request
 	return jobs.FromRow(rows[0]), tx.Flush()
 }
 
-// admissible checks who asks for what before anything is kept.
-func (m *Importer) admissible(a actor.Actor, r Request) (*targets.Target, error) {
+// checkAdmissible checks who asks for what before anything is kept.
+func (m *Importer) checkAdmissible(a actor.Actor, r Request) (*targets.Target, error) {
 	if err := jobs.Writable(a); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (m *Importer) MayAttach(ctx context.Context, a actor.Actor, jobID string) e
 	if err != nil {
 		return err
 	}
-	if err := attachable(job); err != nil {
+	if err := checkAttachable(job); err != nil {
 		return err
 	}
 	return m.shelf.fitsNow(ctx, a, job.ID)
@@ -129,17 +129,17 @@ func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, 
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := m.attach(ctx, a, f, func(*db.Tx) (string, error) { return job.ID, nil })
+	fresh, err := m.attachFile(ctx, a, f, func(*db.Tx) (string, error) { return job.ID, nil })
 	if err != nil {
 		return nil, err
 	}
-	m.shelf.drop(ctx, job.BlobKey)
+	m.shelf.deleteFile(ctx, job.BlobKey)
 	return fresh, nil
 }
 
 // Keep stores an upload, which no job has yet.
 func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*File, error) {
-	name, kind, err := named(fileName)
+	name, kind, err := cleanFileName(fileName)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 		return nil, fmt.Errorf("imports: read the upload: %w", err)
 	}
 	head = head[:n]
-	if err := looks(head, kind); err != nil {
+	if err := checkContent(head, kind); err != nil {
 		return nil, err
 	}
 	ref, err := m.shelf.files.Put(ctx, io.MultiReader(bytes.NewReader(head), sent), sheet.MaxBytes)
@@ -175,7 +175,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 // too.
 func (m *Importer) Discard(ctx context.Context, f *File) {
 	if f != nil && !f.taken {
-		m.shelf.drop(ctx, f.set["blob_key"].(string))
+		m.shelf.deleteFile(ctx, f.set["blob_key"].(string))
 	}
 }
 
@@ -201,8 +201,8 @@ func brokenOff(err error) error {
 	return fault.Wrap(err, fault.Invalid, "upload_incomplete", "the upload broke off before its end: send the file again").At("file", "is incomplete")
 }
 
-// attach makes a kept file the job's.
-func (m *Importer) attach(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*jobs.Job, error) {
+// attachFile makes a kept file the job's.
+func (m *Importer) attachFile(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*jobs.Job, error) {
 	var fresh *jobs.Job
 	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		id, err := jobOf(tx)
@@ -226,10 +226,10 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	if err != nil {
 		return nil, err
 	}
-	if err := attachable(job); err != nil {
+	if err := checkAttachable(job); err != nil {
 		return nil, err
 	}
-	if err := m.shelf.room(tx, a, jobID, set["size"].(int64)); err != nil {
+	if err := m.shelf.checkQuota(tx, a, jobID, set["size"].(int64)); err != nil {
 		return nil, err
 	}
 	if err := staged.Forget(tx, a.TenantID, jobID); err != nil {
@@ -243,7 +243,7 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	return m.jobs.Set(tx, a, jobID, set)
 }
 
-func attachable(job *jobs.Job) error {
+func checkAttachable(job *jobs.Job) error {
 	switch job.Status {
 	case jobs.Created, jobs.Uploaded, jobs.Ready, jobs.Failed:
 		return job.Untouched()
@@ -281,18 +281,18 @@ func (m *Importer) MayUpload(ctx context.Context, a actor.Actor) error {
 
 // Admits refuses a request that Create and Upload would.
 func (m *Importer) Admits(a actor.Actor, r Request) error {
-	_, err := m.admissible(a, r)
+	_, err := m.checkAdmissible(a, r)
 	return err
 }
 
 // UploadKept is Upload for a file that is kept already.
 func (m *Importer) UploadKept(ctx context.Context, a actor.Actor, r Request, f *File) (*jobs.Job, error) {
-	t, err := m.admissible(a, r)
+	t, err := m.checkAdmissible(a, r)
 	if err != nil {
 		return nil, err
 	}
-	return m.attach(ctx, a, f, func(tx *db.Tx) (string, error) {
-		job, err := m.create(tx, a, t, r)
+	return m.attachFile(ctx, a, f, func(tx *db.Tx) (string, error) {
+		job, err := m.createJob(tx, a, t, r)
 		if err != nil {
 			return "", err
 		}
@@ -315,9 +315,9 @@ var workbooks = map[string]string{
 
 const saveAs = "; open it, choose Save as, Excel workbook (.xlsx) or CSV (UTF-8), and upload that file"
 
-// named reduces a file name to a harmless label and says what the name
+// cleanFileName reduces a file name to a harmless label and says what the name
 // promises.
-func named(name string) (label, kind string, err error) {
+func cleanFileName(name string) (label, kind string, err error) {
 	label = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	label = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -368,8 +368,8 @@ var magics = []struct{ bytes, what string }{
 
 const packed = "PK\x03\x04"
 
-// looks refuses by content what its name hides.
-func looks(head []byte, kind string) error {
+// checkContent refuses by content what its name hides.
+func checkContent(head []byte, kind string) error {
 	if len(head) == 0 {
 		return fault.New(fault.Invalid, "empty_file", "the file is empty").At("file", "is empty")
 	}

@@ -6,5 +6,5 @@
 // there if and only if the change is. It is done at least once: a node that dies
 // between doing it and noting so leaves it to another.
 //
-// Floor: the catalog. Begin at [NewRunner].
+// Layer: catalog and access. Begin at [NewRunner].
 package job

@@ -176,7 +176,7 @@ type Filter struct {
 	Open                      bool // those that are not done
 }
 
-func (f Filter) where() (string, []any) {
+func (f Filter) whereClause() (string, []any) {
 	text, args := "1 = 1", []any(nil)
 	for _, c := range [...]struct{ column, value string }{{"tenant_id", f.Tenant}, {"kind", f.Kind}, {"key", f.Key}, {"status", f.Status}} {
 		if c.value != "" {
@@ -190,16 +190,16 @@ func (f Filter) where() (string, []any) {
 	return text, args
 }
 
-// scope is that of the tenant whose jobs are meant, where they are one's.
-func (f Filter) scope() db.Scope {
+// filterScope is that of the tenant whose jobs are meant, where they are one's.
+func (f Filter) filterScope() db.Scope {
 	if f.Tenant == "" {
-		return everywhere()
+		return scopeOfAll()
 	}
 	return db.Scope{Tenant: f.Tenant}
 }
 
-// order puts those due first in front; of those that are done, the last.
-func (f Filter) order() string {
+// orderClause puts those due first in front; of those that are done, the last.
+func (f Filter) orderClause() string {
 	if f.Status == Done {
 		return "due_at DESC, kind, key"
 	}
@@ -209,11 +209,11 @@ func (f Filter) order() string {
 // List returns at most limit jobs, those due first in front, of those that are
 // done the last.
 func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, err error) {
-	where, args := f.where()
-	err = d.Read(ctx, f.scope(), func(tx *db.Tx) error {
+	where, args := f.whereClause()
+	err = d.Read(ctx, f.filterScope(), func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
-			"WHERE %s ORDER BY %s LIMIT %d", where, f.order(), limit), args, func(r *db.Row) error {
+			"WHERE %s ORDER BY %s LIMIT %d", where, f.orderClause(), limit), args, func(r *db.Row) error {
 			s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
 				Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
 			if s.Tenant == db.NoTenant {
@@ -236,9 +236,9 @@ func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, er
 // Hurry makes jobs due at once: those that wait and those that were given up. It
 // returns how many.
 func Hurry(ctx context.Context, d *db.DB, now time.Time, f Filter) (n int64, err error) {
-	where, args := f.where()
+	where, args := f.whereClause()
 	args = append(args, now.UTC())
-	err = d.Write(ctx, f.scope(), func(tx *db.Tx) (err error) {
+	err = d.Write(ctx, f.filterScope(), func(tx *db.Tx) (err error) {
 		n, err = tx.Exec(fmt.Sprintf("UPDATE jobs SET status = 'pending', due_at = $%d, made_at = CASE WHEN status = 'failed' THEN $%d ELSE made_at END, "+
 			"tries = CASE WHEN status = 'failed' THEN 0 ELSE tries END WHERE %s AND status IN ('pending', 'failed')", len(args), len(args), where), args...)
 		return err
@@ -259,7 +259,7 @@ type Counts struct {
 // Count counts by kind what is not done.
 func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, error) {
 	out := map[string]Counts{}
-	err := d.Read(ctx, everywhere(), func(tx *db.Tx) error {
+	err := d.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		clear(out)
 		return tx.Query("SELECT kind, status, COUNT(*), MIN(due_at) FROM jobs "+
 			"WHERE status IN ('pending', 'failed') GROUP BY kind, status", nil, func(r *db.Row) error {
@@ -280,14 +280,14 @@ func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, err
 	return out, nil
 }
 
-func everywhere() db.Scope { return db.Scope{All: true} }
+func scopeOfAll() db.Scope { return db.Scope{All: true} }
 
-func alone(err error) bool {
+func isLone(err error) bool {
 	var l lone
 	return errors.As(err, &l)
 }
 
-func stopped(err error) bool {
+func isStopped(err error) bool {
 	var s Stopped
 	return errors.As(err, &s)
 }

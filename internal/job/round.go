@@ -33,7 +33,7 @@ func (r *Runner) doRound(ctx context.Context, kind string) (done int, failed, er
 	pass := &round{runner: r, kind: k}
 	for more := true; more && err == nil && ctx.Err() == nil; {
 		var page []Job
-		if page, err = r.due(ctx, k); err != nil || len(page) == 0 {
+		if page, err = r.listDue(ctx, k); err != nil || len(page) == 0 {
 			break
 		}
 		more, err = pass.doPage(ctx, page)
@@ -46,7 +46,7 @@ func (r *Runner) doRound(ctx context.Context, kind string) (done int, failed, er
 func (p *round) doPage(ctx context.Context, page []Job) (more bool, err error) {
 	refused, inRow := errorList{}, 0
 	for _, j := range page {
-		mine, err := p.runner.do(ctx, p.kind, j)
+		mine, err := p.runner.doJob(ctx, p.kind, j)
 		more = more || mine
 		if isUnstored(err) {
 			refused.add(err)
@@ -71,7 +71,7 @@ func (p *round) doPage(ctx context.Context, page []Job) (more bool, err error) {
 func (p *round) count(mine bool, err error) {
 	if err != nil {
 		p.failed.add(err)
-		if !stopped(err) && !alone(err) {
+		if !isStopped(err) && !isLone(err) {
 			p.faults++
 		}
 	} else if mine {

@@ -115,14 +115,14 @@ func (r *Runner) Ring(kind string) {
 func (r *Runner) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	for name := range r.kinds {
-		all.Go(func() { r.follow(ctx, name) })
+		all.Go(func() { r.followKind(ctx, name) })
 	}
 	all.Wait()
 }
 
-// follow does a kind's rounds: every so often, when it rings, and after a round
+// followKind does a kind's rounds: every so often, when it rings, and after a round
 // that could not go on, at growing intervals.
-func (r *Runner) follow(ctx context.Context, kind string) {
+func (r *Runner) followKind(ctx context.Context, kind string) {
 	pace := backoff.New(r.log, "do jobs of kind "+kind, leastPause, mostPause)
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -167,13 +167,13 @@ func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
 	return done, errors.Join(err, failed)
 }
 
-func (r *Runner) due(ctx context.Context, k Kind) (list []Job, err error) {
+func (r *Runner) listDue(ctx context.Context, k Kind) (list []Job, err error) {
 	if k.Every > 0 {
-		if err := r.schedule(ctx, k); err != nil {
+		if err := r.ensureScheduled(ctx, k); err != nil {
 			return nil, err
 		}
 	}
-	err = r.db.Read(ctx, everywhere(), func(tx *db.Tx) error {
+	err = r.db.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(fmt.Sprintf("SELECT tenant_id, key, payload, made_at, due_at, tries, claim FROM "+
 			"(SELECT tenant_id, key, payload, made_at, due_at, tries, claim, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn "+
@@ -190,10 +190,10 @@ func (r *Runner) due(ctx context.Context, k Kind) (list []Job, err error) {
 	return list, nil
 }
 
-// schedule sees to it that the one job of a schedule is there.
-func (r *Runner) schedule(ctx context.Context, k Kind) error {
+// ensureScheduled sees to it that the one job of a schedule is there.
+func (r *Runner) ensureScheduled(ctx context.Context, k Kind) error {
 	there := false
-	err := r.db.Read(ctx, everywhere(), func(tx *db.Tx) error {
+	err := r.db.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		there = false
 		return tx.Query("SELECT key FROM jobs WHERE tenant_id = $1 AND kind = $2 AND key = $3", []any{db.NoTenant, k.Name, scheduled}, func(*db.Row) error {
 			there = true
@@ -201,7 +201,7 @@ func (r *Runner) schedule(ctx context.Context, k Kind) error {
 		})
 	})
 	if err == nil && !there {
-		err = r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		err = r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(), Due: r.now().Add(cmp.Or(k.First, k.Every))})
 		})
 	}
@@ -211,30 +211,30 @@ func (r *Runner) schedule(ctx context.Context, k Kind) error {
 	return nil
 }
 
-// do claims a job, does it and notes what became of it. It returns false where
+// doJob claims a job, does it and notes what became of it. It returns false where
 // another node has it.
-func (r *Runner) do(ctx context.Context, k Kind, j Job) (mine bool, err error) {
-	if mine, err = r.claim(ctx, k, &j); err != nil || !mine {
+func (r *Runner) doJob(ctx context.Context, k Kind, j Job) (mine bool, err error) {
+	if mine, err = r.claimJob(ctx, k, &j); err != nil || !mine {
 		return false, err
 	}
-	err = r.run(ctx, k, j)
+	err = r.runJob(ctx, k, j)
 	if errors.Is(err, ErrLost) {
 		return true, err // it is another's to note
 	}
 	if err != nil && ctx.Err() != nil && k.Timeout == 0 {
-		return true, r.note(ctx, k, j, outcome{Pending, r.now(), nil}) // told to stop: the next node begins at once
+		return true, r.writeOutcome(ctx, k, j, outcome{Pending, r.now(), nil}) // told to stop: the next node begins at once
 	}
-	noted := r.note(ctx, k, j, r.outcome(k, j, err))
+	noted := r.writeOutcome(ctx, k, j, r.outcomeOf(k, j, err))
 	if err = errors.Join(err, noted); err != nil {
 		return true, fmt.Errorf("job: %s %s: %w", j.Kind, j.Key, err)
 	}
 	return true, nil
 }
 
-// claim takes a job that no other node has taken: the number of claims tells. It
+// claimJob takes a job that no other node has taken: the number of claims tells. It
 // reads the payload again, which may have been replaced since.
-func (r *Runner) claim(ctx context.Context, k Kind, j *Job) (mine bool, err error) {
-	err = r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+func (r *Runner) claimJob(ctx context.Context, k Kind, j *Job) (mine bool, err error) {
+	err = r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		mine = false
 		return tx.Query("UPDATE jobs SET status = 'running', tries = tries + 1, claim = claim + 1, due_at = $5 "+
 			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status IN ('pending', 'running') RETURNING payload",
@@ -251,7 +251,7 @@ func (r *Runner) claim(ctx context.Context, k Kind, j *Job) (mine bool, err erro
 	return mine, nil
 }
 
-func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
+func (r *Runner) runJob(ctx context.Context, k Kind, j Job) (err error) {
 	if k.Timeout > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(context.WithoutCancel(ctx), k.Timeout)
@@ -260,7 +260,7 @@ func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var beats sync.WaitGroup
-	beats.Go(func() { r.hold(work, k, j, cancel) })
+	beats.Go(func() { r.holdClaim(work, k, j, cancel) })
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.Error("a job panicked", "kind", k.Name, "key", j.Key, "panic", p, "stack", string(debug.Stack()))
@@ -277,8 +277,8 @@ func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
 	return k.Run(traced, j)
 }
 
-// hold renews a claim while its job goes on, and ends it when it is another's.
-func (r *Runner) hold(ctx context.Context, k Kind, j Job, lost context.CancelCauseFunc) {
+// holdClaim renews a claim while its job goes on, and ends it when it is another's.
+func (r *Runner) holdClaim(ctx context.Context, k Kind, j Job, lost context.CancelCauseFunc) {
 	t := time.NewTicker(k.Claim / 4)
 	defer t.Stop()
 	renewals := backoff.New(r.log, "renew the claim of a job of kind "+k.Name, 0, 0)
@@ -289,7 +289,7 @@ func (r *Runner) hold(ctx context.Context, k Kind, j Job, lost context.CancelCau
 		case <-t.C:
 		}
 		still := true
-		err := r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		err := r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 			n, err := tx.Exec("UPDATE jobs SET due_at = $5 WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status = 'running'",
 				j.Tenant, j.Kind, j.Key, j.claim, r.now().Add(k.Claim).UTC())
 			still = err != nil || n == 1
@@ -310,7 +310,7 @@ type outcome struct {
 	err    error
 }
 
-func (r *Runner) outcome(k Kind, j Job, err error) outcome {
+func (r *Runner) outcomeOf(k Kind, j Job, err error) outcome {
 	now := r.now()
 	wait := k.Retries[min(int(j.Tries), len(k.Retries))-1]
 	switch {
@@ -320,14 +320,14 @@ func (r *Runner) outcome(k Kind, j Job, err error) outcome {
 		return outcome{Pending, now.Add(wait), err}
 	case err == nil:
 		return outcome{Done, now, nil}
-	case stopped(err), k.Life > 0 && now.Sub(j.Made) >= k.Life:
+	case isStopped(err), k.Life > 0 && now.Sub(j.Made) >= k.Life:
 		return outcome{Failed, now, err}
 	}
 	return outcome{Pending, now.Add(wait), err}
 }
 
-// note writes what became of a claimed job, also while the server stops.
-func (r *Runner) note(ctx context.Context, k Kind, j Job, o outcome) error {
+// writeOutcome writes what became of a claimed job, also while the server stops.
+func (r *Runner) writeOutcome(ctx context.Context, k Kind, j Job, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), careful)
 	defer cancel()
 	text, tries, done := any(nil), j.Tries, any(nil)
@@ -339,7 +339,7 @@ func (r *Runner) note(ctx context.Context, k Kind, j Job, o outcome) error {
 	if o.err == nil && (o.status == Done || k.Every > 0) {
 		done = r.now().UTC()
 	}
-	err := r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+	err := r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE jobs SET status = $5, due_at = $6, error = $7, tries = $8, done_at = COALESCE($9, done_at) "+
 			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4", j.Tenant, j.Kind, j.Key, j.claim, o.status, o.due.UTC(), text, tries, done)
 		return err
@@ -359,7 +359,7 @@ func storable(text string) string {
 // Sweep forgets jobs that were done or given up, and marks, when their time is
 // over.
 func (r *Runner) Sweep(ctx context.Context) error {
-	return r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+	return r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		own, args := "''", []any{r.now().Add(-usualKeep).UTC()}
 		for name, k := range r.kinds {
 			tx.Queue("DELETE FROM jobs WHERE kind = $1 AND status IN ('done', 'failed') AND made_at < $2", []any{name, r.now().Add(-k.Keep).UTC()}, nil)

@@ -1,7 +1,7 @@
 // Package limit counts requests and statements in rolling windows, one minute
 // and a burst of ten seconds, and says when a refused one may come again.
 //
-// Floor: toolboxes. Begin at [New].
+// Layer: adapters. Begin at [New].
 package limit
 
 import (

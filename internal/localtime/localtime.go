@@ -3,7 +3,7 @@
 // record is a day where the tenant is, never a day of UTC, so every package that
 // turns a moment into a date does it here.
 //
-// Floor: foundations. Begin at [DateOf].
+// Layer: foundations. Begin at [DateOf].
 package localtime
 
 import (

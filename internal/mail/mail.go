@@ -1,6 +1,6 @@
 // Package mail sends messages, by SMTP or into a list that a developer reads.
 //
-// Floor: toolboxes. Begin at [Sender].
+// Layer: adapters. Begin at [Sender].
 package mail
 
 import (

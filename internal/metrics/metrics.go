@@ -2,7 +2,7 @@
 // bounded: routes are patterns, and no tenant, user or other id is one,
 // so the number of series does not grow with use.
 //
-// Floor: the installation. Begin at [New].
+// Layer: installation. Begin at [New].
 package metrics
 
 import (

@@ -4,7 +4,7 @@
 // request claims its key, works, and stores its answer in the transaction of
 // its effect. It knows no HTTP beyond a status, a head and a body.
 //
-// Floor: the catalog. Begin at [Keys].
+// Layer: catalog and access. Begin at [Keys].
 package once
 
 import (
@@ -50,14 +50,14 @@ func Print(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (r *Request) tenant() string {
+func (r *Request) tenantID() string {
 	if r.Scope.Tenant == "" {
 		return db.NoTenant
 	}
 	return r.Scope.Tenant
 }
 
-func (r *Request) id() string { return Print(r.Caller, r.Route, r.Key) }
+func (r *Request) requestID() string { return Print(r.Caller, r.Route, r.Key) }
 
 // CheckKey refuses a key that is longer than MaxKey or holds anything but
 // visible ASCII.
@@ -115,10 +115,10 @@ type Claim struct {
 // client that lost the answer to a request, and has a changed one by now, sends
 // it under the same key: it is done only if the first was not.
 func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
-	c := &Claim{keys: k, r: r, id: r.id(), token: uuid.NewString()}
+	c := &Claim{keys: k, r: r, id: r.requestID(), token: uuid.NewString()}
 	var old *Answer
 	err := k.d.Write(ctx, r.Scope, func(tx *db.Tx) (err error) {
-		old, err = c.take(tx)
+		old, err = c.takeKey(tx)
 		return err
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	c.end = end
-	c.ended.Go(func() { c.live(life) })
+	c.ended.Go(func() { c.renewLoop(life) })
 	return c, nil, nil
 }
 
@@ -137,7 +137,7 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 // claims nothing.
 func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 	err = k.d.Read(ctx, r.Scope, func(tx *db.Tx) error {
-		return tx.Last().Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenant(), r.id()}, func(*db.Row) error {
+		return tx.Last().Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenantID(), r.requestID()}, func(*db.Row) error {
 			used = true
 			return nil
 		})
@@ -148,32 +148,32 @@ func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 	return used, nil
 }
 
-func (c *Claim) take(tx *db.Tx) (*Answer, error) {
+func (c *Claim) takeKey(tx *db.Tx) (*Answer, error) {
 	now := c.keys.now().UTC()
 	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT "+
 		"(tenant_id, id) DO NOTHING",
-		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
+		c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	if err != nil || n == 1 {
 		return nil, err
 	}
-	old, err := c.found(tx, now)
+	old, err := c.findKept(tx, now)
 	if err != nil || old != nil {
 		return old, err
 	}
 	// Too old to count, or its node died: the request runs anew.
 	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL "+
 		"WHERE tenant_id = $1 AND id = $2",
-		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
+		c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	return nil, err
 }
 
-// found reads a key that was used before: its answer, or nil if it is free.
-func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
+// findKept reads a key that was used before: its answer, or nil if it is free.
+func (c *Claim) findKept(tx *db.Tx, now time.Time) (*Answer, error) {
 	var print, head string
 	var until, made time.Time
 	a := &Answer{}
 	err := tx.One("SELECT print, claimed_until, made_at, status, head, body FROM idempotency_keys WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(),
-		[]any{c.r.tenant(), c.id}, func(r *db.Row) error {
+		[]any{c.r.tenantID(), c.id}, func(r *db.Row) error {
 			print, until, made = r.Text(0), r.Time(1), r.Time(2)
 			if !r.Null(3) {
 				a.Status, head = int(r.Int(3)), r.Text(4)
@@ -182,18 +182,18 @@ func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
 				return nil
 			}
 			var err error
-			a.Body, err = unpacked(r.AppendText([]byte{}, 5))
+			a.Body, err = unpackBody(r.AppendText([]byte{}, 5))
 			return err
 		})
 	switch {
 	case fault.Is(err, fault.NotFound): // given back since
-		return nil, running()
+		return nil, stillRunning()
 	case err != nil:
 		return nil, err
 	case !now.Before(made.Add(KeptFor)):
 		return nil, nil
 	case a.Status == 0 && now.Before(until):
-		return nil, running()
+		return nil, stillRunning()
 	case a.Status == 0:
 		return nil, nil
 	case print != c.r.Print:
@@ -206,14 +206,14 @@ func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
 	return a, nil
 }
 
-func running() error {
+func stillRunning() error {
 	f := fault.New(fault.Conflict, "HF015", "the request with this Idempotency-Key is still running").With("", "ask again in a moment")
 	f.RetryAfter = time.Second
 	return f
 }
 
-// live renews the claim while the request runs.
-func (c *Claim) live(ctx context.Context) {
+// renewLoop renews the claim while the request runs.
+func (c *Claim) renewLoop(ctx context.Context) {
 	t := time.NewTicker(db.BeatEvery)
 	defer t.Stop()
 	renewals := backoff.New(nil, "renew the claim of an Idempotency-Key", 0, 0)
@@ -225,7 +225,7 @@ func (c *Claim) live(ctx context.Context) {
 		}
 		err := c.keys.d.Write(ctx, c.r.Scope, func(tx *db.Tx) error {
 			_, err := tx.Exec("UPDATE idempotency_keys SET claimed_until = $4 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
-				c.r.tenant(), c.id, c.token, c.keys.now().Add(db.DeadAfter))
+				c.r.tenantID(), c.id, c.token, c.keys.now().Add(db.DeadAfter))
 			return err
 		})
 		renewals.Note(ctx, err)
@@ -240,14 +240,14 @@ func (c *Claim) Keep(tx *db.Tx, a *Answer) error {
 	if err != nil {
 		return fmt.Errorf("once: head: %w", err)
 	}
-	body, err := packed(a.Body)
+	body, err := packBody(a.Body)
 	if err != nil {
 		return fmt.Errorf("once: body: %w", err)
 	}
 	n, err := tx.Exec("UPDATE idempotency_keys SET status = $4, head = $5, body = $6 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
-		c.r.tenant(), c.id, c.token, a.Status, string(head), body)
+		c.r.tenantID(), c.id, c.token, a.Status, string(head), body)
 	if err == nil && n != 1 {
-		err = running()
+		err = stillRunning()
 	}
 	if err != nil {
 		return fmt.Errorf("once: keep: %w", err)
@@ -263,7 +263,7 @@ const settling = 5 * time.Second
 // kept with its effect is kept now; one too long is not, and a repeat works
 // again.
 func (c *Claim) Settle(ctx context.Context, a *Answer) {
-	c.rest()
+	c.stopRenewing()
 	if c.over = c.kept; c.over {
 		return
 	}
@@ -272,32 +272,32 @@ func (c *Claim) Settle(ctx context.Context, a *Answer) {
 		return
 	}
 	c.over = true
-	c.last(ctx, func(tx *db.Tx) error { return c.Keep(tx, a) })
+	c.writeLast(ctx, func(tx *db.Tx) error { return c.Keep(tx, a) })
 }
 
 // Release ends the claim of a request that failed: a repeat runs anew, unless
 // the effect was committed all the same. After Settle it does nothing.
 func (c *Claim) Release(ctx context.Context) {
-	c.rest()
+	c.stopRenewing()
 	if c.over {
 		return
 	}
 	c.over = true
-	c.last(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL", c.r.tenant(), c.id, c.token)
+	c.writeLast(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL", c.r.tenantID(), c.id, c.token)
 		return err
 	})
 }
 
-// rest stops renewing.
-func (c *Claim) rest() {
+// stopRenewing stops renewing.
+func (c *Claim) stopRenewing() {
 	c.end()
 	c.ended.Wait()
 }
 
-// last writes even when the client has gone. What fails is logged: the claim
+// writeLast writes even when the client has gone. What fails is logged: the claim
 // then ends by itself.
-func (c *Claim) last(ctx context.Context, f func(*db.Tx) error) {
+func (c *Claim) writeLast(ctx context.Context, f func(*db.Tx) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
 	if err := c.keys.d.Write(ctx, c.r.Scope, f); err != nil {
@@ -325,10 +325,10 @@ func Tell(tx *db.Tx, done any) error {
 
 // Sweep forgets keys past their time, and the oldest of tenants that have too
 // many.
-func (k *Keys) Sweep(ctx context.Context) error { return k.sweep(ctx, MaxTenant) }
+func (k *Keys) Sweep(ctx context.Context) error { return k.sweepOld(ctx, MaxTenant) }
 
-func (k *Keys) sweep(ctx context.Context, most int) error {
-	if err := k.forget(ctx, "", k.now().Add(-KeptFor)); err != nil {
+func (k *Keys) sweepOld(ctx context.Context, most int) error {
+	if err := k.deleteKeys(ctx, "", k.now().Add(-KeptFor)); err != nil {
 		return err
 	}
 	crowded := map[string]time.Time{} // by tenant, the newest key to forget
@@ -354,16 +354,16 @@ func (k *Keys) sweep(ctx context.Context, most int) error {
 		return fmt.Errorf("once: sweep: %w", err)
 	}
 	for t, until := range crowded {
-		if err := k.forget(ctx, t, until); err != nil {
+		if err := k.deleteKeys(ctx, t, until); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forget deletes the keys made until then, of one tenant or of all (""), a
+// deleteKeys deletes the keys made until then, of one tenant or of all (""), a
 // batch at a time.
-func (k *Keys) forget(ctx context.Context, tenant string, until time.Time) error {
+func (k *Keys) deleteKeys(ctx context.Context, tenant string, until time.Time) error {
 	for {
 		n, err := k.forgetSome(ctx, tenant, until)
 		if err != nil {

@@ -56,7 +56,7 @@ func (b *bench) ask(r Request) (string, *Claim) {
 		}
 		return "replay", nil
 	}
-	b.t.Cleanup(c.rest)
+	b.t.Cleanup(c.stopRenewing)
 	return "runs", c
 }
 
@@ -162,7 +162,7 @@ func TestBoundsOfKeys(t *testing.T) {
 			b.want("runs", post("anna", key, "")).Settle(ctx, made)
 			b.at = b.at.Add(time.Minute)
 		}
-		if err := b.sweep(ctx, 2); err != nil {
+		if err := b.sweepOld(ctx, 2); err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range keys[:5] {

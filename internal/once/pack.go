@@ -12,10 +12,10 @@ import (
 // begins with this control character.
 const packMark = '\x01'
 
-// packed is a body as it is kept: as it is, or compressed where it is long; nil
+// packBody is a body as it is kept: as it is, or compressed where it is long; nil
 // for none. A body is kept whole whatever its length: it is what the write stored
 // anyway, in its rows and in the audit log.
-func packed(body []byte) (any, error) {
+func packBody(body []byte) (any, error) {
 	if body == nil {
 		return nil, nil
 	}
@@ -37,8 +37,8 @@ func packed(body []byte) (any, error) {
 	return b.String(), nil
 }
 
-// unpacked is the body that was kept.
-func unpacked(kept []byte) ([]byte, error) {
+// unpackBody is the body that was kept.
+func unpackBody(kept []byte) ([]byte, error) {
 	if len(kept) == 0 || kept[0] != packMark {
 		return kept, nil
 	}

@@ -1,7 +1,7 @@
 // Package pdf draws sheets of paper: text in a font that the file carries,
 // tables that go on over pages, and bars of a given width.
 //
-// Floor: toolboxes. Begin at [New].
+// Layer: adapters. Begin at [New].
 package pdf
 
 import (

@@ -5,7 +5,7 @@
 // catalog, never from the request. The grammar is a subset of PostgREST's; every
 // limit below is checked while scanning.
 //
-// Floor: grammar. Begin at [Parse].
+// Layer: grammar. Begin at [Parse].
 package query
 
 import (

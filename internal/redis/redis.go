@@ -2,7 +2,7 @@
 // the start, for a while, or for good. Whoever uses it has another way to do
 // its work meanwhile.
 //
-// Floor: foundations. Begin at [Open].
+// Layer: foundations. Begin at [Open].
 package redis
 
 import (

@@ -2,7 +2,7 @@
 // /openapi.json, from the server's own files, with a form to try each operation,
 // and below it the guides and pages of package docs.
 //
-// Floor: faces. Begin at [Handler].
+// Layer: endpoints. Begin at [Handler].
 package reference
 
 import (

@@ -3,7 +3,7 @@
 // unit, enum, format) are read by the binder and by the OpenAPI document. The
 // domains fill the table, the face on the wire serves it.
 //
-// Floor: verbs. Begin at [Verb].
+// Layer: verbs. Begin at [Verb].
 package rpc
 
 import (
@@ -212,12 +212,12 @@ var undo = errors.New("rpc: a dry run writes nothing")
 // points to a value of the type of v.In. dry answers what would happen.
 func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
 	ctx, span := trace.Begin(ctx, "verb", v.Name)
-	out, err := t.do(ctx, a, v, in, dry)
+	out, err := t.doVerb(ctx, a, v, in, dry)
 	span.End(err)
 	return out, err
 }
 
-func (t *Table) do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
+func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
 	run := t.store.DB().Write
 	if v.Reads {
 		run = t.store.DB().Read
@@ -228,7 +228,7 @@ func (t *Table) do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool
 		if err != nil {
 			return err
 		}
-		t.finish(a, out, dry)
+		t.dropForbiddenNext(a, out, dry)
 		if err := tx.Flush(); err != nil {
 			return err
 		}
@@ -243,8 +243,8 @@ func (t *Table) do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool
 	return out, nil
 }
 
-// finish drops from the next steps those that the caller may not say.
-func (t *Table) finish(a actor.Actor, out any, dry bool) {
+// dropForbiddenNext drops from the next steps those that the caller may not say.
+func (t *Table) dropForbiddenNext(a actor.Actor, out any, dry bool) {
 	x, ok := out.(interface{ answer() *Answer })
 	if !ok {
 		return

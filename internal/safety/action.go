@@ -23,15 +23,15 @@ func followActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 	}
 	now := query.FormatTime(s.Now())
 	for _, c := range changes {
-		suggested(a, c)
+		noteSuggestedBy(a, c)
 		if err := stepAction(a, c, now); err != nil {
 			return err
 		}
-		if err := effectiveness(c, now); err != nil {
+		if err := checkEffectiveness(c, now); err != nil {
 			return err
 		}
 	}
-	return sources(tx, a.TenantID, changes)
+	return checkSources(tx, a.TenantID, changes)
 }
 
 // stepAction stamps one action's step and holds it to the step's conditions.
@@ -41,8 +41,8 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 		return notReady("an action that is done keeps who did it: put it back in progress to assign it again")
 	}
 	switch {
-	case turned(c, "done"):
-		if urgent(ac.Text("priority")) && noEvidence(ac) {
+	case becomes(c, "done"):
+		if isUrgent(ac.Text("priority")) && noEvidence(ac) {
 			return notReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
 		}
 		if ac["assignee_user_id"] == nil {
@@ -52,35 +52,35 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 		if a.UserID != "" {
 			ac["completed_by"] = a.UserID
 		}
-	case turned(c, "in_progress") && c.Before["status"] == "done":
+	case becomes(c, "in_progress") && c.Before["status"] == "done":
 		ac["completed_at"], ac["completed_by"] = nil, nil
-	case turned(c, "verified"):
+	case becomes(c, "verified"):
 		if err := fourEyes(a, c.Before, ac); err != nil {
 			return err
 		}
 		ac["verified_at"] = now
-	case turned(c, "cancelled") && ac["cancel_reason"] == nil:
+	case becomes(c, "cancelled") && ac["cancel_reason"] == nil:
 		return notReady("say why the action is cancelled: cancel_reason")
 	}
 	return nil
 }
 
-// suggested notes the picker or driver who proposes an action himself.
-func suggested(a actor.Actor, c store.Change) {
+// noteSuggestedBy notes the picker or driver who proposes an action himself.
+func noteSuggestedBy(a actor.Actor, c store.Change) {
 	if c.Op == store.Insert && c.After["source"] == "manual" && (a.Role == actor.Operator || a.Role == actor.Driver) {
 		c.After["suggested_by"] = db.Null(a.UserID)
 	}
 }
 
-// effectiveness is judged once, of what was verified.
-func effectiveness(c store.Change, now string) error {
+// checkEffectiveness is judged once, of what was verified.
+func checkEffectiveness(c store.Change, now string) error {
 	if c.After["effectiveness"] == c.Before["effectiveness"] || c.Op == store.Insert && c.After["effectiveness"] == nil {
 		return nil
 	}
 	switch {
 	case c.Before["effectiveness"] != nil:
 		return notReady("the effectiveness of the action was judged: an action that follows it can be judged again")
-	case c.After["status"] != "verified" || turned(c, "verified"):
+	case c.After["status"] != "verified" || becomes(c, "verified"):
 		return notReady("an action is verified before its effectiveness is judged")
 	}
 	c.After["reviewed_at"] = now
@@ -112,7 +112,7 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	for _, row := range rows {
 		row["due_on"] = today.AddDays(followUpDays).String()
 	}
-	return insert(tx, a, s, "actions", rows)
+	return insertRecords(tx, a, s, "actions", rows)
 }
 
 // sourceTable is where the records are that an action can come from.
@@ -144,8 +144,8 @@ func sameSource(c store.Change) bool {
 	return c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"]
 }
 
-// sources refuses an action whose source is no record of the tenant.
-func sources(tx *db.Tx, tenant string, changes []store.Change) error {
+// checkSources refuses an action whose source is no record of the tenant.
+func checkSources(tx *db.Tx, tenant string, changes []store.Change) error {
 	asked := map[string]map[string]bool{}
 	for _, c := range changes {
 		id, kind := c.After.Text("source_id"), c.After.Text("source")
@@ -164,7 +164,7 @@ func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 		asked[kind][id] = true
 	}
 	for kind, ids := range asked {
-		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))},
+		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sortedKeys(ids))},
 			func(r *db.Row) error {
 				delete(ids, r.Text(0))
 				return nil
@@ -193,7 +193,7 @@ func handedOver(c store.Change) bool {
 	return c.After.Text("status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
 }
 
-func urgent(priority string) bool { return priority == "high" || priority == "critical" }
+func isUrgent(priority string) bool { return priority == "high" || priority == "critical" }
 
 func noEvidence(ac store.Row) bool {
 	raw, _ := ac["evidence"].(json.RawMessage)

@@ -56,7 +56,7 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	if !ok {
 		return &sheets{}, nil
 	}
-	list, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(distinct(rows, "run_id"))})
+	list, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(distinctIDs(rows, "run_id"))})
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +64,11 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	for _, run := range list {
 		sh.runs[run.Text("id")] = run
 	}
-	sh.templates = queueTemplates(tx, a.TenantID, distinct(list, "template_id"))
-	sh.answers = queueAnswers(tx, a.TenantID, distinct(list, "id"))
+	sh.templates = queueTemplates(tx, a.TenantID, distinctIDs(list, "template_id"))
+	sh.answers = queueAnswers(tx, a.TenantID, distinctIDs(list, "id"))
 	if len(list) > 0 {
 		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
-			[]any{a.TenantID, query.List(distinct(list, "id"))}, func(r *db.Row) error {
+			[]any{a.TenantID, query.List(distinctIDs(list, "id"))}, func(r *db.Row) error {
 				sh.photos[r.Text(0)] = r.Text(1)
 				return nil
 			})
@@ -76,9 +76,9 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	return sh, tx.Flush()
 }
 
-// template is what the inspection of an answer asks; nil where there is no
+// templateOf is what the inspection of an answer asks; nil where there is no
 // such inspection, which the foreign key says.
-func (sh *sheets) template(an store.Row) (*checklist.Template, error) {
+func (sh *sheets) templateOf(an store.Row) (*checklist.Template, error) {
 	run := sh.runs[an.Text("run_id")]
 	if run == nil {
 		return nil, nil
@@ -87,7 +87,7 @@ func (sh *sheets) template(an store.Row) (*checklist.Template, error) {
 	if t == nil {
 		return nil, badRun("run_id", "names an inspection without questions")
 	}
-	return t.template()
+	return t.parseTemplate()
 }
 
 // changeAnswers reads answers as their items want them, and judges them.
@@ -97,7 +97,7 @@ func changeAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 		return err
 	}
 	for _, c := range changes {
-		if err := sh.answer(a, c, query.FormatTime(s.Now())); err != nil {
+		if err := sh.checkAnswer(a, c, query.FormatTime(s.Now())); err != nil {
 			return err
 		}
 	}
@@ -109,9 +109,9 @@ func changeAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 	return nil
 }
 
-func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
+func (sh *sheets) checkAnswer(a actor.Actor, c store.Change, now string) error {
 	an := c.After
-	tpl, err := sh.template(an)
+	tpl, err := sh.templateOf(an)
 	if err != nil || tpl == nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	if !ok {
 		return fault.New(fault.Invalid, checklist.Code, "the answer of item %q %s", it.Key, it.Form()).At("value", "of item %s %s", it.Key, it.Form())
 	}
-	if err := sh.shows(c, it); err != nil {
+	if err := sh.checkPhotos(c, it); err != nil {
 		return err
 	}
 	an["result"], an["critical"] = string(result), it.Critical
@@ -148,9 +148,9 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	return nil
 }
 
-// shows refuses photos that are not the inspection's. What an answer named
+// checkPhotos refuses photos that are not the inspection's. What an answer named
 // before may have been deleted since.
-func (sh *sheets) shows(c store.Change, it *checklist.Item) error {
+func (sh *sheets) checkPhotos(c store.Change, it *checklist.Item) error {
 	for _, field := range [...]string{"photos", "value"} {
 		raw, _ := c.After[field].(json.RawMessage)
 		if was, _ := c.Before[field].(json.RawMessage); field == "value" && it.Type != checklist.Photo || string(was) == string(raw) {
@@ -170,7 +170,7 @@ func (sh *sheets) shows(c store.Change, it *checklist.Item) error {
 
 // isAsked refuses an answer to an item whose show_when is not met.
 func (sh *sheets) isAsked(an store.Row) error {
-	tpl, err := sh.template(an)
+	tpl, err := sh.templateOf(an)
 	if err != nil || tpl == nil {
 		return err
 	}
@@ -204,17 +204,17 @@ func afterAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 			righted = append(righted, c.After.Text("id"))
 		}
 	}
-	if err := update(tx, a, s, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
+	if err := updateRecords(tx, a, s, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
 		return err
 	}
-	if err := withdraw(tx, a, s, righted); err != nil {
+	if err := cancelActions(tx, a, s, righted); err != nil {
 		return err
 	}
-	return sh.consequences(tx, a, s, failed)
+	return sh.openConsequences(tx, a, s, failed)
 }
 
-// withdraw cancels the actions of answers that were put right.
-func withdraw(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error {
+// cancelActions cancels the actions of answers that were put right.
+func cancelActions(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error {
 	if len(answers) == 0 {
 		return nil
 	}
@@ -224,12 +224,12 @@ func withdraw(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error 
 	if err != nil {
 		return err
 	}
-	return update(tx, a, s, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
+	return updateRecords(tx, a, s, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
 }
 
-// consequences opens actions and hazards for failed answers, and takes what
+// openConsequences opens actions and hazards for failed answers, and takes what
 // failed critically out of service.
-func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed []store.Row) error {
+func (sh *sheets) openConsequences(tx *db.Tx, a actor.Actor, s *store.Store, failed []store.Row) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -239,7 +239,7 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 	}
 	var actions, hazards, unsafe []store.Row
 	for _, an := range failed {
-		tpl, err := sh.template(an)
+		tpl, err := sh.templateOf(an)
 		if err != nil || tpl == nil {
 			return err
 		}
@@ -250,9 +250,9 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 		run := sh.runs[an.Text("run_id")]
 		switch it.Opens() {
 		case checklist.OpensAction:
-			ac := remedy(run, an, it, today)
+			ac := remedyAction(run, an, it, today)
 			if it.Critical {
-				if ac["assignee_user_id"], err = keeper(tx, a.TenantID, run.Text("site_id")); err != nil {
+				if ac["assignee_user_id"], err = findKeeper(tx, a.TenantID, run.Text("site_id")); err != nil {
 					return err
 				}
 			}
@@ -264,18 +264,18 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 			unsafe = append(unsafe, run)
 		}
 	}
-	if err := insert(tx, a, s, "actions", actions); err != nil {
+	if err := insertRecords(tx, a, s, "actions", actions); err != nil {
 		return err
 	}
-	if err := insert(tx, a, s, "incidents", hazards); err != nil {
+	if err := insertRecords(tx, a, s, "incidents", hazards); err != nil {
 		return err
 	}
-	return stop(tx, a, s, unsafe)
+	return takeOutOfService(tx, a, s, unsafe)
 }
 
-// keeper is the user who sees to what cannot wait: the lead of a team at the site,
+// findKeeper is the user who sees to what cannot wait: the lead of a team at the site,
 // else a safety officer, else who manages the tenant; nil where there is nobody.
-func keeper(tx *db.Tx, tenant, site string) (user any, err error) {
+func findKeeper(tx *db.Tx, tenant, site string) (user any, err error) {
 	err = tx.Query("SELECT m.user_id FROM members m WHERE m.tenant_id = $1 AND m.status = 'active' AND m.role IN ('safety', 'manager', 'admin', 'owner') "+
 		"ORDER BY CASE WHEN EXISTS (SELECT 1 FROM teams t WHERE t.tenant_id = $1 AND t.site_id = $2 AND t.lead_user_id = m.user_id "+
 		"AND t.archived_at IS NULL) THEN 0 ELSE 1 END, CASE m.role WHEN 'safety' THEN 0 WHEN 'manager' THEN 1 WHEN 'admin' THEN 2 ELSE 3 END, m.id LIMIT 1",
@@ -286,13 +286,13 @@ func keeper(tx *db.Tx, tenant, site string) (user any, err error) {
 	return user, err
 }
 
-// remedy is the action that a failed answer opens.
-func remedy(run, an store.Row, it *checklist.Item, today localtime.Date) store.Row {
+// remedyAction is the action that a failed answer opens.
+func remedyAction(run, an store.Row, it *checklist.Item, today localtime.Date) store.Row {
 	priority, days := "medium", failedDays
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
-	return store.Row{"title": headline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer",
+	return store.Row{"title": itemHeadline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer",
 		"source_id": an["id"],
 		"priority":  priority, "due_on": today.AddDays(days).String()}
 }
@@ -310,29 +310,29 @@ func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) 
 			list = append(list, e)
 		}
 	}
-	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": db.Null(an.Text("note")), "occurred_at": now,
+	return store.Row{"kind": "hazard", "severity": severity, "title": itemHeadline(run, it), "description": db.Null(an.Text("note")), "occurred_at": now,
 		"reported_by": db.Null(a.UserID),
 		"site_id":     run["site_id"], "zone_id": run["zone_id"], "entities": list}
 }
 
-// headline names a failed item in one line of at most 200 characters.
-func headline(run store.Row, it *checklist.Item) string {
+// itemHeadline names a failed item in one line of at most 200 characters.
+func itemHeadline(run store.Row, it *checklist.Item) string {
 	r := []rune(strings.Join(strings.Fields(run.Text("title")+": "+it.Prompt), " "))
 	return string(r[:min(len(r), 200)])
 }
 
-// stop takes equipment and vehicles out of service. Who may put them back is
+// takeOutOfService takes equipment and vehicles out of service. Who may put them back is
 // the state machine's to say.
-func stop(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
+func takeOutOfService(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
 	for _, x := range [...]struct{ table, field string }{{"equipment", "equipment_id"}, {"vehicles", "vehicle_id"}} {
-		ids := distinct(runs, x.field)
+		ids := distinctIDs(runs, x.field)
 		if len(ids) == 0 {
 			continue
 		}
 		ids, err := idsOf(tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
 			" AND status IN ('in_service', 'maintenance') ORDER BY id", a.TenantID, query.List(ids))
 		if err == nil {
-			err = update(tx, a, s, x.table, ids, store.Row{"status": "out_of_service"})
+			err = updateRecords(tx, a, s, x.table, ids, store.Row{"status": "out_of_service"})
 		}
 		if err != nil {
 			return err

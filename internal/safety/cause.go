@@ -57,8 +57,8 @@ func badCause(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeReport, "root_causes "+format, args...).At("root_causes", format, args...)
 }
 
-// causes checks root causes where they changed.
-func causes(c store.Change) error {
+// checkCauses checks root causes where they changed.
+func checkCauses(c store.Change) error {
 	raw, _ := c.After["root_causes"].(json.RawMessage)
 	old, _ := c.Before["root_causes"].(json.RawMessage)
 	if raw == nil || bytes.Equal(raw, old) {

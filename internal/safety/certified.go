@@ -7,10 +7,10 @@ import (
 	"holdfast/internal/store"
 )
 
-// certified refuses shifts that begin on equipment whose required course the
+// checkCertified refuses shifts that begin on equipment whose required course the
 // worker has no valid certificate of. What is entered afterwards, with its end,
 // is a fact and is taken.
-func certified(tx *db.Tx, tenant string, today localtime.Date, changes []store.Change) error {
+func checkCertified(tx *db.Tx, tenant string, today localtime.Date, changes []store.Change) error {
 	for _, c := range changes {
 		sh := c.After
 		begins := c.Op == store.Insert || c.Before["equipment_id"] != sh["equipment_id"] || c.Before["worker_id"] != sh["worker_id"]

@@ -14,7 +14,7 @@ import (
 // changeRuns completes what a new inspection is about, stamps its steps, and
 // judges it when it is done.
 func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := aim(tx, a, s, changes); err != nil {
+	if err := fillInspections(tx, a, s, changes); err != nil {
 		return err
 	}
 	now := query.FormatTime(s.Now())
@@ -24,10 +24,10 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		if run["template_id"] != nil {
 			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
 		}
-		if turned(c, "in_progress") {
+		if becomes(c, "in_progress") {
 			run["started_at"] = now
-		} else if turned(c, "completed") {
-			if err := finish(a, run, s.Now()); err != nil {
+		} else if becomes(c, "completed") {
+			if err := completeInspection(a, run, s.Now()); err != nil {
 				return err
 			}
 			if run["template_id"] != nil {
@@ -35,18 +35,18 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 			}
 		}
 	}
-	return judge(tx, a.TenantID, done)
+	return judgeCompleted(tx, a.TenantID, done)
 }
 
 // readTemplates reads the templates of rows, and where their targets are.
 func readTemplates(tx *db.Tx, tenant string, rows []store.Row) (map[string]*asked, *whereabouts, error) {
-	templates, where := queueTemplates(tx, tenant, distinct(rows, "template_id")), queuePlaces(tx, tenant, rows)
+	templates, where := queueTemplates(tx, tenant, distinctIDs(rows, "template_id")), queuePlaces(tx, tenant, rows)
 	return templates, where, tx.Flush()
 }
 
-// aim fills title, due time, zone and site of new inspections and holds them
+// fillInspections fills title, due time, zone and site of new inspections and holds them
 // to what their template is for.
-func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func fillInspections(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
 		if c.Op == store.Insert || targetMoved(c) {
@@ -64,14 +64,14 @@ func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error
 		if run["due_at"] == nil {
 			run["due_at"] = query.FormatTime(s.Now())
 		}
-		where.locate(run)
+		where.fillLocation(run)
 		if t := templates[run.Text("template_id")]; t != nil {
 			if run["title"] == nil {
 				run["title"] = t.title
 			}
 			// One that is under way may outlive its template's time.
 			if run["status"] == "scheduled" {
-				if err := t.fits(run, where); err != nil {
+				if err := t.checkFits(run, where); err != nil {
 					return err
 				}
 			}
@@ -89,8 +89,8 @@ func targetMoved(c store.Change) bool {
 	return false
 }
 
-// finish stamps a completed inspection and says whether it was in time.
-func finish(a actor.Actor, run store.Row, now time.Time) error {
+// completeInspection stamps a completed inspection and says whether it was in time.
+func completeInspection(a actor.Actor, run store.Row, now time.Time) error {
 	if run["started_at"] == nil {
 		run["started_at"] = query.FormatTime(now)
 	}
@@ -104,13 +104,13 @@ func finish(a actor.Actor, run store.Row, now time.Time) error {
 	return nil
 }
 
-// judge holds completed inspections to their required answers and scores them.
-func judge(tx *db.Tx, tenant string, runs []store.Row) error {
+// judgeCompleted holds completed inspections to their required answers and scores them.
+func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	templates := queueTemplates(tx, tenant, distinct(runs, "template_id"))
-	answers := queueAnswers(tx, tenant, distinct(runs, "id"))
+	templates := queueTemplates(tx, tenant, distinctIDs(runs, "template_id"))
+	answers := queueAnswers(tx, tenant, distinctIDs(runs, "id"))
 	if err := tx.Flush(); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func judge(tx *db.Tx, tenant string, runs []store.Row) error {
 		if t == nil {
 			continue // the foreign key says so
 		}
-		tpl, err := t.template()
+		tpl, err := t.parseTemplate()
 		if err != nil {
 			return err
 		}
@@ -127,12 +127,12 @@ func judge(tx *db.Tx, tenant string, runs []store.Row) error {
 		if len(r.Missing) > 0 {
 			return notReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
 		}
-		mark(run, r)
+		setScore(run, r)
 	}
 	return nil
 }
 
-func mark(run store.Row, r *checklist.Review) {
+func setScore(run store.Row, r *checklist.Review) {
 	run["passed"], run["failed"], run["failed_critical"], run["score"] = r.Passed, r.Failed, r.FailedCritical, nil
 	run["passed_weight"], run["failed_weight"] = r.PassedWeight, r.FailedWeight
 	if all := r.PassedWeight + r.FailedWeight; all > 0 {

@@ -80,7 +80,7 @@ func badEntity(format string, args ...any) error {
 // out those that exist in the tenant.
 type references map[string]map[string]bool
 
-func (r references) entities(c store.Change) error {
+func (r references) collectEntities(c store.Change) error {
 	raw, _ := c.After["entities"].(json.RawMessage)
 	old, _ := c.Before["entities"].(json.RawMessage)
 	if raw == nil || bytes.Equal(raw, old) || string(raw) == "[]" {
@@ -104,13 +104,13 @@ func (r references) entities(c store.Change) error {
 	return nil
 }
 
-func (r references) queue(tx *db.Tx, tenant string) {
+func (r references) queueLookups(tx *db.Tx, tenant string) {
 	for _, kind := range EntityTypes {
 		ids := r[kind]
 		if len(ids) == 0 {
 			continue
 		}
-		tx.Queue("SELECT id FROM "+entityTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))},
+		tx.Queue("SELECT id FROM "+entityTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sortedKeys(ids))},
 			func(row *db.Row) error {
 				delete(ids, row.Text(0))
 				return nil
@@ -118,17 +118,17 @@ func (r references) queue(tx *db.Tx, tenant string) {
 	}
 }
 
-// missing names an entity that the tenant does not have.
-func (r references) missing() error {
+// missingEntity names an entity that the tenant does not have.
+func (r references) missingEntity() error {
 	for _, kind := range EntityTypes {
-		if ids := sorted(r[kind]); len(ids) > 0 {
+		if ids := sortedKeys(r[kind]); len(ids) > 0 {
 			return badEntity("there is no %s %s", kind, ids[0])
 		}
 	}
 	return nil
 }
 
-func sorted(ids map[string]bool) []string {
+func sortedKeys(ids map[string]bool) []string {
 	list := make([]string, 0, len(ids))
 	for id := range ids {
 		list = append(list, id)

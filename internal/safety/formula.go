@@ -63,7 +63,7 @@ func MeanDays(times []time.Duration) (days decimal.Dec, ok bool) {
 	for _, d := range times {
 		sum += max(0, d.Hours()/24)
 	}
-	return tenths(sum / float64(len(times))), true
+	return roundToTenths(sum / float64(len(times))), true
 }
 
 // MedianHours is the middle one of times, or the mean of the two in the middle,
@@ -76,8 +76,8 @@ func MedianHours(times []time.Duration) (hours decimal.Dec, ok bool) {
 		return 0, false
 	}
 	slices.Sort(times)
-	return tenths(max(0, (times[(n-1)/2].Hours()+times[n/2].Hours())/2)), true
+	return roundToTenths(max(0, (times[(n-1)/2].Hours()+times[n/2].Hours())/2)), true
 }
 
-// tenths rounds x >= 0 half up to one decimal.
-func tenths(x float64) decimal.Dec { return decimal.Dec(x*10+0.5+1e-9) * (decimal.Scale / 10) }
+// roundToTenths rounds x >= 0 half up to one decimal.
+func roundToTenths(x float64) decimal.Dec { return decimal.Dec(x*10+0.5+1e-9) * (decimal.Scale / 10) }

@@ -17,35 +17,35 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	refs := references{}
 	var closing, pending []string
 	for _, c := range changes {
-		if err := settled(c); err != nil && s.Audited() {
+		if err := checkClosed(c); err != nil && s.Audited() {
 			return err
 		}
 		in := c.After
 		if c.Op == store.Insert {
-			report(a, in, now)
+			fillReport(a, in, now)
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
-			if c.Op == store.Insert && ahead(in.Text(f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && ahead(in.Text(f), s.Now()) {
+			if c.Op == store.Insert && isAhead(in.Text(f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && isAhead(in.Text(f), s.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}
 		in["risk_rating"] = RiskRating(in.Text("severity"), in["likelihood"])
-		if err := refs.entities(c); err != nil {
+		if err := refs.collectEntities(c); err != nil {
 			return err
 		}
-		if err := causes(c); err != nil {
+		if err := checkCauses(c); err != nil {
 			return err
 		}
-		if err := investigate(c, now); err != nil {
+		if err := checkInvestigation(c, now); err != nil {
 			return err
 		}
 		switch {
-		case turned(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
+		case becomes(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
 			return notReady("say why the report is void: void_reason, or duplicate_of")
-		case turned(c, "closed"):
+		case becomes(c, "closed"):
 			in["closed_at"] = now
 			closing = append(closing, in.Text("id"))
-		case turned(c, "action_pending"):
+		case becomes(c, "action_pending"):
 			pending = append(pending, in.Text("id"))
 		case c.Op == store.Update && in["status"] != "closed":
 			in["closed_at"] = nil
@@ -54,7 +54,7 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			return fault.New(fault.Invalid, CodeReport, "an incident is not a duplicate of itself").At("duplicate_of", "names the incident itself")
 		}
 	}
-	refs.queue(tx, a.TenantID)
+	refs.queueLookups(tx, a.TenantID)
 	open := openActions(tx, a.TenantID, append(append([]string{}, closing...), pending...))
 	if err := tx.Flush(); err != nil {
 		return err
@@ -69,19 +69,19 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			return notReady("no action is open for this incident")
 		}
 	}
-	return refs.missing()
+	return refs.missingEntity()
 }
 
-// settled refuses changes of an incident that was closed and stays so: what was
+// checkClosed refuses changes of an incident that was closed and stays so: what was
 // concluded changes by reopening it, which leaves a reason. Imports correct
 // history.
-func settled(c store.Change) *fault.Error {
+func checkClosed(c store.Change) *fault.Error {
 	if c.Op != store.Update || c.Before["status"] != "closed" || c.After["status"] != "closed" {
 		return nil
 	}
 	for i := range c.Resource.Fields {
 		f := &c.Resource.Fields[i]
-		if f.ReadOnly || same(c.Before[f.Name], c.After[f.Name]) {
+		if f.ReadOnly || equalValues(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
 		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes", c.After.Text("incident_no"), f.Name).
@@ -90,8 +90,8 @@ func settled(c store.Change) *fault.Error {
 	return nil
 }
 
-// same compares stored values, of which JSON comes as bytes.
-func same(a, b any) bool {
+// equalValues compares stored values, of which JSON comes as bytes.
+func equalValues(a, b any) bool {
 	x, raw := a.(json.RawMessage)
 	y, too := b.(json.RawMessage)
 	if raw || too {
@@ -100,17 +100,17 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// serious reports an incident that must be investigated.
-func serious(in store.Row) bool {
+// isSerious reports an incident that must be investigated.
+func isSerious(in store.Row) bool {
 	return severity[in.Text("severity")] >= severity["high"] || in["potential_severity"] == "critical"
 }
 
-// investigate holds an incident to its investigation: one is led by somebody
+// checkInvestigation holds an incident to its investigation: one is led by somebody
 // and due, what is serious cannot go around it, and one that was begun ends
 // with a root cause. A closed incident is reopened with a reason.
-func investigate(c store.Change, now string) error {
+func checkInvestigation(c store.Change, now string) error {
 	in := c.After
-	if turned(c, "investigating") {
+	if becomes(c, "investigating") {
 		if c.Before["status"] == "closed" && (in["reopen_reason"] == nil || in["reopen_reason"] == c.Before["reopen_reason"]) {
 			return notReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
 		}
@@ -122,8 +122,8 @@ func investigate(c store.Change, now string) error {
 		if in["investigated_at"] == nil {
 			in["investigated_at"] = now
 		}
-	} else if turned(c, "action_pending") || turned(c, "closed") {
-		if serious(in) && in["investigated_at"] == nil {
+	} else if becomes(c, "action_pending") || becomes(c, "closed") {
+		if isSerious(in) && in["investigated_at"] == nil {
 			return notReady("an incident of severity high or critical, or that could have been critical, is investigated first")
 		}
 		if in["status"] == "closed" && in["investigated_at"] != nil && noCause(in) {
@@ -133,10 +133,10 @@ func investigate(c store.Change, now string) error {
 	return nil
 }
 
-// report fills who reported and when. A member reports as himself; only the
+// fillReport fills who reported and when. A member reports as himself; only the
 // server's own code (imports) reports for others. An anonymous report keeps no
 // trace of the reporter in the record.
-func report(a actor.Actor, in store.Row, now string) {
+func fillReport(a actor.Actor, in store.Row, now string) {
 	if in["reported_at"] == nil {
 		in["reported_at"] = now
 	}

@@ -51,7 +51,7 @@ func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Ch
 	var fresh [][]any
 	for _, c := range changes {
 		if c.Op == store.Update {
-			if !moved(c) {
+			if !isMoved(c) {
 				continue
 			}
 			old = append(old, c.After.Text("id"))
@@ -107,8 +107,8 @@ func leaveIncidents(tx *db.Tx, changes []store.Change) {
 	}
 }
 
-// moved reports a change of what EntityTable holds of an incident.
-func moved(c store.Change) bool {
+// isMoved reports a change of what EntityTable holds of an incident.
+func isMoved(c store.Change) bool {
 	for _, f := range [...]string{"zone_id", "kind", "severity", "occurred_at"} {
 		if c.Before[f] != c.After[f] {
 			return true

@@ -25,7 +25,7 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 	}
 	store.QueueZone(tx, tenant, &p.home)
 	ask := func(field, sql string, each func(r *db.Row)) {
-		if ids := distinct(rows, field); len(ids) > 0 {
+		if ids := distinctIDs(rows, field); len(ids) > 0 {
 			tx.Queue(sql+" WHERE x.tenant_id = $1 AND "+tx.DB().InUUID("x.id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error { each(r); return nil })
 		}
 	}
@@ -51,19 +51,19 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 	return p
 }
 
-// distinct lists the ids that rows have in a field.
-func distinct(rows []store.Row, field string) []string {
+// distinctIDs lists the ids that rows have in a field.
+func distinctIDs(rows []store.Row, field string) []string {
 	ids := map[string]bool{}
 	for _, r := range rows {
 		if id := r.Text(field); id != "" {
 			ids[id] = true
 		}
 	}
-	return sorted(ids)
+	return sortedKeys(ids)
 }
 
-// locate fills the zone and site of a row that follow from what it is about.
-func (p *whereabouts) locate(row store.Row) {
+// fillLocation fills the zone and site of a row that follow from what it is about.
+func (p *whereabouts) fillLocation(row store.Row) {
 	if row["zone_id"] == nil {
 		row["zone_id"] = db.Null(p.zone[row.Text("equipment_id")])
 	}
@@ -74,8 +74,8 @@ func (p *whereabouts) locate(row store.Row) {
 	}
 }
 
-// timezone is where a row's local days are.
-func (p *whereabouts) timezone(row store.Row) string {
+// timezoneOf is where a row's local days are.
+func (p *whereabouts) timezoneOf(row store.Row) string {
 	for _, field := range [...]string{"site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id"} {
 		if zone := p.clock[p.site[row.Text(field)]]; zone != "" {
 			return zone

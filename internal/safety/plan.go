@@ -25,7 +25,7 @@ const planPage = 100
 func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
-		if c.Op == store.Insert || replanned(c, s.Now()) {
+		if c.Op == store.Insert || changesPlan(c, s.Now()) {
 			rows = append(rows, c.After)
 		}
 	}
@@ -38,24 +38,24 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	}
 	for _, sc := range rows {
 		if t := templates[sc.Text("template_id")]; t != nil && sc["status"] != "ended" {
-			if err := t.fits(sc, where); err != nil {
+			if err := t.checkFits(sc, where); err != nil {
 				return err
 			}
 		}
-		sc["timezone"] = where.timezone(sc)
+		sc["timezone"] = where.timezoneOf(sc)
 		if sc["starts_on"] == nil {
-			sc["starts_on"] = localtime.DateOf(s.Now(), localtime.Zone(where.timezone(sc))).String()
+			sc["starts_on"] = localtime.DateOf(s.Now(), localtime.Zone(where.timezoneOf(sc))).String()
 		}
-		if err := begin(sc, s.Now()); err != nil {
+		if err := resetSchedule(sc, s.Now()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replanned reports a change that makes the runs planned so far wrong. What
+// changesPlan reports a change that makes the runs planned so far wrong. What
 // the plan itself writes, which reaches beyond now, is none.
-func replanned(c store.Change, now time.Time) bool {
+func changesPlan(c store.Change, now time.Time) bool {
 	if c.Before["planned_until"] != c.After["planned_until"] && c.After.Text("planned_until") > query.FormatTime(now) {
 		return false
 	}
@@ -68,9 +68,9 @@ func replanned(c store.Change, now time.Time) bool {
 	return false
 }
 
-// begin sets a schedule to where nothing is planned.
-func begin(sc store.Row, now time.Time) error {
-	rule, err := recurrence(sc)
+// resetSchedule sets a schedule to where nothing is planned.
+func resetSchedule(sc store.Row, now time.Time) error {
+	rule, err := readRecurrence(sc)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func begin(sc store.Row, now time.Time) error {
 	return nil
 }
 
-// recurrence reads a schedule's rule.
-func recurrence(sc store.Row) (*checklist.Recurrence, error) {
+// readRecurrence reads a schedule's rule.
+func readRecurrence(sc store.Row) (*checklist.Recurrence, error) {
 	day, err := localtime.ParseDate(sc.Text("starts_on"))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
 		return nil, badRun("starts_on", "must be a day from 2000 on")
@@ -97,15 +97,15 @@ func recurrence(sc store.Row) (*checklist.Recurrence, error) {
 	return checklist.Recur(sc.Text("rrule"), first, localtime.Zone(sc.Text("timezone")))
 }
 
-// replan takes away the runs that a changed schedule no longer wants, those
+// replanSchedules takes away the runs that a changed schedule no longer wants, those
 // nobody has begun, and plans it.
-func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func replanSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var stale, fresh []string
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert:
 			fresh = append(fresh, c.After.Text("id"))
-		case replanned(c, s.Now()):
+		case changesPlan(c, s.Now()):
 			stale, fresh = append(stale, c.After.Text("id")), append(fresh, c.After.Text("id"))
 		}
 	}
@@ -125,7 +125,7 @@ func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 	if len(fresh) == 0 {
 		return nil
 	}
-	_, err := plan(tx, a, s, tx.DB().InUUID("id", 3), []any{query.List(fresh)})
+	_, err := planRuns(tx, a, s, tx.DB().InUUID("id", 3), []any{query.List(fresh)})
 	return err
 }
 
@@ -134,16 +134,16 @@ func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 // it planned; 0 means that nothing is owed. It is safe to repeat, also at the
 // same time: schedules are locked, and one due time has one run.
 func PlanSchedules(tx *db.Tx, a actor.Actor, s *store.Store) (int, error) {
-	return plan(tx, a, s, "1 = 1", nil)
+	return planRuns(tx, a, s, "1 = 1", nil)
 }
 
-func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (int, error) {
+func planRuns(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (int, error) {
 	schedules, ok := s.Catalog().Get("checklist_schedules")
 	if !ok {
 		return 0, nil
 	}
 	now := s.Now()
-	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+
+	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+formatInt(planPage)+
 		tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...))
 	if err != nil || len(rows) == 0 {
 		return 0, err
@@ -154,7 +154,7 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 	}
 	var runs, kept []store.Row
 	for _, sc := range rows {
-		rule, err := recurrence(sc)
+		rule, err := readRecurrence(sc)
 		if err != nil {
 			return 0, err
 		}
@@ -167,9 +167,9 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 				runs = append(runs, run)
 			}
 		}
-		kept = append(kept, planned(sc, rule, now))
+		kept = append(kept, nextSchedule(sc, rule, now))
 	}
-	if err := insert(tx, a, s, "checklist_runs", runs); err != nil {
+	if err := insertRecords(tx, a, s, "checklist_runs", runs); err != nil {
 		return 0, err
 	}
 	_, err = s.UpdateEachTx(tx, a, schedules, kept)
@@ -181,16 +181,16 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time) (map[string]bool, error) {
 	there := map[string]bool{}
 	err := tx.Query("SELECT schedule_id, due_at FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+" AND due_at > $3",
-		[]any{tenant, query.List(distinct(schedules, "id")), from}, func(r *db.Row) error {
+		[]any{tenant, query.List(distinctIDs(schedules, "id")), from}, func(r *db.Row) error {
 			there[r.Text(0)+query.FormatTime(r.Time(1))] = true
 			return nil
 		})
 	return there, err
 }
 
-// planned is a schedule after its runs were made; one that is never due again
+// nextSchedule is a schedule after its runs were made; one that is never due again
 // ends.
-func planned(sc store.Row, rule *checklist.Recurrence, now time.Time) store.Row {
+func nextSchedule(sc store.Row, rule *checklist.Recurrence, now time.Time) store.Row {
 	next, ok := rule.Next(now.Add(PlanAhead))
 	set := store.Row{"id": sc["id"], "planned_until": query.FormatTime(now.Add(PlanAhead)), "next_due_at": nil}
 	if ok {

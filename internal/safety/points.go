@@ -67,7 +67,7 @@ func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	for _, c := range changes {
 		in := c.After
 		switch {
-		case turned(c, "void"):
+		case becomes(c, "void"):
 			void = append(void, in.Text("id"))
 		case c.Op == store.Update && c.Before.Text("status") == "reported" && in.Text("status") != "reported":
 			if kind, points := reportPoints(in); kind != "" {
@@ -75,10 +75,10 @@ func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			}
 		}
 	}
-	if err := reverse(tx, a, s, void); err != nil {
+	if err := reversePoints(tx, a, s, void); err != nil {
 		return err
 	}
-	return grant(tx, a, s, list)
+	return grantPoints(tx, a, s, list)
 }
 
 func reportPoints(in store.Row) (kind string, points func(Points) int64) {
@@ -88,7 +88,7 @@ func reportPoints(in store.Row) (kind string, points func(Points) int64) {
 	case "hazard":
 		return "hazard", func(p Points) int64 { return p.Hazard }
 	case "injury", "illness":
-		if within(in, 24*time.Hour) {
+		if isReportedWithin(in, 24*time.Hour) {
 			return "injury_report", func(p Points) int64 { return p.InjuryPrompt }
 		}
 		return "injury_report", func(p Points) int64 { return p.InjuryLate }
@@ -96,8 +96,8 @@ func reportPoints(in store.Row) (kind string, points func(Points) int64) {
 	return "", nil
 }
 
-// within reports an incident told within a time of its happening.
-func within(in store.Row, d time.Duration) bool {
+// isReportedWithin reports an incident told within a time of its happening.
+func isReportedWithin(in store.Row, d time.Duration) bool {
 	at, err1 := time.Parse(db.TimeLayout, in.Text("occurred_at"))
 	told, err2 := time.Parse(db.TimeLayout, in.Text("reported_at"))
 	return err1 == nil && err2 == nil && told.Sub(at) <= d
@@ -109,7 +109,7 @@ func within(in store.Row, d time.Duration) bool {
 func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
-		if !turned(c, "verified") {
+		if !becomes(c, "verified") {
 			continue
 		}
 		ac := c.After
@@ -120,7 +120,7 @@ func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 		list = append(list, done, award{ac.Text("verifier_user_id"), "action_verified", "actions", ac.Text("id"), func(p Points) int64 { return p.Verified }},
 			award{ac.Text("suggested_by"), "suggestion", "actions", ac.Text("id"), func(p Points) int64 { return p.Suggestion }})
 	}
-	return grant(tx, a, s, list)
+	return grantPoints(tx, a, s, list)
 }
 
 // creditRuns gives points for an inspection in time that was asked for: by a
@@ -129,21 +129,21 @@ func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	var list []award
 	for _, c := range changes {
 		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
-		if turned(c, "completed") && c.After["on_time"] == true && asked {
+		if becomes(c, "completed") && c.After["on_time"] == true && asked {
 			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}
-	return grant(tx, a, s, list)
+	return grantPoints(tx, a, s, list)
 }
 
 func creditTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
-		if turned(c, "completed") {
+		if becomes(c, "completed") {
 			list = append(list, award{c.After.Text("user_id"), "course", "training_assignments", c.After.Text("id"), func(p Points) int64 { return p.Course }})
 		}
 	}
-	return grant(tx, a, s, list)
+	return grantPoints(tx, a, s, list)
 }
 
 // purse is what is known before points are given.
@@ -154,9 +154,9 @@ type purse struct {
 	today  map[string]int64 // points of the local day by user
 }
 
-// grant writes point events: one per kind, source and person, and at most the
+// grantPoints writes point events: one per kind, source and person, and at most the
 // daily cap for one person.
-func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
+func grantPoints(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 	var earned []award
 	var users, sources []string
 	for _, w := range list {
@@ -173,7 +173,7 @@ func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 	if err != nil {
 		return err
 	}
-	rows := p.pay(earned, query.FormatTime(s.Now()))
+	rows := p.makePointEvents(earned, query.FormatTime(s.Now()))
 	if len(rows) == 0 {
 		return nil
 	}
@@ -183,9 +183,9 @@ func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 	return AwardBadges(tx, a, s, users)
 }
 
-// pay makes the point events of awards: one per kind, source and person, the
+// makePointEvents makes the point events of awards: one per kind, source and person, the
 // last of a day cut to what its cap leaves.
-func (p *purse) pay(list []award, at string) []store.Row {
+func (p *purse) makePointEvents(list []award, at string) []store.Row {
 	var rows []store.Row
 	for _, w := range list {
 		n := min(w.points(p.points), p.points.DailyCap-p.today[w.user])
@@ -198,9 +198,9 @@ func (p *purse) pay(list []award, at string) []store.Row {
 	return rows
 }
 
-// hold keeps others who would give these people something waiting until the
+// lockPeople keeps others who would give these people something waiting until the
 // transaction ends. SQLite has one writer.
-func hold(tx *db.Tx, table, column, tenant string, ids []string) {
+func lockPeople(tx *db.Tx, table, column, tenant string, ids []string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
 		tx.Queue("SELECT id FROM "+table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(column, 2)+" ORDER BY id"+lock, []any{tenant, query.List(ids)}, nil)
 	}
@@ -208,7 +208,7 @@ func hold(tx *db.Tx, table, column, tenant string, ids []string) {
 
 func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {
 	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
-	hold(tx, "members", "user_id", tenant, users)
+	lockPeople(tx, "members", "user_id", tenant, users)
 	store.QueueZone(tx, tenant, &p.zone)
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section = 'engagement'", []any{tenant}, func(r *db.Row) error {
 		p.points.Set(r.Text(0), r.Text(1))
@@ -231,8 +231,8 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 	return p, err
 }
 
-// reverse takes back the points of void reports.
-func reverse(tx *db.Tx, a actor.Actor, s *store.Store, sources []string) error {
+// reversePoints takes back the points of void reports.
+func reversePoints(tx *db.Tx, a actor.Actor, s *store.Store, sources []string) error {
 	r, ok := s.Catalog().Get("point_events")
 	if len(sources) == 0 || !ok {
 		return nil
@@ -279,11 +279,11 @@ func AwardBadges(tx *db.Tx, a actor.Actor, s *store.Store, users []string) error
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	rows := b.earned(query.FormatTime(s.Now()))
+	rows := b.earnedBadges(query.FormatTime(s.Now()))
 	if len(rows) == 0 {
 		return nil
 	}
-	rows, err := ungiven(tx, a.TenantID, rows)
+	rows, err := dropGivenBadges(tx, a.TenantID, rows)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -291,9 +291,9 @@ func AwardBadges(tx *db.Tx, a actor.Actor, s *store.Store, users []string) error
 	return err
 }
 
-// ungiven leaves out the badges that somebody else gave meanwhile: whoever gives
+// dropGivenBadges leaves out the badges that somebody else gave meanwhile: whoever gives
 // a badge holds it until the end of the transaction.
-func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
+func dropGivenBadges(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
 	if tx.DB().ForUpdate() == "" {
 		return rows, nil
 	}
@@ -301,10 +301,10 @@ func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
 	for _, r := range rows {
 		badges[r.Text("badge_id")], users[r.Text("user_id")] = true, true
 	}
-	hold(tx, "badges", "id", tenant, sorted(badges))
+	lockPeople(tx, "badges", "id", tenant, sortedKeys(badges))
 	given := map[string]bool{}
 	err := tx.Query("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2),
-		[]any{tenant, query.List(sorted(users))}, func(r *db.Row) error {
+		[]any{tenant, query.List(sortedKeys(users))}, func(r *db.Row) error {
 			given[r.Text(0)+r.Text(1)] = true
 			return nil
 		})
@@ -325,14 +325,14 @@ type streak struct{ due, missed [streakWeeks]bool }
 
 const streakWeeks = 8
 
-func (t *streak) length() (n int64) {
+func (t *streak) streakWeeksOf() (n int64) {
 	for w := 0; w < streakWeeks && t.due[w] && !t.missed[w]; w++ {
 		n++
 	}
 	return n
 }
 
-func (b *badgeBook) put(user, metric string, n int64) {
+func (b *badgeBook) addMetric(user, metric string, n int64) {
 	if b.values[user] == nil {
 		b.values[user] = map[string]int64{}
 	}
@@ -363,30 +363,30 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 		args, func(r *db.Row) error {
 			switch user, n := r.Text(0), r.Int(2); r.Text(1) {
 			case "near_miss":
-				b.put(user, "near_misses", n)
-				b.put(user, "reports", n)
+				b.addMetric(user, "near_misses", n)
+				b.addMetric(user, "reports", n)
 			case "hazard", "injury_report":
-				b.put(user, "reports", n)
+				b.addMetric(user, "reports", n)
 			case "action_verified":
-				b.put(user, "verifications", n)
+				b.addMetric(user, "verifications", n)
 			}
 			return nil
 		})
-	b.streaks(tx, args, only, now)
+	b.queueStreaks(tx, args, only, now)
 	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed') OR "+
 		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = "+
 		"t.course_id AND n.status = 'completed')) "+
 		"FROM training_assignments t WHERE tenant_id = $1 AND user_id IS NOT NULL"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
 		if r.Int(1) > 0 && r.Int(2) == 0 {
-			b.put(r.Text(0), "training_valid", 1)
+			b.addMetric(r.Text(0), "training_valid", 1)
 		}
 		return nil
 	})
 	return b
 }
 
-// streaks asks how the inspections of the last weeks went.
-func (b *badgeBook) streaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
+// queueStreaks asks how the inspections of the last weeks went.
+func (b *badgeBook) queueStreaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
 	day, n := tx.DB().Day("due_at"), len(args)
 	tx.Queue("SELECT assignee_user_id, "+day+
 		", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
@@ -409,10 +409,10 @@ func (b *badgeBook) streaks(tx *db.Tx, args []any, only func(string) string, now
 		})
 }
 
-func (b *badgeBook) earned(at string) []store.Row {
+func (b *badgeBook) earnedBadges(at string) []store.Row {
 	var rows []store.Row
 	for user, t := range b.weeks {
-		b.put(user, "checklist_weeks", t.length())
+		b.addMetric(user, "checklist_weeks", t.streakWeeksOf())
 	}
 	for user, values := range b.values {
 		for badge, rule := range b.rules {

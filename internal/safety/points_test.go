@@ -66,7 +66,7 @@ func TestPay(t *testing.T) {
 	} {
 		p := &purse{points: DefaultPoints(), given: map[string]bool{c.given: true}, today: map[string]int64{"ada": c.today}}
 		var got []string
-		for _, r := range p.pay(c.list, "now") {
+		for _, r := range p.makePointEvents(c.list, "now") {
 			got = append(got, fmt.Sprintf("%s:%s=%d", r["user_id"], r["source_id"], r["points"]))
 		}
 		if s := strings.Join(got, " "); s != c.want {
@@ -88,7 +88,7 @@ func TestStreak(t *testing.T) {
 				s.due[w], s.missed[w] = mark != '.', mark == '-'
 			}
 		}
-		if got := s.length(); got != c.want {
+		if got := s.streakWeeksOf(); got != c.want {
 			t.Errorf("%s: %d weeks, want %d", c.weeks, got, c.want)
 		}
 	}

@@ -126,13 +126,13 @@ func ParseRule(raw []byte) (*Rule, error) {
 	if r.Normalize == "" {
 		r.Normalize = "none"
 	}
-	if err := r.check(); err != nil {
+	if err := r.checkRule(); err != nil {
 		return nil, err
 	}
 	return &r, nil
 }
 
-func (r *Rule) check() error {
+func (r *Rule) checkRule() error {
 	known, ok := metricScope[r.Metric]
 	if !ok {
 		if near := suggest.Nearest(r.Metric, Metrics()); near != "" {
@@ -172,7 +172,7 @@ func (r *Rule) check() error {
 func (r *Rule) checkRest() error {
 	for name, b := range map[string]*Bound{"warn": r.Warn, "breach": r.Breach} {
 		if b != nil {
-			if err := b.check(name); err != nil {
+			if err := b.checkBound(name); err != nil {
 				return err
 			}
 		}
@@ -182,17 +182,17 @@ func (r *Rule) checkRest() error {
 		if !slices.Contains(RuleFacts[:], c.Fact) {
 			return badRule("refers to an unknown fact %q; known are %s", fault.Clip(c.Fact, 60), strings.Join(RuleFacts[:], ", "))
 		}
-		if err := c.check("applies_if"); err != nil {
+		if err := c.checkBound("applies_if"); err != nil {
 			return err
 		}
 	}
 	if _, err := time.Parse("2006-01-02", "2024-"+r.Due); r.Metric == "calendar_deadline" && (err != nil || r.State == "") {
 		return badRule("needs due (MM-DD) and state for calendar_deadline")
 	}
-	return r.Scope.Filter.check()
+	return r.Scope.Filter.checkFilter()
 }
 
-func (b *Bound) check(name string) error {
+func (b *Bound) checkBound(name string) error {
 	if !slices.Contains(ruleOps, b.Op) {
 		return badRule("has the operator %q in %s; it must be one of %s", fault.Clip(b.Op, 60), name, strings.Join(ruleOps, " "))
 	}
@@ -202,7 +202,7 @@ func (b *Bound) check(name string) error {
 	return nil
 }
 
-func (f *Filter) check() error {
+func (f *Filter) checkFilter() error {
 	for _, k := range f.Kind {
 		if !slices.Contains(kinds, k) {
 			return badRule("filters by an unknown incident kind %q", fault.Clip(k, 60))
@@ -230,7 +230,7 @@ func (f *Filter) Severities() []string {
 	return out
 }
 
-func (b *Bound) holds(v float64) bool {
+func (b *Bound) isMet(v float64) bool {
 	switch b.Op {
 	case ">":
 		return v > b.Value
@@ -270,7 +270,7 @@ func (r *Rule) Applies(facts map[string]float64) (applies, known bool) {
 		if !ok {
 			return false, false
 		}
-		if !c.holds(v) {
+		if !c.isMet(v) {
 			return false, true
 		}
 	}
@@ -303,9 +303,9 @@ func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
 	case "per_1m_hours":
 		v.Value = in.Value * 1_000_000 / in.Hours
 	}
-	if r.Breach != nil && r.Breach.holds(v.Value) {
+	if r.Breach != nil && r.Breach.isMet(v.Value) {
 		v.Status, v.Threshold = "breach", r.Breach.Value
-	} else if r.Warn != nil && r.Warn.holds(v.Value) {
+	} else if r.Warn != nil && r.Warn.isMet(v.Value) {
 		v.Status = "warning"
 	}
 	return v

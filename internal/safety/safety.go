@@ -2,7 +2,7 @@
 // and training bring about (the effects that package store runs in the same transaction)
 // and the formulas of workplace safety.
 //
-// Floor: domains. Begin at [Effects].
+// Layer: domains. Begin at [Effects].
 package safety
 
 import (
@@ -40,12 +40,12 @@ func Effects() store.Effects {
 		"shifts":               perTenant(clockShifts),
 		"training_assignments": perTenant(followTraining),
 		"regulations":          checkRegulations,
-		"compliance_events":    acknowledge,
+		"compliance_events":    stampAcknowledgement,
 	}, After: map[string]store.Effect{
 		"incidents":            perTenant(afterIncidents),
 		"actions":              perTenant(afterActions),
-		"checklist_templates":  perTenant(supersede),
-		"checklist_schedules":  perTenant(replan),
+		"checklist_templates":  perTenant(supersedeRevisions),
+		"checklist_schedules":  perTenant(replanSchedules),
 		"checklist_runs":       perTenant(creditRuns),
 		"checklist_answers":    perTenant(afterAnswers),
 		"talk_attendances":     perTenant(creditTalks),
@@ -99,8 +99,8 @@ func perTenant(f store.Effect) store.Effect {
 	}
 }
 
-// turned reports whether an update puts the status into value.
-func turned(c store.Change, value string) bool {
+// becomes reports whether an update puts the status into value.
+func becomes(c store.Change, value string) bool {
 	return c.Op == store.Update && c.After.Text("status") == value && c.Before.Text("status") != value
 }
 
@@ -108,7 +108,7 @@ func notReady(format string, args ...any) *fault.Error {
 	return fault.New(fault.Conflict, CodeGuard, format, args...)
 }
 
-// ahead reports a moment beyond what a client's clock explains.
-func ahead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
+// isAhead reports a moment beyond what a client's clock explains.
+func isAhead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+func formatInt(n int) string { return strconv.Itoa(n) }

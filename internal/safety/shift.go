@@ -18,7 +18,7 @@ const longestShift = 24 * time.Hour
 // span is a shift as time: from, to ("" while open), as canonical texts.
 type span struct{ id, from, to string }
 
-func (x span) overlaps(y span) bool {
+func (x span) overlapsWith(y span) bool {
 	return x.id != y.id && (y.to == "" || x.from < y.to) && (x.to == "" || y.from < x.to)
 }
 
@@ -27,7 +27,7 @@ func (x span) overlaps(y span) bool {
 func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	mine := map[string][]span{}
 	for _, c := range changes {
-		if err := measure(c, s.Now()); err != nil {
+		if err := measureShift(c, s.Now()); err != nil {
 			return err
 		}
 		sh := c.After
@@ -41,22 +41,22 @@ func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		if err != nil {
 			return err
 		}
-		if err := certified(tx, a.TenantID, today, changes); err != nil {
+		if err := checkCertified(tx, a.TenantID, today, changes); err != nil {
 			return err
 		}
 	}
 	if len(mine) == 0 {
 		return nil
 	}
-	return apart(tx, a.TenantID, mine)
+	return refuseOverlaps(tx, a.TenantID, mine)
 }
 
 func badShift(field, format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeReport, "a shift's "+field+" "+format, args...).At(field, format, args...)
 }
 
-// measure checks one shift's times and fills status and hours.
-func measure(c store.Change, now time.Time) error {
+// measureShift checks one shift's times and fills status and hours.
+func measureShift(c store.Change, now time.Time) error {
 	sh := c.After
 	if sh.Text("started_at") == "" {
 		return nil // the store names what is missing
@@ -65,7 +65,7 @@ func measure(c store.Change, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if ahead(sh.Text("started_at"), now) {
+	if isAhead(sh.Text("started_at"), now) {
 		return badShift("started_at", "lies in the future")
 	}
 	if isReopened(c) {
@@ -94,13 +94,13 @@ func measure(c store.Change, now time.Time) error {
 		return badShift("ended_at", "must be after started_at")
 	case length > longestShift:
 		return badShift(said, "%s it longer than 24 hours", makes)
-	case ahead(sh.Text("ended_at"), now):
+	case isAhead(sh.Text("ended_at"), now):
 		return badShift(said, "%s it end in the future", makes)
 	}
 	if sh["status"] == "open" {
 		sh["status"] = "closed"
 	}
-	return hours(c, end.Sub(start))
+	return deriveHours(c, end.Sub(start))
 }
 
 // ShiftEnd is when a shift ended that says its hours and no end: after its hours
@@ -118,9 +118,9 @@ func isReopened(c store.Change) bool {
 	return c.Op == store.Update && c.Before["ended_at"] != nil && c.After["ended_at"] == nil && c.Before["hours"] == c.After["hours"]
 }
 
-// hours derives the hours of a shift from its times, two decimals, unless they
+// deriveHours derives the hours of a shift from its times, two decimals, unless they
 // are given.
-func hours(c store.Change, length time.Duration) error {
+func deriveHours(c store.Change, length time.Duration) error {
 	sh := c.After
 	breaks, _ := sh["break_minutes"].(int64)
 	worked := length - time.Duration(breaks)*time.Minute
@@ -137,9 +137,9 @@ func hours(c store.Change, length time.Duration) error {
 	return nil
 }
 
-// apart refuses shifts of one worker that overlap. The workers' rows are locked
+// refuseOverlaps refuses shifts of one worker that overlap. The workers' rows are locked
 // so that two requests cannot both find the time free.
-func apart(tx *db.Tx, tenant string, mine map[string][]span) error {
+func refuseOverlaps(tx *db.Tx, tenant string, mine map[string][]span) error {
 	workers := make([]string, 0, len(mine))
 	first, last := "9", ""
 	for w, list := range mine {
@@ -169,7 +169,7 @@ func apart(tx *db.Tx, tenant string, mine map[string][]span) error {
 		return err
 	}
 	for _, w := range workers {
-		if x, clash := overlap(mine[w], there[w]); clash {
+		if x, clash := findOverlap(mine[w], there[w]); clash {
 			return fault.New(fault.Conflict, CodeGuard, "the worker already has a shift at that time").
 				With("another shift of worker "+w+" runs at "+x.from, "").At("started_at", "overlaps another shift of the worker")
 		}
@@ -177,9 +177,9 @@ func apart(tx *db.Tx, tenant string, mine map[string][]span) error {
 	return nil
 }
 
-// overlap finds two shifts of one worker at one time; a stored shift that is
+// findOverlap finds two shifts of one worker at one time; a stored shift that is
 // being changed counts as changed.
-func overlap(mine, there []span) (span, bool) {
+func findOverlap(mine, there []span) (span, bool) {
 	changed := map[string]bool{}
 	for _, x := range mine {
 		changed[x.id] = true
@@ -193,7 +193,7 @@ func overlap(mine, there []span) (span, bool) {
 	sort.Slice(all, func(i, j int) bool { return all[i].from < all[j].from })
 	for i := 1; i < len(all); i++ {
 		// Sorted by start, a clash shows between some neighbours.
-		if all[i-1].overlaps(all[i]) {
+		if all[i-1].overlapsWith(all[i]) {
 			return all[i-1], true
 		}
 	}

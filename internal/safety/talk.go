@@ -31,7 +31,7 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	}
 	held := map[string]string{}
 	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-		[]any{a.TenantID, query.List(distinct(rows, "talk_id"))}, func(r *db.Row) error {
+		[]any{a.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
 			held[r.Text(0)] = query.FormatTime(r.Time(1))
 			return nil
 		})
@@ -60,7 +60,7 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 			return notReady("the talk has not been held yet").At("signed_at", "lies before the talk")
 		case at.Text("signed_at") < begun:
 			return badRun("signed_at", "lies before the talk")
-		case ahead(at.Text("signed_at"), s.Now()):
+		case isAhead(at.Text("signed_at"), s.Now()):
 			return badRun("signed_at", "lies in the future")
 		}
 	}
@@ -80,7 +80,7 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	}
 	users := map[string]string{}
 	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2),
-		[]any{a.TenantID, query.List(distinct(rows, "worker_id"))},
+		[]any{a.TenantID, query.List(distinctIDs(rows, "worker_id"))},
 		func(r *db.Row) error { users[r.Text(0)] = r.Text(1); return nil })
 	if err != nil {
 		return err
@@ -89,5 +89,5 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	for _, at := range rows {
 		list = append(list, award{users[at.Text("worker_id")], "talk", "talk_attendances", at.Text("id"), func(p Points) int64 { return p.Talk }})
 	}
-	return grant(tx, a, s, list)
+	return grantPoints(tx, a, s, list)
 }

@@ -25,7 +25,7 @@ func changeTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 }
 
 func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	revisions, published, err := codes(tx, a.TenantID, changes)
+	revisions, published, err := readCodes(tx, a.TenantID, changes)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if c.Op == store.Insert {
 			revisions[code]++
 			t["revision"] = revisions[code]
-		} else if c.Before.Text("status") != "draft" && rewritten(c) {
+		} else if c.Before.Text("status") != "draft" && isRewritten(c) {
 			return notReady("a published template is not changed: make a new draft with the code %s", t.Text("code"))
 		}
 		raw, _ := t["sections"].(json.RawMessage)
@@ -42,7 +42,7 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if err != nil {
 			return err
 		}
-		if !turned(c, "published") {
+		if !becomes(c, "published") {
 			continue
 		}
 		if len(tpl.Items()) == 0 {
@@ -54,13 +54,13 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	return nil
 }
 
-// codes asks for the last revision and the published template of the codes in
+// readCodes asks for the last revision and the published template of the codes in
 // changes.
-func codes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[string]int64, published map[string]string, err error) {
+func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[string]int64, published map[string]string, err error) {
 	revisions, published = map[string]int64{}, map[string]string{}
 	var list []string
 	for _, c := range changes {
-		if c.Op == store.Insert || turned(c, "published") {
+		if c.Op == store.Insert || becomes(c, "published") {
 			list = append(list, strings.ToLower(c.After.Text("code")))
 		}
 	}
@@ -79,8 +79,8 @@ func codes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[stri
 	return revisions, published, err
 }
 
-// rewritten reports a change of what a template asks.
-func rewritten(c store.Change) bool {
+// isRewritten reports a change of what a template asks.
+func isRewritten(c store.Change) bool {
 	for _, f := range [...]string{"title", "description"} {
 		if c.Before[f] != c.After[f] {
 			return true
@@ -96,19 +96,19 @@ func rewritten(c store.Change) bool {
 	return false
 }
 
-// supersede lets a newly published revision take the place of the one before:
+// supersedeRevisions lets a newly published revision take the place of the one before:
 // schedules move on to it, and the old one retires. A template that retires
 // without a successor ends its schedules.
-func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func supersedeRevisions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		var err error
-		if turned(c, "published") && c.After["supersedes_id"] != nil {
+		if becomes(c, "published") && c.After["supersedes_id"] != nil {
 			old := c.After.Text("supersedes_id")
-			if err = reschedule(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
-				err = update(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
+			if err = updateSchedules(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
+				err = updateRecords(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
 			}
-		} else if turned(c, "retired") {
-			err = reschedule(tx, a, s, c.After.Text("id"), store.Row{"status": "ended"})
+		} else if becomes(c, "retired") {
+			err = updateSchedules(tx, a, s, c.After.Text("id"), store.Row{"status": "ended"})
 		}
 		if err != nil {
 			return err
@@ -117,14 +117,14 @@ func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	return nil
 }
 
-// reschedule changes the schedules of a template that are not over.
-func reschedule(tx *db.Tx, a actor.Actor, s *store.Store, template string, set store.Row) error {
+// updateSchedules changes the schedules of a template that are not over.
+func updateSchedules(tx *db.Tx, a actor.Actor, s *store.Store, template string, set store.Row) error {
 	ids, err := idsOf(tx,
 		"SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", a.TenantID, template)
 	if err != nil {
 		return err
 	}
-	return update(tx, a, s, "checklist_schedules", ids, set)
+	return updateRecords(tx, a, s, "checklist_schedules", ids, set)
 }
 
 // idsOf reads ids.
@@ -133,8 +133,8 @@ func idsOf(tx *db.Tx, sql string, args ...any) (ids []string, err error) {
 	return ids, err
 }
 
-// update sets fields of records by their ids, as the server.
-func update(tx *db.Tx, a actor.Actor, s *store.Store, resource string, ids []string, set store.Row) error {
+// updateRecords sets fields of records by their ids, as the server.
+func updateRecords(tx *db.Tx, a actor.Actor, s *store.Store, resource string, ids []string, set store.Row) error {
 	r, ok := s.Catalog().Get(resource)
 	if !ok || len(ids) == 0 {
 		return nil
@@ -143,8 +143,8 @@ func update(tx *db.Tx, a actor.Actor, s *store.Store, resource string, ids []str
 	return err
 }
 
-// insert adds records, as the server.
-func insert(tx *db.Tx, a actor.Actor, s *store.Store, resource string, rows []store.Row) error {
+// insertRecords adds records, as the server.
+func insertRecords(tx *db.Tx, a actor.Actor, s *store.Store, resource string, rows []store.Row) error {
 	r, ok := s.Catalog().Get(resource)
 	if !ok || len(rows) == 0 {
 		return nil
@@ -153,8 +153,8 @@ func insert(tx *db.Tx, a actor.Actor, s *store.Store, resource string, rows []st
 	return err
 }
 
-// words reads an Array field.
-func words(row store.Row, field string) (list []string) {
+// readWords reads an Array field.
+func readWords(row store.Row, field string) (list []string) {
 	raw, _ := row[field].(json.RawMessage)
 	// The store keeps nothing but arrays of texts there.
 	_ = json.Unmarshal(raw, &list)
@@ -178,15 +178,15 @@ func queueTemplates(tx *db.Tx, tenant string, ids []string) map[string]*asked {
 		tx.Queue("SELECT id, title, status, applies_to, kinds, sections FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
 			[]any{tenant, query.List(ids)}, func(r *db.Row) error {
 				row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
-				out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: words(row, "a"), kinds: words(row, "k"), sections: r.Text(5)}
+				out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: readWords(row, "a"), kinds: readWords(row, "k"), sections: r.Text(5)}
 				return nil
 			})
 	}
 	return out
 }
 
-// template parses what is asked, once.
-func (t *asked) template() (*checklist.Template, error) {
+// parseTemplate parses what is asked, once.
+func (t *asked) parseTemplate() (*checklist.Template, error) {
 	if t.parsed != nil {
 		return t.parsed, nil
 	}
@@ -195,9 +195,9 @@ func (t *asked) template() (*checklist.Template, error) {
 	return t.parsed, err
 }
 
-// fits says why a template is not for what a row is about, or nil. The fault
+// checkFits says why a template is not for what a row is about, or nil. The fault
 // stands at the field that is wrong.
-func (t *asked) fits(row store.Row, p *whereabouts) error {
+func (t *asked) checkFits(row store.Row, p *whereabouts) error {
 	if t.status != "published" {
 		return badRun("template_id", "names a template that is %s, not published", t.status)
 	}

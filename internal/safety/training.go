@@ -47,12 +47,12 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	for _, c := range changes {
 		ta := c.After
 		switch {
-		case turned(c, "in_progress"):
+		case becomes(c, "in_progress"):
 			ta["started_at"] = now
-		case (turned(c, "waived") || turned(c, "cancelled")) && ta["close_reason"] == nil:
+		case (becomes(c, "waived") || becomes(c, "cancelled")) && ta["close_reason"] == nil:
 			return notReady("say why the training is %s: close_reason", ta.Text("status"))
 		case isCompleted(c):
-			if err := certify(ta, list[ta.Text("course_id")], s.Now(), loc); err != nil {
+			if err := completeAssignment(ta, list[ta.Text("course_id")], s.Now(), loc); err != nil {
 				return err
 			}
 		}
@@ -61,7 +61,7 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 }
 
 func isCompleted(c store.Change) bool {
-	return turned(c, "completed") || c.Op == store.Insert && c.After["status"] == "completed"
+	return becomes(c, "completed") || c.Op == store.Insert && c.After["status"] == "completed"
 }
 
 // verdictFields are what a trainer says of a training that was taken.
@@ -75,7 +75,7 @@ func refuseOwnVerdict(a actor.Actor, c store.Change) error {
 	if !isHolder(a, c.After) {
 		return nil
 	}
-	if isCompleted(c) || turned(c, "waived") {
+	if isCompleted(c) || becomes(c, "waived") {
 		return ownVerdict("status")
 	}
 	if c.Op != store.Update {
@@ -120,7 +120,7 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 	}
 	account, person := map[string]string{}, map[string]string{}
 	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND ("+tx.DB().InUUID("user_id", 2)+" OR "+tx.DB().InUUID("id", 3)+")",
-		[]any{tenant, query.List(present(users)), query.List(present(workers))}, func(r *db.Row) error {
+		[]any{tenant, query.List(dropEmpty(users)), query.List(dropEmpty(workers))}, func(r *db.Row) error {
 			account[r.Text(0)] = r.Text(1)
 			if !r.Null(1) {
 				person[r.Text(1)] = r.Text(0)
@@ -152,8 +152,8 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 	return nil
 }
 
-// present leaves the empty ones out.
-func present(ids []string) []string {
+// dropEmpty leaves the empty ones out.
+func dropEmpty(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
 }
 
@@ -207,16 +207,16 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 	return list, localtime.Zone(zone), err
 }
 
-// certify completes an assignment: a marked course needs its mark.
-func certify(ta store.Row, c course, now time.Time, loc *time.Location) error {
+// completeAssignment completes an assignment: a marked course needs its mark.
+func completeAssignment(ta store.Row, c course, now time.Time, loc *time.Location) error {
 	result, given := ta["result"].(decimal.Dec)
 	if c.marked && (!given || result < c.pass) {
-		return notReady("the course is passed with %s percent; the result is %v", c.pass, shown(given, result))
+		return notReady("the course is passed with %s percent; the result is %v", c.pass, shownMark(given, result))
 	}
 	if ta["completed_at"] == nil {
 		ta["completed_at"] = query.FormatTime(now)
 	}
-	if ahead(ta.Text("completed_at"), now) {
+	if isAhead(ta.Text("completed_at"), now) {
 		return fault.New(fault.Invalid, CodeReport, "completed_at lies in the future").At("completed_at", "lies in the future")
 	}
 	at, err := time.Parse(db.TimeLayout, ta.Text("completed_at"))
@@ -232,16 +232,16 @@ func certify(ta store.Row, c course, now time.Time, loc *time.Location) error {
 	return nil
 }
 
-func shown(given bool, d decimal.Dec) string {
+func shownMark(given bool, d decimal.Dec) string {
 	if !given {
 		return "missing"
 	}
 	return d.String()
 }
 
-// acknowledge stamps who took note of a compliance event, and wants a reason
+// stampAcknowledgement stamps who took note of a compliance event, and wants a reason
 // for a waiver.
-func acknowledge(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func stampAcknowledgement(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op != store.Update {
 			continue

@@ -8,7 +8,7 @@
 // hours (100 full-time years, the OSHA base) unless its name says otherwise;
 // scores run 0..100, shares, confidences and probabilities 0..1.
 //
-// Floor: domains. Begin at [Backtest].
+// Layer: domains. Begin at [Backtest].
 package score
 
 import (

@@ -2,7 +2,7 @@
 // from the master key, encrypts what rests in the database and hashes what is
 // only compared.
 //
-// Floor: foundations. Begin at [New].
+// Layer: foundations. Begin at [New].
 package seal
 
 import (

@@ -4,7 +4,7 @@
 // and the types of generated clients, so that none of them can say something
 // else than another.
 //
-// Floor: foundations. Begin at [Of].
+// Layer: foundations. Begin at [Of].
 package shape
 
 import (

@@ -3,7 +3,7 @@
 // the domains it has proved, the roles its groups give, and SCIM. Accounts and
 // sessions are package identity's; this package decides who arrives there.
 //
-// Floor: between domains. Begin at [New].
+// Layer: across domains. Begin at [New].
 package sso
 
 import (

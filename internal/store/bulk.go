@@ -57,14 +57,14 @@ func (b *Bulk) Insert(rows []Row) error {
 			return err
 		}
 	}
-	changes, err := b.store.prepare(b.tx, b.actor, b.resource, rows)
+	changes, err := b.store.prepareInserts(b.tx, b.actor, b.resource, rows)
 	if err != nil {
 		return err
 	}
 	if err := queueInsert(b.tx, b.resource, changes); err != nil {
 		return err
 	}
-	return b.after(changes)
+	return b.runAfterEffects(changes)
 }
 
 // Update writes changes of records that the caller has locked: legal moves
@@ -72,34 +72,34 @@ func (b *Bulk) Insert(rows []Row) error {
 // were are passed over; the others are returned.
 func (b *Bulk) Update(changes []Change) ([]Change, error) {
 	for i := range changes {
-		if err := move(b.actor, b.resource, changes[i], rights{server: true}); err != nil {
+		if err := checkTransition(b.actor, b.resource, changes[i], rights{server: true}); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.store.before(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.store.runBeforeEffect(b.tx, b.actor, b.resource, changes); err != nil {
 		return nil, err
 	}
-	changed := altered(changes)
+	changed := keepAltered(changes)
 	now := query.FormatTime(b.store.now())
 	for _, c := range changed {
 		v, _ := c.Before["version"].(int64)
 		c.After["version"], c.After["updated_at"] = v+1, now
 	}
-	return changed, b.put(changed)
+	return changed, b.sendChanges(changed)
 }
 
 // Restore gives records back what they held once, whatever state that was: was
 // returns those fields of a record, its version and updated_at among them, and
 // has the last word after the effects.
 func (b *Bulk) Restore(changes []Change, was func(id string) Row) ([]Change, error) {
-	if err := b.store.before(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.store.runBeforeEffect(b.tx, b.actor, b.resource, changes); err != nil {
 		return nil, err
 	}
 	for _, c := range changes {
 		maps.Copy(c.After, was(idOf(c.After)))
 	}
-	changed := altered(changes)
-	return changed, b.put(changed)
+	changed := keepAltered(changes)
+	return changed, b.sendChanges(changed)
 }
 
 // Touch gives a record back when it was last changed, and nothing else.
@@ -108,8 +108,8 @@ func (b *Bulk) Touch(id, updatedAt string) {
 	b.wrote = true
 }
 
-// altered are the changes that alter something.
-func altered(changes []Change) []Change {
+// keepAltered are the changes that alter something.
+func keepAltered(changes []Change) []Change {
 	var out []Change
 	for _, c := range changes {
 		if len(Differing(c)) > 0 {
@@ -119,8 +119,8 @@ func altered(changes []Change) []Change {
 	return out
 }
 
-// put sends every change by one prepared text and runs what follows from them.
-func (b *Bulk) put(changes []Change) error {
+// sendChanges sends every change by one prepared text and runs what follows from them.
+func (b *Bulk) sendChanges(changes []Change) error {
 	seen := map[string]bool{}
 	for _, c := range changes {
 		for _, name := range Differing(c) {
@@ -128,7 +128,7 @@ func (b *Bulk) put(changes []Change) error {
 		}
 	}
 	b.queueUpdate(changes, slices.Sorted(maps.Keys(seen)))
-	return b.after(changes)
+	return b.runAfterEffects(changes)
 }
 
 func (b *Bulk) queueUpdate(changes []Change, columns []string) {
@@ -137,7 +137,7 @@ func (b *Bulk) queueUpdate(changes []Change, columns []string) {
 		args := make([]any, 0, len(columns)+4)
 		args = append(args, b.actor.TenantID, c.After["id"], c.After["version"], c.After["updated_at"])
 		for _, n := range columns {
-			args = append(args, bindable(c.After[n]))
+			args = append(args, bindableValue(c.After[n]))
 		}
 		b.tx.Queue(text, args, nil)
 	}
@@ -172,13 +172,13 @@ func queueInsert(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	}
 	rows := make([][]any, len(changes))
 	for i := range rows {
-		rows[i] = pick(values[i*len(all):(i+1)*len(all)], used)
+		rows[i] = keepUsed(values[i*len(all):(i+1)*len(all)], used)
 	}
 	return tx.Insert(r.Name, columns, rows)
 }
 
-// pick keeps the values in use, in place.
-func pick(values []any, used []bool) []any {
+// keepUsed keeps the values in use, in place.
+func keepUsed(values []any, used []bool) []any {
 	kept := values[:0]
 	for i, v := range values {
 		if used[i] {
@@ -188,18 +188,18 @@ func pick(values []any, used []bool) []any {
 	return kept
 }
 
-func (b *Bulk) after(changes []Change) error {
+func (b *Bulk) runAfterEffects(changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	b.wrote = true
 	for _, c := range changes {
-		c.count(b.deltas)
+		c.addCounts(b.deltas)
 	}
-	if err := b.store.record(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.store.queueAudit(b.tx, b.actor, b.resource, changes); err != nil {
 		return err
 	}
-	return b.store.follow(b.tx, b.actor, b.resource, changes)
+	return b.store.runAfterEffect(b.tx, b.actor, b.resource, changes)
 }
 
 // Close writes the counters and tells the listeners once the transaction is
@@ -209,7 +209,7 @@ func (b *Bulk) Close() {
 		return
 	}
 	b.store.Count(b.tx, b.actor.TenantID, b.deltas)
-	b.store.announce(b.tx, b.resource, []Change{{After: Row{tenantColumn(b.resource): b.actor.TenantID}}})
+	b.store.queueEvents(b.tx, b.resource, []Change{{After: Row{tenantColumn(b.resource): b.actor.TenantID}}})
 }
 
 // Judged reports a resource whose records a domain has something to say about
@@ -220,7 +220,7 @@ func (s *Store) Judged(r *catalog.Resource) bool { return s.eff.Before[r.Name] !
 // writes nothing of the changes. What the effects read and write along the way
 // is the caller's to roll back.
 func (s *Store) Judge(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if err := s.before(tx, a, r, changes); err != nil {
+	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
 		return fmt.Errorf("store: judge %s: %w", r.Name, err)
 	}
 	return nil

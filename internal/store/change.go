@@ -15,57 +15,57 @@ import (
 	"holdfast/internal/query"
 )
 
-// insert writes checked rows: fills what the server fills, runs the effects,
+// insertRows writes checked rows: fills what the server fills, runs the effects,
 // and queues rows, counters and audit. Nothing is flushed unless a number or
 // an effect needs an answer, so a plain insert is one round trip. They are
 // written in the order of key, or as they come when it is nil; everything else
 // keeps the order of rows.
-func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
+func (s *Store) insertRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
 	now := query.FormatTime(s.now())
 	for _, row := range rows {
 		if err := fillRow(a, r, row, now); err != nil {
 			return nil, err
 		}
 	}
-	changes, err := s.prepare(tx, a, r, rows)
+	changes, err := s.prepareInserts(tx, a, r, rows)
 	if err != nil {
 		return nil, err
 	}
 	if err := queueInsert(tx, r, inOrder(r, key, changes)); err != nil {
 		return nil, err
 	}
-	return changes, s.after(tx, a, r, changes)
+	return changes, s.finishChanges(tx, a, r, changes)
 }
 
-// prepare numbers filled rows, holds them to the states a record begins in,
+// prepareInserts numbers filled rows, holds them to the states a record begins in,
 // runs the Before effect and looks for required fields that are still missing.
-func (s *Store) prepare(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+func (s *Store) prepareInserts(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	for i, row := range rows {
 		changes[i] = Change{Resource: r, Op: Insert, After: row}
 	}
-	if err := s.numbers.give(tx, r, changes); err != nil {
+	if err := s.numbers.giveNumbers(tx, r, changes); err != nil {
 		return nil, err
 	}
-	if err := initial(r, changes, s.defaults); err != nil {
+	if err := checkInitialStates(r, changes, s.defaults); err != nil {
 		return nil, err
 	}
-	if err := s.before(tx, a, r, changes); err != nil {
+	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
 		// A rule says little of a record that lacks what it cannot do without.
-		return nil, cmp.Or(lacking(r, changes, false), err)
+		return nil, cmp.Or(refuseMissingRequired(r, changes, false), err)
 	}
-	return changes, lacking(r, changes, true)
+	return changes, refuseMissingRequired(r, changes, true)
 }
 
-// lacking refuses the first new record without a value in a required field, or
+// refuseMissingRequired refuses the first new record without a value in a required field, or
 // only in one that nobody but the caller sets.
-func lacking(r *catalog.Resource, changes []Change, kept bool) error {
+func refuseMissingRequired(r *catalog.Resource, changes []Change, kept bool) error {
 	for i := range changes {
-		errs := slices.DeleteFunc(missing(r, changes[i].After), func(e *fault.Error) bool {
+		errs := slices.DeleteFunc(listMissing(r, changes[i].After), func(e *fault.Error) bool {
 			f, _ := r.Field(e.Fields[0].Name)
 			return (f.ReadOnly || f.Filled) && !kept
 		})
-		if err := refused(errs, rowNumber(i, len(changes))); err != nil {
+		if err := mergeRefusals(errs, rowNumber(i, len(changes))); err != nil {
 			return err
 		}
 	}
@@ -112,11 +112,11 @@ func fillRow(a actor.Actor, r *catalog.Resource, row Row, now string) error {
 }
 
 func rowPolicy(r *catalog.Resource) error {
-	return denied("new row violates row-level security policy for table %q", r.Name)
+	return refuseForbidden("new row violates row-level security policy for table %q", r.Name)
 }
 
-// initial holds new rows to the states a record may begin in.
-func initial(r *catalog.Resource, changes []Change, defaults map[*catalog.Field]any) error {
+// checkInitialStates holds new rows to the states a record may begin in.
+func checkInitialStates(r *catalog.Resource, changes []Change, defaults map[*catalog.Field]any) error {
 	if r.States == nil || len(r.States.Initial) == 0 {
 		return nil
 	}
@@ -130,13 +130,13 @@ func initial(r *catalog.Resource, changes []Change, defaults map[*catalog.Field]
 		}
 		st, _ := row[f.Name].(string)
 		if !oneOf(r.States.Initial, st) {
-			return atRow(illegal(r, "", st), rowNumber(i, len(changes)))
+			return atRow(refuseTransition(r, "", st), rowNumber(i, len(changes)))
 		}
 	}
 	return nil
 }
 
-func illegal(r *catalog.Resource, from, to string) *fault.Error {
+func refuseTransition(r *catalog.Resource, from, to string) *fault.Error {
 	e := fault.New(fault.Conflict, "HF001", "%s cannot move to %q", r.Name, to)
 	if from == "" {
 		return e.With("a new record starts as "+strings.Join(r.States.Initial, " or "), "")
@@ -144,8 +144,8 @@ func illegal(r *catalog.Resource, from, to string) *fault.Error {
 	return e.With(fmt.Sprintf("from %q to %q", from, to), "")
 }
 
-// before runs the Before effect and reads back what it set.
-func (s *Store) before(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+// runBeforeEffect runs the Before effect and reads back what it set.
+func (s *Store) runBeforeEffect(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	eff := s.eff.Before[r.Name]
 	if eff == nil || len(changes) == 0 {
 		return nil
@@ -183,39 +183,39 @@ func readBack(r *catalog.Resource, row Row) error {
 		}
 	}
 	if known < len(row) {
-		return fmt.Errorf("store: an effect set fields that %s has not: %v", r.Name, strangers(r, row))
+		return fmt.Errorf("store: an effect set fields that %s has not: %v", r.Name, refuseUnknownFields(r, row))
 	}
 	return nil
 }
 
-// after queues counters and audit and runs the After effect.
-func (s *Store) after(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+// finishChanges queues counters and audit and runs the After effect.
+func (s *Store) finishChanges(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	s.tally(tx, r, changes)
-	if err := s.record(tx, a, r, changes); err != nil {
+	s.queueCounters(tx, r, changes)
+	if err := s.queueAudit(tx, a, r, changes); err != nil {
 		return err
 	}
-	s.announce(tx, r, changes)
-	return s.follow(tx, a, r, changes)
+	s.queueEvents(tx, r, changes)
+	return s.runAfterEffect(tx, a, r, changes)
 }
 
-// follow runs the After effect.
-func (s *Store) follow(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+// runAfterEffect runs the After effect.
+func (s *Store) runAfterEffect(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	if eff := s.eff.After[r.Name]; eff != nil {
 		return eff(tx, a, s, changes)
 	}
 	return nil
 }
 
-func (s *Store) announce(tx *db.Tx, r *catalog.Resource, changes []Change) {
+func (s *Store) queueEvents(tx *db.Tx, r *catalog.Resource, changes []Change) {
 	if len(*s.listeners) == 0 {
 		return
 	}
 	tenants := map[string]bool{}
 	for _, c := range changes {
-		tenants[tenantOf(r, c.row())] = true
+		tenants[tenantOf(r, c.currentRow())] = true
 	}
 	tx.After(func() {
 		for t := range tenants {
@@ -226,8 +226,8 @@ func (s *Store) announce(tx *db.Tx, r *catalog.Resource, changes []Change) {
 	})
 }
 
-// row is the row as it is now, or was last.
-func (c Change) row() Row {
+// currentRow is the row as it is now, or was last.
+func (c Change) currentRow() Row {
 	if c.After != nil {
 		return c.After
 	}
@@ -248,7 +248,7 @@ func batchRows(d *db.DB, n int) int {
 	return rows
 }
 
-func bindable(v any) any {
+func bindableValue(v any) any {
 	if raw, ok := v.(json.RawMessage); ok {
 		return string(raw)
 	}

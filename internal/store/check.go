@@ -25,23 +25,23 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 		v, given := row[f.Name]
 		if given {
 			known++
-			tv, err := value(f, v)
+			tv, err := checkValue(f, v)
 			if err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && misfit(f, no) != "" {
-				errs = append(errs, misnumbered(f, misfit(f, no), no))
+			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && misfitPrefix(f, no) != "" {
+				errs = append(errs, refuseMisnumbered(f, misfitPrefix(f, no), no))
 				continue
 			}
 			out[f.Name] = tv
 		}
-		if v == nil && op == Insert && f.Required && !filled(f.Name) && f != numbered(r) && (given || s.defaults[f] == nil) {
+		if v == nil && op == Insert && f.Required && !isStoreFilled(f.Name) && f != numberField(r) && (given || s.defaults[f] == nil) {
 			absent = append(absent, isMissing(r, f))
 		}
 	}
 	if known < len(row) {
-		errs = append(errs, strangers(r, row)...)
+		errs = append(errs, refuseUnknownFields(r, row)...)
 	}
 	var fields []fault.Field
 	for _, e := range append(errs, absent...) {
@@ -53,8 +53,8 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 // roomFilled is room for what the server adds to a new row.
 const roomFilled = 16
 
-// check reads the values given and fills defaults.
-func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error) {
+// checkRow reads the values given and fills defaults.
+func (s *Store) checkRow(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error) {
 	out := make(Row, len(row)+roomFilled)
 	var errs []*fault.Error
 	known := 0
@@ -68,7 +68,7 @@ func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error)
 			continue
 		}
 		known++
-		tv, err := value(f, v)
+		tv, err := checkValue(f, v)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -76,13 +76,13 @@ func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error)
 		out[f.Name] = tv
 	}
 	if known < len(row) {
-		errs = append(errs, strangers(r, row)...)
+		errs = append(errs, refuseUnknownFields(r, row)...)
 	}
 	return out, errs
 }
 
-// strangers refuses the names that are no fields.
-func strangers(r *catalog.Resource, row Row) (errs []*fault.Error) {
+// refuseUnknownFields refuses the names that are no fields.
+func refuseUnknownFields(r *catalog.Resource, row Row) (errs []*fault.Error) {
 	for _, k := range slices.Sorted(maps.Keys(row)) {
 		if _, ok := r.Field(k); !ok {
 			errs = append(errs, fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, k).At(k, "unknown column"))
@@ -91,8 +91,8 @@ func strangers(r *catalog.Resource, row Row) (errs []*fault.Error) {
 	return errs
 }
 
-// value reads one value and checks it against the field's rules.
-func value(f *catalog.Field, v any) (any, *fault.Error) {
+// checkValue reads one value and checks it against the field's rules.
+func checkValue(f *catalog.Field, v any) (any, *fault.Error) {
 	tv, err := query.Value(f, v)
 	if err != nil {
 		return nil, fault.As(err)
@@ -107,17 +107,17 @@ func value(f *catalog.Field, v any) (any, *fault.Error) {
 			return nil, fault.New(fault.Invalid, "22001", "value too long for column %q: at most %d characters", f.Name, maxLength(f)).
 				At(f.Name, "at most %d characters", maxLength(f))
 		}
-		x, why = text(f, x)
+		x, why = checkText(f, x)
 		tv = x
 	case json.RawMessage:
 		if f.Type == catalog.Array {
-			why = array(f, x)
+			why = checkArray(f, x)
 		} else if f.Shape != nil && !f.Ruled && !f.ReadOnly {
-			why = misshapen(f, x)
+			why = shapeProblem(f, x)
 		}
 	default:
 		if tv != nil {
-			why = bounds(f, tv)
+			why = checkBounds(f, tv)
 		}
 	}
 	if why != "" {
@@ -126,8 +126,8 @@ func value(f *catalog.Field, v any) (any, *fault.Error) {
 	return tv, nil
 }
 
-// misshapen says what a document's member is that its shape does not allow.
-func misshapen(f *catalog.Field, raw json.RawMessage) string {
+// shapeProblem says what a document's member is that its shape does not allow.
+func shapeProblem(f *catalog.Field, raw json.RawMessage) string {
 	path, reason := f.Shape.Check(raw)
 	if reason == "" || path == "" {
 		return reason
@@ -135,12 +135,12 @@ func misshapen(f *catalog.Field, raw json.RawMessage) string {
 	return "cannot hold this document: " + path + " " + reason
 }
 
-// missing lists required fields without a value.
-func missing(r *catalog.Resource, row Row) []*fault.Error {
+// listMissing lists required fields without a value.
+func listMissing(r *catalog.Resource, row Row) []*fault.Error {
 	var errs []*fault.Error
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if f.Required && row[f.Name] == nil && !filled(f.Name) {
+		if f.Required && row[f.Name] == nil && !isStoreFilled(f.Name) {
 			errs = append(errs, isMissing(r, f))
 		}
 	}
@@ -152,8 +152,8 @@ func isMissing(r *catalog.Resource, f *catalog.Field) *fault.Error {
 		At(f.Name, "is required")
 }
 
-// filled names the fields the store itself fills.
-func filled(name string) bool {
+// isStoreFilled names the fields the store itself fills.
+func isStoreFilled(name string) bool {
 	switch name {
 	case "id", "tenant_id", "created_at", "updated_at", "version":
 		return true
@@ -161,9 +161,9 @@ func filled(name string) bool {
 	return false
 }
 
-// refused makes one fault of the refusals of row n (counted from 1; 0 = the
+// mergeRefusals makes one fault of the refusals of row n (counted from 1; 0 = the
 // only one): the first one's code, every field listed.
-func refused(errs []*fault.Error, n int) error {
+func mergeRefusals(errs []*fault.Error, n int) error {
 	if len(errs) == 0 {
 		return nil
 	}
@@ -187,7 +187,7 @@ func atRow(e *fault.Error, n int) error {
 	return &c
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+func formatInt(n int) string { return strconv.Itoa(n) }
 
 // appendJSON writes a stored value as JSON.
 func appendJSON(b []byte, v any) []byte {

@@ -154,7 +154,7 @@ func stateText(r *catalog.Resource, c *catalog.Counter) string {
 func (t *Timed) Queue(tx *db.Tx, tenant string, from, to time.Time, add func(part string, n int64)) {
 	args := make([]any, 0, 9)
 	args = append(args, tenant)
-	for _, at := range marks(from, to) {
+	for _, at := range splitPeriod(from, to) {
 		args = append(args, at)
 	}
 	tx.Queue(t.sql, append(args, from, to), func(r *db.Row) error {
@@ -163,10 +163,10 @@ func (t *Timed) Queue(tx *db.Tx, tenant string, from, to time.Time, add func(par
 	})
 }
 
-// marks are six moments between from and to, in order: whole hours lie between
+// splitPeriod are six moments between from and to, in order: whole hours lie between
 // the first two, whole days between the second and third, whole months in the
 // middle, and on the other side days and hours again.
-func marks(from, to time.Time) [6]time.Time {
+func splitPeriod(from, to time.Time) [6]time.Time {
 	from, to = from.UTC(), to.UTC()
 	first, last := from.Truncate(time.Hour).Add(time.Hour), to.Truncate(time.Hour)
 	if first.After(last) { // no whole hour
@@ -174,10 +174,10 @@ func marks(from, to time.Time) [6]time.Time {
 		return [6]time.Time{after, after, after, after, after, after}
 	}
 	p := [6]time.Time{first, first, first, last, last, last}
-	p[1] = earlier(dayOf(first.Add(24*time.Hour-1)), last)
-	p[4] = later(dayOf(last), p[1])
-	p[2] = earlier(monthFrom(p[1]), p[4])
-	p[3] = later(monthOf(p[4]), p[2])
+	p[1] = earlierTime(dayOf(first.Add(24*time.Hour-1)), last)
+	p[4] = laterTime(dayOf(last), p[1])
+	p[2] = earlierTime(monthFrom(p[1]), p[4])
+	p[3] = laterTime(monthOf(p[4]), p[2])
 	return p
 }
 
@@ -199,14 +199,14 @@ func monthFrom(t time.Time) time.Time {
 	return t
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

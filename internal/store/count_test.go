@@ -29,7 +29,7 @@ func TestMarks(t *testing.T) {
 		if to.Before(from) {
 			from, to = to, from
 		}
-		p := marks(from, to)
+		p := splitPeriod(from, to)
 		for i := range 5 {
 			if p[i+1].Before(p[i]) {
 				t.Fatalf("%s to %s: %v is not in order", from, to, p)

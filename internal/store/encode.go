@@ -55,8 +55,8 @@ func newBatch(n *query.Node, shape query.Shape) *batch {
 	return b
 }
 
-// key is what joins rows: the id, and across tenants the tenant too.
-func key(n *query.Node, r *db.Row, at int) string {
+// joinKey is what joins rows: the id, and across tenants the tenant too.
+func joinKey(n *query.Node, r *db.Row, at int) string {
 	if r.Null(at) {
 		return ""
 	}
@@ -66,19 +66,19 @@ func key(n *query.Node, r *db.Row, at int) string {
 	return r.Text(at)
 }
 
-// add writes one row.
-func (b *batch) add(r *db.Row) error {
+// addRow writes one row.
+func (b *batch) addRow(r *db.Row) error {
 	if b.node.Capped() {
 		if err := b.node.Enough(r.Int(b.node.Width())); err != nil {
 			return err
 		}
 	}
 	if b.embed != nil {
-		k := key(b.node, r, b.embed.ChildAt)
+		k := joinKey(b.node, r, b.embed.ChildAt)
 		b.byKey[k] = append(b.byKey[k], len(b.rows))
 	}
 	if b.idAt >= 0 {
-		b.byID[key(b.node, r, b.idAt)] = len(b.rows)
+		b.byID[joinKey(b.node, r, b.idAt)] = len(b.rows)
 	}
 	if b.verAt >= 0 {
 		b.version = r.Int(b.verAt)
@@ -92,7 +92,7 @@ func (b *batch) add(r *db.Row) error {
 	rec.end, rec.holeEnd = len(b.buf), len(b.holes)
 	b.rows = append(b.rows, rec)
 	if b.places != nil && len(b.rows) == b.node.PageSize() {
-		b.next = behind(b.places, r)
+		b.next = cursorBehind(b.places, r)
 	}
 	if len(b.rows) == 2 { // not a single record: make room for a page like these at once
 		b.buf = slices.Grow(b.buf, 30*(rec.end-rec.start))
@@ -101,15 +101,15 @@ func (b *batch) add(r *db.Row) error {
 	return nil
 }
 
-// behind is the place behind a row.
-func behind(keys []query.Key, r *db.Row) []json.RawMessage {
+// cursorBehind is the place behind a row.
+func cursorBehind(keys []query.Key, r *db.Row) []json.RawMessage {
 	out := make([]json.RawMessage, len(keys))
 	for i, k := range keys {
 		switch {
 		case r.Null(k.At):
 			out[i] = json.RawMessage("null")
 		case k.Field != nil:
-			out[i] = appendJSON(nil, field(k.Field, r, k.At))
+			out[i] = appendJSON(nil, readField(k.Field, r, k.At))
 		case k.Float:
 			out[i] = strconv.AppendFloat(nil, r.Float(k.At), 'g', -1, 64)
 		default:
@@ -125,7 +125,7 @@ func (b *batch) jsonRow(r *db.Row, firstHole int) {
 	for i := range b.node.Out {
 		o := &b.node.Out[i]
 		if o.Embed != nil {
-			b.hole(r, o)
+			b.addHole(r, o)
 			continue
 		}
 		if b.shape.Stripped && (o.Form == query.AsNull || r.Null(o.At)) {
@@ -141,8 +141,8 @@ func (b *batch) jsonRow(r *db.Row, firstHole int) {
 	b.buf = append(b.buf, '}')
 }
 
-func (b *batch) hole(r *db.Row, o *query.Out) {
-	k := key(b.node, r, o.Embed.ParentAt)
+func (b *batch) addHole(r *db.Row, o *query.Out) {
+	k := joinKey(b.node, r, o.Embed.ParentAt)
 	b.holes = append(b.holes, hole{at: len(b.buf), embed: o.At, key: k})
 	if k != "" {
 		b.keys[o.At] = append(b.keys[o.At], r.Text(o.Embed.ParentAt))
@@ -181,7 +181,7 @@ func appendValue(dst []byte, o *query.Out, r *db.Row) []byte {
 	case query.AsDec:
 		return r.Dec(o.At).Append(dst)
 	case query.AsWhole:
-		return strconv.AppendInt(dst, whole(int64(r.Dec(o.At))), 10)
+		return strconv.AppendInt(dst, roundDecimal(int64(r.Dec(o.At))), 10)
 	case query.AsFloat:
 		return strconv.AppendFloat(dst, r.Float(o.At), 'g', -1, 64)
 	case query.AsBool:
@@ -200,8 +200,8 @@ func appendValue(dst []byte, o *query.Out, r *db.Row) []byte {
 	return r.AppendText(dst, o.At)
 }
 
-// whole rounds a scaled decimal half away from zero.
-func whole(d int64) int64 {
+// roundDecimal rounds a scaled decimal half away from zero.
+func roundDecimal(d int64) int64 {
 	if d < 0 {
 		return (d - 5000) / 10000
 	}
@@ -218,7 +218,7 @@ func (b *batch) csvRow(r *db.Row) {
 		o := &b.node.Out[i]
 		switch {
 		case o.Embed != nil:
-			b.hole(r, o)
+			b.addHole(r, o)
 		case o.Form == query.AsNull || r.Null(o.At):
 		default:
 			start := len(b.buf)
@@ -228,15 +228,15 @@ func (b *batch) csvRow(r *db.Row) {
 			case query.AsPlain, query.AsRaw:
 				b.buf = r.AppendText(b.buf, o.At)
 			default:
-				b.buf = unquoted(appendValue(b.buf, o, r), start)
+				b.buf = stripQuotes(appendValue(b.buf, o, r), start)
 			}
 			b.buf = csvQuote(b.buf, start)
 		}
 	}
 }
 
-// unquoted takes the quotes off a JSON string written from start on.
-func unquoted(b []byte, start int) []byte {
+// stripQuotes takes the quotes off a JSON string written from start on.
+func stripQuotes(b []byte, start int) []byte {
 	if len(b) > start && b[start] == '"' {
 		copy(b[start:], b[start+1:])
 		return b[:len(b)-2]
@@ -264,8 +264,8 @@ func csvQuote(b []byte, start int) []byte {
 	return append(b, '"')
 }
 
-// header is the CSV header line.
-func (b *batch) header(dst []byte) []byte {
+// csvHeader is the CSV header line.
+func (b *batch) csvHeader(dst []byte) []byte {
 	for i, o := range b.node.Out {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -281,43 +281,43 @@ func (b *batch) appendRow(dst []byte, i int) []byte {
 	rec := b.rows[i]
 	at := rec.start
 	for _, h := range b.holes[rec.hole:rec.holeEnd] {
-		dst = join(dst, b.buf[at:h.at])
+		dst = appendMember(dst, b.buf[at:h.at])
 		if b.shape.CSV {
 			start := len(dst)
-			dst = csvQuote(b.value(dst, h), start)
+			dst = csvQuote(b.writeEmbedded(dst, h), start)
 		} else {
-			dst = b.fill(dst, h)
+			dst = b.fillHole(dst, h)
 		}
 		at = h.at
 	}
-	return join(dst, b.buf[at:rec.end])
+	return appendMember(dst, b.buf[at:rec.end])
 }
 
-// join appends a piece of an object, without its comma when it comes first.
-func join(dst, piece []byte) []byte {
+// appendMember appends a piece of an object, without its comma when it comes first.
+func appendMember(dst, piece []byte) []byte {
 	if len(piece) > 0 && piece[0] == ',' && len(dst) > 0 && dst[len(dst)-1] == '{' {
 		piece = piece[1:]
 	}
 	return append(dst, piece...)
 }
 
-// fill writes an embed as a member of the object under way.
-func (b *batch) fill(dst []byte, h hole) []byte {
+// fillHole writes an embed as a member of the object under way.
+func (b *batch) fillHole(dst []byte, h hole) []byte {
 	e := b.node.Embeds[h.embed]
 	c := b.children[h.embed]
 	if e.Spread {
-		return c.spread(dst, h.key)
+		return c.spreadRow(dst, h.key)
 	}
 	if b.shape.Stripped && !e.Many && !e.Alone() && (c == nil || len(c.byKey[h.key]) == 0) {
 		return dst
 	}
-	dst = join(dst, []byte{','})
+	dst = appendMember(dst, []byte{','})
 	dst = append(db.AppendString(dst, e.Name()), ':')
-	return b.value(dst, h)
+	return b.writeEmbedded(dst, h)
 }
 
-// value writes the embedded rows themselves.
-func (b *batch) value(dst []byte, h hole) []byte {
+// writeEmbedded writes the embedded rows themselves.
+func (b *batch) writeEmbedded(dst []byte, h hole) []byte {
 	e := b.node.Embeds[h.embed]
 	c := b.children[h.embed]
 	var list []int
@@ -326,7 +326,7 @@ func (b *batch) value(dst []byte, h hole) []byte {
 	}
 	switch {
 	case len(list) == 0 && e.Alone():
-		return c.none(dst)
+		return c.writeEmptyAggregates(dst)
 	case len(list) == 0 && !e.Many:
 		return append(dst, "null"...)
 	case !e.Many:
@@ -342,9 +342,9 @@ func (b *batch) value(dst []byte, h hole) []byte {
 	return append(dst, ']')
 }
 
-// none writes what aggregates make of no rows: counts of 0, and null. A page may
+// writeEmptyAggregates writes what aggregates make of no rows: counts of 0, and null. A page may
 // have passed that over.
-func (b *batch) none(dst []byte) []byte {
+func (b *batch) writeEmptyAggregates(dst []byte) []byte {
 	e := b.embed
 	if e.Many && (e.Offset > 0 || e.PageSize() == 0) {
 		return append(dst, "[]"...)
@@ -363,14 +363,14 @@ func (b *batch) none(dst []byte) []byte {
 		} else if b.shape.Stripped {
 			continue
 		}
-		dst = append(join(dst, b.prefix[i]), zero...)
+		dst = append(appendMember(dst, b.prefix[i]), zero...)
 	}
 	return append(dst, end...)
 }
 
-// spread lifts a to-one row's members into the object under way; an absent
+// spreadRow lifts a to-one row's members into the object under way; an absent
 // row's members are null.
-func (b *batch) spread(dst []byte, k string) []byte {
+func (b *batch) spreadRow(dst []byte, k string) []byte {
 	start := len(dst)
 	if list := b.byKey[k]; k != "" && len(list) > 0 {
 		dst = b.appendRow(dst, list[0])
@@ -390,10 +390,10 @@ func (b *batch) spread(dst []byte, k string) []byte {
 	}
 	for i, o := range b.node.Out {
 		if o.Embed != nil && o.Embed.Spread {
-			dst = b.children[o.At].spread(dst, "")
+			dst = b.children[o.At].spreadRow(dst, "")
 			continue
 		}
-		dst = append(join(dst, b.prefix[i]), "null"...)
+		dst = append(appendMember(dst, b.prefix[i]), "null"...)
 	}
 	return dst
 }

@@ -12,10 +12,10 @@ import (
 	"holdfast/internal/query"
 )
 
-// explain turns a constraint's fault into one that names the key, column and
+// explainConstraint turns a constraint's fault into one that names the key, column and
 // value, in the same words on both engines. SQLite does not say which foreign
 // key failed, so the rows are looked up again; that costs only on failure.
-func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource, try attempt, err error) error {
+func (s *Store) explainConstraint(ctx context.Context, a actor.Actor, r *catalog.Resource, try attempt, err error) error {
 	e := fault.As(err)
 	v, ok := e.Data.(*db.Violation)
 	if !ok {
@@ -27,10 +27,10 @@ func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource,
 		switch e.Code {
 		case "23505":
 			if v.Table == "" || v.Table == r.Name {
-				better, lookup = duplicate(tx, r, try)
+				better, lookup = findDuplicate(tx, r, try)
 			}
 		case "23503":
-			better, lookup = dangling(tx, r, try)
+			better, lookup = findDangling(tx, r, try)
 		case "23514":
 			better = fault.New(fault.Invalid, "23514", "new row for relation %q violates a check constraint", r.Name)
 		case "23502":
@@ -53,29 +53,29 @@ func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource,
 	return f
 }
 
-// duplicate finds the row and key that exist already: in the database, or
+// findDuplicate finds the row and key that exist already: in the database, or
 // twice among the rows themselves.
-func duplicate(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
-	clash, err := clashing(tx, r, []string{"id"}, try.fresh)
+func findDuplicate(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
+	clash, err := findClash(tx, r, []string{"id"}, try.fresh)
 	if err != nil || clash != nil {
 		return clash, err
 	}
 	for _, key := range r.Unique {
-		if clash, err := clashing(tx, r, key, try.rows); err != nil || clash != nil {
+		if clash, err := findClash(tx, r, key, try.rows); err != nil || clash != nil {
 			return clash, err
 		}
 	}
 	return nil, nil
 }
 
-// clashing looks for one key of rows; the first result is the fault that names
+// findClash looks for one key of rows; the first result is the fault that names
 // it, or nil.
-func clashing(tx *db.Tx, r *catalog.Resource, key []string, rows []Row) (error, error) {
+func findClash(tx *db.Tx, r *catalog.Resource, key []string, rows []Row) (error, error) {
 	seen := map[string]bool{}
 	for _, row := range rows {
 		k := keyOf(r, key, row)
 		if k != "" && seen[k] {
-			return taken(r, key, row), nil
+			return refuseTakenKey(r, key, row), nil
 		}
 		seen[k] = true
 	}
@@ -83,14 +83,14 @@ func clashing(tx *db.Tx, r *catalog.Resource, key []string, rows []Row) (error, 
 	err := eachProbe(tx.DB(), r, key, rows, func(sql string, args []any, rows []Row) error {
 		there := map[string]string{}
 		err := tx.Query(sql, args, func(row *db.Row) error {
-			old := scan(r, row)
+			old := scanRow(r, row)
 			there[keyOf(r, key, old)] = idOf(old)
 			return nil
 		})
 		for _, row := range rows {
 			id, ok := there[keyOf(r, key, row)]
 			if ok && clash == nil && (key[0] == "id" || id != idOf(row)) {
-				clash = taken(r, key, row)
+				clash = refuseTakenKey(r, key, row)
 			}
 		}
 		return err
@@ -98,14 +98,14 @@ func clashing(tx *db.Tx, r *catalog.Resource, key []string, rows []Row) (error, 
 	return clash, err
 }
 
-func taken(r *catalog.Resource, key []string, row Row) error {
+func refuseTakenKey(r *catalog.Resource, key []string, row Row) error {
 	name := r.Name + "_pkey"
 	if key[0] != "id" {
 		name = r.UniqueName(key)
 	}
 	vals := make([]string, len(key))
 	for i, k := range key {
-		vals[i] = plain(row[k])
+		vals[i] = plainText(row[k])
 	}
 	e := fault.New(fault.Conflict, "23505", "duplicate key value violates unique constraint %q", name)
 	for _, k := range key {
@@ -114,16 +114,16 @@ func taken(r *catalog.Resource, key []string, row Row) error {
 	return e.With(fmt.Sprintf("Key (%s)=(%s) already exists.", strings.Join(key, ", "), strings.Join(vals, ", ")), "")
 }
 
-func plain(v any) string {
+func plainText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
 	return string(appendJSON(nil, v))
 }
 
-// dangling finds the reference to a row that is not there, or, for a delete,
+// findDangling finds the reference to a row that is not there, or, for a delete,
 // the row that is still referred to.
-func dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
+func findDangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 	for _, rel := range r.Relations() {
 		if try.deleting {
 			if rel.To != r.Name {
@@ -136,7 +136,7 @@ func dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 			if id != "" {
 				return fault.New(fault.Conflict, "23503", "update or delete on table %q violates foreign key constraint %q on table %q", r.Name, rel.Name, rel.From).
 					With(fmt.Sprintf("Key (id)=(%s) is still referenced from table %q.", id, rel.From),
-						fmt.Sprintf("Records of %s still name it as their %s: delete or change those first.", spoken(rel.From), spoken(rel.Column))), nil
+						fmt.Sprintf("Records of %s still name it as their %s: delete or change those first.", spokenName(rel.From), spokenName(rel.Column))), nil
 			}
 			continue
 		}
@@ -150,18 +150,18 @@ func dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 		if id != "" {
 			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, rel.Name).
 				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To),
-					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.", spoken(rel.To))).
+					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.", spokenName(rel.To))).
 				At(rel.Column, "refers to a record that does not exist"), nil
 		}
 	}
 	return nil, nil
 }
 
-// spoken is the name of a resource or reference as people say it.
-func spoken(name string) string { return strings.ToLower(catalog.Label(name)) }
+// spokenName is the name of a resource or reference as people say it.
+func spokenName(name string) string { return strings.ToLower(catalog.Label(name)) }
 
-// refs groups the references of rows by tenant, in row order.
-func refs(r *catalog.Resource, col string, rows []Row) (tenants []string, ids map[string][]string) {
+// groupReferences groups the references of rows by tenant, in row order.
+func groupReferences(r *catalog.Resource, col string, rows []Row) (tenants []string, ids map[string][]string) {
 	ids = map[string][]string{}
 	for _, row := range rows {
 		id, _ := row[col].(string)
@@ -178,7 +178,7 @@ func refs(r *catalog.Resource, col string, rows []Row) (tenants []string, ids ma
 }
 
 func firstMissing(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows []Row) (string, error) {
-	tenants, ids := refs(r, rel.Column, rows)
+	tenants, ids := groupReferences(r, rel.Column, rows)
 	for _, t := range tenants {
 		there := map[string]bool{}
 		err := tx.Query("SELECT id FROM "+rel.To+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
@@ -190,7 +190,7 @@ func firstMissing(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows []R
 			return "", err
 		}
 		for _, id := range ids[t] {
-			if !there[id] && !(rel.From == rel.To && inserted(rows, id)) {
+			if !there[id] && !(rel.From == rel.To && isInserted(rows, id)) {
 				return id, nil
 			}
 		}
@@ -198,7 +198,7 @@ func firstMissing(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows []R
 	return "", nil
 }
 
-func inserted(rows []Row, id string) bool {
+func isInserted(rows []Row, id string) bool {
 	for _, row := range rows {
 		if idOf(row) == id {
 			return true
@@ -208,7 +208,7 @@ func inserted(rows []Row, id string) bool {
 }
 
 func firstReferenced(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows []Row) (string, error) {
-	tenants, ids := refs(r, "id", rows)
+	tenants, ids := groupReferences(r, "id", rows)
 	found := ""
 	for _, t := range tenants {
 		err := tx.Query("SELECT "+rel.Column+" FROM "+rel.From+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(rel.Column, 2)+" ORDER BY id LIMIT 1",

@@ -20,12 +20,12 @@ const upserts = 3
 
 // Insert answers a POST: plain insert or upsert, all rows or none.
 func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.change(ctx, a, w, s.inserting(a, w))
+	return s.runChange(ctx, a, w, s.insertOperation(a, w))
 }
 
-func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) (*Result, error) {
+func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) (*Result, error) {
 	return func(tx *db.Tx, try *attempt) (*Result, error) {
-		rows, err := s.incoming(a, w)
+		rows, err := s.checkIncoming(a, w)
 		if err != nil {
 			return nil, err
 		}
@@ -33,32 +33,32 @@ func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) 
 			return nil, err
 		}
 		if w.Conflict != nil {
-			return s.upsert(tx, a, w, rows, try)
+			return s.upsertRows(tx, a, w, rows, try)
 		}
 		if err := nameOnlyTheirs(tx, a, w.Resource, asInserts(rows)); err != nil {
 			return nil, err
 		}
 		try.rows, try.fresh = rows, rows
-		try.ahead = s.numbers.ahead(a, w.Resource, rows)
-		changes, err := s.insert(tx, a, w.Resource, rows, nil)
+		try.ahead = s.numbers.numberFromBlock(a, w.Resource, rows)
+		changes, err := s.insertRows(tx, a, w.Resource, rows, nil)
 		if err != nil {
 			return nil, err
 		}
-		if err := admitted(a, w.Resource, changes); err != nil {
+		if err := checkCreateScope(a, w.Resource, changes); err != nil {
 			return nil, err
 		}
 		res := &Result{Status: Created, Inserted: len(rows) > 0}
 		if w.Location && len(rows) == 1 {
 			res.Location = "id=eq." + idOf(changes[0].After)
 		}
-		return represent(tx, a, w, res, rowsOf(changes))
+		return representRows(tx, a, w, res, rowsOf(changes))
 	}
 }
 
 // Put answers a PUT: the row with the id is replaced or made.
 func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	insert := s.inserting(a, w)
-	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+	insert := s.insertOperation(a, w)
+	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
 		res, err := insert(tx, try)
 		if err == nil && w.Return == nil {
 			res.Status = Done
@@ -69,19 +69,19 @@ func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result
 
 // Update answers a PATCH.
 func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
 		g, err := query.Access(a, w.Resource, w.Resource.Access.Update)
 		if err != nil {
 			return nil, err
 		}
-		set, err := s.patch(a, w, g)
+		set, err := s.checkPatch(a, w, g)
 		if err != nil {
 			return nil, err
 		}
 		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
-			return represent(tx, a, w, &Result{Status: Done}, nil)
+			return representRows(tx, a, w, &Result{Status: Done}, nil)
 		}
-		rows, err := s.matching(tx, a, w)
+		rows, err := s.lockMatching(tx, a, w)
 		if err != nil {
 			return nil, err
 		}
@@ -93,26 +93,26 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err := nameOnlyTheirs(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		if err := s.rewrite(tx, a, w.Resource, changes); err != nil {
+		if err := s.updateRows(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		return represent(tx, a, w, &Result{Status: Done}, try.rows)
+		return representRows(tx, a, w, &Result{Status: Done}, try.rows)
 	})
 }
 
 // Delete answers a DELETE. The rows to answer with are read before they go.
 func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
-		rows, err := s.matching(tx, a, w)
+	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+		rows, err := s.lockMatching(tx, a, w)
 		if err != nil {
 			return nil, err
 		}
 		try.rows, try.deleting = rows, true
-		res, err := represent(tx, a, w, &Result{Status: Done}, rows)
+		res, err := representRows(tx, a, w, &Result{Status: Done}, rows)
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.remove(tx, a, w.Resource, rows)
+		_, err = s.deleteRows(tx, a, w.Resource, rows)
 		return res, err
 	})
 }
@@ -126,9 +126,9 @@ type attempt struct {
 	ahead    bool // rows have numbers that were reserved before
 }
 
-func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {
+func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {
 	if a.Suspended && a.Role != actor.Service {
-		return nil, denied("the tenant is suspended: its records can be read, not changed")
+		return nil, refuseForbidden("the tenant is suspended: its records can be read, not changed")
 	}
 	for n := 1; ; n++ {
 		var res *Result
@@ -146,10 +146,10 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 		if try.upsert && n < upserts && fault.HasCode(err, "23505") {
 			continue
 		}
-		if try.ahead && n < upserts && s.numbers.chosen(a, w.Resource, err) {
+		if try.ahead && n < upserts && s.numbers.isChosenNumberClash(a, w.Resource, err) {
 			continue
 		}
-		return nil, s.explain(ctx, a, w.Resource, try, err)
+		return nil, s.explainConstraint(ctx, a, w.Resource, try, err)
 	}
 }
 
@@ -187,30 +187,30 @@ func tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) err
 	return nil
 }
 
-// incoming checks the rows of a POST or PUT body.
-func (s *Store) incoming(a actor.Actor, w *query.Write) ([]Row, error) {
+// checkIncoming checks the rows of a POST or PUT body.
+func (s *Store) checkIncoming(a actor.Actor, w *query.Write) ([]Row, error) {
 	r := w.Resource
 	for _, c := range w.Body.Columns {
 		if f, _ := r.Field(c); f.ReadOnly {
 			return nil, readOnly(f)
 		} else if !f.Settable(a.Role) {
-			return nil, denied("permission denied for column %q of table %s", c, r.Name)
+			return nil, refuseForbidden("permission denied for column %q of table %s", c, r.Name)
 		}
 	}
 	if r.Root && a.Role != actor.Service {
-		return nil, denied("permission denied for table %s", r.Name)
+		return nil, refuseForbidden("permission denied for table %s", r.Name)
 	}
 	out := make([]Row, len(w.Body.Rows))
 	for i, raw := range w.Body.Rows {
 		for _, c := range w.Body.Columns {
 			// A key that columns= promises and the object lacks is null, unless
 			// defaults were asked for; the server's own keys never are.
-			if _, ok := raw[c]; !ok && !w.Missing && !filled(c) {
+			if _, ok := raw[c]; !ok && !w.Missing && !isStoreFilled(c) {
 				raw[c] = nil
 			}
 		}
-		row, errs := s.check(r, raw, Insert)
-		if err := refused(errs, rowNumber(i, len(w.Body.Rows))); err != nil {
+		row, errs := s.checkRow(r, raw, Insert)
+		if err := mergeRefusals(errs, rowNumber(i, len(w.Body.Rows))); err != nil {
 			return nil, err
 		}
 		out[i] = row
@@ -218,8 +218,8 @@ func (s *Store) incoming(a actor.Actor, w *query.Write) ([]Row, error) {
 	return out, nil
 }
 
-// patch checks the one object of a PATCH.
-func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, error) {
+// checkPatch checks the one object of a PATCH.
+func (s *Store) checkPatch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, error) {
 	if len(w.Body.Rows) == 0 {
 		return Row{}, nil
 	}
@@ -229,23 +229,23 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 			return nil, readOnly(f)
 		}
 		if !f.Fixed && (!f.Visible(a.Role) || !f.Settable(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)) {
-			return nil, denied("permission denied for column %q of table %s", k, w.Resource.Name)
+			return nil, refuseForbidden("permission denied for column %q of table %s", k, w.Resource.Name)
 		}
 	}
-	set, errs := s.check(w.Resource, w.Body.Rows[0], Update)
-	return set, refused(errs, 0)
+	set, errs := s.checkRow(w.Resource, w.Body.Rows[0], Update)
+	return set, mergeRefusals(errs, 0)
 }
 
-// matching finds and locks the rows of a PATCH or DELETE and judges their
+// lockMatching finds and locks the rows of a PATCH or DELETE and judges their
 // number and version.
-func (s *Store) matching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error) {
+func (s *Store) lockMatching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error) {
 	lock := tx.DB().ForUpdate()
 	if lock != "" && s.eff.First[w.Resource.Name] != nil {
 		rows, err := findRows(tx, w, "")
 		if err != nil {
 			return nil, err
 		}
-		if err := s.first(tx, a, w.Resource, rows); err != nil {
+		if err := s.lockPredecessors(tx, a, w.Resource, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -272,7 +272,7 @@ func findRows(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
 		return nil, err
 	}
 	err = tx.Query(st.SQL, st.Args, func(r *db.Row) error {
-		rows = append(rows, scan(w.Resource, r))
+		rows = append(rows, scanRow(w.Resource, r))
 		return nil
 	})
 	if err != nil {
@@ -281,8 +281,8 @@ func findRows(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
 	return rows, nil
 }
 
-// first locks what comes before rows of a resource, tenant by tenant.
-func (s *Store) first(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
+// lockPredecessors locks what comes before rows of a resource, tenant by tenant.
+func (s *Store) lockPredecessors(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
 	byTenant := map[string][]Row{}
 	for _, row := range rows {
 		t := tenantOf(r, row)
@@ -315,13 +315,13 @@ func oneTenant(r *catalog.Resource, rows []Row) error {
 func rowsOf(changes []Change) []Row {
 	out := make([]Row, len(changes))
 	for i, c := range changes {
-		out[i] = c.row()
+		out[i] = c.currentRow()
 	}
 	return out
 }
 
-// admitted holds new rows to the scope of the caller's right to create.
-func admitted(a actor.Actor, r *catalog.Resource, changes []Change) error {
+// checkCreateScope holds new rows to the scope of the caller's right to create.
+func checkCreateScope(a actor.Actor, r *catalog.Resource, changes []Change) error {
 	g, err := query.Access(a, r, r.Access.Create)
 	if err != nil {
 		return err
@@ -334,9 +334,9 @@ func admitted(a actor.Actor, r *catalog.Resource, changes []Change) error {
 	return nil
 }
 
-// represent finishes a write: the number of rows is judged, and the rows are
+// representRows finishes a write: the number of rows is judged, and the rows are
 // read back in the asked shape.
-func represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
+func representRows(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
 	res.Count, res.Total = len(rows), -1
 	if w.Count != query.NoCount {
 		res.Total = int64(len(rows))
@@ -365,12 +365,12 @@ func represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row
 		return nil, err
 	}
 	res.Version = version
-	return res, finish(res, root, arrange(&q, root, w.Resource, rows), q.Form)
+	return res, writeAnswer(res, root, orderAsSent(&q, root, w.Resource, rows), q.Form)
 }
 
-// arrange puts the rows in the order they were sent in, unless the request
+// orderAsSent puts the rows in the order they were sent in, unless the request
 // says otherwise.
-func arrange(q *query.Select, root *batch, r *catalog.Resource, rows []Row) []int {
+func orderAsSent(q *query.Select, root *batch, r *catalog.Resource, rows []Row) []int {
 	order := make([]int, 0, len(rows))
 	if q.Root.Grouped() || q.Root.Ordered() && !q.Root.Global() {
 		for i := range root.rows {

@@ -34,7 +34,7 @@ const currencies = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD 
 	"SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD " +
 	"XCG XDR XOF XPF YER ZAR ZMW ZWG"
 
-func listed(list, s string, size int) bool {
+func isListed(list, s string, size int) bool {
 	return len(s) == size && !strings.Contains(s, " ") && strings.Contains(list, s)
 }
 
@@ -56,10 +56,10 @@ func maxLength(f *catalog.Field) int {
 	return 10_000
 }
 
-// text checks a text value and brings it into its one spelling. The second
+// checkText checks a text value and brings it into its one spelling. The second
 // result says what is wrong, or "".
-func text(f *catalog.Field, s string) (string, string) {
-	s = spell(f, s)
+func checkText(f *catalog.Field, s string) (string, string) {
+	s = canonicalSpelling(f, s)
 	if len(f.OneOf) > 0 {
 		for _, x := range f.OneOf {
 			if x == s {
@@ -68,10 +68,10 @@ func text(f *catalog.Field, s string) (string, string) {
 		}
 		return s, "must be one of " + strings.Join(f.OneOf, ", ")
 	}
-	return s, malformed(f, s)
+	return s, formatProblem(f, s)
 }
 
-func spell(f *catalog.Field, s string) string {
+func canonicalSpelling(f *catalog.Field, s string) string {
 	if f.Format != catalog.Plain && len(f.OneOf) == 0 {
 		s = query.Identifier(s)
 	}
@@ -86,7 +86,7 @@ func spell(f *catalog.Field, s string) string {
 	return s
 }
 
-func malformed(f *catalog.Field, s string) string {
+func formatProblem(f *catalog.Field, s string) string {
 	if s == "" && (f.Required || f.Format == catalog.Code || f.Format == catalog.Number) && f.Format != catalog.Plain {
 		return "must not be empty"
 	}
@@ -116,11 +116,11 @@ func malformed(f *catalog.Field, s string) string {
 			return "is not an IANA time zone"
 		}
 	case catalog.Country:
-		if !listed(countries, s, 2) {
+		if !isListed(countries, s, 2) {
 			return "is not an ISO 3166-1 country code"
 		}
 	case catalog.Money:
-		if !listed(currencies, s, 3) {
+		if !isListed(currencies, s, 3) {
 			return "is not an ISO 4217 currency code"
 		}
 	}
@@ -134,9 +134,9 @@ func tooLong(f *catalog.Field, s string) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }
 
-// array checks the number of elements, and each of them as what the field says
+// checkArray checks the number of elements, and each of them as what the field says
 // its elements are: one of a closed set, or texts of its format.
-func array(f *catalog.Field, raw json.RawMessage) string {
+func checkArray(f *catalog.Field, raw json.RawMessage) string {
 	var list []string
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return "is not an array of strings"
@@ -146,7 +146,7 @@ func array(f *catalog.Field, raw json.RawMessage) string {
 		limit = 1000
 	}
 	if len(list) > limit {
-		return "has more than " + itoa(limit) + " elements"
+		return "has more than " + formatInt(limit) + " elements"
 	}
 	for _, s := range list {
 		if utf8.RuneCountInString(s) > 200 {
@@ -158,7 +158,7 @@ func array(f *catalog.Field, raw json.RawMessage) string {
 		if why := misplaced(s); why != "" {
 			return why
 		}
-		if why := malformed(f, s); why != "" {
+		if why := formatProblem(f, s); why != "" {
 			return "has an element that " + why
 		}
 	}
@@ -188,22 +188,22 @@ func oneOf(list []string, s string) bool {
 	return false
 }
 
-// bounds compares a number with Min and Max.
-func bounds(f *catalog.Field, v any) string {
-	if f.Min != "" && less(v, f.Min) {
+// checkBounds compares a number with Min and Max.
+func checkBounds(f *catalog.Field, v any) string {
+	if f.Min != "" && isBelow(v, f.Min) {
 		return "must be at least " + f.Min
 	}
-	if f.Max != "" && more(v, f.Max) {
+	if f.Max != "" && isAbove(v, f.Max) {
 		return "must be at most " + f.Max
 	}
 	return ""
 }
 
-func less(v any, bound string) bool { return compare(v, bound) < 0 }
-func more(v any, bound string) bool { return compare(v, bound) > 0 }
+func isBelow(v any, bound string) bool { return compareBound(v, bound) < 0 }
+func isAbove(v any, bound string) bool { return compareBound(v, bound) > 0 }
 
-// compare orders a stored number against a bound; other values equal any.
-func compare(v any, bound string) int {
+// compareBound orders a stored number against a bound; other values equal any.
+func compareBound(v any, bound string) int {
 	b, err := decimal.Parse(bound)
 	if err != nil {
 		return 0

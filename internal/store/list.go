@@ -117,7 +117,7 @@ func (l *List) JSON() json.RawMessage {
 	return append(l.buf, ']')
 }
 
-func (l *List) add(r *db.Row) error {
+func (l *List) addRow(r *db.Row) error {
 	if l.n == l.size {
 		l.More = true
 		return nil
@@ -144,10 +144,10 @@ type Page struct {
 	Offset int64
 }
 
-// fetch is how many rows to ask for, one more than wanted, as literal text: a
+// fetchSize is how many rows to ask for, one more than wanted, as literal text: a
 // planner that knows the limit walks the index. Few sizes keep prepared texts
 // few.
-func (p Page) fetch() int {
+func (p Page) fetchSize() int {
 	for _, n := range [...]int{11, 21, 51, 101, 201} {
 		if p.Size < n {
 			return n
@@ -156,9 +156,9 @@ func (p Page) fetch() int {
 	return p.Size + 1
 }
 
-// tail is the LIMIT clause.
-func (p Page) tail(args *[]any) string {
-	s := " LIMIT " + strconv.Itoa(p.fetch())
+// limitClause is the LIMIT clause.
+func (p Page) limitClause(args *[]any) string {
+	s := " LIMIT " + strconv.Itoa(p.fetchSize())
 	if p.Offset > 0 {
 		*args = append(*args, p.Offset)
 		s += " OFFSET $" + strconv.Itoa(len(*args))
@@ -176,8 +176,8 @@ func (l *List) Queue(tx *db.Tx, a actor.Actor, p Page, where, order string, args
 	}
 	all := append([]any{a.TenantID}, args...)
 	may := l.policy.Where(tx.DB(), "r", &all)
-	sql := "SELECT " + l.columns + " FROM " + l.res.Name + " r WHERE " + may + where + " ORDER BY " + order + p.tail(&all)
-	tx.Queue(sql, all, l.add)
+	sql := "SELECT " + l.columns + " FROM " + l.res.Name + " r WHERE " + may + where + " ORDER BY " + order + p.limitClause(&all)
+	tx.Queue(sql, all, l.addRow)
 }
 
 // QueueStates asks for a page of the records in any of the states, newest
@@ -189,9 +189,9 @@ func (l *List) QueueStates(tx *db.Tx, a actor.Actor, p Page, states []string) {
 	}
 	args := []any{a.TenantID}
 	may := l.policy.Where(tx.DB(), "r", &args)
-	most := " LIMIT " + strconv.Itoa(p.fetch())
+	most := " LIMIT " + strconv.Itoa(p.fetchSize())
 	if p.Offset > 0 {
-		args = append(args, p.Offset+int64(p.fetch()))
+		args = append(args, p.Offset+int64(p.fetchSize()))
 		most = " LIMIT $" + strconv.Itoa(len(args))
 	}
 	var b strings.Builder
@@ -204,6 +204,6 @@ func (l *List) QueueStates(tx *db.Tx, a actor.Actor, p Page, states []string) {
 		b.WriteString("SELECT id FROM (SELECT r.id FROM " + l.res.Name + " r WHERE " + may +
 			" AND r.status = '" + st + "' ORDER BY r.id DESC" + most + ") s" + strconv.Itoa(i))
 	}
-	b.WriteString(") u ORDER BY id DESC" + p.tail(&args) + ") p CROSS JOIN " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
-	tx.Queue(b.String(), args, l.add)
+	b.WriteString(") u ORDER BY id DESC" + p.limitClause(&args) + ") p CROSS JOIN " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
+	tx.Queue(b.String(), args, l.addRow)
 }

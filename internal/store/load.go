@@ -26,7 +26,7 @@ func (b *Bulk) Load(rows []Row) error {
 			}
 		}
 		changes[i] = Change{Resource: b.resource, Op: Insert, After: row}
-		changes[i].count(b.deltas)
+		changes[i].addCounts(b.deltas)
 	}
 	b.wrote = true
 	b.goOn(rows)
@@ -36,13 +36,13 @@ func (b *Bulk) Load(rows []Row) error {
 // goOn moves the sequences of a resource's business number behind those of the
 // rows.
 func (b *Bulk) goOn(rows []Row) {
-	f := numbered(b.resource)
+	f := numberField(b.resource)
 	if f == nil {
 		return
 	}
 	last := map[int64]int64{}
 	for _, row := range rows {
-		if year, value, ok := sequenced(f, row); ok && value > last[year] {
+		if year, value, ok := parseSequenced(f, row); ok && value > last[year] {
 			last[year] = value
 		}
 	}
@@ -57,8 +57,8 @@ func (b *Bulk) goOn(rows []Row) {
 	}
 }
 
-// sequenced reads year and value of a number of the sequence.
-func sequenced(f *catalog.Field, row Row) (year, value int64, ok bool) {
+// parseSequenced reads year and value of a number of the sequence.
+func parseSequenced(f *catalog.Field, row Row) (year, value int64, ok bool) {
 	no, _ := row[f.Name].(string)
 	rest, found := strings.CutPrefix(no, f.Prefix+"-")
 	y, v, cut := strings.Cut(rest, "-")

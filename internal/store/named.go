@@ -34,7 +34,7 @@ func nameOnlyTheirs(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Cha
 			continue
 		}
 		for _, c := range changes {
-			tenant := tenantOf(r, c.row())
+			tenant := tenantOf(r, c.currentRow())
 			if a.TenantID != "" && tenant == "" {
 				tenant = a.TenantID
 			}

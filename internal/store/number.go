@@ -12,8 +12,8 @@ import (
 	"holdfast/internal/localtime"
 )
 
-// numbered is the field that holds a resource's business number, or nil.
-func numbered(r *catalog.Resource) *catalog.Field {
+// numberField is the field that holds a resource's business number, or nil.
+func numberField(r *catalog.Resource) *catalog.Field {
 	for i := range r.Fields {
 		if f := &r.Fields[i]; f.Type == catalog.Text && f.Format == catalog.Number && f.Prefix != "" {
 			return f
@@ -22,7 +22,7 @@ func numbered(r *catalog.Resource) *catalog.Field {
 	return nil
 }
 
-func unnumbered(f *catalog.Field, row Row) bool {
+func lacksNumber(f *catalog.Field, row Row) bool {
 	v := row[f.Name]
 	return v == nil || v == any("")
 }
@@ -34,9 +34,9 @@ var (
 	sixDigits = regexp.MustCompile(`^[0-9]{4}-[0-9]{6}$`)
 )
 
-// misfit is the prefix of the sequence whose numbers v resembles without being
+// misfitPrefix is the prefix of the sequence whose numbers v resembles without being
 // one, "" if there is none.
-func misfit(f *catalog.Field, v string) string {
+func misfitPrefix(f *catalog.Field, v string) string {
 	for _, prefix := range f.AllPrefixes() {
 		rest, ok := strings.CutPrefix(v, prefix+"-")
 		if ok && ours.MatchString(rest) && !sixDigits.MatchString(rest) {
@@ -46,7 +46,7 @@ func misfit(f *catalog.Field, v string) string {
 	return ""
 }
 
-func misnumbered(f *catalog.Field, prefix, v string) *fault.Error {
+func refuseMisnumbered(f *catalog.Field, prefix, v string) *fault.Error {
 	after := fmt.Sprintf("after %s-YYYY- come six digits", prefix)
 	return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
 		With(after, "leave it out, or choose a number of another form").At(f.Name, "begins like a number of the sequence and is none: %s", after)
@@ -60,34 +60,34 @@ func prefixOf(f *catalog.Field, row Row) string {
 	})
 }
 
-// give gives business numbers to new rows that have none: prefix, year and a
+// giveNumbers gives business numbers to new rows that have none: prefix, year and a
 // sequence per tenant, prefix and year, SO-2026-000001. The year is that where the
 // tenant is.
-func (n *numbering) give(tx *db.Tx, r *catalog.Resource, changes []Change) error {
-	f := numbered(r)
+func (n *numbering) giveNumbers(tx *db.Tx, r *catalog.Resource, changes []Change) error {
+	f := numberField(r)
 	if f == nil {
 		return nil
 	}
 	bare, years := map[sequence][]Row{}, map[string]int{}
 	for _, c := range changes {
-		if unnumbered(f, c.After) {
+		if lacksNumber(f, c.After) {
 			tenant := tenantOf(r, c.After)
 			if err := n.readYear(tx, tenant, years); err != nil {
 				return err
 			}
 			q := sequence{r, f, tenant, prefixOf(f, c.After), years[tenant]}
 			bare[q] = append(bare[q], c.After)
-		} else if v, _ := c.After[f.Name].(string); misfit(f, v) != "" {
-			return misnumbered(f, misfit(f, v), v)
+		} else if v, _ := c.After[f.Name].(string); misfitPrefix(f, v) != "" {
+			return refuseMisnumbered(f, misfitPrefix(f, v), v)
 		}
 	}
 	for q, rows := range bare {
-		first, err := q.reserve(tx, len(rows))
+		first, err := q.reserveNumbers(tx, len(rows))
 		if err != nil {
 			return err
 		}
 		for i, row := range rows {
-			row[f.Name] = q.text(first + int64(i))
+			row[f.Name] = q.formatNumber(first + int64(i))
 		}
 	}
 	return nil
@@ -124,17 +124,17 @@ type sequence struct {
 	year     int
 }
 
-// name is what the sequence is kept under: the resource's name, for other
+// counterName is what the sequence is kept under: the resource's name, for other
 // prefixes than its first with the prefix.
-func (q sequence) name() string {
+func (q sequence) counterName() string {
 	if q.lead == q.field.Prefix {
 		return q.resource.Name
 	}
 	return q.resource.Name + "." + q.lead
 }
 
-func (q sequence) prefix() string      { return fmt.Sprintf("%s-%04d-", q.lead, q.year) }
-func (q sequence) text(n int64) string { return fmt.Sprintf("%s%06d", q.prefix(), n) }
+func (q sequence) numberPrefix() string        { return fmt.Sprintf("%s-%04d-", q.lead, q.year) }
+func (q sequence) formatNumber(n int64) string { return fmt.Sprintf("%s%06d", q.numberPrefix(), n) }
 
 // farthest is the greatest number that people may choose. The sequence goes on
 // with seven digits.
@@ -143,16 +143,16 @@ const farthest = 999_999
 // sequenceText begins a sequence at $4, or says what is done to the one there is.
 const sequenceText = "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = "
 
-// reserve takes n numbers and returns the first. It steps over numbers people
+// reserveNumbers takes n numbers and returns the first. It steps over numbers people
 // chose themselves, or the sequence would run into one and never get past it.
-func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
+func (q sequence) reserveNumbers(tx *db.Tx, count int) (first int64, err error) {
 	name := q.field.Name
 	text := sequenceText + "sequences.value + excluded.value" +
 		" RETURNING value, (SELECT MAX(" + name + ") FROM " + q.resource.Name + " WHERE tenant_id = $1 AND " + name + " >= $5 AND " + name + " < $6)"
-	prefix := q.prefix()
+	prefix := q.numberPrefix()
 	var last, taken int64
 	take := func(n int64) error {
-		return tx.One(text, []any{q.tenant, q.name(), int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
+		return tx.One(text, []any{q.tenant, q.counterName(), int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
 			last = row.Int(0)
 			if taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64); taken > farthest {
 				taken = 0

@@ -47,9 +47,9 @@ type block struct {
 // span is the numbers from next to end-1.
 type span struct{ next, end int64 }
 
-// take gives count numbers, if there are as many together, and reports whether
+// takeNumbers gives count numbers, if there are as many together, and reports whether
 // more should be reserved by the caller, who must then add or give up.
-func (n *numbering) take(q sequence, count int, now time.Time) (first int64, ok, more bool) {
+func (n *numbering) takeNumbers(q sequence, count int, now time.Time) (first int64, ok, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	k := n.of[q]
@@ -81,8 +81,8 @@ func (n *numbering) take(q sequence, count int, now time.Time) (first int64, ok,
 	return first, ok, more
 }
 
-// add ends filling with a span, or without one.
-func (n *numbering) add(q sequence, spans ...span) {
+// endFilling ends filling with a span, or without one.
+func (n *numbering) endFilling(q sequence, spans ...span) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if k := n.of[q]; k != nil {
@@ -91,17 +91,17 @@ func (n *numbering) add(q sequence, spans ...span) {
 	}
 }
 
-func (n *numbering) forget(q sequence) {
+func (n *numbering) forgetBlock(q sequence) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.of, q)
 }
 
-// ahead numbers the new rows of one request from the block of the actor's
+// numberFromBlock numbers the new rows of one request from the block of the actor's
 // tenant and reports whether it did; else insert numbers them. Around New Year,
 // when the year depends on where the tenant is, it does not.
-func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
-	f := numbered(r)
+func (n *numbering) numberFromBlock(a actor.Actor, r *catalog.Resource, rows []Row) bool {
+	f := numberField(r)
 	if f == nil || a.TenantID == "" || len(rows) > busyRate {
 		return false
 	}
@@ -112,7 +112,7 @@ func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 	}
 	var bare []Row
 	for _, row := range rows {
-		if unnumbered(f, row) {
+		if lacksNumber(f, row) {
 			bare = append(bare, row)
 		}
 	}
@@ -126,7 +126,7 @@ func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 		}
 	}
 	q := sequence{r, f, a.TenantID, lead, latest.Year()}
-	first, ok, more := n.take(q, len(bare), now)
+	first, ok, more := n.takeNumbers(q, len(bare), now)
 	if more {
 		go n.fillBlock(q)
 	}
@@ -134,7 +134,7 @@ func (n *numbering) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 		return false
 	}
 	for i, row := range bare {
-		row[f.Name] = q.text(first + int64(i))
+		row[f.Name] = q.formatNumber(first + int64(i))
 	}
 	return true
 }
@@ -146,21 +146,21 @@ func (n *numbering) fillBlock(q sequence) {
 	defer cancel()
 	var first int64
 	err := n.db.Write(ctx, db.Scope{Tenant: q.tenant}, func(tx *db.Tx) (err error) {
-		first, err = q.reserve(tx, blockSize)
+		first, err = q.reserveNumbers(tx, blockSize)
 		return err
 	})
 	if err != nil {
-		n.add(q)
+		n.endFilling(q)
 		return
 	}
-	n.add(q, span{first, first + blockSize})
+	n.endFilling(q, span{first, first + blockSize})
 }
 
-// chosen reports whether err is the clash of a number from a block with one
+// isChosenNumberClash reports whether err is the clash of a number from a block with one
 // that somebody chose himself, and forgets the block: the next number steps
 // over it.
-func (n *numbering) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
-	f := numbered(r)
+func (n *numbering) isChosenNumberClash(a actor.Actor, r *catalog.Resource, err error) bool {
+	f := numberField(r)
 	e := fault.As(err)
 	if f == nil || e == nil || e.Code != "23505" {
 		return false
@@ -171,8 +171,8 @@ func (n *numbering) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
 	}
 	earliest, latest := localtime.Dates(n.now())
 	for _, lead := range f.AllPrefixes() {
-		n.forget(sequence{r, f, a.TenantID, lead, earliest.Year()})
-		n.forget(sequence{r, f, a.TenantID, lead, latest.Year()})
+		n.forgetBlock(sequence{r, f, a.TenantID, lead, earliest.Year()})
+		n.forgetBlock(sequence{r, f, a.TenantID, lead, latest.Year()})
 	}
 	return true
 }

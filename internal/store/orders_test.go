@@ -16,8 +16,8 @@ import (
 	"holdfast/internal/testkit/dbtest"
 )
 
-// whole is the product's catalog, made once.
-var whole = catalog.Default()
+// roundDecimal is the product's catalog, made once.
+var roundDecimal = catalog.Default()
 
 // plan is how the engine would run the list that a query string asks for.
 func plan(t *testing.T, d *db.DB, r *catalog.Resource, text string, settings ...string) string {
@@ -27,7 +27,7 @@ func plan(t *testing.T, d *db.DB, r *catalog.Resource, text string, settings ...
 		t.Fatal(err)
 	}
 	a := actor.Actor{UserID: north, TenantID: north, Role: actor.Service}
-	q, err := query.BindSelect(whole, a, r, req)
+	q, err := query.BindSelect(roundDecimal, a, r, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestOrdersRideAnIndex(t *testing.T) {
 		if d.Engine() == db.PostgreSQL { // of an empty table anything is cheap to read as it lies
 			settings = []string{"SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off", "SET LOCAL enable_sort = off"}
 		}
-		for _, r := range whole.All() {
+		for _, r := range roundDecimal.All() {
 			for _, column := range append(r.Orders(), "id") {
 				for _, text := range listings(r, column) {
 					if p := plan(t, d, r, text, settings...); dear(p) != "" {
@@ -109,7 +109,7 @@ func sorted(t *testing.T, d *db.DB, r *catalog.Resource, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.BindSelect(whole, actor.Actor{UserID: north, TenantID: north, Role: actor.Service}, r, req)
+	q, err := query.BindSelect(roundDecimal, actor.Actor{UserID: north, TenantID: north, Role: actor.Service}, r, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func sorted(t *testing.T, d *db.DB, r *catalog.Resource, text string) string {
 // What an answer says of its order: nothing where an index keeps it or one row
 // is asked for, else the columns.
 func TestSorted(t *testing.T) {
-	r, _ := whole.Get("orders")
+	r, _ := roundDecimal.Get("orders")
 	d := dbtest.Open(t, db.Options{Dir: t.TempDir(), Migrate: true})
 	for _, c := range []struct{ query, want string }{
 		{"limit=5", ""},
@@ -198,7 +198,7 @@ func TestOrdersOfManyRows(t *testing.T) {
 		if err := d.Analyze(context.Background(), "orders"); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := whole.Get("orders")
+		r, _ := roundDecimal.Get("orders")
 		for _, text := range []string{"order=created_at.desc&limit=50", "order=created_at&limit=50", "status=eq.confirmed&order=created_at.desc&limit=50",
 			"status=eq.draft&order=created_at.desc&limit=50", "order=id.desc&limit=50", "order=order_no.desc&limit=50", "order=order_no&limit=50",
 			"order=updated_at.desc&limit=50", "status=eq.draft&order=updated_at.desc&limit=50", "status=eq.confirmed&order=updated_at&limit=50",

@@ -25,7 +25,7 @@ func readRows(tx *db.Tx, q *query.Select) (*Result, error) {
 	for i := range order {
 		order[i] = i
 	}
-	return res, finish(res, root, order, q.Form)
+	return res, writeAnswer(res, root, order, q.Form)
 }
 
 // fetchRows reads the rows of q with all their embeds.
@@ -51,7 +51,7 @@ func fetchRows(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		return nil, err
 	}
 	res.Sorted = st.Sorted
-	tx.Queue(st.SQL, st.Args, root.add)
+	tx.Queue(st.SQL, st.Args, root.addRow)
 	if q.Count != query.NoCount && q.Root.Only == nil {
 		total, err := q.Total(tx.DB())
 		if err != nil {
@@ -66,14 +66,14 @@ func fetchRows(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		})
 	}
 	level := []*batch{root}
-	if err := flush(tx, level); err != nil {
+	if err := flushLevel(tx, level); err != nil {
 		return nil, err
 	}
 	return root, readEmbeds(tx, level)
 }
 
-// flush runs what is queued, as the end of the read when no level is below.
-func flush(tx *db.Tx, level []*batch) error {
+// flushLevel runs what is queued, as the end of the read when no level is below.
+func flushLevel(tx *db.Tx, level []*batch) error {
 	for _, b := range level {
 		if slices.ContainsFunc(b.node.Embeds, func(e *query.Embed) bool { return !e.Hidden }) {
 			return tx.Flush()
@@ -117,14 +117,14 @@ func readEmbeds(tx *db.Tx, level []*batch) error {
 					return fault.New(fault.Invalid, "54000", "more than %d embedded rows", query.MaxInRows).
 						With("", "ask for fewer rows, or limit the embed")
 				}
-				return c.add(r)
+				return c.addRow(r)
 			})
 		}
 	}
 	if len(next) == 0 {
 		return nil
 	}
-	if err := flush(tx, next); err != nil {
+	if err := flushLevel(tx, next); err != nil {
 		return err
 	}
 	return readEmbeds(tx, next)
@@ -147,8 +147,8 @@ func outOfRange(q *query.Select, res *Result) error {
 	return nil
 }
 
-// finish writes the rows of the answer in the given order.
-func finish(res *Result, root *batch, order []int, shape query.Shape) error {
+// writeAnswer writes the rows of the answer in the given order.
+func writeAnswer(res *Result, root *batch, order []int, shape query.Shape) error {
 	res.ContentType = contentType(shape)
 	size := len(root.buf) + len(order) + 2
 	for _, c := range root.children {
@@ -164,7 +164,7 @@ func finish(res *Result, root *batch, order []int, shape query.Shape) error {
 		}
 		dst = root.appendRow(dst, order[0])
 	case shape.CSV:
-		dst = root.header(dst)
+		dst = root.csvHeader(dst)
 		for _, i := range order {
 			dst = root.appendRow(append(dst, '\n'), i)
 		}

@@ -2,7 +2,7 @@
 // embeds, writes with validation, states, versions, audit, counters and the
 // effects a domain hangs on a change, all in one transaction.
 //
-// Floor: rows. Begin at [New].
+// Layer: records. Begin at [New].
 package store
 
 import (
@@ -170,8 +170,8 @@ func (s *Store) Select(ctx context.Context, a actor.Actor, q *query.Select) (*Re
 	return res, err
 }
 
-// field reads column i of a result row as the field's stored form.
-func field(f *catalog.Field, r *db.Row, i int) any {
+// readField reads column i of a result row as the field's stored form.
+func readField(f *catalog.Field, r *db.Row, i int) any {
 	if r.Null(i) {
 		return nil
 	}
@@ -190,10 +190,10 @@ func field(f *catalog.Field, r *db.Row, i int) any {
 	return r.Text(i)
 }
 
-func scan(res *catalog.Resource, r *db.Row) Row {
+func scanRow(res *catalog.Resource, r *db.Row) Row {
 	row := make(Row, len(res.Fields))
 	for i := range res.Fields {
-		row[res.Fields[i].Name] = field(&res.Fields[i], r, i)
+		row[res.Fields[i].Name] = readField(&res.Fields[i], r, i)
 	}
 	return row
 }
@@ -208,9 +208,9 @@ func (s *Store) RowsTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, where stri
 	}
 
 	var out []Row
-	err := tx.Query("SELECT "+columns(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND ("+condition+")"+tail,
+	err := tx.Query("SELECT "+columnList(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND ("+condition+")"+tail,
 		append([]any{a.TenantID}, args...), func(row *db.Row) error {
-			out = append(out, scan(r, row))
+			out = append(out, scanRow(r, row))
 			return nil
 		})
 	return out, err
@@ -254,7 +254,7 @@ func tenantColumn(r *catalog.Resource) string {
 	return "tenant_id"
 }
 
-func columns(r *catalog.Resource) string {
+func columnList(r *catalog.Resource) string {
 	b := make([]byte, 0, 16*len(r.Fields))
 	for i := range r.Fields {
 		if i > 0 {
@@ -276,6 +276,6 @@ func idOf(row Row) string {
 	return id
 }
 
-func denied(format string, args ...any) error {
+func refuseForbidden(format string, args ...any) error {
 	return fault.New(fault.Forbidden, "42501", format, args...)
 }

@@ -20,13 +20,13 @@ import (
 func (s *Store) InsertTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Row, error) {
 	out := make([]Row, len(rows))
 	for i, row := range rows {
-		checked, errs := s.check(r, row, Insert)
-		if err := refused(errs, rowNumber(i, len(rows))); err != nil {
+		checked, errs := s.checkRow(r, row, Insert)
+		if err := mergeRefusals(errs, rowNumber(i, len(rows))); err != nil {
 			return nil, err
 		}
 		out[i] = checked
 	}
-	if _, err := s.insert(tx, a, r, out, nil); err != nil {
+	if _, err := s.insertRows(tx, a, r, out, nil); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -35,11 +35,11 @@ func (s *Store) InsertTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []R
 // UpdateTx sets the same fields on the rows with these ids and returns what
 // changed; ids that do not exist are passed over.
 func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, set Row) ([]Change, error) {
-	checked, errs := s.check(r, set, Update)
-	if err := refused(errs, 0); err != nil {
+	checked, errs := s.checkRow(r, set, Update)
+	if err := mergeRefusals(errs, 0); err != nil {
 		return nil, err
 	}
-	rows, err := s.lock(tx, a, r, ids)
+	rows, err := s.lockRows(tx, a, r, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 	if err != nil {
 		return nil, err
 	}
-	return changes, s.rewrite(tx, a, r, changes)
+	return changes, s.updateRows(tx, a, r, changes)
 }
 
 // UpdateEachTx sets on each row, found by its id, the other fields it names;
@@ -56,14 +56,14 @@ func (s *Store) UpdateEachTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, sets
 	byID := make(map[string]Row, len(sets))
 	ids := make([]string, len(sets))
 	for i, set := range sets {
-		checked, errs := s.check(r, set, Update)
-		if err := refused(errs, rowNumber(i, len(sets))); err != nil {
+		checked, errs := s.checkRow(r, set, Update)
+		if err := mergeRefusals(errs, rowNumber(i, len(sets))); err != nil {
 			return nil, err
 		}
 		ids[i] = idOf(checked)
 		byID[ids[i]] = checked
 	}
-	rows, err := s.lock(tx, a, r, ids)
+	rows, err := s.lockRows(tx, a, r, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +73,16 @@ func (s *Store) UpdateEachTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, sets
 			return nil, err
 		}
 	}
-	return changes, s.rewrite(tx, a, r, changes)
+	return changes, s.updateRows(tx, a, r, changes)
 }
 
 // DeleteTx deletes the rows with these ids.
 func (s *Store) DeleteTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Change, error) {
-	rows, err := s.lock(tx, a, r, ids)
+	rows, err := s.lockRows(tx, a, r, ids)
 	if err != nil {
 		return nil, err
 	}
-	return s.remove(tx, a, r, rows)
+	return s.deleteRows(tx, a, r, rows)
 }
 
 // DropTx deletes those of the rows that are still at a version, in one
@@ -106,7 +106,7 @@ func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []stri
 		[]any{a.TenantID, query.List(ids), version}, func(row *db.Row) error {
 			before := Row{"tenant_id": a.TenantID}
 			for i, n := range cols {
-				before[n] = field(fields[i], row, i)
+				before[n] = readField(fields[i], row, i)
 			}
 			gone = append(gone, idOf(before))
 			changes = append(changes, Change{Resource: r, Op: Delete, Before: before})
@@ -116,8 +116,8 @@ func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []stri
 		return nil, fmt.Errorf("store: delete %s: %w", r.Name, err)
 	}
 	if len(changes) > 0 {
-		s.tally(tx, r, changes)
-		s.announce(tx, r, changes)
+		s.queueCounters(tx, r, changes)
+		s.queueEvents(tx, r, changes)
 	}
 	return gone, nil
 }
@@ -129,12 +129,12 @@ func (s *Store) Idle(r *catalog.Resource) bool {
 
 // dropRead is DropTx for rows that effects or the audit want to see.
 func (s *Store) dropRead(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
-	rows, err := s.lock(tx, a, r, ids)
+	rows, err := s.lockRows(tx, a, r, ids)
 	if err != nil {
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(row Row) bool { return row["version"] != version })
-	if _, err := s.remove(tx, a, r, rows); err != nil {
+	if _, err := s.deleteRows(tx, a, r, rows); err != nil {
 		return nil, err
 	}
 	gone := make([]string, len(rows))
@@ -144,8 +144,8 @@ func (s *Store) dropRead(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 	return gone, tx.Flush()
 }
 
-// lock reads and locks rows in id order.
-func (s *Store) lock(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Row, error) {
+// lockRows reads and locks rows in id order.
+func (s *Store) lockRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

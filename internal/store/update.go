@@ -48,7 +48,7 @@ func changeOf(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Cha
 		}
 		c.After[k] = v
 	}
-	return c, move(a, r, c, may)
+	return c, checkTransition(a, r, c, may)
 }
 
 // mayChange refuses a field the caller may not set.
@@ -63,7 +63,7 @@ func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any,
 	case f.Fixed:
 		return nil
 	case !f.Visible(a.Role), !f.Settable(a.Role), len(may.fields) > 0 && !oneOf(may.fields, f.Name):
-		return denied("permission denied for column %q of table %s", f.Name, r.Name)
+		return refuseForbidden("permission denied for column %q of table %s", f.Name, r.Name)
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func readOnly(f *catalog.Field) error {
 	return fault.New(fault.Invalid, "428C9", "column %q is kept by the server and cannot be set", f.Name).At(f.Name, "is kept by the server")
 }
 
-// move holds a change of state to the state machine.
-func move(a actor.Actor, r *catalog.Resource, c Change, may rights) error {
+// checkTransition holds a change of state to the state machine.
+func checkTransition(a actor.Actor, r *catalog.Resource, c Change, may rights) error {
 	if r.States == nil {
 		return nil
 	}
@@ -84,18 +84,18 @@ func move(a actor.Actor, r *catalog.Resource, c Change, may rights) error {
 	}
 	legal, permitted := r.States.Allows(from, to, a.Role)
 	if !legal {
-		return illegal(r, from, to)
+		return refuseTransition(r, from, to)
 	}
 	if !permitted && !may.server {
-		return denied("role %q may not move %s from %q to %q", a.Role, r.Name, from, to)
+		return refuseForbidden("role %q may not move %s from %q to %q", a.Role, r.Name, from, to)
 	}
 	return nil
 }
 
-// rewrite runs the effects around the UPDATE statements of changes. Rows whose
+// updateRows runs the effects around the UPDATE statements of changes. Rows whose
 // values stay the same keep their version.
-func (s *Store) rewrite(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if err := s.before(tx, a, r, changes); err != nil {
+func (s *Store) updateRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
 		return err
 	}
 	now := query.FormatTime(s.now())
@@ -113,7 +113,7 @@ func (s *Store) rewrite(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes [
 			c.After["version"] = v + 1
 		}
 		changed = append(changed, c)
-		sig := signature(tenantOf(r, c.Before), set, c.After)
+		sig := updateSignature(tenantOf(r, c.Before), set, c.After)
 		g := alike[sig]
 		if g == nil {
 			g = &group{tenant: tenantOf(r, c.Before), set: set, row: c.After}
@@ -123,10 +123,10 @@ func (s *Store) rewrite(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes [
 		g.ids = append(g.ids, idOf(c.Before))
 	}
 	for _, g := range groups {
-		sql, args := g.text(tx.DB(), r)
+		sql, args := g.updateStatement(tx.DB(), r)
 		tx.Queue(sql, args, nil)
 	}
-	return s.after(tx, a, r, changed)
+	return s.finishChanges(tx, a, r, changed)
 }
 
 // group is the rows of one tenant that change alike: one UPDATE.
@@ -150,7 +150,7 @@ func Differing(c Change) []string {
 	return out
 }
 
-func signature(tenant string, set []string, row Row) string {
+func updateSignature(tenant string, set []string, row Row) string {
 	b := []byte(tenant)
 	for _, n := range set {
 		b = append(append(b, 0), n...)
@@ -159,26 +159,26 @@ func signature(tenant string, set []string, row Row) string {
 	return string(b)
 }
 
-func (g *group) text(d *db.DB, r *catalog.Resource) (string, []any) {
+func (g *group) updateStatement(d *db.DB, r *catalog.Resource) (string, []any) {
 	args := []any{g.tenant, query.List(g.ids)}
 	b := []byte("UPDATE " + r.Name + " SET ")
 	for i, n := range g.set {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		args = append(args, bindable(g.row[n]))
-		b = append(b, n+" = $"+itoa(len(args))...)
+		args = append(args, bindableValue(g.row[n]))
+		b = append(b, n+" = $"+formatInt(len(args))...)
 	}
 	if !r.Bare {
 		args = append(args, g.row["updated_at"])
-		b = append(b, ", version = version + 1, updated_at = $"+itoa(len(args))...)
+		b = append(b, ", version = version + 1, updated_at = $"+formatInt(len(args))...)
 	}
 	b = append(b, " WHERE "+tenantColumn(r)+" = $1 AND "+d.InUUID("id", 2)...)
 	return string(b), args
 }
 
-// remove deletes locked rows.
-func (s *Store) remove(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+// deleteRows deletes locked rows.
+func (s *Store) deleteRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	byTenant := map[string][]string{}
 	for i, row := range rows {
@@ -194,5 +194,5 @@ func (s *Store) remove(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row
 		tx.Queue("DELETE FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND "+tx.DB().InUUID("id", 2),
 			[]any{tenant, query.List(ids)}, nil)
 	}
-	return changes, s.after(tx, a, r, changes)
+	return changes, s.finishChanges(tx, a, r, changes)
 }

@@ -14,18 +14,18 @@ import (
 	"holdfast/internal/query"
 )
 
-// upsert inserts the rows whose key is new and merges the others into what is
+// upsertRows inserts the rows whose key is new and merges the others into what is
 // there: columns of the payload are set, the rest keep their values.
-func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try *attempt) (*Result, error) {
+func (s *Store) upsertRows(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try *attempt) (*Result, error) {
 	r := w.Resource
 	try.upsert = true
 	if err := settleTenants(a, r, rows); err != nil {
 		return nil, err
 	}
-	if err := repeated(r, w.Conflict, rows); err != nil {
+	if err := refuseRepeatedKeys(r, w.Conflict, rows); err != nil {
 		return nil, err
 	}
-	found, err := s.existing(tx, a, r, w.Conflict, rows)
+	found, err := s.lockExisting(tx, a, r, w.Conflict, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +49,21 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	if err := nameOnlyTheirs(tx, a, r, slices.Concat(merged, asInserts(fresh))); err != nil {
 		return nil, err
 	}
-	if err := s.rewrite(tx, a, r, merged); err != nil {
+	if err := s.updateRows(tx, a, r, merged); err != nil {
 		return nil, err
 	}
-	changes, err := s.insert(tx, a, r, fresh, w.Conflict)
+	changes, err := s.insertRows(tx, a, r, fresh, w.Conflict)
 	if err != nil {
 		return nil, err
 	}
-	if err := admitted(a, r, changes); err != nil {
+	if err := checkCreateScope(a, r, changes); err != nil {
 		return nil, err
 	}
 	res := &Result{Status: Rows, Inserted: len(fresh) > 0}
 	if res.Inserted || w.Ignore {
 		res.Status = Created
 	}
-	return represent(tx, a, w, res, affected)
+	return representRows(tx, a, w, res, affected)
 }
 
 // settleTenants settles whose rows these are before keys are looked up.
@@ -92,7 +92,7 @@ func keyOf(r *catalog.Resource, cols []string, row Row) string {
 		if v == nil {
 			return ""
 		}
-		if str, ok := v.(string); ok && folded(r, c) {
+		if str, ok := v.(string); ok && ignoresCase(r, c) {
 			v = strings.ToLower(str)
 		}
 		b = appendJSON(append(b, 0), v)
@@ -104,7 +104,7 @@ func keyOf(r *catalog.Resource, cols []string, row Row) string {
 // keys wait for each other instead of deadlocking only if both write them in
 // one order. Rows that refer to each other keep theirs: parents come first.
 func inOrder(r *catalog.Resource, key []string, changes []Change) []Change {
-	if key == nil || len(changes) < 2 || entwined(r, changes) {
+	if key == nil || len(changes) < 2 || referToEachOther(r, changes) {
 		return changes
 	}
 	keys := make(map[*Change]string, len(changes))
@@ -121,8 +121,8 @@ func inOrder(r *catalog.Resource, key []string, changes []Change) []Change {
 	return out
 }
 
-// entwined reports new rows that refer to others among them.
-func entwined(r *catalog.Resource, changes []Change) bool {
+// referToEachOther reports new rows that refer to others among them.
+func referToEachOther(r *catalog.Resource, changes []Change) bool {
 	ids := map[string]bool{}
 	for _, c := range changes {
 		ids[idOf(c.After)] = true
@@ -141,13 +141,13 @@ func entwined(r *catalog.Resource, changes []Change) bool {
 	return false
 }
 
-// folded reports the columns whose unique keys ignore case.
-func folded(r *catalog.Resource, col string) bool {
+// ignoresCase reports the columns whose unique keys ignore case.
+func ignoresCase(r *catalog.Resource, col string) bool {
 	f, _ := r.Field(col)
 	return f.Type == catalog.Text && f.Format == catalog.Code
 }
 
-func repeated(r *catalog.Resource, cols []string, rows []Row) error {
+func refuseRepeatedKeys(r *catalog.Resource, cols []string, rows []Row) error {
 	seen := map[string]bool{}
 	for i, row := range rows {
 		k := keyOf(r, cols, row)
@@ -160,10 +160,10 @@ func repeated(r *catalog.Resource, cols []string, rows []Row) error {
 	return nil
 }
 
-// existing finds and locks the rows that already have the keys. All writers
+// lockExisting finds and locks the rows that already have the keys. All writers
 // lock rows in id order, so when the keys need several statements the ids are
 // found first and locked in one: what was there is read again under the lock.
-func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
+func (s *Store) lockExisting(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
 	found := map[string]Row{}
 	probes := 0
 	_ = eachProbe(tx.DB(), r, cols, rows, func(string, []any, []Row) error { probes++; return nil })
@@ -174,7 +174,7 @@ func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []s
 	}
 	_ = eachProbe(tx.DB(), r, cols, rows, func(sql string, args []any, _ []Row) error {
 		tx.Queue(sql+lock, args, func(row *db.Row) error {
-			old := scan(r, row)
+			old := scanRow(r, row)
 			found[keyOf(r, cols, old)] = old
 			return nil
 		})
@@ -187,7 +187,7 @@ func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []s
 		return found, nil
 	}
 	if before {
-		if err := s.first(tx, a, r, slices.Collect(maps.Values(found))); err != nil {
+		if err := s.lockPredecessors(tx, a, r, slices.Collect(maps.Values(found))); err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +205,7 @@ func (s *Store) lockFound(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []
 	locked := make(map[string]Row, len(found))
 	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
 		a.TenantID = t
-		rows, err := s.lock(tx, a, r, byTenant[t])
+		rows, err := s.lockRows(tx, a, r, byTenant[t])
 		if err != nil {
 			return nil, err
 		}
@@ -253,7 +253,7 @@ func eachProbe(d *db.DB, r *catalog.Resource, cols []string, rows []Row, probe f
 // keyText selects the rows with the keys of the given ones.
 func keyText(r *catalog.Resource, cols []string, rows []Row) (string, []any) {
 	var args []any
-	b := []byte("SELECT " + columns(r) + " FROM " + r.Name + " WHERE ")
+	b := []byte("SELECT " + columnList(r) + " FROM " + r.Name + " WHERE ")
 	if !r.Root {
 		args = append(args, rows[0]["tenant_id"])
 		b = append(b, "tenant_id = $1 AND "...)
@@ -267,8 +267,8 @@ func keyText(r *catalog.Resource, cols []string, rows []Row) (string, []any) {
 			if j > 0 {
 				b = append(b, " AND "...)
 			}
-			args = append(args, bindable(row[c]))
-			if p := "$" + itoa(len(args)); folded(r, c) {
+			args = append(args, bindableValue(row[c]))
+			if p := "$" + formatInt(len(args)); ignoresCase(r, c) {
 				b = append(b, "lower("+c+") = lower("+p+")"...)
 			} else {
 				b = append(b, c+" = "+p...)
@@ -285,14 +285,14 @@ func mergeOf(a actor.Actor, w *query.Write, old, row, sent Row) (Change, error) 
 		return Change{}, err
 	}
 	if w.Resource.AppendOnly {
-		return Change{}, denied("rows of %s are never changed or deleted", w.Resource.Name)
+		return Change{}, refuseForbidden("rows of %s are never changed or deleted", w.Resource.Name)
 	}
 	if !query.Admits(a, w.Resource, g, old) {
 		return Change{}, rowPolicy(w.Resource)
 	}
 	set := Row{}
 	for k := range sent {
-		if !(filled(k) && sent[k] == nil) {
+		if !(isStoreFilled(k) && sent[k] == nil) {
 			set[k] = row[k]
 		}
 	}

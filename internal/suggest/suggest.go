@@ -1,6 +1,6 @@
 // Package suggest finds the name somebody probably meant.
 //
-// Floor: words. Begin at [Nearest].
+// Layer: values. Begin at [Nearest].
 package suggest
 
 // Nearest returns the candidate with the smallest edit distance to name

@@ -2,7 +2,7 @@
 // tenants in it, on each engine, in milliseconds: the data are made once per
 // process and copied.
 //
-// Floor: tests. Begin at [Run].
+// Layer: tests. Begin at [Run].
 package testkit
 
 import (
@@ -76,7 +76,7 @@ func RunWhole(t *testing.T, f func(t *testing.T, k *Kit)) {
 	t.Helper()
 	for _, e := range engines {
 		t.Run(string(e), func(t *testing.T) {
-			f(t, start(t, e, Demonstration(t, e, demo.Whole)))
+			f(t, startKit(t, e, Demonstration(t, e, demo.Whole)))
 		})
 	}
 }
@@ -84,10 +84,10 @@ func RunWhole(t *testing.T, f func(t *testing.T, k *Kit)) {
 // New starts a server with the demonstration tenants on one engine.
 func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
 	t.Helper()
-	return start(t, e, Settings(t, e, opts...))
+	return startKit(t, e, Settings(t, e, opts...))
 }
 
-func start(t *testing.T, e db.Engine, c *config.Config) *Kit {
+func startKit(t *testing.T, e db.Engine, c *config.Config) *Kit {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	c.PublicURL = "http://" + srv.Listener.Addr().String()
@@ -125,21 +125,21 @@ func Settings(t *testing.T, e db.Engine, opts ...Option) *config.Config {
 // once per process and copied.
 func Demonstration(t *testing.T, e db.Engine, size demo.Size) *config.Config {
 	t.Helper()
-	c := settings(t)
+	c := testConfig(t)
 	switch e {
 	case db.SQLite:
 		pgtest.SkipUnwanted(t, "sqlite")
 		copyDir(t, liteTemplate(t, size), c.Data)
 	case db.PostgreSQL:
 		c.DatabaseURL = pgtest.Template(t, fmt.Sprintf("%s-%d", templateKey(t), size), func(dsn string) error {
-			return build(size, func(c *config.Config) { c.DatabaseURL = dsn })
+			return buildTemplate(size, func(c *config.Config) { c.DatabaseURL = dsn })
 		})
 	}
 	return c
 }
 
-func settings(t testing.TB) *config.Config {
-	c, err := defaults()
+func testConfig(t testing.TB) *config.Config {
+	c, err := defaultConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,20 +147,20 @@ func settings(t testing.TB) *config.Config {
 	return c
 }
 
-func defaults() (*config.Config, error) {
+func defaultConfig() (*config.Config, error) {
 	return config.Load("", nil, map[string]string{
 		"dev": "true", "rate_limits": "off", "master_key": masterKey, "listen": "127.0.0.1:0", "mail_interval": "0s",
 	})
 }
 
-// build makes a database with the demonstration data.
-func build(size demo.Size, set func(*config.Config)) error {
+// buildTemplate makes a database with the demonstration data.
+func buildTemplate(size demo.Size, set func(*config.Config)) error {
 	dir, err := os.MkdirTemp("", "holdfast-template")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c, err := defaults()
+	c, err := defaultConfig()
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func liteTemplate(t testing.TB, size demo.Size) string {
 	l := lite[size]
 	l.once.Do(func() {
 		if l.dir, l.err = os.MkdirTemp("", "holdfast-template"); l.err == nil {
-			l.err = build(size, func(c *config.Config) { c.Data = l.dir })
+			l.err = buildTemplate(size, func(c *config.Config) { c.Data = l.dir })
 		}
 	})
 	if l.err != nil {
@@ -259,7 +259,7 @@ func (k *Kit) Token(email string) string {
 	if tok := k.tokens[email]; tok != "" {
 		return tok
 	}
-	begun, err := k.begin(email)
+	begun, err := k.beginSession(email)
 	if err != nil {
 		k.t.Fatalf("a session of %s: %v", email, err)
 	}
@@ -267,7 +267,7 @@ func (k *Kit) Token(email string) string {
 	return begun.AccessToken
 }
 
-func (k *Kit) begin(email string) (*sessions.Session, error) {
+func (k *Kit) beginSession(email string) (*sessions.Session, error) {
 	store := k.App.Identity.Sessions
 	var g *sessions.Grant
 	err := store.Write(context.Background(), func(tx *db.Tx) error {

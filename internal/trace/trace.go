@@ -5,7 +5,7 @@
 // Spans hold names of routes, verbs and tables, and texts of statements, which
 // hold no values. No tenant, user or token is in one.
 //
-// Floor: foundations. Begin at [Begin].
+// Layer: foundations. Begin at [Begin].
 package trace
 
 import (

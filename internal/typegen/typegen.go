@@ -2,7 +2,7 @@
 // client languages, from the catalog and the shapes that the server itself
 // checks and answers by.
 //
-// Floor: grammar. Begin at [TypeScript].
+// Layer: grammar. Begin at [TypeScript].
 package typegen
 
 import (

@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// wish is an order line that stock is looked for.
-type wish struct {
+// demandLine is an order line that stock is looked for.
+type demandLine struct {
 	order, line, item, owner, lot, sku string
 	site                               string // whose stock alone is taken, "" = any
 	need                               decimal.Dec
@@ -22,8 +22,8 @@ type wish struct {
 	keep                               int64  // days that goods must last after ship
 }
 
-// candidate is free stock at one place.
-type candidate struct {
+// freeStock is free stock at one place.
+type freeStock struct {
 	spot
 	id, expires, received string
 	site                  string // of its zone
@@ -55,25 +55,25 @@ type allocated struct {
 	short []Short
 }
 
-// allocate promises free stock to the lines of orders, whose locks are held.
+// allocateOrders promises free stock to the lines of orders, whose locks are held.
 // Stock is free when its status is available, its lot released and good for long
 // enough, its zone active and its owner the order's; an order of a site takes
 // stock of that site alone. First expiring goes first
 // (FEFO), then first in (FIFO), then what makes a whole plate, then the bin that
 // is walked past first. The items are locked, so nobody else promises the same.
-func (k work) allocate(orders []string, p plan) (*allocated, error) {
-	wishes, err := k.wishes(orders, p)
+func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
+	wishes, err := k.listDemand(orders, p)
 	if err != nil || len(wishes) == 0 {
 		return &allocated{}, err
 	}
-	stock, err := k.candidates(wishes)
+	stock, err := k.lockItemsAndListFreeStock(wishes)
 	if err != nil {
 		return nil, err
 	}
 	out := &allocated{}
 	var lines []string
 	for _, group := range byOrder(wishes) {
-		rows, short := p.choose(group, stock)
+		rows, short := p.chooseStock(group, stock)
 		out.short = append(out.short, short...)
 		if p.whole && len(short) > 0 {
 			giveBack(rows, stock)
@@ -85,15 +85,15 @@ func (k work) allocate(orders []string, p plan) (*allocated, error) {
 		r["expires_at"] = db.Null(p.expires)
 		lines = append(lines, r.Text("order_line_id"))
 	}
-	if out.rows, err = k.reserve(out.rows); err != nil {
+	if out.rows, err = k.reserveStock(out.rows); err != nil {
 		return nil, err
 	}
-	return out, k.progress(lines, nil)
+	return out, k.updateOrderLines(lines, nil)
 }
 
-// wishes are the lines of outbound orders that want more than they have.
-func (k work) wishes(orders []string, p plan) ([]wish, error) {
-	var out []wish
+// listDemand are the lines of outbound orders that want more than they have.
+func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {
+	var out []demandLine
 	zone, now := "", k.s.Now()
 	store.QueueZone(k.tx, k.a.TenantID, &zone)
 	err := k.tx.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
@@ -101,7 +101,7 @@ func (k work) wishes(orders []string, p plan) ([]wish, error) {
 		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
 		"WHERE o.tenant_id = $1 AND "+k.tx.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
 		"ORDER BY o.priority, o.id, l.line_no", []any{k.a.TenantID, jsonList(orders)}, func(r *db.Row) error {
-		w := wish{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
+		w := demandLine{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
 			minExpiry: r.Text(7), keep: r.Int(9), site: r.Text(10)}
 		w.ship = shipDate(now, r.Time(8), localtime.Zone(zone))
 		if p.lines == nil || p.lines[w.line] {
@@ -130,23 +130,23 @@ func lockItems(tx *db.Tx, tenant, list string) {
 	}
 }
 
-// candidates locks the items that are wanted and reads their free stock.
-func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
+// lockItemsAndListFreeStock locks the items that are wanted and reads their free stock.
+func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*freeStock, error) {
 	var items set
 	for _, w := range wishes {
-		items.add(w.item)
+		items.addID(w.item)
 	}
 	slices.Sort(items.list)
 	d, list := k.tx.DB(), jsonList(items.list)
 	lockItems(k.tx, k.a.TenantID, list)
-	out := map[string][]*candidate{}
+	out := map[string][]*freeStock{}
 	err := k.tx.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
 		"z.pick_sequence, z.kind, v.id, z.site_id "+
 		"FROM stock_levels v JOIN zones z ON z.tenant_id = $1 AND z.id = v.zone_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = v.lot_id "+
 		"WHERE v.tenant_id = $1 AND "+d.InUUID("v.item_id", 2)+" AND v.stock_status = 'available' AND v.quantity > v.reserved AND z.status = 'active' AND "+
 		"z.kind <> 'quarantine' "+
 		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.a.TenantID, list}, func(r *db.Row) error {
-		c := &candidate{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
+		c := &freeStock{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
 			r.Text(10) == "staging", site: r.Text(12)}
 		c.spot = spot{zone: r.Text(1), item: r.Text(0), lot: r.Text(2), serial: r.Text(3), owner: r.Text(4), lpn: r.Text(5), status: "available"}
 		out[c.item] = append(out[c.item], c)
@@ -156,7 +156,7 @@ func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
 }
 
 // byOrder groups wishes, which come order by order.
-func byOrder(list []wish) (groups [][]wish) {
+func byOrder(list []demandLine) (groups [][]demandLine) {
 	for i, w := range list {
 		if i == 0 || list[i-1].order != w.order {
 			groups = append(groups, nil)
@@ -166,34 +166,34 @@ func byOrder(list []wish) (groups [][]wish) {
 	return groups
 }
 
-// choose takes stock for one order's lines.
-func (p plan) choose(wishes []wish, stock map[string][]*candidate) (rows []store.Row, short []Short) {
+// chooseStock takes stock for one order's lines.
+func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (rows []store.Row, short []Short) {
 	for _, w := range wishes {
 		list := stock[w.item]
-		slices.SortFunc(list, p.order(w.need))
+		slices.SortFunc(list, p.compareByStrategy(w.need))
 		need, unfit := w.need, decimal.Dec(0)
 		for _, c := range list {
 			switch {
 			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || c.owner != w.owner || w.lot != "" && w.lot != c.lot ||
 				w.site != "" && w.site != c.site:
 				continue
-			case !w.lasts(c.expires):
+			case !w.lastsLongEnough(c.expires):
 				unfit += c.free
 				continue
 			}
 			q := min(need, c.free)
 			c.free -= q
 			need -= q
-			rows = append(rows, reservation(w.line, c.spot, q))
+			rows = append(rows, newReservation(w.line, c.spot, q))
 		}
 		if need > 0 {
-			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.why(unfit)})
+			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.shortReason(unfit)})
 		}
 	}
 	return rows, short
 }
 
-func (w wish) why(unfit decimal.Dec) string {
+func (w demandLine) shortReason(unfit decimal.Dec) string {
 	if unfit > 0 {
 		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
 	}
@@ -203,43 +203,43 @@ func (w wish) why(unfit decimal.Dec) string {
 	return "not enough free stock of " + w.sku
 }
 
-// lasts reports goods that are good for long enough after they leave; those
+// lastsLongEnough reports goods that are good for long enough after they leave; those
 // without a date are.
-func (w wish) lasts(expires string) bool {
+func (w demandLine) lastsLongEnough(expires string) bool {
 	if expires == "" {
 		return w.minExpiry == ""
 	}
 	return expires >= daysAfter(w.ship, w.keep) && expires >= w.minExpiry
 }
 
-// order compares free stock by the plan's strategy.
-func (p plan) order(need decimal.Dec) func(a, b *candidate) int {
-	return func(a, b *candidate) int {
+// compareByStrategy compares free stock by the plan's strategy.
+func (p plan) compareByStrategy(need decimal.Dec) func(a, b *freeStock) int {
+	return func(a, b *freeStock) int {
 		walk := cmp.Compare(a.rank, b.rank)
 		switch p.strategy {
 		case "fifo":
-			return cmp.Or(late(a, b), strings.Compare(a.received, b.received), plate(a, b, need), walk, strings.Compare(a.id, b.id))
+			return cmp.Or(compareFloorStock(a, b), strings.Compare(a.received, b.received), comparePlates(a, b, need), walk, strings.Compare(a.id, b.id))
 		case "pick_sequence":
-			return cmp.Or(late(a, b), walk, expiry(a, b), strings.Compare(a.received, b.received), strings.Compare(a.id, b.id))
+			return cmp.Or(compareFloorStock(a, b), walk, compareExpiry(a, b), strings.Compare(a.received, b.received), strings.Compare(a.id, b.id))
 		}
-		return cmp.Or(expiry(a, b), late(a, b), strings.Compare(a.received, b.received), plate(a, b, need), walk, strings.Compare(a.id, b.id))
+		return cmp.Or(compareExpiry(a, b), compareFloorStock(a, b), strings.Compare(a.received, b.received), comparePlates(a, b, need), walk, strings.Compare(a.id, b.id))
 	}
 }
 
-// expiry puts what has no date last.
-func expiry(a, b *candidate) int {
+// compareExpiry puts what has no date last.
+func compareExpiry(a, b *freeStock) int {
 	if (a.expires == "") != (b.expires == "") {
 		return strings.Compare(b.expires, a.expires)
 	}
 	return strings.Compare(a.expires, b.expires)
 }
 
-func late(a, b *candidate) int { return int(bit(a.floor) - bit(b.floor)) }
+func compareFloorStock(a, b *freeStock) int { return int(boolToInt(a.floor) - boolToInt(b.floor)) }
 
-// plate puts license plates that are needed whole before loose goods, and those
+// comparePlates puts license plates that are needed whole before loose goods, and those
 // that would have to be broken last.
-func plate(a, b *candidate, need decimal.Dec) int {
-	rank := func(c *candidate) int {
+func comparePlates(a, b *freeStock, need decimal.Dec) int {
+	rank := func(c *freeStock) int {
 		switch {
 		case c.lpn == "":
 			return 1
@@ -252,20 +252,20 @@ func plate(a, b *candidate, need decimal.Dec) int {
 }
 
 // giveBack undoes a choice.
-func giveBack(rows []store.Row, stock map[string][]*candidate) {
+func giveBack(rows []store.Row, stock map[string][]*freeStock) {
 	for _, r := range rows {
 		at := spotOf(r)
 		for _, c := range stock[at.item] {
 			if c.spot == at {
-				c.free += dec(r, "quantity")
+				c.free += decimalOf(r, "quantity")
 			}
 		}
 	}
 }
 
-// setting reads one of the tenant's settings as JSON text, "" where it is not
+// readSetting reads one of the tenant's settings as JSON text, "" where it is not
 // set.
-func (k records) setting(key string) (value string, err error) {
+func (k records) readSetting(key string) (value string, err error) {
 	err = k.tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{k.a.TenantID, key}, func(r *db.Row) error {
 		value = r.Text(0)
 		return nil
@@ -276,34 +276,34 @@ func (k records) setting(key string) (value string, err error) {
 // settingPartial lets orders be allocated in part; true when it is not set.
 const settingPartial = "allow_partial_allocation"
 
-// usual is the plan of orders that are confirmed.
-func (k work) usual() (plan, error) {
-	v, err := k.setting(settingPartial)
+// defaultPlan is the plan of orders that are confirmed.
+func (k work) defaultPlan() (plan, error) {
+	v, err := k.readSetting(settingPartial)
 	return plan{strategy: "fefo", whole: v == "false"}, err
 }
 
-// confirmed allocates stock to outbound orders that have just been confirmed.
-func (k work) confirmed(orders []string) error {
+// allocateConfirmed allocates stock to outbound orders that have just been confirmed.
+func (k work) allocateConfirmed(orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
-	p, err := k.usual()
+	p, err := k.defaultPlan()
 	if err != nil {
 		return err
 	}
-	_, err = k.allocate(orders, p)
+	_, err = k.allocateOrders(orders, p)
 	return err
 }
 
 // linesOf are the ids of the lines of orders.
 func (k records) linesOf(orders []string) ([]string, error) {
-	rows, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
-	return column(rows, "id"), err
+	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
+	return textColumn(rows, "id"), err
 }
 
-// cancelled gives back what cancelled orders were promised. Goods that are
+// releaseCancelled gives back what cancelled orders were promised. Goods that are
 // picked already stay where they are, free for others.
-func (k work) cancelled(orders []string) error {
+func (k work) releaseCancelled(orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
@@ -311,29 +311,29 @@ func (k work) cancelled(orders []string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := k.active(lines)
+	rows, err := k.activeReservations(lines)
 	if err != nil {
 		return err
 	}
-	if err := k.free(rows); err != nil {
+	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	waiting, err := k.rows("pick_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
+	waiting, err := k.readRows("pick_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
 	if err != nil {
 		return err
 	}
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.updateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
-	return k.progress(column(rows, "order_line_id"), nil)
+	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
 }
 
-// enough refuses an allocation that left something short where all was asked
+// refuseShortage refuses an allocation that left something short where all was asked
 // for.
-func enough(out *allocated) error {
+func refuseShortage(out *allocated) error {
 	if len(out.short) == 0 {
 		return nil
 	}

@@ -107,7 +107,7 @@ func isAbove(limit *decimal.Dec, quantity, unitCost decimal.Dec) bool {
 	if limit == nil {
 		return false
 	}
-	value, err := times(quantity, unitCost, "quantity")
+	value, err := multiplyWithin(quantity, unitCost, "quantity")
 	return err != nil || value > *limit
 }
 
@@ -128,8 +128,8 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 	own := map[word]decimal.Dec{}
 	for _, c := range changes {
 		if w, limit := p.wordOf(c); limit != nil {
-			items.add(w.item)
-			own[w] += dec(c.After, "quantity")
+			items.addID(w.item)
+			own[w] += decimalOf(c.After, "quantity")
 		}
 	}
 	if len(items.list) == 0 {
@@ -148,10 +148,10 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 		if limit == nil {
 			continue
 		}
-		sums[w] += dec(c.After, "quantity")
+		sums[w] += decimalOf(c.After, "quantity")
 		it := p.itemByID[w.item]
 		if isAbove(limit, sums[w], it.unitCost) {
-			return place(needsSecond(it.sku, w.kind, *limit), i, len(changes))
+			return nameRow(needsSecond(it.sku, w.kind, *limit), i, len(changes))
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func needsSecond(sku string, kind wordKind, limit decimal.Dec) *fault.Error {
 // and goods that are let out of quarantine, where orders are promised none. An
 // imported file is a manager's already.
 func (p *posting) checkManagers(a actor.Actor, m store.Row) *fault.Error {
-	if manages(a.Role) {
+	if isManager(a.Role) {
 		return nil
 	}
 	if kind := m.Text("type"); kind == "opening" || kind == "import" {

@@ -26,13 +26,13 @@ func queueArticles(tx *db.Tx, tenant string, ids []string) map[string]*article {
 	return out
 }
 
-// value is what a quantity costs, without its sign.
-func (it *article) value(quantity decimal.Dec) (decimal.Dec, error) {
-	return times(max(quantity, -quantity), it.cost, "quantity")
+// stockValue is what a quantity costs, without its sign.
+func (it *article) stockValue(quantity decimal.Dec) (decimal.Dec, error) {
+	return multiplyWithin(max(quantity, -quantity), it.cost, "quantity")
 }
 
-// inside makes a fault's place one in a list: lines[2].lot_no.
-func inside(path string, err *fault.Error) *fault.Error {
+// prefixFields makes a fault's place one in a list: lines[2].lot_no.
+func prefixFields(path string, err *fault.Error) *fault.Error {
 	for i := range err.Fields {
 		err.Fields[i].Name = path + err.Fields[i].Name
 	}

@@ -15,9 +15,9 @@ import (
 // barcode is what a code stands for: one item in one unit.
 type barcode struct{ value, item, unit string }
 
-// canonical is a code as item_barcodes keeps it: a GTIN has 14 digits however
+// canonicalBarcode is a code as item_barcodes keeps it: a GTIN has 14 digits however
 // many the scanner sent.
-func canonical(code string) string {
+func canonicalBarcode(code string) string {
 	if gtin, ok := gs1.GTIN(code); ok {
 		return gtin
 	}
@@ -30,7 +30,7 @@ type printed struct {
 	UoM   string `json:"uom"`
 }
 
-func document(r store.Row, name string) json.RawMessage {
+func jsonDocument(r store.Row, name string) json.RawMessage {
 	raw, _ := r[name].(json.RawMessage)
 	return raw
 }
@@ -39,11 +39,11 @@ func document(r store.Row, name string) json.RawMessage {
 func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Insert && (c.After["gtin"] != nil || len(document(c.After, "barcodes")) > len("[]")) {
-			ids.add(c.After.Text("id"))
-		} else if c.Op == store.Update && (altered(c, "gtin") || altered(c, "base_uom") ||
-			string(document(c.Before, "barcodes")) != string(document(c.After, "barcodes"))) {
-			ids.add(c.After.Text("id"))
+		if c.Op == store.Insert && (c.After["gtin"] != nil || len(jsonDocument(c.After, "barcodes")) > len("[]")) {
+			ids.addID(c.After.Text("id"))
+		} else if c.Op == store.Update && (isAltered(c, "gtin") || isAltered(c, "base_uom") ||
+			string(jsonDocument(c.Before, "barcodes")) != string(jsonDocument(c.After, "barcodes"))) {
+			ids.addID(c.After.Text("id"))
 		}
 	}
 	return syncBarcodes(tx, a, s, ids.list)
@@ -54,19 +54,19 @@ func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	var ids set
 	for _, c := range changes {
 		if c.Op != store.Insert || c.After["gtin"] != nil || c.After["barcode"] != nil {
-			ids.add(current(c).Text("item_id"))
+			ids.addID(currentRow(c).Text("item_id"))
 		}
 	}
 	return syncBarcodes(tx, a, s, ids.list)
 }
 
-// unlabel takes the barcodes of items away before the items go. Those of bulk
+// removeBarcodes takes the barcodes of items away before the items go. Those of bulk
 // work go with them, unread (catalog.Resource.Follows).
-func unlabel(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func removeBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var gone set
 	for _, c := range changes {
 		if c.Op == store.Delete && s.Audited() {
-			gone.add(c.Before.Text("id"))
+			gone.addID(c.Before.Text("id"))
 		}
 	}
 	if len(gone.list) == 0 {
@@ -130,7 +130,7 @@ func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
 	in := tx.DB().InUUID
 	var list []barcode
 	add := func(value, item, unit string) {
-		if b := (barcode{canonical(value), item, strings.ToUpper(unit)}); value != "" && !slices.Contains(list, b) {
+		if b := (barcode{canonicalBarcode(value), item, strings.ToUpper(unit)}); value != "" && !slices.Contains(list, b) {
 			list = append(list, b)
 		}
 	}
@@ -164,14 +164,14 @@ func addBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, list []barcode) error
 	rows := make([]store.Row, len(list))
 	for i, b := range list {
 		if slices.Contains(values[:i], b.value) {
-			return taken(b.value, "another unit or item of this change")
+			return refuseTakenBarcode(b.value, "another unit or item of this change")
 		}
 		values[i] = b.value
 		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
 	}
 	err := tx.Query("SELECT b.value, i.sku, b.uom FROM item_barcodes b JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id WHERE b.tenant_id = $1 AND "+
 		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{a.TenantID, jsonList(values)}, func(r *db.Row) error {
-		return taken(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
+		return refuseTakenBarcode(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
 	})
 	if err != nil {
 		return err
@@ -181,8 +181,8 @@ func addBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, list []barcode) error
 	return err
 }
 
-// taken says whose a barcode is already.
-func taken(value, by string) error {
+// refuseTakenBarcode says whose a barcode is already.
+func refuseTakenBarcode(value, by string) error {
 	return fault.New(fault.Conflict, "23505", "barcode %s belongs to %s already", value, by).
 		With("Key (value)=("+value+") already exists.", "a barcode or GTIN stands for one item in one unit").At("gtin", "belongs to %s", by)
 }

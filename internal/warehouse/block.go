@@ -19,8 +19,8 @@ type block struct {
 	width int    // values in a row
 }
 
-// queue sends n rows; row appends the values of one.
-func (b block) queue(tx *db.Tx, n int, row func(i int, args []any) []any) {
+// queueRows sends n rows; row appends the values of one.
+func (b block) queueRows(tx *db.Tx, n int, row func(i int, args []any) []any) {
 	for i := 0; i < n; {
 		size := 1
 		for _, s := range blocks {
@@ -34,12 +34,12 @@ func (b block) queue(tx *db.Tx, n int, row func(i int, args []any) []any) {
 		for k := range size {
 			args = row(i+k, args)
 		}
-		tx.Queue(b.text(size), args, nil)
+		tx.Queue(b.statementText(size), args, nil)
 		i += size
 	}
 }
 
-func (b block) text(rows int) string {
+func (b block) statementText(rows int) string {
 	var t strings.Builder
 	t.Grow(len(b.head) + len(b.tail) + rows*b.width*6)
 	t.WriteString(b.head)

@@ -17,16 +17,16 @@ var (
 	shelves = []string{"area", "aisle", "rack", "bin"} // zones that class and mix policy are about
 )
 
-// ruled reports a movement that the tenant's settings or day decide on.
-func ruled(c store.Change) bool {
+// isRuled reports a movement that the tenant's settings or day decide on.
+func isRuled(c store.Change) bool {
 	t := c.After.Text("type")
 	return c.Op == store.Insert && (slices.Contains(leaves, t) || wordKinds[t] != "")
 }
 
-// bounded refuses a movement that is for managers, one of a lot that may not
+// checkRules refuses a movement that is for managers, one of a lot that may not
 // leave and one into a place that refuses it. Bulk work, which records what was
 // before the server was there, is held to the books alone.
-func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
+func (p *posting) checkRules(a actor.Actor, m store.Row, live bool) *fault.Error {
 	if !live {
 		return nil
 	}
@@ -34,12 +34,12 @@ func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
 		return err
 	}
 	if slices.Contains(leaves, m.Text("type")) {
-		if err := p.fit(m); err != nil {
+		if err := p.checkLotMayLeave(m); err != nil {
 			return err
 		}
 	}
 	if arrives(m) {
-		return p.suited(a, m)
+		return p.checkStorageClass(a, m)
 	}
 	return nil
 }
@@ -51,38 +51,38 @@ func arrives(m store.Row) bool {
 	return isMoved && m["type"] != "count_gain" && m["approved_by"] == nil
 }
 
-// fit refuses a lot that may not go to a customer.
-func (p *posting) fit(m store.Row) *fault.Error {
+// checkLotMayLeave refuses a lot that may not go to a customer.
+func (p *posting) checkLotMayLeave(m store.Row) *fault.Error {
 	lot := m.Text("lot_id")
 	if lot == "" {
 		return nil
 	}
 	l, it := p.lots[lot], p.itemByID[m.Text("item_id")]
-	why := barred(l.status, l.expires, p.rules.today(), it.minRemaining)
+	why := lotBarReason(l.status, l.expires, p.rules.localToday(), it.minRemaining)
 	if why == "" {
 		return nil
 	}
 	return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", l.no, it.sku, why).At("lot_id", "%s", why)
 }
 
-// suited refuses goods of another class than the zone's, and notes zones whose
+// checkStorageClass refuses goods of another class than the zone's, and notes zones whose
 // room has to be looked at. A manager puts goods anywhere who says why.
-func (p *posting) suited(a actor.Actor, m store.Row) *fault.Error {
+func (p *posting) checkStorageClass(a actor.Actor, m store.Row) *fault.Error {
 	z, it := p.at[m.Text("to_zone_id")], p.itemByID[m.Text("item_id")]
 	if m["override_reason"] != nil {
-		if !manages(a.Role) {
+		if !isManager(a.Role) {
 			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At("override_reason", "is for managers")
 		}
 		return nil
 	}
 	if slices.Contains(shelves, z.kind) && z.class != it.class {
-		return refuses(z.code, "is for "+z.class+" goods, item "+it.sku+" is "+it.class)
+		return refusePlace(z.code, "is for "+z.class+" goods, item "+it.sku+" is "+it.class)
 	}
 	p.arrived[z.id] = 0
 	return nil
 }
 
-func refuses(zone, why string) *fault.Error {
+func refusePlace(zone, why string) *fault.Error {
 	return fault.New(fault.Conflict, CodePlace, "zone %s %s", zone, why).
 		With("", "choose another zone, or let a manager give an override_reason").At("to_zone_id", "%s", why)
 }
@@ -110,15 +110,15 @@ func (p *posting) queueRoom(tx *db.Tx, tenant string, loads map[string]decimal.D
 		"FROM zones z WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id",
 		2)+" AND (z.max_capacity > 0 OR z.max_weight_kg IS NOT NULL OR z.mix_policy <> 'any') ORDER BY z.code",
 		[]any{tenant, jsonList(slices.Sorted(maps.Keys(p.arrived)))}, func(r *db.Row) error {
-			if why := p.overfull(r, loads[r.Text(0)]); why != "" {
-				return refuses(r.Text(1), why)
+			if why := p.capacityProblem(r, loads[r.Text(0)]); why != "" {
+				return refusePlace(r.Text(1), why)
 			}
 			return nil
 		})
 }
 
-// overfull says what a zone is too full of, "" when it is not.
-func (p *posting) overfull(r *db.Row, risen decimal.Dec) string {
+// capacityProblem says what a zone is too full of, "" when it is not.
+func (p *posting) capacityProblem(r *db.Row, risen decimal.Dec) string {
 	shelf := slices.Contains(shelves, r.Text(8))
 	switch {
 	case r.Dec(2) > 0 && risen > 0 && r.Dec(3) > r.Dec(2):

@@ -34,9 +34,9 @@ func tooMuch(field string, most decimal.Dec) error {
 		At(field, "takes a total past %s", most)
 }
 
-// raised is total + change. Past most in either direction only a change back
+// addWithin is total + change. Past most in either direction only a change back
 // towards zero is let through, so that what is too large can be put right.
-func raised(total, change, most decimal.Dec, field string) (decimal.Dec, error) {
+func addWithin(total, change, most decimal.Dec, field string) (decimal.Dec, error) {
 	sum := total + change
 	wrapped := sum > total != (change > 0)
 	if change != 0 && (wrapped || change > 0 && sum > most || change < 0 && sum < -most) {
@@ -45,8 +45,8 @@ func raised(total, change, most decimal.Dec, field string) (decimal.Dec, error) 
 	return sum, nil
 }
 
-// times multiplies within maxValue.
-func times(a, b decimal.Dec, field string) (decimal.Dec, error) {
+// multiplyWithin multiplies within maxValue.
+func multiplyWithin(a, b decimal.Dec, field string) (decimal.Dec, error) {
 	p, err := a.Mul(b)
 	if err != nil || p > maxValue || p < -maxValue {
 		return 0, tooMuch(field, maxValue)
@@ -66,15 +66,15 @@ func queueWorth(tx *db.Tx, tenant string, into *decimal.Dec) {
 		})
 }
 
-// affordable refuses a rise of the value of a tenant's stock past maxTotal.
+// checkStockValue refuses a rise of the value of a tenant's stock past maxTotal.
 // kept is what queueWorth has read. Writers on PostgreSQL do not see each
 // other's rise, so above calm they go one by one; nobody who takes the lock
 // takes another item's lock after it in the same effect.
-func affordable(tx *db.Tx, tenant string, kept, rise decimal.Dec, field string) error {
+func checkStockValue(tx *db.Tx, tenant string, kept, rise decimal.Dec, field string) error {
 	if rise <= 0 {
 		return nil
 	}
-	total, err := raised(kept, rise, maxTotal, field)
+	total, err := addWithin(kept, rise, maxTotal, field)
 	lock := tx.DB().ForUpdate()
 	if lock == "" || err == nil && total <= calm {
 		return err
@@ -84,6 +84,6 @@ func affordable(tx *db.Tx, tenant string, kept, rise decimal.Dec, field string) 
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	_, err = raised(kept, rise, maxTotal, field)
+	_, err = addWithin(kept, rise, maxTotal, field)
 	return err
 }

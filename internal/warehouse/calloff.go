@@ -15,29 +15,29 @@ func (k work) callOff(lists []string) error {
 		return nil
 	}
 	d := k.tx.DB()
-	lines, err := k.rows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
+	lines, err := k.readRows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
 	if err != nil || len(lines) == 0 {
 		return err
 	}
 	b := &back{work: k, loose: map[string]decimal.Dec{}}
-	if err := b.read(lines); err != nil {
+	if err := b.lockAndReadPicked(lines); err != nil {
 		return err
 	}
 	for _, l := range lines {
-		if err := b.take(l); err != nil {
+		if err := b.planWayBack(l); err != nil {
 			return err
 		}
 	}
-	if _, err := k.insert("stock_movements", b.moves); err != nil {
+	if _, err := k.insertRows("stock_movements", b.moves); err != nil {
 		return err
 	}
 	if err := k.updateEach("reservations", b.moved); err != nil {
 		return err
 	}
-	if err := k.update("pick_lines", column(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.updateRows("pick_lines", textColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
-	return k.progress(b.lines, nil)
+	return k.updateOrderLines(b.lines, nil)
 }
 
 // back is goods on their way from the staging lane to their bins.
@@ -51,49 +51,49 @@ type back struct {
 	moved []store.Row // reservations
 }
 
-// read locks the orders of pick lines and reads what is picked for them.
-func (b *back) read(picks []store.Row) error {
+// lockAndReadPicked locks the orders of pick lines and reads what is picked for them.
+func (b *back) lockAndReadPicked(picks []store.Row) error {
 	d := b.tx.DB()
 	var wanted, orders set
 	var bare []string
 	for _, l := range picks {
 		if line := l.Text("order_line_id"); line != "" {
-			wanted.add(line)
+			wanted.addID(line)
 		} else {
 			bare = append(bare, l.Text("id"))
 		}
 	}
 	b.lines = wanted.list
-	lines, err := b.rows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
+	lines, err := b.readRows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
 	if err != nil {
 		return err
 	}
 	for _, l := range lines {
-		orders.add(l.Text("order_id"))
+		orders.addID(l.Text("order_id"))
 	}
-	if _, err := b.locked("orders", orders.list); err != nil {
+	if _, err := b.lockRows("orders", orders.list); err != nil {
 		return err
 	}
-	if lines, err = b.rows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
+	if lines, err = b.readRows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
 		return err
 	}
 	for _, l := range lines {
-		b.loose[l.Text("id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+		b.loose[l.Text("id")] = decimalOf(l, "qty_picked") - decimalOf(l, "qty_packed")
 	}
-	if b.held, err = b.active(b.lines); err != nil {
+	if b.held, err = b.activeReservations(b.lines); err != nil {
 		return err
 	}
 	b.free = map[string]store.Row{}
-	moves, err := b.rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
+	moves, err := b.readRows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
 	for _, m := range moves {
 		b.free[m.Text("ref_id")] = m
 	}
 	return err
 }
 
-// take plans the way back of one pick line's goods.
-func (b *back) take(l store.Row) error {
-	left, line := dec(l, "qty_picked"), l.Text("order_line_id")
+// planWayBack plans the way back of one pick line's goods.
+func (b *back) planWayBack(l store.Row) error {
+	left, line := decimalOf(l, "qty_picked"), l.Text("order_line_id")
 	if line == "" {
 		if m := b.free[l.Text("id")]; m != nil {
 			b.moves = append(b.moves, wayBack(l, m["to_zone_id"], spotOf(m), left))
@@ -109,9 +109,9 @@ func (b *back) take(l store.Row) error {
 		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || r["lot_id"] != l["lot_id"] || r["serial"] != l["serial"] {
 			continue
 		}
-		q := min(left, dec(r, "quantity"))
+		q := min(left, decimalOf(r, "quantity"))
 		left -= q
-		part, err := b.cut(r, q)
+		part, err := b.cutReservation(r, q)
 		if err != nil {
 			return err
 		}
@@ -125,10 +125,10 @@ func (b *back) take(l store.Row) error {
 			b.moves = append(b.moves, m)
 		}
 		at.zone = l.Text("zone_id")
-		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.key(), "picked": false})
+		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.stockKey(), "picked": false})
 	}
 	if left > 0 {
-		return above("status", dec(l, "qty_picked"), dec(l, "qty_picked")-left, "is still picked for the line")
+		return refuseAbove("status", decimalOf(l, "qty_picked"), decimalOf(l, "qty_picked")-left, "is still picked for the line")
 	}
 	return nil
 }

@@ -7,21 +7,21 @@ import (
 	"holdfast/internal/store"
 )
 
-// carried keeps the code and the record of the carrier that shipments name the
+// keepCarrier keeps the code and the record of the carrier that shipments name the
 // same, and holds what is asked of a carrier to the services that it has. A code
 // without a record is taken as it is: not every forwarder of an import has one.
-func carried(k work, changes []store.Change) error {
+func keepCarrier(k work, changes []store.Change) error {
 	var ids, codes set
 	for _, c := range changes {
-		if sets(c, "carrier_id") || sets(c, "carrier") || sets(c, "service") {
-			ids.add(c.After.Text("carrier_id"))
-			codes.add(c.After.Text("carrier"))
+		if isSet(c, "carrier_id") || isSet(c, "carrier") || isSet(c, "service") {
+			ids.addID(c.After.Text("carrier_id"))
+			codes.addID(c.After.Text("carrier"))
 		}
 	}
 	if len(ids.list)+len(codes.list) == 0 {
-		return forget(changes)
+		return clearCarrier(changes)
 	}
-	rows, err := k.rows("carriers", "("+k.tx.DB().InUUID("id", 2)+" OR "+k.tx.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
+	rows, err := k.readRows("carriers", "("+k.tx.DB().InUUID("id", 2)+" OR "+k.tx.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
 	if err != nil {
 		return err
 	}
@@ -30,31 +30,31 @@ func carried(k work, changes []store.Change) error {
 		of[r.Text("id")], of["code "+r.Text("code")] = r, r
 	}
 	for _, c := range changes {
-		if err := carry(c, of); err != nil {
+		if err := setCarrier(c, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sets reports a column that a new record gives or a change sets.
-func sets(c store.Change, field string) bool {
-	return c.Op == store.Insert && c.After[field] != nil || c.After != nil && altered(c, field)
+// isSet reports a column that a new record gives or a change sets.
+func isSet(c store.Change, field string) bool {
+	return c.Op == store.Insert && c.After[field] != nil || c.After != nil && isAltered(c, field)
 }
 
-// forget takes the carrier off shipments that no longer name one.
-func forget(changes []store.Change) error {
+// clearCarrier takes the carrier off shipments that no longer name one.
+func clearCarrier(changes []store.Change) error {
 	for _, c := range changes {
-		if sets(c, "carrier_id") || sets(c, "carrier") {
+		if isSet(c, "carrier_id") || isSet(c, "carrier") {
 			c.After["carrier_id"], c.After["carrier"] = nil, nil
 		}
 	}
 	return nil
 }
 
-func carry(c store.Change, of map[string]store.Row) error {
-	byID, byCode := sets(c, "carrier_id"), sets(c, "carrier")
-	if !byID && !byCode && !sets(c, "service") {
+func setCarrier(c store.Change, of map[string]store.Row) error {
+	byID, byCode := isSet(c, "carrier_id"), isSet(c, "carrier")
+	if !byID && !byCode && !isSet(c, "service") {
 		return nil
 	}
 	id, code := c.After.Text("carrier_id"), c.After.Text("carrier")
@@ -86,11 +86,11 @@ func carry(c store.Change, of map[string]store.Row) error {
 		}
 		return fault.New(fault.Conflict, CodeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field, "is archived")
 	}
-	return serves(c, r)
+	return checkService(c, r)
 }
 
-// serves refuses a service that the carrier does not have.
-func serves(c store.Change, r store.Row) error {
+// checkService refuses a service that the carrier does not have.
+func checkService(c store.Change, r store.Row) error {
 	has, want := idsOf(r["services"]), c.After.Text("service")
 	if want == "" || len(has) == 0 || slices.Contains(has, want) {
 		return nil

@@ -32,7 +32,7 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 	var values []string
 	labels := map[string]gs1.Label{}
 	for _, code := range codes {
-		values = append(values, canonical(code))
+		values = append(values, canonicalBarcode(code))
 		l, err := gs1.Read(code)
 		if err == nil {
 			labels[code] = l
@@ -57,12 +57,12 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 	}
 	for _, code := range codes {
 		c := &coded{}
-		if b, ok := raw[canonical(code)]; ok {
+		if b, ok := raw[canonicalBarcode(code)]; ok {
 			c.item, c.unit = b.item, b.unit
 		} else if id := skus[code]; id != "" {
 			c.item = id
 		} else if l, ok := labels[code]; ok {
-			c.take(l, raw, now)
+			c.readLabel(l, raw, now)
 		}
 		out[code] = c
 	}
@@ -78,8 +78,8 @@ func gtinOf(l gs1.Label) string {
 	return l.Value("02")
 }
 
-// take fills c from a GS1 label.
-func (c *coded) take(l gs1.Label, raw map[string]barcode, now time.Time) {
+// readLabel fills c from a GS1 label.
+func (c *coded) readLabel(l gs1.Label, raw map[string]barcode, now time.Time) {
 	if b, ok := raw[gtinOf(l)]; ok {
 		c.item, c.unit = b.item, b.unit
 	}

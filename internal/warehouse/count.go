@@ -48,29 +48,29 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 			}
 		}
 		at := spotOf(n)
-		if l.levels[at.key()] != nil {
-			return place(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i,
+		if l.levels[at.stockKey()] != nil {
+			return nameRow(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i,
 				len(changes))
 		}
-		if err := l.book(at, 0, nil); err != nil {
+		if err := l.bookAt(at, 0, nil); err != nil {
 			return err
 		}
-		l.items.add(at.item)
+		l.items.addID(at.item)
 	}
 	sort.Strings(l.items.list)
 	lockItems(tx, a.TenantID, jsonList(l.items.list))
-	l.read(tx, a.TenantID)
+	l.queueLevels(tx, a.TenantID)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
 	var said []spoken
 	for i, c := range changes {
 		n := c.After
-		n["expected"] = l.levels[spotOf(n).key()].quantity
-		n["variance"] = dec(n, "counted") - dec(n, "expected")
+		n["expected"] = l.levels[spotOf(n).stockKey()].quantity
+		n["variance"] = decimalOf(n, "counted") - decimalOf(n, "expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
 		n["counted_at"] = query.FormatTime(s.Now())
-		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: dec(n, "counted"), all: dec(n, "expected"), row: i})
+		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: decimalOf(n, "counted"), all: decimalOf(n, "expected"), row: i})
 	}
 	return fineRows(tx, a.TenantID, said, len(changes))
 }
@@ -89,7 +89,7 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		if m := countMove(c.After); m != nil {
 			moves, at = append(moves, m), append(at, i)
 		} else {
-			right = append(right, spotOf(c.After).key())
+			right = append(right, spotOf(c.After).stockKey())
 		}
 	}
 	if len(right) > 0 {
@@ -110,18 +110,18 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 // atCount makes the row of a movement that was refused that of its count.
 func atCount(err *fault.Error, at []int, n int) error {
 	if len(at) == 1 {
-		return place(err, at[0], n)
+		return nameRow(err, at[0], n)
 	}
 	i, bad := strconv.Atoi(strings.TrimPrefix(err.Details, "row "))
 	if bad != nil || i < 1 || i > len(at) {
 		return err
 	}
-	return place(err, at[i-1], n)
+	return nameRow(err, at[i-1], n)
 }
 
 // countMove is the movement that books a count, nil when it was right.
 func countMove(n store.Row) store.Row {
-	diff := dec(n, "variance")
+	diff := decimalOf(n, "variance")
 	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"],
 		"ref_type": "stock_counts", "ref_id": n["id"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {

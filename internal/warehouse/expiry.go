@@ -50,7 +50,7 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		return fmt.Errorf("warehouse: find lots that are over: %w", err)
 	}
 	set := func(row store.Row) func(work, []string) error {
-		return func(k work, ids []string) error { return k.update("lots", ids, row) }
+		return func(k work, ids []string) error { return k.updateRows("lots", ids, row) }
 	}
 	return errors.Join(eachTenant(ctx, s, over, "expire lots", set(store.Row{"status": "expired"})),
 		eachTenant(ctx, s, short, "mark short-dated lots", set(store.Row{"short_dated": true})))
@@ -90,26 +90,26 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("warehouse: find reservations that are over: %w", err)
 	}
-	return eachTenant(ctx, s, over, "release reservations", func(k work, orders []string) error { return k.release(orders, now) })
+	return eachTenant(ctx, s, over, "release reservations", func(k work, orders []string) error { return k.releaseExpired(orders, now) })
 }
 
-// release gives back the reservations of orders that ended by then, with the
+// releaseExpired gives back the reservations of orders that ended by then, with the
 // orders' locks held, as everybody who changes reservations does.
-func (k work) release(orders []string, until string) error {
+func (k work) releaseExpired(orders []string, until string) error {
 	lock := k.tx.DB().ForUpdate()
-	if _, err := k.locked("orders", orders); err != nil {
+	if _, err := k.lockRows("orders", orders); err != nil {
 		return err
 	}
 	lines, err := k.linesOf(orders)
 	if err != nil {
 		return err
 	}
-	rows, err := k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
+	rows, err := k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
 	if err != nil {
 		return err
 	}
-	if err := k.free(rows); err != nil {
+	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.progress(column(rows, "order_line_id"), nil)
+	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
 }

@@ -56,16 +56,16 @@ func (h *History) Book(now, day time.Time, net, shipped decimal.Dec) {
 	}
 }
 
-// average is the mean of the daily closing quantities of the window: what is
+// averageStock is the mean of the daily closing quantities of the window: what is
 // there now less what each movement changed on the days before it.
-func (h *History) average(onHand decimal.Dec) float64 {
+func (h *History) averageStock(onHand decimal.Dec) float64 {
 	return onHand.Float() - h.before/HealthWindow
 }
 
-// turns is the yearly turnover, issues of a year over mean stock: infinite for
+// yearlyTurns is the yearly turnover, issues of a year over mean stock: infinite for
 // goods that leave the day they come.
-func (h *History) turns(onHand decimal.Dec) float64 {
-	avg := h.average(onHand)
+func (h *History) yearlyTurns(onHand decimal.Dec) float64 {
+	avg := h.averageStock(onHand)
 	if h.out90 == 0 {
 		return 0
 	}
@@ -89,7 +89,7 @@ const OnOrder = "EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_i
 	"l.qty_ordered - l.qty_cancelled)"
 
 // Turns is how often the stock turns over in a year (see Class).
-func (s *Stock) Turns() float64 { return s.turns(s.OnHand) }
+func (s *Stock) Turns() float64 { return s.yearlyTurns(s.OnHand) }
 
 // Demand is what went out a day, over the window or since the item's first
 // movement.

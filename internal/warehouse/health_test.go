@@ -66,10 +66,10 @@ func TestTurns(t *testing.T) {
 	for ago := range HealthWindow {
 		h.Book(healthNow, healthNow.Truncate(24*time.Hour).AddDate(0, 0, -ago), -decimal.One, decimal.One)
 	}
-	if got := h.average(0); got != 44.5 {
+	if got := h.averageStock(0); got != 44.5 {
 		t.Errorf("average = %v", got)
 	}
-	if got := h.turns(0); got < 8.2022 || got > 8.2023 {
+	if got := h.yearlyTurns(0); got < 8.2022 || got > 8.2023 {
 		t.Errorf("turns = %v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
 func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := unlabel(tx, a, s, changes); err != nil {
+	if err := removeBarcodes(tx, a, s, changes); err != nil {
 		return err
 	}
 	var rise decimal.Dec
@@ -24,11 +24,11 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		if c.Op == store.Insert {
 			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
 		}
-		if altered(c, "tracking") && dec(it, "on_hand") != 0 {
+		if isAltered(c, "tracking") && decimalOf(it, "on_hand") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", it.Text("sku")).
 				At("tracking", "cannot change while there is stock")
 		}
-		if altered(c, "base_uom") && dec(it, "on_hand") != 0 {
+		if isAltered(c, "base_uom") && decimalOf(it, "on_hand") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", it.Text("sku")).
 				At("base_uom", "cannot change while there is stock")
 		}
@@ -36,15 +36,15 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		if it["archived_at"] != nil && it["status"] == "active" {
 			it["status"] = "discontinued"
 		}
-		value, err := times(dec(it, "on_hand"), dec(it, "unit_cost"), "unit_cost")
+		value, err := multiplyWithin(decimalOf(it, "on_hand"), decimalOf(it, "unit_cost"), "unit_cost")
 		if err != nil {
 			return err
 		}
 		it["stock_value"] = value
-		if rise, err = raised(rise, value-dec(c.Before, "stock_value"), maxTotal, "unit_cost"); err != nil {
+		if rise, err = addWithin(rise, value-decimalOf(c.Before, "stock_value"), maxTotal, "unit_cost"); err != nil {
 			return err
 		}
-		it["low_stock"] = LowStock(dec(it, "available"), dec(it, "reorder_point"))
+		it["low_stock"] = LowStock(decimalOf(it, "available"), decimalOf(it, "reorder_point"))
 	}
 	if rise <= 0 {
 		return nil
@@ -54,12 +54,12 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	return affordable(tx, a.TenantID, kept, rise, "unit_cost")
+	return checkStockValue(tx, a.TenantID, kept, rise, "unit_cost")
 }
 
-// reweigh moves the load of zones when the capacity an item takes changes, and
+// updateZoneLoads moves the load of zones when the capacity an item takes changes, and
 // keeps the item's barcodes and its lots' dates.
-func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func updateZoneLoads(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	if err := labelItems(tx, a, s, changes); err != nil {
 		return err
 	}
@@ -69,10 +69,10 @@ func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	units := map[string][2]decimal.Dec{}
 	var ids set
 	for _, c := range changes {
-		if altered(c, "capacity_units") && dec(c.After, "on_hand") != 0 {
+		if isAltered(c, "capacity_units") && decimalOf(c.After, "on_hand") != 0 {
 			id := c.After.Text("id")
-			units[id] = [2]decimal.Dec{dec(c.Before, "capacity_units"), dec(c.After, "capacity_units")}
-			ids.add(id)
+			units[id] = [2]decimal.Dec{decimalOf(c.Before, "capacity_units"), decimalOf(c.After, "capacity_units")}
+			ids.addID(id)
 		}
 	}
 	if len(ids.list) == 0 {
@@ -82,19 +82,19 @@ func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
 		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 			u := units[r.Text(0)]
-			before, err := times(r.Dec(2), u[0], "capacity_units")
+			before, err := multiplyWithin(r.Dec(2), u[0], "capacity_units")
 			if err != nil {
 				return err
 			}
-			after, err := times(r.Dec(2), u[1], "capacity_units")
+			after, err := multiplyWithin(r.Dec(2), u[1], "capacity_units")
 			if err != nil {
 				return err
 			}
-			loads[r.Text(1)], err = raised(loads[r.Text(1)], after-before, maxTotal, "capacity_units")
+			loads[r.Text(1)], err = addWithin(loads[r.Text(1)], after-before, maxTotal, "capacity_units")
 			return err
 		})
 	if err != nil {
 		return err
 	}
-	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "capacity_units"}.move(loads)
+	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "capacity_units"}.moveLoads(loads)
 }

@@ -37,10 +37,10 @@ type kit struct {
 // each runs f on both engines, on a migrated database of its own.
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
+	dbtest.Each(t, func(t *testing.T, o db.Options) { f(checkReleased(t, o)) })
 }
 
-func open(t testing.TB, o db.Options) *kit {
+func checkReleased(t testing.TB, o db.Options) *kit {
 	t.Helper()
 	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}

@@ -13,10 +13,10 @@ import (
 // null.
 type spot struct{ zone, item, lot, serial, owner, lpn, status string }
 
-// key is the stock_key column. The item leads, so that key order is item order
+// stockKey is the stock_key column. The item leads, so that key order is item order
 // and locks are taken in one order; the serial's length keeps a bar inside it
 // from reading as a separator.
-func (p spot) key() string {
+func (p spot) stockKey() string {
 	return p.item + "|" + p.zone + "|" + p.lot + "|" + p.owner + "|" + p.status + "|" +
 		strconv.Itoa(len(p.serial)) + ":" + p.serial + "|" + p.lpn
 }
@@ -43,9 +43,9 @@ type ledger struct {
 	gains  bool // something comes into the warehouse
 }
 
-// spots are where a movement's goods come from and go to; no zone is outside the
+// movementPlaces are where a movement's goods come from and go to; no zone is outside the
 // warehouse.
-func spots(m store.Row) (from, to spot) {
+func movementPlaces(m store.Row) (from, to spot) {
 	from = spot{item: m.Text("item_id"), lot: m.Text("lot_id"), serial: m.Text("serial"), owner: m.Text("owner_id"), lpn: m.Text("lpn")}
 	to = from
 	from.zone, from.status = m.Text("from_zone_id"), m.Text("from_status")
@@ -53,13 +53,13 @@ func spots(m store.Row) (from, to spot) {
 	return from, to
 }
 
-// enter books one movement.
-func (l *ledger) enter(m store.Row) error {
-	from, to := spots(m)
-	q := dec(m, "quantity")
+// enterMovement books one movement.
+func (l *ledger) enterMovement(m store.Row) error {
+	from, to := movementPlaces(m)
+	q := decimalOf(m, "quantity")
 	l.gains = l.gains || from.zone == ""
-	l.items.add(from.item)
-	l.lots.add(from.lot)
+	l.items.addID(from.item)
+	l.lots.addID(from.lot)
 	var counted any
 	if t := m.Text("type"); t == "count_gain" || t == "count_loss" {
 		counted = m["occurred_at"]
@@ -69,50 +69,50 @@ func (l *ledger) enter(m store.Row) error {
 		along = q
 	}
 	if from.zone != "" {
-		if err := l.book(from, -q, counted); err != nil {
+		if err := l.bookAt(from, -q, counted); err != nil {
 			return err
 		}
-		l.levels[from.key()].promised -= along
+		l.levels[from.stockKey()].promised -= along
 	}
 	if to.zone != "" {
-		if err := l.book(to, q, counted); err != nil {
+		if err := l.bookAt(to, q, counted); err != nil {
 			return err
 		}
-		l.levels[to.key()].promised += along
+		l.levels[to.stockKey()].promised += along
 	}
 	return nil
 }
 
-// short reports a quantity that would not cover what is reserved.
-func (v *level) short(q decimal.Dec) bool { return q < v.reserved }
+// coversReserved reports a quantity that would not cover what is reserved.
+func (v *level) coversReserved(q decimal.Dec) bool { return q < v.reserved }
 
-// twice reports a serial number of which there would be more than one.
-func (v *level) twice(q decimal.Dec) bool { return v.serial != "" && q > decimal.One }
+// duplicatesSerial reports a serial number of which there would be more than one.
+func (v *level) duplicatesSerial(q decimal.Dec) bool { return v.serial != "" && q > decimal.One }
 
-// culprit is the movement, by its place, with which the level gets to where it
+// findCulprit is the movement, by its place, with which the level gets to where it
 // may not be and stays.
-func (v *level) culprit(changes []store.Change) int {
+func (v *level) findCulprit(changes []store.Change) int {
 	at, q, bad := 0, v.quantity, false
 	for i, c := range changes {
-		from, to := spots(c.After)
+		from, to := movementPlaces(c.After)
 		if from == v.spot {
-			q -= dec(c.After, "quantity")
+			q -= decimalOf(c.After, "quantity")
 		}
 		if to == v.spot {
-			q += dec(c.After, "quantity")
+			q += decimalOf(c.After, "quantity")
 		}
 		was := bad
-		if bad = v.short(q) || v.twice(q); bad && !was {
+		if bad = v.coversReserved(q) || v.duplicatesSerial(q); bad && !was {
 			at = i
 		}
 	}
 	return at
 }
 
-func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
-	l.zones.add(at.zone)
-	l.lots.add(at.lot)
-	k := at.key()
+func (l *ledger) bookAt(at spot, q decimal.Dec, counted any) error {
+	l.zones.addID(at.zone)
+	l.lots.addID(at.lot)
+	k := at.stockKey()
 	v := l.levels[k]
 	if v == nil {
 		v = &level{spot: at, key: k}
@@ -120,7 +120,7 @@ func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
 		l.order = append(l.order, v)
 	}
 	var err error
-	if v.delta, err = raised(v.delta, q, maxStock, "quantity"); err != nil {
+	if v.delta, err = addWithin(v.delta, q, maxStock, "quantity"); err != nil {
 		return err
 	}
 	if c, _ := counted.(string); c != "" {
@@ -131,8 +131,8 @@ func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
 	return nil
 }
 
-// read queues the levels' present quantities, locked in key order.
-func (l *ledger) read(tx *db.Tx, tenant string) {
+// queueLevels queues the levels' present quantities, locked in key order.
+func (l *ledger) queueLevels(tx *db.Tx, tenant string) {
 	sort.Slice(l.order, func(i, j int) bool { return l.order[i].key < l.order[j].key })
 	keys := make([]string, len(l.order))
 	for i, v := range l.order {
@@ -148,11 +148,11 @@ func (l *ledger) read(tx *db.Tx, tenant string) {
 		})
 }
 
-// write queues the levels that change, as they are now. A place which a call
+// queueLevelWrites queues the levels that change, as they are now. A place which a call
 // fills and empties again keeps its version. An upsert finds its row through the
 // unique key whatever the planner believes about the table; an update joined to
 // a list of values measured twice as slow before the table's first ANALYZE.
-func (l *ledger) write(tx *db.Tx, tenant, now string) {
+func (l *ledger) queueLevelWrites(tx *db.Tx, tenant, now string) {
 	b := block{
 		head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
 			"stock_status, stock_key, quantity, last_counted_at) VALUES ",
@@ -167,7 +167,7 @@ func (l *ledger) write(tx *db.Tx, tenant, now string) {
 			changed = append(changed, v)
 		}
 	}
-	b.queue(tx, len(changed), func(i int, args []any) []any {
+	b.queueRows(tx, len(changed), func(i int, args []any) []any {
 		v := changed[i]
 		return append(args, tenant, now, now, 1, v.reserved, db.NewID(), v.zone, v.item,
 			db.Null(v.lot), db.Null(v.serial), db.Null(v.owner), db.Null(v.lpn), v.status,

@@ -23,8 +23,8 @@ type placed struct {
 // places are zones by id, with all their ancestors.
 type places map[string]placed
 
-// up lists a zone and its ancestors.
-func (p places) up(id string) []string {
+// ancestorsOf lists a zone and its ancestors.
+func (p places) ancestorsOf(id string) []string {
 	var out []string
 	for len(out) < maxDepth+2 && id != "" {
 		out = append(out, id)
@@ -33,7 +33,7 @@ func (p places) up(id string) []string {
 	return out
 }
 
-func (p places) add(r *db.Row) error {
+func (p places) addZone(r *db.Row) error {
 	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4), kind: r.Text(5), class: r.Text(6)}
 	return nil
 }
@@ -44,21 +44,21 @@ func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
 		"SELECT id, parent_id, code, status, load_units, kind, storage_class, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
 		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, z.kind, z.storage_class, up.depth + 1 "+
 		"FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
-		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)}, into.add)
+		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)}, into.addZone)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
 func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	for len(ids) > 0 {
 		err := tx.Query("SELECT id, parent_id, code, status, load_units, kind, storage_class FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-			[]any{tenant, jsonList(ids)}, into.add)
+			[]any{tenant, jsonList(ids)}, into.addZone)
 		if err != nil {
 			return err
 		}
 		var next set
 		for _, id := range ids {
 			if p := into[id].parent; p != "" && into[p].id == "" {
-				next.add(p)
+				next.addID(p)
 			}
 		}
 		ids = next.list
@@ -90,9 +90,9 @@ type haul struct {
 	at     places // the zones with their ancestors; nil = to be read
 }
 
-// move adds each zone's difference to it and to all zones above it, and brings
+// moveLoads adds each zone's difference to it and to all zones above it, and brings
 // their utilization up to date.
-func (h haul) move(loads map[string]decimal.Dec) error {
+func (h haul) moveLoads(loads map[string]decimal.Dec) error {
 	var zones []string
 	for z, d := range loads {
 		if d != 0 && z != "" {
@@ -103,22 +103,22 @@ func (h haul) move(loads map[string]decimal.Dec) error {
 		return nil
 	}
 	slices.Sort(zones)
-	if err := h.locate(zones); err != nil {
+	if err := h.locateZones(zones); err != nil {
 		return err
 	}
-	sums, err := h.sums(zones, loads)
+	sums, err := h.sumLoads(zones, loads)
 	if err != nil {
 		return err
 	}
 	if len(zones) > few {
-		return h.add(sums)
+		return h.queueLoads(sums)
 	}
-	h.climb(zones, loads)
+	h.queueClimb(zones, loads)
 	return nil
 }
 
-// locate reads where the zones lie, unless the caller knows.
-func (h *haul) locate(zones []string) error {
+// locateZones reads where the zones lie, unless the caller knows.
+func (h *haul) locateZones(zones []string) error {
 	if h.at != nil {
 		return nil
 	}
@@ -130,31 +130,31 @@ func (h *haul) locate(zones []string) error {
 	return h.tx.Flush()
 }
 
-// sums carries the differences up the tree and holds the loads to maxTotal.
+// sumLoads carries the differences up the tree and holds the loads to maxTotal.
 // What was read without a lock may be old on PostgreSQL; there the statement
 // itself refuses to pass the number range.
-func (h haul) sums(zones []string, loads map[string]decimal.Dec) (map[string]decimal.Dec, error) {
+func (h haul) sumLoads(zones []string, loads map[string]decimal.Dec) (map[string]decimal.Dec, error) {
 	out := map[string]decimal.Dec{}
 	for _, z := range zones {
-		for _, u := range h.at.up(z) {
+		for _, u := range h.at.ancestorsOf(z) {
 			var err error
-			if out[u], err = raised(out[u], loads[z], maxTotal, h.field); err != nil {
+			if out[u], err = addWithin(out[u], loads[z], maxTotal, h.field); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for u, d := range out {
-		if _, err := raised(h.at[u].load, d, maxTotal, h.field); err != nil {
+		if _, err := addWithin(h.at[u].load, d, maxTotal, h.field); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// climb queues the change of a few zones in one statement that finds the
+// queueClimb queues the change of a few zones in one statement that finds the
 // ancestors itself: after the zones were locked, in case one has just been hung
 // elsewhere.
-func (h haul) climb(zones []string, loads map[string]decimal.Dec) {
+func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
 	b := block{
 		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
 		tail: "), up(id, parent_id, delta, depth) AS (" +
@@ -164,7 +164,7 @@ func (h haul) climb(zones []string, loads map[string]decimal.Dec) {
 			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
 		fixed: []any{h.tenant, h.now}, width: 2,
 	}
-	b.queue(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+	b.queueRows(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
 }
 
 // setLoads adds s.delta to the load of zones.
@@ -173,9 +173,9 @@ func setLoads() string {
 		"zones.max_capacity")
 }
 
-// add queues the change of many zones, ancestors counted in. A zone that
+// queueLoads queues the change of many zones, ancestors counted in. A zone that
 // was hung elsewhere since its place was read makes the transaction start over.
-func (h haul) add(sums map[string]decimal.Dec) error {
+func (h haul) queueLoads(sums map[string]decimal.Dec) error {
 	var ids []string
 	for id, d := range sums {
 		if d != 0 {
@@ -197,6 +197,6 @@ func (h haul) add(sums map[string]decimal.Dec) error {
 		tail:  ") " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
 		fixed: []any{h.tenant, h.now}, width: 2,
 	}
-	b.queue(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
+	b.queueRows(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
 	return nil
 }

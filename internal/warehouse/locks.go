@@ -13,15 +13,15 @@ import (
 // reservations, items, stock levels, zones. Order lines are locked by those who
 // hold their order.
 
-// firsts are what is locked before rows of a resource that a client changes by
+// lockFirsts are what is locked before rows of a resource that a client changes by
 // itself, beside the verbs.
-func firsts() map[string]store.First {
+func lockFirsts() map[string]store.First {
 	lines := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
 		return records{tx, a, s}.lockPicks(rows)
 	}
 	lists := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
 		k := records{tx, a, s}
-		of, err := k.rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(column(rows, "id")))
+		of, err := k.readRows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(textColumn(rows, "id")))
 		if err != nil {
 			return err
 		}
@@ -30,12 +30,12 @@ func firsts() map[string]store.First {
 	return map[string]store.First{"pick_lines": lines, "pick_lists": lists}
 }
 
-// locked locks rows of a resource in the order of their ids.
-func (k records) locked(resource string, ids []string) ([]store.Row, error) {
+// lockRows locks rows of a resource in the order of their ids.
+func (k records) lockRows(resource string, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return k.rows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
+	return k.readRows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
 }
 
 // lockPicks locks the orders and then the lists of pick lines.
@@ -50,9 +50,9 @@ func (k records) lockPicks(lines []store.Row) error {
 func (k records) lockLists(lines []store.Row) error {
 	var lists set
 	for _, l := range lines {
-		lists.add(l.Text("pick_list_id"))
+		lists.addID(l.Text("pick_list_id"))
 	}
-	_, err := k.locked("pick_lists", lists.list)
+	_, err := k.lockRows("pick_lists", lists.list)
 	return err
 }
 
@@ -60,34 +60,34 @@ func (k records) lockLists(lines []store.Row) error {
 func (k records) lockOrdersOf(rows []store.Row) error {
 	var lines, orders set
 	for _, r := range rows {
-		lines.add(r.Text("order_line_id"))
+		lines.addID(r.Text("order_line_id"))
 	}
 	if len(lines.list) == 0 {
 		return nil
 	}
-	found, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
 	for _, l := range found {
-		orders.add(l.Text("order_id"))
+		orders.addID(l.Text("order_id"))
 	}
-	_, err = k.locked("orders", orders.list)
+	_, err = k.lockRows("orders", orders.list)
 	return err
 }
 
 // lockOrderLines locks the orders of the order lines that the elements of lines
 // name, then the lines.
 func lockOrderLines(c *rpc.Call, k work, ids []string) ([]store.Row, error) {
-	found, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(ids))
+	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
 	var orders set
 	for _, l := range found {
-		orders.add(l.Text("order_id"))
+		orders.addID(l.Text("order_id"))
 	}
-	if _, err := k.locked("orders", orders.list); err != nil {
+	if _, err := k.lockRows("orders", orders.list); err != nil {
 		return nil, err
 	}
 	return lockLines(c, ids)

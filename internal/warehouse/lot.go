@@ -9,10 +9,10 @@ import (
 // is not released, its date has passed, or fewer than minRemaining days are
 // left. A date is the last day of use.
 func lotBars(lot store.Row, today string, minRemaining int64) string {
-	return barred(lot.Text("status"), lot.Text("expires_on"), today, minRemaining)
+	return lotBarReason(lot.Text("status"), lot.Text("expires_on"), today, minRemaining)
 }
 
-func barred(status, expires, today string, minRemaining int64) string {
+func lotBarReason(status, expires, today string, minRemaining int64) string {
 	switch {
 	case status == "recalled":
 		return "is recalled"

@@ -8,15 +8,15 @@ import (
 	"holdfast/internal/store"
 )
 
-// sellable reports a lot whose stock counts as available.
-func sellable(lot store.Row) bool { return lot["status"] == "released" && lot["short_dated"] != true }
+// isSellable reports a lot whose stock counts as available.
+func isSellable(lot store.Row) bool { return lot["status"] == "released" && lot["short_dated"] != true }
 
 // dateLots notes of lots whether they last as long as their items ask for.
 func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var items set
 	for _, c := range changes {
-		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || altered(c, "expires_on")) {
-			items.add(c.After.Text("item_id"))
+		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || isAltered(c, "expires_on")) {
+			items.addID(c.After.Text("item_id"))
 		}
 	}
 	if len(items.list) == 0 {
@@ -33,8 +33,8 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 		return err
 	}
 	for _, c := range changes {
-		if l := c.After; l != nil && (c.Op == store.Insert || altered(c, "expires_on")) {
-			l["short_dated"] = tooShort(l.Text("expires_on"), ru.today(), keep[l.Text("item_id")])
+		if l := c.After; l != nil && (c.Op == store.Insert || isAltered(c, "expires_on")) {
+			l["short_dated"] = tooShort(l.Text("expires_on"), ru.localToday(), keep[l.Text("item_id")])
 		}
 	}
 	return nil
@@ -42,7 +42,7 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 
 // tooShort reports a last day of use before which too few days are left, or none.
 func tooShort(expires, today string, keep int64) bool {
-	return barred("released", expires, today, keep) != ""
+	return lotBarReason("released", expires, today, keep) != ""
 }
 
 // redateLots looks at the lots of items anew whose asked-for days have changed.
@@ -50,20 +50,20 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	keep := map[string]int64{}
 	var items set
 	for _, c := range changes {
-		if altered(c, "min_remaining_days") {
+		if isAltered(c, "min_remaining_days") {
 			keep[c.After.Text("id")], _ = c.After["min_remaining_days"].(int64)
-			items.add(c.After.Text("id"))
+			items.addID(c.After.Text("id"))
 		}
 	}
 	if len(items.list) == 0 {
 		return nil
 	}
 	k := work{records: records{tx, a, s}}
-	today, err := k.today()
+	today, err := k.localToday()
 	if err != nil {
 		return err
 	}
-	lots, err := k.rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
+	lots, err := k.readRows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,13 @@ func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 	sign := map[string]decimal.Dec{}
 	var lots, items set
 	for _, c := range changes {
-		if c.Op != store.Update || sellable(c.Before) == sellable(c.After) {
+		if c.Op != store.Update || isSellable(c.Before) == isSellable(c.After) {
 			continue
 		}
 		id := c.After.Text("id")
-		lots.add(id)
-		items.add(c.After.Text("item_id"))
-		if sign[id] = -1; sellable(c.After) {
+		lots.addID(id)
+		items.addID(c.After.Text("item_id"))
+		if sign[id] = -1; isSellable(c.After) {
 			sign[id] = 1
 		}
 	}
@@ -106,7 +106,7 @@ func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 		return nil
 	}
 	p := posting{ledger: ledger{levels: map[string]*level{}, items: items}}
-	if err := p.load(tx, a.TenantID); err != nil {
+	if err := p.queueReads(tx, a.TenantID); err != nil {
 		return err
 	}
 	free := map[string]decimal.Dec{}
@@ -119,11 +119,11 @@ func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 	if err != nil {
 		return err
 	}
-	return w.refree(tx, a.TenantID, s, p.itemByID, free)
+	return w.addAvailable(tx, a.TenantID, s, p.itemByID, free)
 }
 
-// refree adds to what is available of items.
-func (w Watch) refree(tx *db.Tx, tenant string, s *store.Store, items map[string]*stocked, free map[string]decimal.Dec) error {
+// addAvailable adds to what is available of items.
+func (w Watch) addAvailable(tx *db.Tx, tenant string, s *store.Store, items map[string]*stocked, free map[string]decimal.Dec) error {
 	counts := map[string]int64{}
 	changed := map[string]*stocked{}
 	var fallen []string
@@ -135,7 +135,7 @@ func (w Watch) refree(tx *db.Tx, tenant string, s *store.Store, items map[string
 		was := *it
 		it.available += d
 		it.low = LowStock(it.available, it.reorderPoint)
-		if err := it.count(counts, was); err != nil {
+		if err := it.addCounters(counts, was); err != nil {
 			return err
 		}
 		if it.low && !was.low {

@@ -7,8 +7,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// seen reads a record without locking it; nil for no id.
-func seen(c *rpc.Call, resource, field, id string) (store.Row, error) {
+// readRecord reads a record without locking it; nil for no id.
+func readRecord(c *rpc.Call, resource, field, id string) (store.Row, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, err
 	return out, err
 }
 
-// post1 books one movement.
-func post1(c *rpc.Call, m store.Row) (rpc.Record, error) {
+// postMovement books one movement.
+func postMovement(c *rpc.Call, m store.Row) (rpc.Record, error) {
 	rows, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), []store.Row{m})
 	if err != nil {
 		return rpc.Record{}, err

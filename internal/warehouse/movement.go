@@ -51,22 +51,22 @@ func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		if c.Op != store.Insert {
 			continue
 		}
-		if err := occurred(m, now); err != nil {
-			return place(err, i, len(changes))
+		if err := checkOccurredAt(m, now); err != nil {
+			return nameRow(err, i, len(changes))
 		}
 		for _, f := range [...]string{"serial", "lpn"} {
 			if m[f] == "" {
 				m[f] = nil
 			}
 		}
-		if err := shape(m); err != nil {
-			return place(err, i, len(changes))
+		if err := checkMovementShape(m); err != nil {
+			return nameRow(err, i, len(changes))
 		}
-		if dec(m, "quantity") > maxMove {
-			return place(fault.As(tooMuch("quantity", maxMove)), i, len(changes))
+		if decimalOf(m, "quantity") > maxMove {
+			return nameRow(fault.As(tooMuch("quantity", maxMove)), i, len(changes))
 		}
-		if m["serial"] != nil && dec(m, "quantity") != decimal.One {
-			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
+		if m["serial"] != nil && decimalOf(m, "quantity") != decimal.One {
+			return nameRow(refuseMovement("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
 	if err := wholeMovements(tx, a.TenantID, changes); err != nil {
@@ -89,7 +89,7 @@ func wholeMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 			continue
 		}
 		if m["ref_type"] == nil || shapes[m.Text("type")] == into && m["type"] != "count_gain" {
-			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: dec(m, "quantity"), row: i})
+			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: decimalOf(m, "quantity"), row: i})
 		}
 	}
 	return fineRows(tx, tenant, said, len(changes))
@@ -101,7 +101,7 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 	var items set
 	for _, c := range changes {
 		if c.Op == store.Insert && c.After["uom"] != nil {
-			items.add(c.After.Text("item_id"))
+			items.addID(c.After.Text("item_id"))
 		}
 	}
 	if len(items.list) == 0 {
@@ -115,19 +115,19 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 		if c.Op != store.Insert || c.After["uom"] == nil || u.base[c.After.Text("item_id")] == "" {
 			continue // no such item: the reference refuses it
 		}
-		if err := u.convert(c.After); err != nil {
-			return place(err, i, len(changes))
+		if err := u.convertQuantity(c.After); err != nil {
+			return nameRow(err, i, len(changes))
 		}
 	}
 	return nil
 }
 
-// convert fills quantity from uom_quantity, or the other way round.
-func (u *units) convert(m store.Row) *fault.Error {
+// convertQuantity fills quantity from uom_quantity, or the other way round.
+func (u *units) convertQuantity(m store.Row) *fault.Error {
 	item, unit := m.Text("item_id"), m.Text("uom")
 	if m["uom_quantity"] == nil {
-		q, ok := u.fromBase(item, unit, dec(m, "quantity"))
-		if _, err := u.of(item, unit); err != nil {
+		q, ok := u.fromBase(item, unit, decimalOf(m, "quantity"))
+		if _, err := u.unitFactor(item, unit); err != nil {
 			return err
 		}
 		if ok {
@@ -135,75 +135,75 @@ func (u *units) convert(m store.Row) *fault.Error {
 		}
 		return nil
 	}
-	base, err := u.toBase(item, unit, dec(m, "uom_quantity"))
+	base, err := u.toBase(item, unit, decimalOf(m, "uom_quantity"))
 	switch {
 	case err != nil:
 		return err
-	case m["quantity"] != nil && dec(m, "quantity") != base:
-		return misfit("quantity", dec(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+dec(m, "quantity").String())
+	case m["quantity"] != nil && decimalOf(m, "quantity") != base:
+		return refuseMovement("quantity", decimalOf(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+decimalOf(m, "quantity").String())
 	}
 	m["quantity"] = base
 	return nil
 }
 
-func occurred(m store.Row, now time.Time) *fault.Error {
+func checkOccurredAt(m store.Row, now time.Time) *fault.Error {
 	if m["occurred_at"] == nil {
 		m["occurred_at"] = now.Format(db.TimeLayout)
 		return nil
 	}
 	if m.Text("occurred_at") > now.Add(skew).Format(db.TimeLayout) {
-		return misfit("occurred_at", "a movement cannot lie in the future")
+		return refuseMovement("occurred_at", "a movement cannot lie in the future")
 	}
 	return nil
 }
 
-func misfit(field, why string) *fault.Error {
+func refuseMovement(field, why string) *fault.Error {
 	return fault.New(fault.Invalid, CodeMovement, "%s", why).At(field, "%s", why)
 }
 
-// place names the row of a bulk insert that was refused.
-func place(err *fault.Error, i, n int) error {
+// nameRow names the row of a bulk insert that was refused.
+func nameRow(err *fault.Error, i, n int) error {
 	if n > 1 {
 		err.Details = "row " + decimal.FromInt(int64(i+1)).String()
 	}
 	return err
 }
 
-// shape holds a movement's zones and statuses to its type.
-func shape(m store.Row) *fault.Error {
+// checkMovementShape holds a movement's zones and statuses to its type.
+func checkMovementShape(m store.Row) *fault.Error {
 	kind, from, to := m.Text("type"), m.Text("from_zone_id"), m.Text("to_zone_id")
 	switch shapes[kind] {
 	case into:
 		if from != "" {
-			return misfit("from_zone_id", "a "+kind+" has no from zone")
+			return refuseMovement("from_zone_id", "a "+kind+" has no from zone")
 		}
 		if to == "" {
-			return misfit("to_zone_id", "a "+kind+" needs a to zone")
+			return refuseMovement("to_zone_id", "a "+kind+" needs a to zone")
 		}
 	case outOf:
 		if to != "" {
-			return misfit("to_zone_id", "a "+kind+" has no to zone")
+			return refuseMovement("to_zone_id", "a "+kind+" has no to zone")
 		}
 		if from == "" {
-			return misfit("from_zone_id", "a "+kind+" needs a from zone")
+			return refuseMovement("from_zone_id", "a "+kind+" needs a from zone")
 		}
 	case between:
 		if from == "" || to == "" || from == to {
-			return misfit("to_zone_id", "a "+kind+" needs two different zones")
+			return refuseMovement("to_zone_id", "a "+kind+" needs two different zones")
 		}
 	case any2:
 		if from == "" || to == "" {
-			return misfit("to_zone_id", "a "+kind+" needs a from zone and a to zone")
+			return refuseMovement("to_zone_id", "a "+kind+" needs a from zone and a to zone")
 		}
 	case within:
 		if from == "" || from != to {
-			return misfit("to_zone_id", "a status change stays in one zone")
+			return refuseMovement("to_zone_id", "a status change stays in one zone")
 		}
 		if m.Text("from_status") == m.Text("to_status") {
-			return misfit("to_status", "a status change needs two different statuses")
+			return refuseMovement("to_status", "a status change needs two different statuses")
 		}
 	default:
-		return misfit("type", "unknown movement type")
+		return refuseMovement("type", "unknown movement type")
 	}
 	return nil
 }

@@ -26,21 +26,21 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 		if c.Op != store.Update {
 			continue
 		}
-		if err := frozen(c, "status", "completed", "notes", "tags"); err != nil {
+		if err := checkFrozen(c, "status", "completed", "notes", "tags"); err != nil {
 			return err
 		}
-		if err := resumed(c); err != nil {
+		if err := checkResume(c); err != nil {
 			return err
 		}
-		if altered(c, "owner_id") && c.Before["status"] != "draft" {
+		if isAltered(c, "owner_id") && c.Before["status"] != "draft" {
 			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At("owner_id", "is kept as it is")
 		}
-		if turned(c, "status", "confirmed") && c.Before["status"] == "draft" {
+		if becomes(c, "status", "confirmed") && c.Before["status"] == "draft" {
 			if n, _ := c.After["line_count"].(int64); n == 0 {
 				return notReady("order %s has no lines", c.After.Text("order_no"))
 			}
-			confirming.add(c.After.Text("id"))
-		} else if turned(c, "status", "cancelled") && dec(c.After, "qty_shipped") != 0 {
+			confirming.addID(c.After.Text("id"))
+		} else if becomes(c, "status", "cancelled") && decimalOf(c.After, "qty_shipped") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
 		}
 	}
@@ -67,15 +67,15 @@ func itemsActive(tx *db.Tx, tenant string, orders []string) error {
 // firstStage is the stage of a new order by its type; transfers have none.
 var firstStage = map[string]any{"outbound": "unallocated", "inbound": "expected", "return": "expected"}
 
-// frozen refuses changes of a record whose field has reached the value final,
+// checkFrozen refuses changes of a record whose field has reached the value final,
 // but for the fields named open. What the server keeps may change.
-func frozen(c store.Change, field, final string, open ...string) *fault.Error {
+func checkFrozen(c store.Change, field, final string, open ...string) *fault.Error {
 	if c.Before[field] != any(final) {
 		return nil
 	}
 	for i := range c.Resource.Fields {
 		f := &c.Resource.Fields[i]
-		if f.ReadOnly || slices.Contains(open, f.Name) || same(c.Before[f.Name], c.After[f.Name]) {
+		if f.ReadOnly || slices.Contains(open, f.Name) || equalValues(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
 		return fault.New(fault.Conflict, CodeInUse, "it is %s: %s no longer changes", final, f.Name).At(f.Name, "is kept as it is")
@@ -83,8 +83,8 @@ func frozen(c store.Change, field, final string, open ...string) *fault.Error {
 	return nil
 }
 
-// same compares stored values, of which JSON comes as bytes.
-func same(a, b any) bool {
+// equalValues compares stored values, of which JSON comes as bytes.
+func equalValues(a, b any) bool {
 	x, raw := a.(json.RawMessage)
 	y, too := b.(json.RawMessage)
 	if raw || too {
@@ -93,19 +93,19 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// resumed notes where an order on hold came from, and lets it go back there
+// checkResume notes where an order on hold came from, and lets it go back there
 // alone.
-func resumed(c store.Change) *fault.Error {
+func checkResume(c store.Change) *fault.Error {
 	from, to := c.Before.Text("status"), c.After.Text("status")
 	switch {
-	case turned(c, "status", "on_hold"):
+	case becomes(c, "status", "on_hold"):
 		c.After["held_from"], c.After["resume_reason"] = from, nil
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
 		if was := c.Before.Text("held_from"); was != "" && was != to {
 			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+" when it was held, and goes back to that", "")
 		}
 		c.After["held_from"] = nil
-		if same(c.Before["hold_reason"], c.After["hold_reason"]) {
+		if equalValues(c.Before["hold_reason"], c.After["hold_reason"]) {
 			c.After["hold_reason"] = nil
 		}
 	case from == "on_hold" && to == "cancelled":
@@ -121,42 +121,42 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 	for _, c := range changes {
 		switch {
 		case c.Op != store.Update || c.After["type"] != "outbound":
-		case turned(c, "status", "cancelled"):
-			gone.add(c.After.Text("id"))
-		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
-			confirmed.add(c.After.Text("id"))
+		case becomes(c, "status", "cancelled"):
+			gone.addID(c.After.Text("id"))
+		case becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
+			confirmed.addID(c.After.Text("id"))
 		}
 	}
 	k := work{w, records{tx, a, s}}
-	if err := k.cancelled(gone.list); err != nil {
+	if err := k.releaseCancelled(gone.list); err != nil {
 		return err
 	}
-	return k.confirmed(confirmed.list)
+	return k.allocateConfirmed(confirmed.list)
 }
 
 // guardLines keeps outbound lines in base units, lines that goods have moved
 // for, and values in range.
 func guardLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := rebase(tx, a, changes, s.Audited()); err != nil {
+	if err := rebaseOrderLines(tx, a, changes, s.Audited()); err != nil {
 		return err
 	}
 	for _, c := range changes {
 		if c.Op == store.Delete {
-			if dec(c.Before, "qty_allocated") != 0 || dec(c.Before, "qty_received") != 0 {
+			if decimalOf(c.Before, "qty_allocated") != 0 || decimalOf(c.Before, "qty_received") != 0 {
 				return fault.New(fault.Conflict, CodeInUse, "goods have been allocated or received for this line; cancel its quantity instead")
 			}
 			continue
 		}
-		if _, err := raised(0, dec(c.After, "qty_ordered"), maxStock, "qty_ordered"); err != nil {
+		if _, err := addWithin(0, decimalOf(c.After, "qty_ordered"), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
-		if _, err := times(dec(c.After, "qty_ordered"), dec(c.After, "unit_price"), "unit_price"); err != nil {
+		if _, err := multiplyWithin(decimalOf(c.After, "qty_ordered"), decimalOf(c.After, "unit_price"), "unit_price"); err != nil {
 			return err
 		}
-		if dec(c.Before, "qty_allocated") != 0 && (altered(c, "item_id") || altered(c, "lot_id")) {
+		if decimalOf(c.Before, "qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
 			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id", "goods are allocated")
 		}
-		if dec(c.After, "qty_cancelled") > dec(c.After, "qty_ordered")-dec(c.After, "qty_allocated") {
+		if decimalOf(c.After, "qty_cancelled") > decimalOf(c.After, "qty_ordered")-decimalOf(c.After, "qty_allocated") {
 			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled", "is too large")
 		}
 	}
@@ -174,11 +174,11 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	var orders set
 	wanted := map[string]bool{}
 	for _, c := range changes {
-		id := current(c).Text("order_id")
-		orders.add(id)
+		id := currentRow(c).Text("order_id")
+		orders.addID(id)
 		change := c.Op != store.Update
 		for _, f := range asked {
-			change = change || altered(c, f)
+			change = change || isAltered(c, f)
 		}
 		wanted[id] = wanted[id] || change
 	}
@@ -187,7 +187,7 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	standings := "SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2)
 	tx.Queue(standings+" ORDER BY id"+tx.DB().ForUpdate(),
 		[]any{a.TenantID, list}, func(r *db.Row) error {
-			standing(s, r, deltas, -1)
+			addStageCounters(s, r, deltas, -1)
 			if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
 				return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
 			}
@@ -199,7 +199,7 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
 	err := tx.Query(standings, []any{a.TenantID, list}, func(r *db.Row) error {
-		standing(s, r, deltas, 1)
+		addStageCounters(s, r, deltas, 1)
 		return nil
 	})
 	if err != nil {
@@ -209,10 +209,10 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	return completeOrders(tx, a, s, list)
 }
 
-// standing adds what an order counts for by its state and stage, of a row of id,
+// addStageCounters adds what an order counts for by its state and stage, of a row of id,
 // order_no, status and stage: the stage is written beside the store, which counts
 // all else.
-func standing(s *store.Store, r *db.Row, deltas map[string]int64, by int64) {
+func addStageCounters(s *store.Store, r *db.Row, deltas map[string]int64, by int64) {
 	res, _ := s.Catalog().Get("orders")
 	row := store.Row{"status": r.Text(2), "stage": nil}
 	if !r.Null(3) {
@@ -284,12 +284,12 @@ func sumText(d *db.DB) string {
 		"WHEN s.picked > 0 THEN 'picking' " +
 		"WHEN s.ordered > s.cancelled AND s.allocated >= s.ordered - s.cancelled THEN 'allocated' " +
 		"WHEN s.allocated > 0 THEN 'part_allocated' ELSE 'unallocated' END " +
-		"FROM (SELECT COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
+		"FROM (SELECT COUNT(l.id) AS n, " + sumColumns("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
 		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = orders.id) s) " +
 		"WHERE orders.tenant_id = $1 AND " + d.InUUID("orders.id", 2)
 }
 
-func sums(names ...string) string {
+func sumColumns(names ...string) string {
 	b := ""
 	for i, n := range names {
 		if i > 0 {
@@ -308,5 +308,5 @@ const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.uni
 
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.
 func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {
-	return times(ordered-cancelled, price, "unit_price")
+	return multiplyWithin(ordered-cancelled, price, "unit_price")
 }

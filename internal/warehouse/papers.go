@@ -19,23 +19,23 @@ import (
 // with its lots, in which packages, and who took it. A shipment that is not there
 // for the caller is fault.NotFound, an inbound one fault.Conflict.
 func (p *Printer) DeliveryNote(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
-	return p.paper(ctx, a, "shipments", id, (*reading).note)
+	return p.printPaper(ctx, a, "shipments", id, (*reading).deliveryNote)
 }
 
 // PickList is the paper of a pick list: its lines in walking order, with room to
 // tick them off.
 func (p *Printer) PickList(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
-	return p.paper(ctx, a, "pick_lists", id, (*reading).pickList)
+	return p.printPaper(ctx, a, "pick_lists", id, (*reading).pickList)
 }
 
-func (p *Printer) paper(ctx context.Context, a actor.Actor, of, id string, make func(*reading, store.Row) (*label.Paper, error)) (out *label.Paper, err error) {
+func (p *Printer) printPaper(ctx context.Context, a actor.Actor, of, id string, make func(*reading, store.Row) (*label.Paper, error)) (out *label.Paper, err error) {
 	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		k := &reading{s: p.store, tx: tx, a: a}
-		rows, err := k.seen(of, "id", []string{id})
+		rows, err := k.readVisible(of, "id", []string{id})
 		if err != nil {
 			return err
 		}
-		if err := k.house(); err != nil {
+		if err := k.readTenant(); err != nil {
 			return err
 		}
 		out, err = make(k, rows[0])
@@ -50,12 +50,12 @@ type sent struct {
 	quantity    decimal.Dec
 }
 
-func (k *reading) note(sh store.Row) (*label.Paper, error) {
+func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	if sh["direction"] != "outbound" {
 		return nil, notReady("shipment %s is inbound: its delivery note is the sender's", sh.Text("shipment_no")).At("id", "is inbound")
 	}
 	id := sh.Text("id")
-	orders, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", jsonList(idsOf(sh["order_ids"])))
+	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", jsonList(idsOf(sh["order_ids"])))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (k *reading) note(sh store.Row) (*label.Paper, error) {
 	if len(orders) > 0 {
 		first = orders[0]
 	}
-	from, err := k.senders(byIDs(orders))
+	from, err := k.senderAddresses(byIDs(orders))
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +71,25 @@ func (k *reading) note(sh store.Row) (*label.Paper, error) {
 	if err != nil {
 		return nil, err
 	}
-	boxes, err := k.rows("packages", "shipment_id = $2 ORDER BY package_no, id", id)
+	boxes, err := k.readRows("packages", "shipment_id = $2 ORDER BY package_no, id", id)
 	if err != nil {
 		return nil, err
 	}
-	carriers, err := k.named("carriers", "carrier_id", []store.Row{sh})
+	carriers, err := k.readReferenced("carriers", "carrier_id", []store.Row{sh})
 	if err != nil {
 		return nil, err
 	}
 	d := &label.Paper{Letter: k.letter, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
-		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiver(first, sh)}},
+		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiverAddress(first, sh)}},
 		Tables:    []label.Table{goods}, Signs: []string{"Received by, in block letters", "Date", "Signature"}}
-	d.Facts = add(nil, "Date", k.day(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders", listed(orders, "order_no"),
-		"Your references", listed(orders, "external_ref"), "Carrier", carrierOf(sh, carriers),
+	d.Facts = appendLines(nil, "Date", k.localDay(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders", joinColumn(orders, "order_no"),
+		"Your references", joinColumn(orders, "external_ref"), "Carrier", carrierOf(sh, carriers),
 		"Tracking", sh.Text("tracking_no"))
 	if len(boxes) > 0 {
 		t := label.Table{Title: fmt.Sprintf("Packages: %d", len(boxes)), Columns: []label.Column{{Title: "Package", Share: 3}, {Title: "SSCC", Share: 4},
 			{Title: "License plate", Share: 4}, {Title: "Weight, kg", Share: 2, Right: true}}}
 		for _, b := range boxes {
-			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"), unit(b, "weight_kg", "")})
+			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"), formatWithUnit(b, "weight_kg", "")})
 		}
 		d.Tables = append(d.Tables, t)
 	}
@@ -102,19 +102,19 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 	t = label.Table{Title: "Goods", Columns: []label.Column{{Title: "Order", Share: 6}, {Title: "Line", Share: 2, Right: true}, {Title: "SKU", Share: 5},
 		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4}, {Title: "Quantity", Share: 3, Right: true},
 		{Title: "Unit", Share: 2}}}
-	lines, err := k.rows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"])
+	lines, err := k.readRows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"])
 	if err != nil {
 		return t, err
 	}
-	of, err := k.named("order_lines", "order_line_id", lines)
+	of, err := k.readReferenced("order_lines", "order_line_id", lines)
 	if err != nil {
 		return t, err
 	}
-	items, err := k.named("items", "item_id", lines)
+	items, err := k.readReferenced("items", "item_id", lines)
 	if err != nil {
 		return t, err
 	}
-	parts, err := k.parts(sh, lines)
+	parts, err := k.lotsByLine(sh, lines)
 	if err != nil {
 		return t, err
 	}
@@ -124,7 +124,7 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 			named = append(named, store.Row{"lot_id": db.Null(s.lot)})
 		}
 	}
-	lots, err := k.named("lots", "lot_id", named)
+	lots, err := k.readReferenced("lots", "lot_id", named)
 	if err != nil {
 		return t, err
 	}
@@ -132,50 +132,50 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 		if c := strings.Compare(orders[a.Text("order_id")].Text("order_no"), orders[b.Text("order_id")].Text("order_no")); c != 0 {
 			return c
 		}
-		return int(whole(of[a.Text("order_line_id")], "line_no") - whole(of[b.Text("order_line_id")], "line_no"))
+		return int(wholeNumber(of[a.Text("order_line_id")], "line_no") - wholeNumber(of[b.Text("order_line_id")], "line_no"))
 	})
 	for _, l := range lines {
 		ol, it := of[l.Text("order_line_id")], items[l.Text("item_id")]
 		for _, s := range parts[l.Text("id")] {
-			t.Rows = append(t.Rows, []string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(whole(ol, "line_no")), it.Text("sku"), it.Text("name"),
+			t.Rows = append(t.Rows, []string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"), it.Text("name"),
 				joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(), it.Text("base_uom")})
 		}
 	}
 	return t, nil
 }
 
-func whole(r store.Row, name string) int64 {
+func wholeNumber(r store.Row, name string) int64 {
 	n, _ := r[name].(int64)
 	return n
 }
 
-// parts are the lots and pieces of a shipment's lines, by line. What has left is
+// lotsByLine are the lots and pieces of a shipment's lines, by line. What has left is
 // read from the ledger; before that it is what is picked for the lines. What is
 // not picked yet has no lot.
-func (k *reading) parts(sh store.Row, lines []store.Row) (map[string][]sent, error) {
+func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent, error) {
 	var goods []store.Row
 	var err error
 	byLine := map[string][]sent{}
 	if sh["dispatched_at"] != nil {
-		goods, err = k.left(sh, lines)
+		goods, err = k.consumedReservations(sh, lines)
 	} else {
-		goods, err = k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND picked ORDER BY id",
-			jsonList(column(lines, "order_line_id")))
+		goods, err = k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND picked ORDER BY id",
+			jsonList(textColumn(lines, "order_line_id")))
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range goods {
 		line := g.Text("order_line_id")
-		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), dec(g, "quantity")})
+		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), decimalOf(g, "quantity")})
 	}
 	out := map[string][]sent{}
 	for _, l := range lines {
-		open := dec(l, "quantity")
+		open := decimalOf(l, "quantity")
 		for _, s := range byLine[l.Text("order_line_id")] {
 			s.quantity = min(s.quantity, open)
 			if open -= s.quantity; s.quantity > 0 {
-				out[l.Text("id")] = merged(out[l.Text("id")], s)
+				out[l.Text("id")] = mergeSameLot(out[l.Text("id")], s)
 			}
 		}
 		if open > 0 {
@@ -185,8 +185,8 @@ func (k *reading) parts(sh store.Row, lines []store.Row) (map[string][]sent, err
 	return out, nil
 }
 
-// merged adds goods to those of the same lot that came from another place.
-func merged(list []sent, s sent) []sent {
+// mergeSameLot adds goods to those of the same lot that came from another place.
+func mergeSameLot(list []sent, s sent) []sent {
 	for i := range list {
 		if list[i].lot == s.lot && list[i].serial == s.serial {
 			list[i].quantity += s.quantity
@@ -196,20 +196,20 @@ func merged(list []sent, s sent) []sent {
 	return append(list, s)
 }
 
-// left are the reservations that a shipment consumed, of which the ledger says
+// consumedReservations are the reservations that a shipment consumed, of which the ledger says
 // by shipment.
-func (k *reading) left(sh store.Row, lines []store.Row) ([]store.Row, error) {
+func (k *reading) consumedReservations(sh store.Row, lines []store.Row) ([]store.Row, error) {
 	// By item and time, because an index leads there.
 	since, err := time.Parse(time.RFC3339, sh.Text("dispatched_at"))
 	if err != nil {
 		return nil, fmt.Errorf("warehouse: dispatched_at: %w", err)
 	}
-	moves, err := k.rows("stock_movements", k.tx.DB().InUUID("item_id", 2)+" AND occurred_at >= $3 AND type = 'ship' AND ref_id = $4 ORDER BY id",
-		jsonList(column(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
+	moves, err := k.readRows("stock_movements", k.tx.DB().InUUID("item_id", 2)+" AND occurred_at >= $3 AND type = 'ship' AND ref_id = $4 ORDER BY id",
+		jsonList(textColumn(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
 	if err != nil {
 		return nil, err
 	}
-	promised, err := k.named("reservations", "reservation_id", moves)
+	promised, err := k.readReferenced("reservations", "reservation_id", moves)
 	if err != nil {
 		return nil, err
 	}
@@ -229,18 +229,18 @@ func carrierOf(sh store.Row, carriers map[string]store.Row) string {
 	return joinWords(name, sh.Text("service"))
 }
 
-func listed(rows []store.Row, name string) string {
-	return strings.Join(slices.DeleteFunc(column(rows, name), blank), ", ")
+func joinColumn(rows []store.Row, name string) string {
+	return strings.Join(slices.DeleteFunc(textColumn(rows, name), isBlank), ", ")
 }
 
 func (k *reading) pickList(l store.Row) (*label.Paper, error) {
-	lines, err := k.rows("pick_lines", "pick_list_id = $2 ORDER BY seq, id", l["id"])
+	lines, err := k.readRows("pick_lines", "pick_list_id = $2 ORDER BY seq, id", l["id"])
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]map[string]store.Row{}
 	for _, of := range [...][2]string{{"zones", "zone_id"}, {"items", "item_id"}, {"lots", "lot_id"}, {"order_lines", "order_line_id"}} {
-		if known[of[0]], err = k.named(of[0], of[1], lines); err != nil {
+		if known[of[0]], err = k.readReferenced(of[0], of[1], lines); err != nil {
 			return nil, err
 		}
 	}
@@ -248,7 +248,7 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 	for _, ol := range known["order_lines"] {
 		ordered = append(ordered, ol)
 	}
-	orders, err := k.named("orders", "order_id", ordered)
+	orders, err := k.readReferenced("orders", "order_id", ordered)
 	if err != nil {
 		return nil, err
 	}
@@ -259,16 +259,16 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		it, done := known["items"][r.Text("item_id")], ""
 		switch r["status"] {
 		case "picked":
-			done = dec(r, "qty_picked").String()
+			done = decimalOf(r, "qty_picked").String()
 		case "short", "cancelled":
 			done = r.Text("status")
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(whole(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
-			joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), dec(r, "qty").String(), it.Text("base_uom"),
+		t.Rows = append(t.Rows, []string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
+			joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), decimalOf(r, "qty").String(), it.Text("base_uom"),
 			orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done})
 	}
 	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t}, Signs: []string{"Picked by", "Date and time"}}
-	d.Facts = add(nil, "Status", titled(l.Text("status")), "Wave", l.Text("wave_no"), "Released", k.day(l.Text("released_at")),
-		"Priority", fmt.Sprint(whole(l, "priority")))
+	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released", k.localDay(l.Text("released_at")),
+		"Priority", fmt.Sprint(wholeNumber(l, "priority")))
 	return d, nil
 }

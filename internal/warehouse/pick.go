@@ -18,12 +18,12 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			continue
 		}
 		for status, stamp := range map[string]string{"released": "released_at", "in_progress": "started_at", "completed": "completed_at"} {
-			if turned(c, "status", status) {
+			if becomes(c, "status", status) {
 				c.After[stamp] = now
 			}
 		}
-		if turned(c, "status", "completed") {
-			done.add(c.After.Text("id"))
+		if becomes(c, "status", "completed") {
+			done.addID(c.After.Text("id"))
 		}
 	}
 	if len(done.list) == 0 {
@@ -43,11 +43,11 @@ func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes 
 		if c.Op != store.Update {
 			continue
 		}
-		if turned(c, "status", "cancelled") {
-			gone.add(c.After.Text("id"))
+		if becomes(c, "status", "cancelled") {
+			gone.addID(c.After.Text("id"))
 		}
-		if altered(c, "assigned_worker_id") {
-			handed.add(c.After.Text("id"))
+		if isAltered(c, "assigned_worker_id") {
+			handed.addID(c.After.Text("id"))
 		}
 	}
 	if err := (work{w, records{tx, a, s}}).callOff(gone.list); err != nil {
@@ -72,8 +72,8 @@ type pickList struct{ number, status, worker string }
 func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]pickList, error) {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Insert || altered(c, "status") || altered(c, "qty_picked") {
-			ids.add(c.After.Text("pick_list_id"))
+		if c.Op == store.Insert || isAltered(c, "status") || isAltered(c, "qty_picked") {
+			ids.addID(c.After.Text("pick_list_id"))
 		}
 	}
 	lists := map[string]pickList{}
@@ -99,13 +99,13 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		switch {
 		case c.Op == store.Insert:
 			l["assigned_worker_id"] = db.Null(lists[l.Text("pick_list_id")].worker)
-		case turned(c, "status", "picked") || turned(c, "status", "short"):
-			if err := picked(l, lists[l.Text("pick_list_id")]); err != nil {
+		case becomes(c, "status", "picked") || becomes(c, "status", "short"):
+			if err := checkPickedQuantity(l, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
 			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), db.Null(a.UserID)
-		case altered(c, "qty_picked"):
-			if err := partly(c, lists[l.Text("pick_list_id")]); err != nil {
+		case isAltered(c, "qty_picked"):
+			if err := checkPartialPick(c, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
 		}
@@ -113,12 +113,12 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	return nil
 }
 
-// partly holds a change of what was picked, without a change of state, to what
+// checkPartialPick holds a change of what was picked, without a change of state, to what
 // can be: a part more of an open line.
-func partly(c store.Change, list pickList) error {
-	had, has, qty := dec(c.Before, "qty_picked"), dec(c.After, "qty_picked"), dec(c.After, "qty")
+func checkPartialPick(c store.Change, list pickList) error {
+	had, has, qty := decimalOf(c.Before, "qty_picked"), decimalOf(c.After, "qty_picked"), decimalOf(c.After, "qty")
 	switch {
-	case has < had && dec(c.Before, "qty")-qty == had-has: // put back
+	case has < had && decimalOf(c.Before, "qty")-qty == had-has: // put back
 		return nil
 	case has < had:
 		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At("qty_picked", "cannot fall")
@@ -127,34 +127,34 @@ func partly(c store.Change, list pickList) error {
 	case c.After["status"] != "pending":
 		return notReady("line %v is %s", c.After["seq"], c.After.Text("status")).At("qty_picked", "the line is closed")
 	}
-	return open(list)
+	return checkReleased(list)
 }
 
-// open refuses a list that is not released.
-func open(list pickList) error {
+// checkReleased refuses a list that is not released.
+func checkReleased(list pickList) error {
 	if list.status != "released" && list.status != "in_progress" {
 		return notReady("pick list %s is %s; only a released one is picked", list.number, list.status)
 	}
 	return nil
 }
 
-// picked holds a line's quantity to its state: all of it when picked, less
+// checkPickedQuantity holds a line's quantity to its state: all of it when picked, less
 // when short.
-func picked(l store.Row, list pickList) error {
-	if err := open(list); err != nil {
+func checkPickedQuantity(l store.Row, list pickList) error {
+	if err := checkReleased(list); err != nil {
 		return err
 	}
 	if l["status"] == "short" {
-		if dec(l, "qty_picked") >= dec(l, "qty") {
+		if decimalOf(l, "qty_picked") >= decimalOf(l, "qty") {
 			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked", "is not short")
 		}
 		return nil
 	}
-	if dec(l, "qty_picked") == 0 {
+	if decimalOf(l, "qty_picked") == 0 {
 		l["qty_picked"] = l["qty"]
 	}
 	if l["qty_picked"] != l["qty"] {
-		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", dec(l, "qty_picked"), dec(l, "qty")).At("status", "should be short")
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", decimalOf(l, "qty_picked"), decimalOf(l, "qty")).At("status", "should be short")
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func picked(l store.Row, list pickList) error {
 func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Update && (altered(c, "qty_picked") || turned(c, "status", "picked") || turned(c, "status", "short")) {
-			ids.add(c.After.Text("pick_list_id"))
+		if c.Op == store.Update && (isAltered(c, "qty_picked") || becomes(c, "status", "picked") || becomes(c, "status", "short")) {
+			ids.addID(c.After.Text("pick_list_id"))
 		}
 	}
 	if len(ids.list) == 0 {

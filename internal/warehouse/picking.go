@@ -34,10 +34,10 @@ type picks struct {
 // and brings pick lists along.
 func (w Watch) followPickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	k := work{w, records{tx, a, s}}
-	if err := k.pick(changes); err != nil {
+	if err := k.pickLines(changes); err != nil {
 		return err
 	}
-	if err := k.shortened(changes); err != nil {
+	if err := k.releaseShortened(changes); err != nil {
 		return err
 	}
 	if err := startPickLists(tx, a, s, changes); err != nil {
@@ -46,51 +46,51 @@ func (w Watch) followPickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes
 	return k.finishLists(changes)
 }
 
-// pick moves goods from their bins to the staging lane, with their reservations.
-func (k work) pick(changes []store.Change) error {
+// pickLines moves goods from their bins to the staging lane, with their reservations.
+func (k work) pickLines(changes []store.Change) error {
 	var list []*fetch
 	for _, c := range changes {
 		if c.Op != store.Update {
 			continue
 		}
-		if more := dec(c.After, "qty_picked") - dec(c.Before, "qty_picked"); more > 0 {
+		if more := decimalOf(c.After, "qty_picked") - decimalOf(c.Before, "qty_picked"); more > 0 {
 			list = append(list, &fetch{line: c.After, more: more, lane: c.After.Text("to_zone_id")})
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	if err := k.lanes(list); err != nil {
+	if err := k.assignStagingZones(list); err != nil {
 		return err
 	}
-	if err := k.begin(list); err != nil {
+	if err := k.startOrders(list); err != nil {
 		return err
 	}
-	if err := k.promised(list); err != nil {
+	if err := k.findReservations(list); err != nil {
 		return err
 	}
 	p := &picks{work: k}
 	for _, f := range list {
-		if err := p.take(f); err != nil {
+		if err := p.planPick(f); err != nil {
 			return err
 		}
 	}
-	return p.book()
+	return p.bookPicks()
 }
 
-// lanes gives the picks without a place to put the goods the first staging zone
+// assignStagingZones gives the picks without a place to put the goods the first staging zone
 // that serves their bin.
-func (k work) lanes(list []*fetch) error {
+func (k work) assignStagingZones(list []*fetch) error {
 	var bins set
 	for _, f := range list {
 		if f.lane == "" {
-			bins.add(f.line.Text("zone_id"))
+			bins.addID(f.line.Text("zone_id"))
 		}
 	}
 	if len(bins.list) == 0 {
 		return nil
 	}
-	staging, err := k.rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
+	staging, err := k.readRows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
 	if err != nil {
 		return err
 	}
@@ -124,70 +124,70 @@ func chooseLane(staging []store.Row, site any) string {
 	return spare
 }
 
-// begin locks the orders that are picked for and puts confirmed ones in
+// startOrders locks the orders that are picked for and puts confirmed ones in
 // progress.
-func (k work) begin(list []*fetch) error {
+func (k work) startOrders(list []*fetch) error {
 	var lines, ids set
 	for _, f := range list {
-		lines.add(f.line.Text("order_line_id"))
+		lines.addID(f.line.Text("order_line_id"))
 	}
 	if len(lines.list) == 0 {
 		return nil
 	}
-	found, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
 	for _, l := range found {
-		ids.add(l.Text("order_id"))
+		ids.addID(l.Text("order_id"))
 	}
-	orders, err := k.locked("orders", ids.list)
+	orders, err := k.lockRows("orders", ids.list)
 	if err != nil {
 		return err
 	}
 	var started []string
 	for _, o := range orders {
-		if err := working(o); err != nil {
+		if err := checkWorkable(o); err != nil {
 			return err
 		}
 		if o["status"] == "confirmed" {
 			started = append(started, o.Text("id"))
 		}
 	}
-	return k.update("orders", started, store.Row{"status": "in_progress"})
+	return k.updateRows("orders", started, store.Row{"status": "in_progress"})
 }
 
-// promised finds the reservation behind each pick: the one that the line names,
+// findReservations finds the reservation behind each pick: the one that the line names,
 // or another of its order line at that place.
-func (k work) promised(list []*fetch) error {
+func (k work) findReservations(list []*fetch) error {
 	var lines []string
 	for _, f := range list {
 		if id := f.line.Text("order_line_id"); id != "" {
 			lines = append(lines, id)
 		}
 	}
-	rows, err := k.active(lines)
+	rows, err := k.activeReservations(lines)
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
 		for _, r := range rows {
 			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] && r["serial"] == f.line["serial"]
-			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && dec(r, "quantity") >= f.more
+			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && decimalOf(r, "quantity") >= f.more
 			if mine && r["picked"] == false && r["order_line_id"] == f.line["order_line_id"] {
 				f.from = r
 				break
 			}
 		}
-		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && dec(f.from, "quantity") < f.more {
+		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && decimalOf(f.from, "quantity") < f.more {
 			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it", f.line["seq"]).At("qty_picked", "is more than reserved")
 		}
 	}
 	return nil
 }
 
-// take plans one pick.
-func (p *picks) take(f *fetch) error {
+// planPick plans one pick.
+func (p *picks) planPick(f *fetch) error {
 	at := spot{zone: f.line.Text("zone_id"), item: f.line.Text("item_id"), lot: f.line.Text("lot_id"), serial: f.line.Text("serial"),
 		lpn: f.line.Text("lpn"), status: "available"}
 	if f.from != nil {
@@ -205,19 +205,19 @@ func (p *picks) take(f *fetch) error {
 	switch {
 	case f.from == nil:
 		if line := f.line.Text("order_line_id"); line != "" {
-			r := reservation(line, to, f.more)
+			r := newReservation(line, to, f.more)
 			r["picked"] = true
 			p.fresh = append(p.fresh, r)
 		}
-	case dec(f.from, "quantity") == f.more:
-		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.key(), "picked": true})
+	case decimalOf(f.from, "quantity") == f.more:
+		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.stockKey(), "picked": true})
 		m["reservation_id"] = f.from["id"]
 	default:
-		r, err := p.part(f.from, f.more)
+		r, err := p.splitReservation(f.from, f.more)
 		if err != nil {
 			return err
 		}
-		r["zone_id"], r["stock_key"], r["picked"] = to.zone, to.key(), true
+		r["zone_id"], r["stock_key"], r["picked"] = to.zone, to.stockKey(), true
 		p.parted = append(p.parted, r)
 		m["reservation_id"] = r["id"]
 	}
@@ -227,67 +227,67 @@ func (p *picks) take(f *fetch) error {
 	return nil
 }
 
-// book writes what was planned: goods first, then the promises that lie on them.
-func (p *picks) book() error {
-	if err := p.room(); err != nil {
+// bookPicks writes what was planned: goods first, then the promises that lie on them.
+func (p *picks) bookPicks() error {
+	if err := p.checkOpenDemand(); err != nil {
 		return err
 	}
-	if _, err := p.insert("stock_movements", p.moves); err != nil {
+	if _, err := p.insertRows("stock_movements", p.moves); err != nil {
 		return err
 	}
 	if err := p.updateEach("reservations", p.moved); err != nil {
 		return err
 	}
-	if _, err := p.insert("reservations", p.parted); err != nil {
+	if _, err := p.insertRows("reservations", p.parted); err != nil {
 		return err
 	}
-	if _, err := p.reserve(p.fresh); err != nil {
+	if _, err := p.reserveStock(p.fresh); err != nil {
 		return err
 	}
-	return p.progress(p.lines, nil)
+	return p.updateOrderLines(p.lines, nil)
 }
 
-// room refuses free stock for order lines that want no more.
-func (p *picks) room() error {
+// checkOpenDemand refuses free stock for order lines that want no more.
+func (p *picks) checkOpenDemand() error {
 	if len(p.fresh) == 0 {
 		return nil
 	}
-	lines, err := p.rows("order_lines", p.tx.DB().InUUID("id", 2), jsonList(column(p.fresh, "order_line_id")))
+	lines, err := p.readRows("order_lines", p.tx.DB().InUUID("id", 2), jsonList(textColumn(p.fresh, "order_line_id")))
 	if err != nil {
 		return err
 	}
 	left := map[string]decimal.Dec{}
 	for _, l := range lines {
-		left[l.Text("id")] = dec(l, "qty_ordered") - dec(l, "qty_cancelled") - dec(l, "qty_allocated")
+		left[l.Text("id")] = decimalOf(l, "qty_ordered") - decimalOf(l, "qty_cancelled") - decimalOf(l, "qty_allocated")
 	}
 	for _, r := range p.fresh {
 		id := r.Text("order_line_id")
-		if left[id] -= dec(r, "quantity"); left[id] < 0 {
+		if left[id] -= decimalOf(r, "quantity"); left[id] < 0 {
 			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked", "is more than ordered")
 		}
 	}
 	return nil
 }
 
-// shortened gives back what is reserved for lines that turned out short.
-func (k work) shortened(changes []store.Change) error {
+// releaseShortened gives back what is reserved for lines that turned out short.
+func (k work) releaseShortened(changes []store.Change) error {
 	var ids []string
 	for _, c := range changes {
-		if c.Op == store.Update && turned(c, "status", "short") && c.After["reservation_id"] != nil {
+		if c.Op == store.Update && becomes(c, "status", "short") && c.After["reservation_id"] != nil {
 			ids = append(ids, c.After.Text("reservation_id"))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := k.rows("reservations", k.tx.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
+	rows, err := k.readRows("reservations", k.tx.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return err
 	}
-	if err := k.free(rows); err != nil {
+	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.progress(column(rows, "order_line_id"), nil)
+	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
 }
 
 // finishLists completes the lists of which nothing is left to pick.
@@ -295,16 +295,16 @@ func (k work) finishLists(changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Update && c.Before["status"] == "pending" && c.After["status"] != "pending" {
-			ids.add(c.After.Text("pick_list_id"))
+			ids.addID(c.After.Text("pick_list_id"))
 		}
 	}
 	if len(ids.list) == 0 {
 		return nil
 	}
-	done, err := k.rows("pick_lists", k.tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
+	done, err := k.readRows("pick_lists", k.tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
 		"WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id", jsonList(ids.list))
 	if err != nil {
 		return err
 	}
-	return k.update("pick_lists", column(done, "id"), store.Row{"status": "completed"})
+	return k.updateRows("pick_lists", textColumn(done, "id"), store.Row{"status": "completed"})
 }

@@ -54,10 +54,10 @@ func (p *posting) readPieces(tx *db.Tx, tenant string) {
 	})
 }
 
-// twice finds the first serial number that would be in stock twice.
-func (p *posting) twice(changes []store.Change) (piece, bool) {
+// findDuplicateSerial finds the first serial number that would be in stock twice.
+func (p *posting) findDuplicateSerial(changes []store.Change) (piece, bool) {
 	for _, c := range changes {
-		_, to := spots(c.After)
+		_, to := movementPlaces(c.After)
 		k := piece{to.item, to.serial}
 		if h := p.pieces[k]; h != nil && h.quantity > decimal.One {
 			return k, true
@@ -66,8 +66,8 @@ func (p *posting) twice(changes []store.Change) (piece, bool) {
 	return piece{}, false
 }
 
-// refusal says where a piece is that would be in stock twice.
-func (p *posting) refusal(k piece) *fault.Error {
+// refuseDuplicateSerial says where a piece is that would be in stock twice.
+func (p *posting) refuseDuplicateSerial(k piece) *fault.Error {
 	sku, zone := p.itemByID[k.item].sku, p.pieces[k].zone
 	if zone == "" {
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s would come into stock twice", k.serial, sku).At("serial", "comes into stock twice")
@@ -76,11 +76,11 @@ func (p *posting) refusal(k piece) *fault.Error {
 		With("", "move it from there, or count it there as 0 together with where it was found").At("serial", "is in stock already, in zone %s", zone)
 }
 
-// latest is the place of the last movement that brings the piece in.
-func (k piece) latest(changes []store.Change) int {
+// lastArrival is the place of the last movement that brings the piece in.
+func (k piece) lastArrival(changes []store.Change) int {
 	at := 0
 	for i, c := range changes {
-		if from, to := spots(c.After); from.zone == "" && (piece{to.item, to.serial}) == k {
+		if from, to := movementPlaces(c.After); from.zone == "" && (piece{to.item, to.serial}) == k {
 			at = i
 		}
 	}

@@ -45,35 +45,35 @@ type posting struct {
 	refused  *level      // the one that would get to where it may not be
 }
 
-// post books movements: stock levels, the items' totals and counters, the load
+// postMovements books movements: stock levels, the items' totals and counters, the load
 // of zones and their ancestors. What it reads travels with the insert of the
 // movements, what it writes with the commit: two round trips however many rows.
 // The item's row lock serialises all movements of an item.
-func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (w Watch) postMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}}, arrived: map[string]decimal.Dec{}}
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
 		}
-		if err := p.enter(c.After); err != nil {
+		if err := p.enterMovement(c.After); err != nil {
 			return err
 		}
 	}
 	if len(p.order) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(changes, ruled) {
+	if slices.ContainsFunc(changes, isRuled) {
 		p.rules = queueRules(tx, a.TenantID, s.Now())
 	}
-	if err := p.load(tx, a.TenantID); err != nil {
+	if err := p.queueReads(tx, a.TenantID); err != nil {
 		return err
 	}
 	for i, c := range changes {
-		if err := p.admit(a, c.After); err != nil {
-			return place(err, i, len(changes))
+		if err := p.checkMovement(a, c.After); err != nil {
+			return nameRow(err, i, len(changes))
 		}
-		if err := p.bounded(a, c.After, s.Audited()); err != nil {
-			return place(err, i, len(changes))
+		if err := p.checkRules(a, c.After, s.Audited()); err != nil {
+			return nameRow(err, i, len(changes))
 		}
 	}
 	if s.Audited() {
@@ -81,12 +81,12 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return err
 		}
 	}
-	if k, twice := p.twice(changes); twice {
-		return place(p.refusal(k), k.latest(changes), len(changes))
+	if k, twice := p.findDuplicateSerial(changes); twice {
+		return nameRow(p.refuseDuplicateSerial(k), k.lastArrival(changes), len(changes))
 	}
-	fallen, err := p.settle(tx, a.TenantID, s)
+	fallen, err := p.settleTotals(tx, a.TenantID, s)
 	if p.refused != nil {
-		return place(fault.As(err), p.refused.culprit(changes), len(changes))
+		return nameRow(fault.As(err), p.refused.findCulprit(changes), len(changes))
 	}
 	if err != nil || len(fallen) == 0 || w.LowStock == nil {
 		return err
@@ -94,8 +94,8 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	return w.LowStock(tx, s, a.TenantID, fallen)
 }
 
-// load reads what the movements touch.
-func (p *posting) load(tx *db.Tx, tenant string) error {
+// queueReads reads what the movements touch.
+func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	p.itemByID, p.lots, p.at = map[string]*stocked{}, map[string]lotted{}, places{}
 	slices.Sort(p.items.list)
 	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock, storage_class, "+
@@ -105,7 +105,7 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11), minRemaining: r.Int(12)}
 		return nil
 	})
-	p.read(tx, tenant)
+	p.queueLevels(tx, tenant)
 	p.readPieces(tx, tenant)
 	if len(p.ledger.lots.list) > 0 {
 		tx.Queue("SELECT id, item_id, lot_no, status, expires_on, short_dated FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
@@ -124,23 +124,23 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 	return tx.Flush()
 }
 
-// admit refuses a movement that does not fit its item, lot or zones.
-func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
+// checkMovement refuses a movement that does not fit its item, lot or zones.
+func (p *posting) checkMovement(a actor.Actor, m store.Row) *fault.Error {
 	it := p.itemByID[m.Text("item_id")]
 	if it == nil {
-		return misfit("item_id", "no such item")
+		return refuseMovement("item_id", "no such item")
 	}
 	switch lot := m.Text("lot_id"); {
 	case lot != "" && p.lots[lot].item != it.id:
-		return misfit("lot_id", "the lot belongs to another item")
+		return refuseMovement("lot_id", "the lot belongs to another item")
 	case it.tracking == "lot" && lot == "":
-		return misfit("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
+		return refuseMovement("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
 	case it.tracking == "serial" && m["serial"] == nil:
-		return misfit("serial", "item "+it.sku+" is tracked by serial number: name it")
+		return refuseMovement("serial", "item "+it.sku+" is tracked by serial number: name it")
 	}
 	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
 		if id := m.Text(f); id != "" {
-			if err := p.enterable(a, f, id); err != nil {
+			if err := p.checkZoneEnterable(a, f, id); err != nil {
 				return err
 			}
 		}
@@ -148,20 +148,20 @@ func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
 	return nil
 }
 
-func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
+func (p *posting) checkZoneEnterable(a actor.Actor, field, id string) *fault.Error {
 	z := p.at[id]
 	switch {
 	case z.id == "":
-		return misfit(field, "no such zone")
+		return refuseMovement(field, "no such zone")
 	case z.status == "archived":
 		return fault.New(fault.Conflict, CodeMovement, "zone %s is archived", z.code).At(field, "is archived")
-	case z.status == "blocked" && !manages(a.Role):
+	case z.status == "blocked" && !isManager(a.Role):
 		return fault.New(fault.Conflict, CodeMovement, "zone %s is blocked; a manager can still move stock", z.code).At(field, "is blocked")
 	}
 	if len(a.ZoneIDs) == 0 || a.Role != actor.Operator && a.Role != actor.Driver {
 		return nil
 	}
-	for _, u := range p.at.up(id) {
+	for _, u := range p.at.ancestorsOf(id) {
 		if slices.Contains(a.ZoneIDs, u) {
 			return nil
 		}
@@ -169,22 +169,22 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 	return fault.New(fault.Forbidden, "42501", "zone %s is outside the zones you work in", z.code).At(field, "is outside your zones")
 }
 
-// settle checks that nothing goes below zero and queues every write.
-func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
+// settleTotals checks that nothing goes below zero and queues every write.
+func (p *posting) settleTotals(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
 	changed, first := map[string]*stocked{}, map[string]stocked{}
 	for _, v := range p.order {
 		it := p.itemByID[v.item]
 		before := v.quantity
-		after, err := raised(before, v.delta, maxStock, "quantity")
+		after, err := addWithin(before, v.delta, maxStock, "quantity")
 		if err != nil {
 			return nil, err
 		}
 		v.reserved += v.promised
-		if err := p.covered(v, it, after); err != nil {
+		if err := p.checkCovered(v, it, after); err != nil {
 			p.refused = v
-			if v.short(after) {
+			if v.coversReserved(after) {
 				return nil, p.othersOwn(tx, tenant, v, it, err)
 			}
 			return nil, err
@@ -198,25 +198,25 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		if changed[it.id] == nil {
 			first[it.id] = was
 		}
-		if err := it.take(v); err != nil {
+		if err := it.addLevelChange(v); err != nil {
 			return nil, err
 		}
-		if err := it.count(counts, was); err != nil {
+		if err := it.addCounters(counts, was); err != nil {
 			return nil, err
 		}
 		changed[it.id] = it
-		if err := load(loads, v.zone, it.capacityUnits, before, after); err != nil {
+		if err := addLoad(loads, v.zone, it.capacityUnits, before, after); err != nil {
 			return nil, err
 		}
 	}
-	if err := affordable(tx, tenant, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
+	if err := checkStockValue(tx, tenant, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
 		return nil, err
 	}
 	// What was only moved within the warehouse keeps its totals, and with them
 	// its updated_at.
 	maps.DeleteFunc(changed, func(id string, it *stocked) bool { return *it == first[id] })
 	now := query.FormatTime(s.Now())
-	p.write(tx, tenant, now)
+	p.queueLevelWrites(tx, tenant, now)
 	writeItems(tx, tenant, now, changed)
 	s.Count(tx, tenant, counts)
 	for id, it := range changed {
@@ -232,14 +232,14 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 	return fallen, nil
 }
 
-func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
+func (p *posting) checkCovered(v *level, it *stocked, after decimal.Dec) error {
 	zone := p.at[v.zone].code
-	if v.short(after) {
+	if v.coversReserved(after) {
 		have := v.quantity - v.reserved + v.promised
 		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
 			With((v.promised-v.delta).String()+" of status "+v.status+" is asked for", "").At("quantity", "only %s available", have)
 	}
-	if v.twice(after) {
+	if v.duplicatesSerial(after) {
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
 	}
 	return nil
@@ -258,50 +258,50 @@ func (p *posting) othersOwn(tx *db.Tx, tenant string, v *level, it *stocked, sho
 	return fault.New(fault.Conflict, CodeOwner, "what lies of %s in zone %s is another owner's", it.sku, p.at[v.zone].code).At("owner_id", "is another")
 }
 
-// take adds a level's change to the item's totals.
-func (it *stocked) take(v *level) error {
+// addLevelChange adds a level's change to the item's totals.
+func (it *stocked) addLevelChange(v *level) error {
 	var err error
-	if it.onHand, err = raised(it.onHand, v.delta, maxStock, "quantity"); err != nil {
+	if it.onHand, err = addWithin(it.onHand, v.delta, maxStock, "quantity"); err != nil {
 		return err
 	}
 	if v.status == "available" && !v.barred {
-		if it.available, err = raised(it.available, v.delta-v.promised, maxStock, "quantity"); err != nil {
+		if it.available, err = addWithin(it.available, v.delta-v.promised, maxStock, "quantity"); err != nil {
 			return err
 		}
 	}
-	it.value, err = times(it.onHand, it.unitCost, "quantity")
+	it.value, err = multiplyWithin(it.onHand, it.unitCost, "quantity")
 	it.low = LowStock(it.available, it.reorderPoint)
 	return err
 }
 
-// count notes the difference to the counters of the catalog's items.
-func (it *stocked) count(deltas map[string]int64, was stocked) error {
+// addCounters notes the difference to the counters of the catalog's items.
+func (it *stocked) addCounters(deltas map[string]int64, was stocked) error {
 	if it.low != was.low {
-		deltas[was.counter()]--
-		deltas[it.counter()]++
+		deltas[was.counterName()]--
+		deltas[it.counterName()]++
 	}
-	rise, err := raised(decimal.Dec(deltas[stockValue]), it.value-was.value, maxTotal, "quantity")
+	rise, err := addWithin(decimal.Dec(deltas[stockValue]), it.value-was.value, maxTotal, "quantity")
 	deltas[stockValue] = int64(rise)
 	return err
 }
 
-func (it *stocked) counter() string {
+func (it *stocked) counterName() string {
 	if it.low {
 		return "items:" + it.status + ":true"
 	}
 	return "items:" + it.status + ":false"
 }
 
-func load(loads map[string]decimal.Dec, zone string, units, before, after decimal.Dec) error {
-	b, err := times(before, units, "quantity")
+func addLoad(loads map[string]decimal.Dec, zone string, units, before, after decimal.Dec) error {
+	b, err := multiplyWithin(before, units, "quantity")
 	if err != nil {
 		return err
 	}
-	e, err := times(after, units, "quantity")
+	e, err := multiplyWithin(after, units, "quantity")
 	if err != nil {
 		return err
 	}
-	loads[zone], err = raised(loads[zone], e-b, maxTotal, "quantity")
+	loads[zone], err = addWithin(loads[zone], e-b, maxTotal, "quantity")
 	return err
 }
 
@@ -320,7 +320,7 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 			"FROM v WHERE items.tenant_id = $1 AND items.id = v.id",
 		fixed: []any{tenant, now}, width: 5,
 	}
-	b.queue(tx, len(list), func(i int, args []any) []any {
+	b.queueRows(tx, len(list), func(i int, args []any) []any {
 		it := list[i]
 		return append(args, it.id, it.onHand, it.available, it.value, it.low)
 	})
@@ -334,13 +334,13 @@ func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]dec
 		if d == 0 {
 			continue
 		}
-		zones.add(z)
-		for _, u := range p.at.up(z) {
-			ids.add(u)
+		zones.addID(z)
+		for _, u := range p.at.ancestorsOf(z) {
+			ids.addID(u)
 		}
 	}
 	if len(zones.list) <= few {
 		lockZones(tx, tenant, ids.list, nil)
 	}
-	return haul{tx: tx, tenant: tenant, now: now, field: "quantity", at: p.at}.move(loads)
+	return haul{tx: tx, tenant: tenant, now: now, field: "quantity", at: p.at}.moveLoads(loads)
 }

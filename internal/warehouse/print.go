@@ -38,7 +38,7 @@ const MostLabels = 200
 
 // labelled makes the labels of records of each collection.
 var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
-	"packages": (*reading).packages, "zones": (*reading).zones, "items": (*reading).items, "lots": (*reading).lots,
+	"packages": (*reading).packageLabels, "zones": (*reading).zoneLabels, "items": (*reading).itemLabels, "lots": (*reading).lotLabels,
 }
 
 // Labels are the labels of records of one of Labelled, in the order of their
@@ -47,11 +47,11 @@ var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
 func (p *Printer) Labels(ctx context.Context, a actor.Actor, of string, ids []string) (out []label.Label, err error) {
 	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		k := &reading{s: p.store, tx: tx, a: a}
-		rows, err := k.seen(of, "ids", ids)
+		rows, err := k.readVisible(of, "ids", ids)
 		if err != nil {
 			return err
 		}
-		if err := k.house(); err != nil {
+		if err := k.readTenant(); err != nil {
 			return err
 		}
 		out, err = labelled[of](k, rows)
@@ -74,8 +74,8 @@ type reading struct {
 // letterCountries print on US letter instead of A4.
 var letterCountries = []string{"US", "CA", "MX"}
 
-// house reads what of the tenant stands on papers.
-func (k *reading) house() error {
+// readTenant reads what of the tenant stands on papers.
+func (k *reading) readTenant() error {
 	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
 		k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
 		k.zone = localtime.Zone(r.Text(2))
@@ -83,8 +83,8 @@ func (k *reading) house() error {
 	})
 }
 
-// day is the first of instants that is known, as a day of the tenant.
-func (k *reading) day(instants ...string) string {
+// localDay is the first of instants that is known, as a day of the tenant.
+func (k *reading) localDay(instants ...string) string {
 	for _, s := range instants {
 		if at, err := time.Parse(time.RFC3339, s); err == nil {
 			return localtime.DateOf(at, k.zone).String()
@@ -93,9 +93,9 @@ func (k *reading) day(instants ...string) string {
 	return ""
 }
 
-// seen are the records with ids, in their order, all of which the caller may
+// readVisible are the records with ids, in their order, all of which the caller may
 // read; field is where the request names them.
-func (k *reading) seen(resource, field string, ids []string) ([]store.Row, error) {
+func (k *reading) readVisible(resource, field string, ids []string) ([]store.Row, error) {
 	r, _ := k.s.Catalog().Get(resource)
 	if _, err := query.Access(k.a, r, r.Access.Read); err != nil {
 		return nil, err
@@ -125,30 +125,30 @@ func byIDs(rows []store.Row) map[string]store.Row {
 	return m
 }
 
-// rows reads records of the tenant, whoever may read them: those that belong to
+// readRows reads records of the tenant, whoever may read them: those that belong to
 // what is printed.
-func (k *reading) rows(resource, where string, args ...any) ([]store.Row, error) {
+func (k *reading) readRows(resource, where string, args ...any) ([]store.Row, error) {
 	r, _ := k.s.Catalog().Get(resource)
 	return k.s.RowsTx(k.tx, k.a, r, where, args)
 }
 
-// named are the records that a column of others names, by id.
-func (k *reading) named(resource, column string, of []store.Row) (map[string]store.Row, error) {
+// readReferenced are the records that a column of others names, by id.
+func (k *reading) readReferenced(resource, column string, of []store.Row) (map[string]store.Row, error) {
 	var ids set
 	for _, r := range of {
-		ids.add(r.Text(column))
+		ids.addID(r.Text(column))
 	}
 	if len(ids.list) == 0 {
 		return nil, nil
 	}
-	rows, err := k.rows(resource, k.tx.DB().InUUID("id", 2), jsonList(ids.list))
+	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2), jsonList(ids.list))
 	return byIDs(rows), err
 }
 
-func (k *reading) zones(rows []store.Row) ([]label.Label, error) {
+func (k *reading) zoneLabels(rows []store.Row) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, z := range rows {
-		l := label.Label{Kind: titled(z.Text("kind")), Big: z.Text("code"), Symbols: []label.Symbol{label.Of(z.Text("code"))}}
+		l := label.Label{Kind: titleCase(z.Text("kind")), Big: z.Text("code"), Symbols: []label.Symbol{label.Of(z.Text("code"))}}
 		if z.Text("name") != z.Text("code") {
 			l.Lines = []label.Line{{Name: "Name", Value: z.Text("name")}}
 		}
@@ -157,14 +157,14 @@ func (k *reading) zones(rows []store.Row) ([]label.Label, error) {
 	return out, nil
 }
 
-func titled(word string) string {
+func titleCase(word string) string {
 	if word == "" {
 		return ""
 	}
 	return strings.ToUpper(word[:1]) + strings.ReplaceAll(word[1:], "_", " ")
 }
 
-func (k *reading) items(rows []store.Row) ([]label.Label, error) {
+func (k *reading) itemLabels(rows []store.Row) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, it := range rows {
 		l := label.Label{Kind: "Item", Big: it.Text("sku"), Lines: []label.Line{{Name: "Name", Value: it.Text("name")}}}
@@ -178,8 +178,8 @@ func (k *reading) items(rows []store.Row) ([]label.Label, error) {
 	return out, nil
 }
 
-func (k *reading) lots(rows []store.Row) ([]label.Label, error) {
-	items, err := k.named("items", "item_id", rows)
+func (k *reading) lotLabels(rows []store.Row) ([]label.Label, error) {
+	items, err := k.readReferenced("items", "item_id", rows)
 	if err != nil {
 		return nil, err
 	}
@@ -216,15 +216,15 @@ func lotSymbols(it, lot store.Row, now time.Time) []label.Symbol {
 	return label.OfGS1(l)
 }
 
-// packages are the labels of logistic units: closed ones, which have an SSCC.
-func (k *reading) packages(rows []store.Row) ([]label.Label, error) {
-	w, err := k.way(rows)
+// packageLabels are the labels of logistic units: closed ones, which have an SSCC.
+func (k *reading) packageLabels(rows []store.Row) ([]label.Label, error) {
+	w, err := k.readConsignment(rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]label.Label, len(rows))
 	for i, p := range rows {
-		if out[i], err = w.label(p); err != nil {
+		if out[i], err = w.packageLabel(p); err != nil {
 			return nil, err
 		}
 	}
@@ -239,9 +239,9 @@ type way struct {
 	from                        func(order store.Row) string
 }
 
-func (k *reading) way(rows []store.Row) (w *way, err error) {
+func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
 	w = &way{order: map[string]string{}}
-	if w.shipments, err = k.named("shipments", "shipment_id", rows); err != nil {
+	if w.shipments, err = k.readReferenced("shipments", "shipment_id", rows); err != nil {
 		return nil, err
 	}
 	var going, heads []store.Row
@@ -256,20 +256,20 @@ func (k *reading) way(rows []store.Row) (w *way, err error) {
 		w.order[p.Text("id")] = id
 		heads = append(heads, store.Row{"order_id": db.Null(id)})
 	}
-	if w.orders, err = k.named("orders", "order_id", heads); err != nil {
+	if w.orders, err = k.readReferenced("orders", "order_id", heads); err != nil {
 		return nil, err
 	}
-	if w.carriers, err = k.named("carriers", "carrier_id", going); err != nil {
+	if w.carriers, err = k.readReferenced("carriers", "carrier_id", going); err != nil {
 		return nil, err
 	}
-	if w.from, err = k.senders(w.orders); err != nil {
+	if w.from, err = k.senderAddresses(w.orders); err != nil {
 		return nil, err
 	}
-	w.counts, err = k.counts(rows)
+	w.counts, err = k.packageCounts(rows)
 	return w, err
 }
 
-func (w *way) label(p store.Row) (label.Label, error) {
+func (w *way) packageLabel(p store.Row) (label.Label, error) {
 	no, order, sh := p.Text("package_no"), w.orders[w.order[p.Text("id")]], w.shipments[p.Text("shipment_id")]
 	if p["status"] != "closed" {
 		return label.Label{}, notReady("package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
@@ -278,14 +278,14 @@ func (w *way) label(p store.Row) (label.Label, error) {
 	if err != nil {
 		return label.Label{}, fault.Wrap(err, fault.Internal, "", "package %s", no)
 	}
-	lines := []label.Line{{Name: "From", Value: w.from(order)}, {Name: "To", Value: receiver(order, sh)}}
-	lines = add(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
-		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight", unit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
+	lines := []label.Line{{Name: "From", Value: w.from(order)}, {Name: "To", Value: receiverAddress(order, sh)}}
+	lines = appendLines(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
+		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight", formatWithUnit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
 	return label.Label{Tall: true, Kind: "SSCC", Big: no, Lines: lines, Symbols: label.OfGS1(l)}, nil
 }
 
-// add appends lines whose value is not empty, names and values in turn.
-func add(lines []label.Line, pairs ...string) []label.Line {
+// appendLines appends lines whose value is not empty, names and values in turn.
+func appendLines(lines []label.Line, pairs ...string) []label.Line {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			lines = append(lines, label.Line{Name: pairs[i], Value: pairs[i+1]})
@@ -294,24 +294,24 @@ func add(lines []label.Line, pairs ...string) []label.Line {
 	return lines
 }
 
-func unit(r store.Row, column, name string) string {
+func formatWithUnit(r store.Row, column, name string) string {
 	if r[column] == nil {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s", dec(r, column), name))
+	return strings.TrimSpace(fmt.Sprintf("%s %s", decimalOf(r, column), name))
 }
 
-// counts says which of its shipment's packages each is: "2 of 5".
-func (k *reading) counts(rows []store.Row) (map[string]string, error) {
+// packageCounts says which of its shipment's packages each is: "2 of 5".
+func (k *reading) packageCounts(rows []store.Row) (map[string]string, error) {
 	var ids set
 	for _, r := range rows {
-		ids.add(r.Text("shipment_id"))
+		ids.addID(r.Text("shipment_id"))
 	}
 	out := map[string]string{}
 	if len(ids.list) == 0 {
 		return out, nil
 	}
-	all, err := k.rows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", jsonList(ids.list))
+	all, err := k.readRows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", jsonList(ids.list))
 	if err != nil {
 		return nil, err
 	}
@@ -327,18 +327,18 @@ func (k *reading) counts(rows []store.Row) (map[string]string, error) {
 	return out, nil
 }
 
-// senders tells whose address stands on what an order sends: its site's, else
+// senderAddresses tells whose address stands on what an order sends: its site's, else
 // the tenant's only one, else the tenant's name.
-func (k *reading) senders(orders map[string]store.Row) (func(order store.Row) string, error) {
+func (k *reading) senderAddresses(orders map[string]store.Row) (func(order store.Row) string, error) {
 	var list []store.Row
 	for _, o := range orders {
 		list = append(list, o)
 	}
-	sites, err := k.named("sites", "site_id", list)
+	sites, err := k.readReferenced("sites", "site_id", list)
 	if err != nil {
 		return nil, err
 	}
-	only, err := k.rows("sites", "archived_at IS NULL ORDER BY id LIMIT 2")
+	only, err := k.readRows("sites", "archived_at IS NULL ORDER BY id LIMIT 2")
 	if err != nil {
 		return nil, err
 	}
@@ -366,9 +366,9 @@ type address struct {
 	Country    string   `json:"country"`
 }
 
-// receiver is the address that goods go to: the order's, else the shipment's
+// receiverAddress is the address that goods go to: the order's, else the shipment's
 // destination, else the name of the order's party.
-func receiver(order, sh store.Row) string {
+func receiverAddress(order, sh store.Row) string {
 	var to address
 	raw, _ := order["ship_to"].(json.RawMessage)
 	if len(raw) == 0 {
@@ -382,11 +382,11 @@ func receiver(order, sh store.Row) string {
 	return joinLines(append(lines, joinWords(to.PostalCode, to.City, to.Region, to.Country))...)
 }
 
-func joinLines(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, blank), "\n") }
+func joinLines(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, isBlank), "\n") }
 
-func joinWords(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, blank), " ") }
+func joinWords(parts ...string) string { return strings.Join(slices.DeleteFunc(parts, isBlank), " ") }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // Now is the time that printed files are made at.
 func (p *Printer) Now() time.Time { return p.store.Now() }

@@ -18,14 +18,14 @@ type readiness struct {
 	why map[string][]string
 }
 
-// unready lists why shipments may not leave, by their id: goods that are not
+// listNotReady lists why shipments may not leave, by their id: goods that are not
 // picked and packed, an order on hold, a driver who may not drive, a vehicle that
 // may not go.
-func (k work) unready(changes []store.Change) (map[string][]string, error) {
+func (k work) listNotReady(changes []store.Change) (map[string][]string, error) {
 	d := readiness{k, map[string][]string{}}
 	var ids []string
 	for _, c := range changes {
-		if leaving(c) {
+		if isDeparture(c) {
 			ids = append(ids, c.After.Text("id"))
 		}
 	}
@@ -35,7 +35,7 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 	if err := d.lockOrders(changes); err != nil {
 		return nil, err
 	}
-	if err := d.attach(ids); err != nil {
+	if err := d.attachReservedLines(ids); err != nil {
 		return nil, err
 	}
 	for _, of := range []func([]store.Change) error{d.driversUnfit, d.vehiclesUnfit} {
@@ -43,7 +43,7 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 			return nil, err
 		}
 	}
-	for _, of := range []func([]string) error{d.heldOrders, d.barredLots, d.unpacked} {
+	for _, of := range []func([]string) error{d.heldOrders, d.barredLots, d.addUnpacked} {
 		if err := of(ids); err != nil {
 			return nil, err
 		}
@@ -51,10 +51,10 @@ func (k work) unready(changes []store.Change) (map[string][]string, error) {
 	return d.why, nil
 }
 
-// attach gives shipments that only name their orders lines of all that is
+// attachReservedLines gives shipments that only name their orders lines of all that is
 // reserved of them, and adds the orders that have nothing reserved.
-func (k readiness) attach(shipments []string) error {
-	bare, err := k.rows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
+func (k readiness) attachReservedLines(shipments []string) error {
+	bare, err := k.readRows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
 		"l.shipment_id = shipments.id) "+
 		"ORDER BY id", jsonList(shipments))
 	if err != nil {
@@ -62,13 +62,13 @@ func (k readiness) attach(shipments []string) error {
 	}
 	var rows []store.Row
 	for _, sh := range bare {
-		lines, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
+		lines, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
 			jsonList(idsOf(sh["order_ids"])))
 		if err != nil {
 			return err
 		}
 		for _, l := range lines {
-			q := dec(l, "qty_allocated") - dec(l, "qty_shipped")
+			q := decimalOf(l, "qty_allocated") - decimalOf(l, "qty_shipped")
 			if q == 0 {
 				id := sh.Text("id")
 				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
@@ -77,26 +77,26 @@ func (k readiness) attach(shipments []string) error {
 			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		}
 	}
-	_, err = k.insert("shipment_lines", rows)
+	_, err = k.insertRows("shipment_lines", rows)
 	return err
 }
 
-// unpacked adds the lines of which not all is packed. Of shipments that want the
+// addUnpacked adds the lines of which not all is packed. Of shipments that want the
 // same goods the first that may leave has them.
-func (k readiness) unpacked(shipments []string) error {
-	list, err := k.loads(shipments)
+func (k readiness) addUnpacked(shipments []string) error {
+	list, err := k.loadLines(shipments)
 	if err != nil {
 		return err
 	}
 	var lines set
 	of := map[string][]waits{}
 	for _, l := range list {
-		lines.add(l.Row.Text("order_line_id"))
+		lines.addID(l.Row.Text("order_line_id"))
 		id := l.Row.Text("shipment_id")
 		of[id] = append(of[id], l)
 	}
 	have := map[string]store.Row{}
-	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (k readiness) unpacked(shipments []string) error {
 	taken := map[string]decimal.Dec{} // order line -> what leaves with the shipments before
 	for _, id := range shipments {
 		for _, l := range of[id] {
-			if reason := l.missing(have[l.Row.Text("order_line_id")], taken); reason != "" {
+			if reason := l.missingReason(have[l.Row.Text("order_line_id")], taken); reason != "" {
 				k.why[id] = append(k.why[id], reason)
 			}
 		}
@@ -119,10 +119,10 @@ func (k readiness) unpacked(shipments []string) error {
 	return nil
 }
 
-// missing says what of a shipment line is not ready, "" when all is.
-func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
-	gone := dec(line, "qty_shipped") + taken[line.Text("id")]
-	picked, packed := dec(line, "qty_picked")-gone, dec(line, "qty_packed")-gone
+// missingReason says what of a shipment line is not ready, "" when all is.
+func (l waits) missingReason(line store.Row, taken map[string]decimal.Dec) string {
+	gone := decimalOf(line, "qty_shipped") + taken[line.Text("id")]
+	picked, packed := decimalOf(line, "qty_picked")-gone, decimalOf(line, "qty_packed")-gone
 	if picked < l.left {
 		return fmt.Sprintf("line %v: %s of %s are picked", line["line_no"], max(picked, 0), l.left)
 	}
@@ -144,7 +144,7 @@ func (k readiness) heldOrders(shipments []string) error {
 
 // barredLots adds the shipments whose goods are of a lot that may not leave.
 func (k readiness) barredLots(shipments []string) error {
-	list, err := k.loads(shipments)
+	list, err := k.loadLines(shipments)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -152,7 +152,7 @@ func (k readiness) barredLots(shipments []string) error {
 	var lines set
 	for _, l := range list {
 		line := l.Row.Text("order_line_id")
-		lines.add(line)
+		lines.addID(line)
 		travels[line] = append(travels[line], l.Row.Text("shipment_id"))
 	}
 	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
@@ -161,7 +161,7 @@ func (k readiness) barredLots(shipments []string) error {
 		"JOIN lots b ON b.tenant_id = $1 AND b.id = r.lot_id JOIN items i ON i.tenant_id = $1 AND i.id = r.item_id WHERE r.tenant_id = $1 AND "+
 		k.tx.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.a.TenantID, jsonList(lines.list)},
 		func(r *db.Row) error {
-			bar := barred(r.Text(2), r.Text(3), ru.today(), r.Int(4))
+			bar := lotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4))
 			for _, id := range travels[r.Text(0)] {
 				if key := id + r.Text(1); bar != "" && !told[key] {
 					told[key] = true
@@ -172,15 +172,15 @@ func (k readiness) barredLots(shipments []string) error {
 		})
 }
 
-// named reads the records that shipments which leave name in a field, and adds
+// readNamed reads the records that shipments which leave name in a field, and adds
 // to those of the own fleet, which have no carrier, that one has to be named.
-func (k readiness) named(changes []store.Change, field, resource, what string) (map[string]store.Row, error) {
+func (k readiness) readNamed(changes []store.Change, field, resource, what string) (map[string]store.Row, error) {
 	var ids set
 	for _, c := range changes {
-		if !leaving(c) {
+		if !isDeparture(c) {
 			continue
 		}
-		ids.add(c.After.Text(field))
+		ids.addID(c.After.Text(field))
 		if c.After[field] == nil && c.After["carrier"] == nil {
 			id := c.After.Text("id")
 			k.why[id] = append(k.why[id], "it goes with the own fleet and names no "+what)
@@ -190,7 +190,7 @@ func (k readiness) named(changes []store.Change, field, resource, what string) (
 	if len(ids.list) == 0 {
 		return out, nil
 	}
-	rows, err := k.rows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
 	for _, r := range rows {
 		out[r.Text("id")] = r
 	}
@@ -199,19 +199,19 @@ func (k readiness) named(changes []store.Change, field, resource, what string) (
 
 // driversUnfit adds why drivers may not drive today.
 func (k readiness) driversUnfit(changes []store.Change) error {
-	drivers, err := k.named(changes, "driver_id", "drivers", "driver")
+	drivers, err := k.readNamed(changes, "driver_id", "drivers", "driver")
 	if err != nil || len(drivers) == 0 {
 		return err
 	}
-	today, err := k.today()
+	today, err := k.localToday()
 	if err != nil {
 		return err
 	}
 	var workers set
 	for _, d := range drivers {
-		workers.add(d.Text("worker_id"))
+		workers.addID(d.Text("worker_id"))
 	}
-	lacking, err := k.uncertified(workers.list, today)
+	lacking, err := k.missingCertificates(workers.list, today)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 		unfit[id] = append(unfit[id], lacking[d.Text("worker_id")]...)
 	}
 	for _, c := range changes {
-		if leaving(c) {
+		if isDeparture(c) {
 			k.why[c.After.Text("id")] = append(k.why[c.After.Text("id")], unfit[c.After.Text("driver_id")]...)
 		}
 	}
@@ -235,11 +235,11 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 
 // vehiclesUnfit adds why vehicles may not go today.
 func (k readiness) vehiclesUnfit(changes []store.Change) error {
-	vehicles, err := k.named(changes, "vehicle_id", "vehicles", "vehicle")
+	vehicles, err := k.readNamed(changes, "vehicle_id", "vehicles", "vehicle")
 	if err != nil || len(vehicles) == 0 {
 		return err
 	}
-	today, err := k.today()
+	today, err := k.localToday()
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 	}
 	for _, c := range changes {
 		v := vehicles[c.After.Text("vehicle_id")]
-		if v == nil || !leaving(c) {
+		if v == nil || !isDeparture(c) {
 			continue
 		}
 		id := c.After.Text("id")
@@ -289,12 +289,12 @@ func notLeaving(why []string) *fault.Error {
 func (k readiness) lockOrders(changes []store.Change) error {
 	var orders set
 	for _, c := range changes {
-		if leaving(c) {
+		if isDeparture(c) {
 			for _, id := range idsOf(c.After["order_ids"]) {
-				orders.add(id)
+				orders.addID(id)
 			}
 		}
 	}
-	_, err := k.locked("orders", orders.list)
+	_, err := k.lockRows("orders", orders.list)
 	return err
 }

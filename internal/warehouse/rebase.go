@@ -14,18 +14,18 @@ import (
 // unless the item knows it as another.
 const anyUnit = "EA"
 
-// rebase keeps lines of orders in the base units of their items, in which stock is
+// rebaseOrderLines keeps lines of orders in the base units of their items, in which stock is
 // promised, picked, shipped and received. What was ordered in another unit stays
 // beside. The price follows, where it comes out even.
 // A file's line in a unit that the item does not know is left as it is, and is
 // refused when its order is confirmed. So is a line of goods that come in whose
 // price does not come out even: it is received in whole units of its own.
-func rebase(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
+func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
-		if c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id") || reworded(c) {
-			items.add(c.After.Text("item_id"))
-			orders.add(c.After.Text("order_id"))
+		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || isInParts(c) {
+			items.addID(c.After.Text("item_id"))
+			orders.addID(c.After.Text("order_id"))
 		}
 	}
 	outbound := map[string]bool{}
@@ -48,53 +48,53 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 	for i, c := range changes {
 		switch l := c.After; {
 		case l == nil:
-		case c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id"):
+		case c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id"):
 			if u == nil || u.base[l.Text("item_id")] == "" {
 				continue // no such item: the reference refuses it
 			}
-			if err := u.rebase(c); err != nil && strict && outbound[l.Text("order_id")] {
-				return place(err, i, len(changes))
+			if err := u.rebaseLine(c); err != nil && strict && outbound[l.Text("order_id")] {
+				return nameRow(err, i, len(changes))
 			}
-		case altered(c, "qty_ordered"):
+		case isAltered(c, "qty_ordered"):
 			l["ordered_uom"], l["ordered_qty"] = nil, nil
 		}
 		if err := u.fineLine(c); err != nil && strict {
-			return place(err, i, len(changes))
+			return nameRow(err, i, len(changes))
 		}
 	}
 	return nil
 }
 
-// reworded reports a line whose quantity was given in parts of a unit.
-func reworded(c store.Change) bool {
+// isInParts reports a line whose quantity was given in parts of a unit.
+func isInParts(c store.Change) bool {
 	parts := func(f string) bool {
-		return (c.Op == store.Insert || altered(c, f)) && dec(c.After, f)%decimal.Scale != 0
+		return (c.Op == store.Insert || isAltered(c, f)) && decimalOf(c.After, f)%decimal.Scale != 0
 	}
 	return c.After != nil && (parts("qty_ordered") || parts("qty_cancelled"))
 }
 
 // fineLine holds what was given of a line in its base unit to the decimals of that.
 func (u *units) fineLine(c store.Change) *fault.Error {
-	if u == nil || !reworded(c) || !strings.EqualFold(c.After.Text("uom"), u.base[c.After.Text("item_id")]) {
+	if u == nil || !isInParts(c) || !strings.EqualFold(c.After.Text("uom"), u.base[c.After.Text("item_id")]) {
 		return nil
 	}
 	for _, f := range [...]string{"qty_ordered", "qty_cancelled"} {
-		if c.Op == store.Update && !altered(c, f) {
+		if c.Op == store.Update && !isAltered(c, f) {
 			continue
 		}
-		if err := u.fine(f, c.After.Text("uom"), dec(c.After, f)); err != nil {
+		if err := u.checkUnitDecimals(f, c.After.Text("uom"), decimalOf(c.After, f)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rebase turns one line into base units.
-func (u *units) rebase(c store.Change) *fault.Error {
+// rebaseLine turns one line into base units.
+func (u *units) rebaseLine(c store.Change) *fault.Error {
 	l := c.After
 	item, unit := l.Text("item_id"), l.Text("uom")
 	base := u.base[item]
-	f, err := u.of(item, unit)
+	f, err := u.unitFactor(item, unit)
 	if err != nil && strings.EqualFold(unit, anyUnit) || err == nil && strings.EqualFold(unit, base) {
 		l["uom"], l["ordered_uom"], l["ordered_qty"] = base, nil, nil
 		return nil
@@ -102,18 +102,18 @@ func (u *units) rebase(c store.Change) *fault.Error {
 	if err != nil {
 		return err
 	}
-	ordered, err := u.toBase(item, unit, dec(l, "qty_ordered"))
+	ordered, err := u.toBase(item, unit, decimalOf(l, "qty_ordered"))
 	if err != nil {
-		return misfit("qty_ordered", err.Msg)
+		return refuseMovement("qty_ordered", err.Msg)
 	}
-	cancelled, err := u.toBase(item, unit, dec(l, "qty_cancelled"))
+	cancelled, err := u.toBase(item, unit, decimalOf(l, "qty_cancelled"))
 	if err != nil {
-		return misfit("qty_cancelled", err.Msg)
+		return refuseMovement("qty_cancelled", err.Msg)
 	}
-	if price := dec(l, "unit_price"); price != 0 {
+	if price := decimalOf(l, "unit_price"); price != 0 {
 		each, exact := price.DivExact(f)
 		if !exact {
-			return misfit("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+": give the line in "+base)
+			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+": give the line in "+base)
 		}
 		l["unit_price"] = each
 	}

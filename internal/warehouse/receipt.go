@@ -8,14 +8,14 @@ import (
 	"holdfast/internal/store"
 )
 
-// admit settles the lot and the status of what came in.
-func (r *receiving) admit() error {
+// settleLotAndStatus settles the lot and the status of what came in.
+func (r *receiving) settleLotAndStatus() error {
 	if err := r.readLots(); err != nil {
 		return err
 	}
 	for _, a := range r.goods {
 		if a.StockStatus == "" {
-			a.StockStatus = r.usual(a)
+			a.StockStatus = r.defaultStatus(a)
 		}
 		if a.LotNo == "" || a.base == 0 {
 			continue
@@ -27,8 +27,8 @@ func (r *receiving) admit() error {
 	return nil
 }
 
-// usual is the status of goods that nobody gave one.
-func (r *receiving) usual(a *arrival) string {
+// defaultStatus is the status of goods that nobody gave one.
+func (r *receiving) defaultStatus(a *arrival) string {
 	switch {
 	case a.Discrepancy == "damaged":
 		return "damaged"
@@ -54,8 +54,8 @@ func (r *receiving) readLots() error {
 	var items, numbers set
 	for _, a := range r.goods {
 		if a.LotNo != "" {
-			items.add(a.item)
-			numbers.add(a.LotNo)
+			items.addID(a.item)
+			numbers.addID(a.LotNo)
 		}
 	}
 	r.lots = map[lotName]store.Row{}
@@ -76,7 +76,7 @@ func (r *receiving) lotOf(a *arrival) error {
 	lot := r.lots[lotName{a.item, a.LotNo}]
 	if lot == nil {
 		if it.expires && a.ExpiresOn == "" {
-			return misfit(a.at+"expires_on", "lot "+a.LotNo+" of item "+it.sku+" is new: say when it expires")
+			return refuseMovement(a.at+"expires_on", "lot "+a.LotNo+" of item "+it.sku+" is new: say when it expires")
 		}
 		row := store.Row{"item_id": a.item, "lot_no": a.LotNo}
 		if a.ExpiresOn != "" {
@@ -97,15 +97,15 @@ func (r *receiving) lotOf(a *arrival) error {
 	if a.StockStatus != "available" {
 		return nil
 	}
-	if why := lotBars(lot, r.rules.today(), 0); why != "" {
+	if why := lotBars(lot, r.rules.localToday(), 0); why != "" {
 		return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", a.LotNo, it.sku, why).
 			With("", "take it in with stock_status quarantine, hold or damaged").At(a.at+"lot_no", "%s", why)
 	}
 	return nil
 }
 
-// register writes the receipt and its lines.
-func (r *receiving) register() error {
+// writeReceipt writes the receipt and its lines.
+func (r *receiving) writeReceipt() error {
 	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Store.Now()), "line_count": int64(len(r.goods))}
 	if len(r.orders) > 0 {
 		head["order_id"] = r.orders[0]["id"]
@@ -127,34 +127,34 @@ func (r *receiving) register() error {
 	r.receipt = made[0]
 	rows := make([]store.Row, len(r.goods))
 	for i, a := range r.goods {
-		rows[i] = a.row(r.receipt.Text("id"), i+1)
+		rows[i] = a.receiptLine(r.receipt.Text("id"), i+1)
 	}
 	r.rows, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipt_lines"), rows)
 	return err
 }
 
-// row is the receipt's line.
-func (a *arrival) row(receipt string, n int) store.Row {
-	row := store.Row{"receipt_id": receipt, "line_no": int64(n), "item_id": a.item, "serials": a.serials(), "stock_status": a.StockStatus, "quantity": a.base}
+// receiptLine is the receipt's line.
+func (a *arrival) receiptLine(receipt string, n int) store.Row {
+	row := store.Row{"receipt_id": receipt, "line_no": int64(n), "item_id": a.item, "serials": a.serialNumbers(), "stock_status": a.StockStatus, "quantity": a.base}
 	if a.line != nil {
 		row["order_line_id"] = a.line["id"]
 	}
 	if a.UoM != "" {
 		row["uom_quantity"] = a.Quantity
 	}
-	given(row, "lot_id", a.lot, "lpn", a.LPN, "uom", a.UoM, "discrepancy", a.Discrepancy, "note", a.Note)
+	setGiven(row, "lot_id", a.lot, "lpn", a.LPN, "uom", a.UoM, "discrepancy", a.Discrepancy, "note", a.Note)
 	return row
 }
 
-func (a *arrival) serials() []string {
+func (a *arrival) serialNumbers() []string {
 	if a.Serials == nil {
 		return []string{}
 	}
 	return a.Serials
 }
 
-// given sets those of the pairs of name and text that are not empty.
-func given(row store.Row, pairs ...string) {
+// setGiven sets those of the pairs of name and text that are not empty.
+func setGiven(row store.Row, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			row[pairs[i]] = pairs[i+1]
@@ -162,21 +162,21 @@ func given(row store.Row, pairs ...string) {
 	}
 }
 
-// book posts the movements.
-func (r *receiving) book() error {
+// postReceived posts the movements.
+func (r *receiving) postReceived() error {
 	for _, a := range r.goods {
 		if a.base == 0 {
 			continue
 		}
 		if len(a.Serials) == 0 {
-			m := r.movement(a, a.base)
+			m := r.receiptMovement(a, a.base)
 			if a.UoM != "" {
 				m["uom"], m["uom_quantity"] = a.UoM, a.Quantity
 			}
 			r.moves = append(r.moves, m)
 		}
 		for _, s := range a.Serials {
-			m := r.movement(a, decimal.One)
+			m := r.receiptMovement(a, decimal.One)
 			m["serial"] = s
 			r.moves = append(r.moves, m)
 		}
@@ -189,10 +189,10 @@ func (r *receiving) book() error {
 	return err
 }
 
-func (r *receiving) movement(a *arrival, quantity decimal.Dec) store.Row {
+func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row {
 	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus, "quantity": quantity,
 		"ref_type": "receipts", "ref_id": r.receipt["id"]}
-	given(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
+	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
 	if o := r.orderOf(a); o != nil {
 		if o["type"] == "return" {
 			m["type"] = "return_in"
@@ -204,9 +204,9 @@ func (r *receiving) movement(a *arrival, quantity decimal.Dec) store.Row {
 	return m
 }
 
-// progress brings the orders and their lines up to what has come in. An order
+// updateOrders brings the orders and their lines up to what has come in. An order
 // of which all has come is completed.
-func (r *receiving) progress() error {
+func (r *receiving) updateOrders() error {
 	var sets []store.Row
 	for _, l := range r.lines {
 		base := r.claimed[l.Text("id")]
@@ -215,25 +215,25 @@ func (r *receiving) progress() error {
 		}
 		q, exact := base.DivExact(r.lineUnit(l))
 		if !exact {
-			return misfit("lines", base.String()+" base units are no whole number of the order line's unit "+l.Text("uom"))
+			return refuseMovement("lines", base.String()+" base units are no whole number of the order line's unit "+l.Text("uom"))
 		}
-		l["qty_received"] = dec(l, "qty_received") + q
+		l["qty_received"] = decimalOf(l, "qty_received") + q
 		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
 	}
 	if len(sets) == 0 {
 		return nil
 	}
-	if err := r.turn("confirmed", "in_progress", func(store.Row) bool { return true }); err != nil {
+	if err := r.moveOrders("confirmed", "in_progress", func(store.Row) bool { return true }); err != nil {
 		return err
 	}
 	if _, err := r.c.Store.UpdateEachTx(r.c.Tx, r.c.Actor, r.c.Resource("order_lines"), sets); err != nil {
 		return err
 	}
-	return r.turn("in_progress", "completed", r.full)
+	return r.moveOrders("in_progress", "completed", r.isFullyReceived)
 }
 
-// turn moves the orders that are in one state and ready for the next.
-func (r *receiving) turn(from, to string, ready func(store.Row) bool) error {
+// moveOrders moves the orders that are in one state and ready for the next.
+func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) error {
 	var ids []string
 	for _, o := range r.orders {
 		ids = append(ids, o.Text("id"))
@@ -256,24 +256,24 @@ func (r *receiving) turn(from, to string, ready func(store.Row) bool) error {
 	return err
 }
 
-// full reports an order of which nothing is open.
-func (r *receiving) full(o store.Row) bool {
+// isFullyReceived reports an order of which nothing is open.
+func (r *receiving) isFullyReceived(o store.Row) bool {
 	for _, l := range r.lines {
-		if l["order_id"] == o["id"] && dec(l, "qty_received") < dec(l, "qty_ordered")-dec(l, "qty_cancelled") {
+		if l["order_id"] == o["id"] && decimalOf(l, "qty_received") < decimalOf(l, "qty_ordered")-decimalOf(l, "qty_cancelled") {
 			return false
 		}
 	}
 	return true
 }
 
-// stow opens a task for what has to leave the dock, with the place that suits
+// openPutawayTasks opens a task for what has to leave the dock, with the place that suits
 // it best.
-func (r *receiving) stow() error {
+func (r *receiving) openPutawayTasks() error {
 	if k := r.zone.Text("kind"); k != "dock" && k != "staging" {
 		return nil
 	}
 	var tasks []store.Row
-	var asks []*ask
+	var asks []*placeRequest
 	for _, m := range r.moves {
 		if m["to_status"] != "available" {
 			continue
@@ -285,12 +285,12 @@ func (r *receiving) stow() error {
 			}
 		}
 		tasks = append(tasks, t)
-		asks = append(asks, &ask{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: dec(m, "quantity"), from: r.zone})
+		asks = append(asks, &placeRequest{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: decimalOf(m, "quantity"), from: r.zone})
 	}
 	if len(tasks) == 0 {
 		return nil
 	}
-	if err := suggest(r.c.Tx, r.c.Actor.TenantID, asks); err != nil {
+	if err := suggestPlaces(r.c.Tx, r.c.Actor.TenantID, asks); err != nil {
 		return err
 	}
 	for i, q := range asks {
@@ -303,7 +303,7 @@ func (r *receiving) stow() error {
 	return err
 }
 
-func (r *receiving) answer() (*ReceiveOut, error) {
+func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	c := r.c
 	out := &ReceiveOut{
 		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows), Movements: c.Records("stock_movements", r.moves),

@@ -53,16 +53,16 @@ type arrival struct {
 
 type lotName struct{ item, no string }
 
-// announced finds the orders that the goods belong to and holds them against
+// findOrders finds the orders that the goods belong to and holds them against
 // other receipts.
-func (r *receiving) announced() error {
+func (r *receiving) findOrders() error {
 	var ids []string
 	switch {
 	case r.in.OrderID != "":
 		ids = []string{r.in.OrderID}
 	case r.in.ASN != "":
 		var err error
-		if ids, err = r.noticed(); err != nil {
+		if ids, err = r.ordersOfShipment(); err != nil {
 			return err
 		}
 	default:
@@ -73,7 +73,7 @@ func (r *receiving) announced() error {
 		return err
 	}
 	for _, o := range orders {
-		if err := receivable(o); err != nil {
+		if err := checkReceivable(o); err != nil {
 			return err
 		}
 	}
@@ -82,8 +82,8 @@ func (r *receiving) announced() error {
 	return err
 }
 
-// noticed lists the orders of an inbound shipment.
-func (r *receiving) noticed() (ids []string, err error) {
+// ordersOfShipment lists the orders of an inbound shipment.
+func (r *receiving) ordersOfShipment() (ids []string, err error) {
 	found := false
 	err = r.c.Tx.Query("SELECT order_ids FROM shipments WHERE tenant_id = $1 AND direction = 'inbound' AND status <> 'cancelled' "+
 		"AND (shipment_no = $2 OR tracking_no = $2) ORDER BY id LIMIT 1",
@@ -98,8 +98,8 @@ func (r *receiving) noticed() (ids []string, err error) {
 	return slices.Compact(ids), err
 }
 
-// receivable refuses orders that nothing is received for.
-func receivable(o store.Row) error {
+// checkReceivable refuses orders that nothing is received for.
+func checkReceivable(o store.Row) error {
 	no := o.Text("order_no")
 	switch status := o.Text("status"); {
 	case o["type"] == "outbound":
@@ -114,9 +114,9 @@ func receivable(o store.Row) error {
 	return nil
 }
 
-// dock reads the zone. It is not locked: whoever moves stock locks items first
+// readDock reads the zone. It is not locked: whoever moves stock locks items first
 // and zones last.
-func (r *receiving) dock() error {
+func (r *receiving) readDock() error {
 	rows, err := r.c.Rows("zones", "id = $2", r.in.ZoneID)
 	if err == nil && len(rows) == 0 {
 		err = rpc.Missing("zones", "zone_id")
@@ -128,8 +128,8 @@ func (r *receiving) dock() error {
 	return nil
 }
 
-// identify finds out which item each line is.
-func (r *receiving) identify() error {
+// identifyItems finds out which item each line is.
+func (r *receiving) identifyItems() error {
 	var scans []string
 	for _, l := range r.in.Lines {
 		if l.Barcode != "" {
@@ -142,7 +142,7 @@ func (r *receiving) identify() error {
 	}
 	for i, l := range r.in.Lines {
 		a := &arrival{ReceiveLine: l, at: fmt.Sprintf("lines[%d].", i), item: l.ItemID}
-		if err := r.recognise(a, known[l.Barcode]); err != nil {
+		if err := r.recogniseLine(a, known[l.Barcode]); err != nil {
 			return err
 		}
 		r.goods = append(r.goods, a)
@@ -150,9 +150,9 @@ func (r *receiving) identify() error {
 	return nil
 }
 
-// recognise holds the order line, the item and the barcode of a line to one
+// recogniseLine holds the order line, the item and the barcode of a line to one
 // item.
-func (r *receiving) recognise(a *arrival, scan *coded) error {
+func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
 	if a.OrderLineID != "" {
 		at := slices.IndexFunc(r.lines, func(l store.Row) bool { return l["id"] == any(a.OrderLineID) })
 		if at < 0 {
@@ -173,7 +173,7 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 		if a.item != scan.item {
 			return fault.New(fault.Conflict, CodeScan, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode", "belongs to another item")
 		}
-		a.scanned(scan)
+		a.fillFromLabel(scan)
 	}
 	if a.item == "" {
 		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
@@ -184,8 +184,8 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 	return nil
 }
 
-// scanned takes what a label says where the request is silent.
-func (a *arrival) scanned(scan *coded) {
+// fillFromLabel takes what a label says where the request is silent.
+func (a *arrival) fillFromLabel(scan *coded) {
 	for _, p := range [...]struct {
 		into *string
 		from string
@@ -202,11 +202,11 @@ func (a *arrival) scanned(scan *coded) {
 	}
 }
 
-// measure reads items and units and turns quantities into base units.
-func (r *receiving) measure() error {
+// convertQuantities reads items and units and turns quantities into base units.
+func (r *receiving) convertQuantities() error {
 	var ids set
 	for _, a := range r.goods {
-		ids.add(a.item)
+		ids.addID(a.item)
 	}
 	tx, tenant := r.c.Tx, r.c.Actor.TenantID
 	r.items, r.units = queueArticles(tx, tenant, ids.list), queueUnits(tx, tenant, ids.list)
@@ -224,52 +224,52 @@ func (r *receiving) measure() error {
 		}
 		var err *fault.Error
 		if a.base, err = r.units.toBase(a.item, a.UoM, a.Quantity); err != nil {
-			return inside(a.at, err)
+			return prefixFields(a.at, err)
 		}
-		if err := a.whole(it); err != nil {
-			return inside(a.at, err)
+		if err := a.checkComplete(it); err != nil {
+			return prefixFields(a.at, err)
 		}
 	}
 	return nil
 }
 
-// whole refuses a line that does not say what its item asks for.
-func (a *arrival) whole(it *article) *fault.Error {
+// checkComplete refuses a line that does not say what its item asks for.
+func (a *arrival) checkComplete(it *article) *fault.Error {
 	switch {
 	case it.status == "draft":
 		return notReady("item %s is a draft: activate it first", it.sku).At("item_id", "is not active")
 	case a.base == 0 && a.Discrepancy != "short":
-		return misfit("quantity", "say how much came in; nothing at all is a short")
+		return refuseMovement("quantity", "say how much came in; nothing at all is a short")
 	case a.base > maxMove:
 		return fault.As(tooMuch("quantity", maxMove))
 	case a.base == 0:
 		return nil
 	case it.tracking == "lot" && a.LotNo == "":
-		return misfit("lot_no", "item "+it.sku+" is tracked by lot: name the lot")
+		return refuseMovement("lot_no", "item "+it.sku+" is tracked by lot: name the lot")
 	case it.tracking != "serial" && len(a.Serials) > 0:
-		return misfit("serials", "item "+it.sku+" has no serial numbers")
+		return refuseMovement("serials", "item "+it.sku+" has no serial numbers")
 	case it.tracking == "serial" && decimal.FromInt(int64(len(a.Serials))) != a.base:
-		return misfit("serials", fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)))
+		return refuseMovement("serials", fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)))
 	}
 	seen := map[string]bool{}
 	for _, s := range a.Serials {
 		if s == "" || len(s) > 64 || seen[s] {
-			return misfit("serials", "serial numbers have 1-64 characters and are given once")
+			return refuseMovement("serials", "serial numbers have 1-64 characters and are given once")
 		}
 		seen[s] = true
 	}
 	return nil
 }
 
-// match gives each line to the lines of the orders, in their order, and refuses
+// matchOrderLines gives each line to the lines of the orders, in their order, and refuses
 // what was not ordered.
-func (r *receiving) match() error {
+func (r *receiving) matchOrderLines() error {
 	if len(r.orders) == 0 {
 		return nil
 	}
 	var goods []*arrival
 	for _, a := range r.goods {
-		parts, err := r.share(a)
+		parts, err := r.splitOverLines(a)
 		if err != nil {
 			return err
 		}
@@ -279,8 +279,8 @@ func (r *receiving) match() error {
 	return nil
 }
 
-// share splits goods over the open lines of their item.
-func (r *receiving) share(a *arrival) ([]*arrival, error) {
+// splitOverLines splits goods over the open lines of their item.
+func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 	lines := r.lines
 	if a.line != nil {
 		lines = []store.Row{a.line}
@@ -291,7 +291,7 @@ func (r *receiving) share(a *arrival) ([]*arrival, error) {
 		if l.Text("item_id") != a.item {
 			continue
 		}
-		room, err := r.open(l)
+		room, err := r.openQuantity(l)
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +301,7 @@ func (r *receiving) share(a *arrival) ([]*arrival, error) {
 			continue // numbered pieces stay together
 		}
 		if take > 0 || a.base == 0 && len(parts) == 0 {
-			parts = append(parts, r.part(a, l, take))
+			parts = append(parts, r.shareOfLine(a, l, take))
 			rest -= take
 		}
 	}
@@ -318,8 +318,8 @@ func (r *receiving) share(a *arrival) ([]*arrival, error) {
 	return parts, nil
 }
 
-// part is the share of goods that a line of an order takes.
-func (r *receiving) part(a *arrival, line store.Row, take decimal.Dec) *arrival {
+// shareOfLine is the share of goods that a line of an order takes.
+func (r *receiving) shareOfLine(a *arrival, line store.Row, take decimal.Dec) *arrival {
 	p := *a
 	p.line, p.base = line, take
 	if take != a.base {
@@ -329,22 +329,22 @@ func (r *receiving) part(a *arrival, line store.Row, take decimal.Dec) *arrival 
 	return &p
 }
 
-// open is how much of a line may still come in, in base units, tolerance
+// openQuantity is how much of a line may still come in, in base units, tolerance
 // included.
-func (r *receiving) open(l store.Row) (decimal.Dec, error) {
-	wanted, err := times(dec(l, "qty_ordered")-dec(l, "qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
+func (r *receiving) openQuantity(l store.Row) (decimal.Dec, error) {
+	wanted, err := multiplyWithin(decimalOf(l, "qty_ordered")-decimalOf(l, "qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
 	if err != nil {
 		return 0, err
 	}
 	f := r.lineUnit(l)
-	base, err := times(wanted-dec(l, "qty_received"), f, "quantity")
+	base, err := multiplyWithin(wanted-decimalOf(l, "qty_received"), f, "quantity")
 	return base - r.claimed[l.Text("id")], err
 }
 
 // lineUnit is how many base units one unit of an order line holds. A line whose
 // unit the item does not know counts in base units.
 func (r *receiving) lineUnit(l store.Row) decimal.Dec {
-	if f, err := r.units.of(l.Text("item_id"), l.Text("uom")); err == nil {
+	if f, err := r.units.unitFactor(l.Text("item_id"), l.Text("uom")); err == nil {
 		return f
 	}
 	return decimal.One

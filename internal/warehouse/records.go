@@ -17,12 +17,12 @@ type records struct {
 	s  *store.Store
 }
 
-func (k records) rows(resource, where string, args ...any) ([]store.Row, error) {
+func (k records) readRows(resource, where string, args ...any) ([]store.Row, error) {
 	r, _ := k.s.Catalog().Get(resource)
 	return k.s.RowsTx(k.tx, k.a, r, where, args)
 }
 
-func (k records) insert(resource string, rows []store.Row) ([]store.Row, error) {
+func (k records) insertRows(resource string, rows []store.Row) ([]store.Row, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func (k records) insert(resource string, rows []store.Row) ([]store.Row, error) 
 	return k.s.InsertTx(k.tx, k.a, r, rows)
 }
 
-func (k records) update(resource string, ids []string, set store.Row) error {
+func (k records) updateRows(resource string, ids []string, set store.Row) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -56,9 +56,9 @@ func (k records) zone() (*time.Location, error) {
 	return localtime.Zone(name), err
 }
 
-// today is the date where the tenant is.
-func (k records) today() (string, error) {
+// localToday is the date where the tenant is.
+func (k records) localToday() (string, error) {
 	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
 	err := k.tx.Flush()
-	return ru.today(), err
+	return ru.localToday(), err
 }

@@ -32,17 +32,17 @@ func (d Difference) String() string {
 // `holdfast verify` and tests, not for requests.
 func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
-	r.counters(c)
-	r.levels()
-	r.items()
-	r.zones()
-	r.orders()
-	r.reservations()
+	r.recountCounters(c)
+	r.recountLevels()
+	r.recountItems()
+	r.recountZones()
+	r.recountOrders()
+	r.recountReservations()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("warehouse: recount: %w", err)
 	}
-	r.capacities()
-	return r.differences(), nil
+	r.recountCapacities()
+	return r.listDifferences(), nil
 }
 
 type recount struct {
@@ -56,7 +56,7 @@ type recount struct {
 	lost   []Difference
 }
 
-func (r *recount) differences() []Difference {
+func (r *recount) listDifferences() []Difference {
 	out := r.lost
 	for name, n := range r.kept {
 		if n != r.real[name] {
@@ -72,7 +72,7 @@ func (r *recount) differences() []Difference {
 	return out
 }
 
-func (r *recount) query(sql string, each func(*db.Row)) {
+func (r *recount) queueQuery(sql string, each func(*db.Row)) {
 	r.tx.Queue(sql, []any{r.tenant}, func(row *db.Row) error {
 		each(row)
 		return nil
@@ -82,17 +82,17 @@ func (r *recount) query(sql string, each func(*db.Row)) {
 // chunk splits what wide adds up.
 const chunk = 1_000_000
 
-// wide is SUM of a 64-bit expression as two columns, its chunks and the rest:
+// wideSum is SUM of a 64-bit expression as two columns, its chunks and the rest:
 // neither passes the number range however wrong the rows are, so that one
 // broken total does not end the recount.
-func wide(expr string) string {
+func wideSum(expr string) string {
 	n := strconv.Itoa(chunk)
 	return "CAST(COALESCE(SUM((" + expr + ") / " + n + "), 0) AS bigint), CAST(COALESCE(SUM((" + expr + ") % " + n + "), 0) AS bigint)"
 }
 
-// sum reads wide's columns from i on. A sum that does not fit 64 bits is a
+// readWideSum reads wide's columns from i on. A sum that does not fit 64 bits is a
 // difference of its own, told as the nearest number.
-func (r *recount) sum(name string, row *db.Row, i int) int64 {
+func (r *recount) readWideSum(name string, row *db.Row, i int) int64 {
 	n := new(big.Int).Mul(big.NewInt(row.Int(i)), big.NewInt(chunk))
 	n.Add(n, big.NewInt(row.Int(i+1)))
 	if n.IsInt64() {
@@ -106,36 +106,36 @@ func (r *recount) sum(name string, row *db.Row, i int) int64 {
 	return near
 }
 
-// counters recomputes the catalog's counters; counters the catalog does not
+// recountCounters recomputes the catalog's counters; counters the catalog does not
 // know belong to others and are left alone.
-func (r *recount) counters(c *catalog.Catalog) {
+func (r *recount) recountCounters(c *catalog.Catalog) {
 	mine := map[string]bool{}
 	for _, res := range c.All() {
 		for i := range res.Counters {
 			n := &res.Counters[i]
 			mine[n.Name] = true
-			r.counter(res, n)
+			r.recountCounter(res, n)
 		}
 	}
-	r.query("SELECT name, "+wide("delta")+" FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
+	r.queueQuery("SELECT name, "+wideSum("delta")+" FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
 		if name, _, _ := strings.Cut(row.Text(0), ":"); mine[name] {
-			r.kept[counterPrefix+row.Text(0)] = r.sum(counterPrefix+row.Text(0), row, 1)
+			r.kept[counterPrefix+row.Text(0)] = r.readWideSum(counterPrefix+row.Text(0), row, 1)
 		}
 	})
-	r.query("SELECT name, span, start_at, part, "+wide("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part",
+	r.queueQuery("SELECT name, span, start_at, part, "+wideSum("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part",
 		func(row *db.Row) {
 			if name := row.Text(0); mine[name] {
 				key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
-				r.kept[key] = r.sum(key, row, 4)
+				r.kept[key] = r.readWideSum(key, row, 4)
 			}
 		})
 }
 
 const counterPrefix = "counter "
 
-// counter counts the records of a counter by what splits it, of a timed one
+// recountCounter counts the records of a counter by what splits it, of a timed one
 // also by the hour, the length of which tells its day and month.
-func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
+func (r *recount) recountCounter(res *catalog.Resource, n *catalog.Counter) {
 	cols := slices.Clone(n.By)
 	if len(n.Except) > 0 {
 		cols = append(cols, res.States.Field)
@@ -146,13 +146,13 @@ func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
 	}
 	value, group := "0, COUNT(*)", ""
 	if n.Sum != "" {
-		value = wide(n.Sum)
+		value = wideSum(n.Sum)
 	}
 	if len(by) > 0 {
 		group = " GROUP BY " + strings.Join(by, ", ")
 	}
 	name := counterPrefix + n.Name
-	r.query("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+group, func(row *db.Row) {
+	r.queueQuery("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+group, func(row *db.Row) {
 		record := map[string]any{}
 		for i, f := range cols {
 			if fd, _ := res.Field(f); row.Null(i + 2) {
@@ -169,7 +169,7 @@ func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
 		one := *n
 		one.Sum = "" // the database has added up
 		sums := map[string]int64{}
-		one.Add(sums, res, record, r.sum(name, row, 0))
+		one.Add(sums, res, record, r.readWideSum(name, row, 0))
 		for key, v := range sums {
 			r.real[counterPrefix+key] += v
 		}
@@ -181,7 +181,7 @@ func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
 // snapshot: what writers add meanwhile stays right.
 func RecountCounters(tx *db.Tx, c *catalog.Catalog, tenant string) (map[string]int64, error) {
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
-	r.counters(c)
+	r.recountCounters(c)
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("warehouse: recount counters: %w", err)
 	}
@@ -189,62 +189,62 @@ func RecountCounters(tx *db.Tx, c *catalog.Catalog, tenant string) (map[string]i
 		return nil, fault.New(fault.Invalid, "22003", "%s", r.lost[0])
 	}
 	deltas := map[string]int64{}
-	for _, d := range r.differences() {
+	for _, d := range r.listDifferences() {
 		deltas[strings.TrimPrefix(d.What, counterPrefix)] = d.True - d.Kept
 	}
 	return deltas, nil
 }
 
-func (r *recount) levels() {
-	r.query("SELECT stock_key, quantity FROM stock_levels WHERE tenant_id = $1", func(row *db.Row) {
+func (r *recount) recountLevels() {
+	r.queueQuery("SELECT stock_key, quantity FROM stock_levels WHERE tenant_id = $1", func(row *db.Row) {
 		r.kept["level "+row.Text(0)] = row.Int(1)
 	})
-	r.query("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE "+
+	r.queueQuery("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE "+
 		"tenant_id = $1", func(row *db.Row) {
 		at := spot{item: row.Text(0), lot: row.Text(1), serial: row.Text(2), owner: row.Text(3), lpn: row.Text(4)}
 		if !row.Null(5) {
 			at.zone, at.status = row.Text(5), row.Text(6)
-			r.real["level "+at.key()] -= row.Int(9)
+			r.real["level "+at.stockKey()] -= row.Int(9)
 		}
 		if !row.Null(7) {
 			at.zone, at.status = row.Text(7), row.Text(8)
-			r.real["level "+at.key()] += row.Int(9)
+			r.real["level "+at.stockKey()] += row.Int(9)
 		}
 	})
 }
 
-func (r *recount) items() {
-	r.query("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
-		wide("l.quantity")+", "+wide("CASE WHEN l.stock_status = 'available' AND COALESCE(b.status, 'released') = 'released' AND "+
+func (r *recount) recountItems() {
+	r.queueQuery("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
+		wideSum("l.quantity")+", "+wideSum("CASE WHEN l.stock_status = 'available' AND COALESCE(b.status, 'released') = 'released' AND "+
 		"COALESCE(b.short_dated, FALSE) = FALSE THEN l.quantity - l.reserved END")+
 		" FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id "+
 		"LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = l.lot_id WHERE i.tenant_id = $1 "+
 		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {
 		id := "item " + row.Text(0)
-		onHand, available := r.sum(id+" on_hand", row, 7), r.sum(id+" available", row, 9)
-		value, err := times(decimal.Dec(onHand), row.Dec(5), "unit_cost")
+		onHand, available := r.readWideSum(id+" on_hand", row, 7), r.readWideSum(id+" available", row, 9)
+		value, err := multiplyWithin(decimal.Dec(onHand), row.Dec(5), "unit_cost")
 		if err != nil {
 			value = -1
 		}
-		r.pair(id+" on_hand", row.Int(1), onHand)
-		r.pair(id+" available", row.Int(2), available)
-		r.pair(id+" stock_value", row.Int(3), int64(value))
-		r.pair(id+" low_stock", bit(row.Bool(4)), bit(LowStock(decimal.Dec(available), row.Dec(6))))
+		r.addPair(id+" on_hand", row.Int(1), onHand)
+		r.addPair(id+" available", row.Int(2), available)
+		r.addPair(id+" stock_value", row.Int(3), int64(value))
+		r.addPair(id+" low_stock", boolToInt(row.Bool(4)), boolToInt(LowStock(decimal.Dec(available), row.Dec(6))))
 	})
 }
 
-func bit(b bool) int64 {
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-func (r *recount) pair(name string, kept, real int64) { r.kept[name], r.real[name] = kept, real }
+func (r *recount) addPair(name string, kept, real int64) { r.kept[name], r.real[name] = kept, real }
 
-func (r *recount) zones() {
+func (r *recount) recountZones() {
 	r.parent, r.room, r.load = map[string]string{}, map[string]int64{}, map[string]int64{}
-	r.query("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1", func(row *db.Row) {
+	r.queueQuery("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1", func(row *db.Row) {
 		id := row.Text(0)
 		r.parent[id], r.room[id] = row.Text(1), row.Int(4)
 		r.kept["zone "+id+" load_units"] = row.Int(2)
@@ -252,16 +252,16 @@ func (r *recount) zones() {
 			r.kept["zone "+id+" utilization"] = row.Int(3)
 		}
 	})
-	r.query("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
+	r.queueQuery("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
 		"= $1", func(row *db.Row) {
-		if units, err := times(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
+		if units, err := multiplyWithin(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
 			r.load[row.Text(0)] += int64(units)
 		}
 	})
 }
 
-// capacities carries each zone's own load up the tree.
-func (r *recount) capacities() {
+// recountCapacities carries each zone's own load up the tree.
+func (r *recount) recountCapacities() {
 	for id := range r.parent {
 		r.real["zone "+id+" load_units"] += 0
 		up, own := id, r.load[id]
@@ -277,15 +277,15 @@ func (r *recount) capacities() {
 	}
 }
 
-func (r *recount) orders() {
-	r.query("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE "+
+func (r *recount) recountOrders() {
+	r.queueQuery("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE "+
 		"tenant_id = $1", func(row *db.Row) {
 		for i, f := range orderSums {
 			r.kept["order "+row.Text(0)+" "+f] = row.Int(i + 1)
 			r.real["order "+row.Text(0)+" "+f] += 0
 		}
 	})
-	r.query("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines "+
+	r.queueQuery("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines "+
 		"WHERE tenant_id = $1", func(row *db.Row) {
 		id := "order " + row.Text(0) + " "
 		r.real[id+"line_count"]++
@@ -298,19 +298,19 @@ func (r *recount) orders() {
 	})
 }
 
-// reservations holds what stock levels have reserved, and what is allocated and
+// recountReservations holds what stock levels have reserved, and what is allocated and
 // picked of order lines, to the active reservations.
-func (r *recount) reservations() {
-	r.query("SELECT stock_key, reserved FROM stock_levels WHERE tenant_id = $1 AND reserved <> 0", func(row *db.Row) {
+func (r *recount) recountReservations() {
+	r.queueQuery("SELECT stock_key, reserved FROM stock_levels WHERE tenant_id = $1 AND reserved <> 0", func(row *db.Row) {
 		r.kept["reserved of level "+row.Text(0)] = row.Int(1)
 	})
-	r.query("SELECT l.id, l.qty_allocated - l.qty_shipped, l.qty_picked - l.qty_shipped FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = "+
+	r.queueQuery("SELECT l.id, l.qty_allocated - l.qty_shipped, l.qty_picked - l.qty_shipped FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = "+
 		"l.order_id "+
 		"WHERE l.tenant_id = $1 AND o.type = 'outbound'", func(row *db.Row) {
-		r.pair("order line "+row.Text(0)+" allocated, not shipped", row.Int(1), 0)
-		r.pair("order line "+row.Text(0)+" picked, not shipped", row.Int(2), 0)
+		r.addPair("order line "+row.Text(0)+" allocated, not shipped", row.Int(1), 0)
+		r.addPair("order line "+row.Text(0)+" picked, not shipped", row.Int(2), 0)
 	})
-	r.query("SELECT stock_key, order_line_id, quantity, picked FROM reservations WHERE tenant_id = $1 AND state = 'active'", func(row *db.Row) {
+	r.queueQuery("SELECT stock_key, order_line_id, quantity, picked FROM reservations WHERE tenant_id = $1 AND state = 'active'", func(row *db.Row) {
 		r.real["reserved of level "+row.Text(0)] += row.Int(2)
 		r.real["order line "+row.Text(1)+" allocated, not shipped"] += row.Int(2)
 		if row.Bool(3) {

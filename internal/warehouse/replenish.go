@@ -18,7 +18,7 @@ type refill struct {
 	rules []store.Row
 	units *units
 	keep  map[string]int64        // days that goods of an item have to last
-	stock map[string][]*candidate // free stock by item
+	stock map[string][]*freeStock // free stock by item
 	open  []store.Row             // tasks that are not done
 	faces map[[2]string]bool      // item and zone that a rule fills
 	sites map[string]any          // site by zone that a rule fills
@@ -30,84 +30,84 @@ type Lacking struct {
 	Quantity decimal.Dec `json:"quantity" doc:"Base units."`
 }
 
-// replenishment opens tasks by rules: all of the tenant's, or those named, for
+// planReplenishment opens tasks by rules: all of the tenant's, or those named, for
 // which full fills up a zone that holds its least, too. A zone that has less free
 // stock than its rule's least, with what open tasks bring, is filled up to the
 // rule's most, of what expires first at its site. The items are locked, so nobody else plans
 // with the same stock.
-func (k work) replenishment(ids []string, full bool) (tasks []store.Row, short []Lacking, err error) {
+func (k work) planReplenishment(ids []string, full bool) (tasks []store.Row, short []Lacking, err error) {
 	p := &refill{work: k, keep: map[string]int64{}, faces: map[[2]string]bool{}}
-	if err := p.read(ids); err != nil || len(p.rules) == 0 {
+	if err := p.lockItemsAndReadStock(ids); err != nil || len(p.rules) == 0 {
 		return nil, nil, err
 	}
 	for _, rule := range p.rules {
 		if len(ids) > 0 && !slices.Contains(ids, rule.Text("id")) {
 			continue
 		}
-		sources, err := p.sources(rule.Text("source_zone_id"))
+		sources, err := p.zonesWithin(rule.Text("source_zone_id"))
 		if err != nil {
 			return nil, nil, err
 		}
-		rows, lacks := p.fill(rule, sources, full)
+		rows, lacks := p.fillByRule(rule, sources, full)
 		tasks = append(tasks, rows...)
 		if lacks > 0 {
 			short = append(short, Lacking{RuleID: rule.Text("id"), Quantity: lacks})
 		}
 	}
-	tasks, err = k.insert("replenish_tasks", tasks)
+	tasks, err = k.insertRows("replenish_tasks", tasks)
 	return tasks, short, err
 }
 
-// read locks the items of rules, and reads their free stock and open tasks.
-func (p *refill) read(ids []string) (err error) {
+// lockItemsAndReadStock locks the items of rules, and reads their free stock and open tasks.
+func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 	in := p.tx.DB().InUUID
 	where, args := "archived_at IS NULL ORDER BY id", []any(nil)
 	if len(ids) > 0 {
 		where, args = "archived_at IS NULL AND item_id IN (SELECT r.item_id FROM replenish_rules r WHERE r.tenant_id = $1 AND "+in("r.id", 2)+") ORDER BY id",
 			[]any{jsonList(ids)}
 	}
-	if p.rules, err = p.rows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
+	if p.rules, err = p.readRows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
 		return err
 	}
-	if p.today, err = p.work.today(); err != nil {
+	if p.today, err = p.work.localToday(); err != nil {
 		return err
 	}
 	var items, faces set
-	var wishes []wish
+	var wishes []demandLine
 	for _, r := range p.rules {
-		items.add(r.Text("item_id"))
-		faces.add(r.Text("pick_zone_id"))
+		items.addID(r.Text("item_id"))
+		faces.addID(r.Text("pick_zone_id"))
 		p.faces[[2]string{r.Text("item_id"), r.Text("pick_zone_id")}] = true
 	}
 	for _, id := range items.list {
-		wishes = append(wishes, wish{item: id})
+		wishes = append(wishes, demandLine{item: id})
 	}
-	if p.stock, err = p.candidates(wishes); err != nil {
+	if p.stock, err = p.lockItemsAndListFreeStock(wishes); err != nil {
 		return err
 	}
 	if p.sites, err = readSites(p.tx, p.a.TenantID, faces.list); err != nil {
 		return err
 	}
 	p.units = queueUnits(p.tx, p.a.TenantID, items.list)
-	rows, err := p.rows("items", in("id", 2), jsonList(items.list))
+	rows, err := p.readRows("items", in("id", 2), jsonList(items.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		p.keep[r.Text("id")], _ = r["min_remaining_days"].(int64)
 	}
-	if p.open, err = p.rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
+	if p.open, err = p.readRows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
 		return err
 	}
 	for _, t := range p.open {
-		p.spoken(t)
+		p.takeOpenTask(t)
 	}
 	return nil
 }
 
-// spoken takes what an open task will fetch from its place.
-func (p *refill) spoken(task store.Row) {
-	left := dec(task, "quantity") - dec(task, "quantity_done")
+// takeOpenTask takes what an open task will fetch from its place.
+func (p *refill) takeOpenTask(task store.Row) {
+	left := decimalOf(task, "quantity") - decimalOf(task, "quantity_done")
 	for _, c := range p.stock[task.Text("item_id")] {
 		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") && c.lpn == task.Text("lpn") &&
 			c.owner == task.Text("owner_id") {
@@ -116,8 +116,8 @@ func (p *refill) spoken(task store.Row) {
 	}
 }
 
-// sources are the zones in a zone, itself included; nil = anywhere.
-func (p *refill) sources(zone string) (map[string]bool, error) {
+// zonesWithin are the zones in a zone, itself included; nil = anywhere.
+func (p *refill) zonesWithin(zone string) (map[string]bool, error) {
 	if zone == "" {
 		return nil, nil
 	}
@@ -131,32 +131,32 @@ func (p *refill) sources(zone string) (map[string]bool, error) {
 	return in, err
 }
 
-// fill opens the tasks of one rule and says what no reserve has.
-func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks []store.Row, lacks decimal.Dec) {
+// fillByRule opens the tasks of one rule and says what no reserve has.
+func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) (tasks []store.Row, lacks decimal.Dec) {
 	item, face, owner := rule.Text("item_id"), rule.Text("pick_zone_id"), rule.Text("owner_id")
-	w := wish{item: item, ship: p.today, keep: p.keep[item]}
+	w := demandLine{item: item, ship: p.today, keep: p.keep[item]}
 	var held decimal.Dec
 	for _, c := range p.stock[item] {
-		if c.zone == face && c.owner == owner && w.lasts(c.expires) {
+		if c.zone == face && c.owner == owner && w.lastsLongEnough(c.expires) {
 			held += c.free
 		}
 	}
 	for _, t := range p.open {
 		if t["item_id"] == rule["item_id"] && t.Text("to_zone_id") == face && t.Text("owner_id") == owner {
-			held += dec(t, "quantity") - dec(t, "quantity_done")
+			held += decimalOf(t, "quantity") - decimalOf(t, "quantity_done")
 		}
 	}
-	need := dec(rule, "max_qty") - held
-	step := p.units.step(p.units.base[item])
+	need := decimalOf(rule, "max_qty") - held
+	step := p.units.smallestQuantity(p.units.base[item])
 	need -= need % step
-	if need <= 0 || held >= dec(rule, "min_qty") && !full {
+	if need <= 0 || held >= decimalOf(rule, "min_qty") && !full {
 		return nil, 0
 	}
 	list := p.stock[item]
-	slices.SortFunc(list, plan{}.order(need))
+	slices.SortFunc(list, plan{}.compareByStrategy(need))
 	for _, c := range list {
 		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) && db.Null(c.site) == p.sites[face]
-		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lasts(c.expires) {
+		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lastsLongEnough(c.expires) {
 			continue
 		}
 		q := min(need, c.free)
@@ -183,7 +183,7 @@ func Replenish(ctx context.Context, s *store.Store) error {
 		return fmt.Errorf("warehouse: find tenants with rules of replenishment: %w", err)
 	}
 	return eachTenant(ctx, s, tenants, "replenish", func(k work, _ []string) error {
-		_, _, err := k.replenishment(nil, false)
+		_, _, err := k.planReplenishment(nil, false)
 		return err
 	})
 }

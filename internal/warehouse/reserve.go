@@ -27,119 +27,119 @@ type pledge struct {
 	by decimal.Dec
 }
 
-// promise changes what stock levels have reserved, and what is available of
+// changeReserved changes what stock levels have reserved, and what is available of
 // their items. A level that has less free than asked for is fault.Conflict.
-func (k work) promise(list []pledge) error {
+func (k work) changeReserved(list []pledge) error {
 	if len(list) == 0 {
 		return nil
 	}
 	p := posting{ledger: ledger{levels: map[string]*level{}}}
 	for _, h := range list {
-		p.items.add(h.at.item)
-		if err := p.book(h.at, 0, nil); err != nil {
+		p.items.addID(h.at.item)
+		if err := p.bookAt(h.at, 0, nil); err != nil {
 			return err
 		}
-		p.levels[h.at.key()].promised += h.by
+		p.levels[h.at.stockKey()].promised += h.by
 	}
-	if err := p.load(k.tx, k.a.TenantID); err != nil {
+	if err := p.queueReads(k.tx, k.a.TenantID); err != nil {
 		return err
 	}
-	fallen, err := p.settle(k.tx, k.a.TenantID, k.s)
+	fallen, err := p.settleTotals(k.tx, k.a.TenantID, k.s)
 	if err != nil || len(fallen) == 0 || k.w.LowStock == nil {
 		return err
 	}
 	return k.w.LowStock(k.tx, k.s, k.a.TenantID, fallen)
 }
 
-// reservation is a new row of quantity q of a line at a place.
-func reservation(line string, at spot, q decimal.Dec) store.Row {
+// newReservation is a new row of quantity q of a line at a place.
+func newReservation(line string, at spot, q decimal.Dec) store.Row {
 	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
 		"owner_id": db.Null(at.owner),
-		"lpn":      db.Null(at.lpn), "stock_status": at.status, "stock_key": at.key(), "quantity": q}
+		"lpn":      db.Null(at.lpn), "stock_status": at.status, "stock_key": at.stockKey(), "quantity": q}
 }
 
-// reserve promises stock to order lines.
-func (k work) reserve(rows []store.Row) ([]store.Row, error) {
+// reserveStock promises stock to order lines.
+func (k work) reserveStock(rows []store.Row) ([]store.Row, error) {
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), dec(r, "quantity")}
+		list[i] = pledge{spotOf(r), decimalOf(r, "quantity")}
 	}
-	if err := k.promise(list); err != nil {
+	if err := k.changeReserved(list); err != nil {
 		return nil, err
 	}
-	return k.insert("reservations", rows)
+	return k.insertRows("reservations", rows)
 }
 
-// free gives active reservations back; pick lines that wait for them are
+// releaseReservations gives active reservations back; pick lines that wait for them are
 // cancelled.
-func (k work) free(rows []store.Row) error {
+func (k work) releaseReservations(rows []store.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), -dec(r, "quantity")}
+		list[i] = pledge{spotOf(r), -decimalOf(r, "quantity")}
 	}
-	if err := k.promise(list); err != nil {
+	if err := k.changeReserved(list); err != nil {
 		return err
 	}
-	ids := column(rows, "id")
-	waiting, err := k.rows("pick_lines", k.tx.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
+	ids := textColumn(rows, "id")
+	waiting, err := k.readRows("pick_lines", k.tx.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
 	if err != nil {
 		return err
 	}
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.updateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
-	return k.update("reservations", ids, store.Row{"state": "released"})
+	return k.updateRows("reservations", ids, store.Row{"state": "released"})
 }
 
-// part takes quantity q off an active reservation, for goods at the same place,
+// splitReservation takes quantity q off an active reservation, for goods at the same place,
 // and returns the values of a new one for it, which the caller inserts. What the
 // level has reserved stays.
-func (k work) part(row store.Row, q decimal.Dec) (store.Row, error) {
-	id, left := row.Text("id"), dec(row, "quantity")-q
-	if err := k.update("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
+func (k work) splitReservation(row store.Row, q decimal.Dec) (store.Row, error) {
+	id, left := row.Text("id"), decimalOf(row, "quantity")-q
+	if err := k.updateRows("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
 		return nil, err
 	}
 	row["quantity"] = left
-	n := reservation(row.Text("order_line_id"), spotOf(row), q)
+	n := newReservation(row.Text("order_line_id"), spotOf(row), q)
 	n["id"], n["picked"], n["expires_at"] = db.NewID(), row["picked"], row["expires_at"]
 	return n, nil
 }
 
-// cut is a reservation of quantity q of an active one: itself when that is all
+// cutReservation is a reservation of quantity q of an active one: itself when that is all
 // of it.
-func (k work) cut(row store.Row, q decimal.Dec) (store.Row, error) {
-	if q == dec(row, "quantity") {
+func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
+	if q == decimalOf(row, "quantity") {
 		return row, nil
 	}
-	n, err := k.part(row, q)
+	n, err := k.splitReservation(row, q)
 	if err != nil {
 		return nil, err
 	}
-	made, err := k.insert("reservations", []store.Row{n})
+	made, err := k.insertRows("reservations", []store.Row{n})
 	if err != nil {
 		return nil, err
 	}
 	return made[0], nil
 }
 
-// active are the active reservations of order lines, oldest first.
-func (k records) active(lines []string) ([]store.Row, error) {
+// activeReservations are the active reservations of order lines, oldest first.
+func (k records) activeReservations(lines []string) ([]store.Row, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	return k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(lines))
+	return k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(lines))
 }
 
-// progress brings the quantities of order lines up to date with their
+// updateOrderLines brings the quantities of order lines up to date with their
 // reservations. shipped is what has just left, by line. Orders follow by the
 // effects of their lines.
-func (k work) progress(lines []string, shipped map[string]decimal.Dec) error {
+func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -168,8 +168,8 @@ func idsOf(v any) (list []string) {
 	return list
 }
 
-// column lists a text column of rows.
-func column(rows []store.Row, name string) []string {
+// textColumn lists a text column of rows.
+func textColumn(rows []store.Row, name string) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
 		out[i] = r.Text(name)

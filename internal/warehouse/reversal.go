@@ -15,61 +15,61 @@ func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Insert {
-			ids.add(c.After.Text("reversal_of"))
+			ids.addID(c.After.Text("reversal_of"))
 		}
 	}
 	if len(ids.list) == 0 || !s.Audited() {
 		return nil // bulk work undoes what it did itself
 	}
 	k := work{records: records{tx, a, s}}
-	rows, err := k.rows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := k.readRows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
 	first, left := map[string]store.Row{}, map[string]decimal.Dec{}
 	for _, r := range rows {
-		first[r.Text("id")], left[r.Text("id")] = r, dec(r, "quantity")
+		first[r.Text("id")], left[r.Text("id")] = r, decimalOf(r, "quantity")
 	}
-	done, err := k.rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
+	done, err := k.readRows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range done {
-		left[r.Text("reversal_of")] -= dec(r, "quantity")
+		left[r.Text("reversal_of")] -= decimalOf(r, "quantity")
 	}
 	for i, c := range changes {
 		id := c.After.Text("reversal_of")
 		if id == "" || first[id] == nil {
 			continue // the reference refuses what is not there
 		}
-		left[id] -= dec(c.After, "quantity")
-		if err := reverses(c.After, first[id], left[id]); err != nil {
-			return place(err, i, len(changes))
+		left[id] -= decimalOf(c.After, "quantity")
+		if err := checkReversal(c.After, first[id], left[id]); err != nil {
+			return nameRow(err, i, len(changes))
 		}
 	}
 	return nil
 }
 
-// reverses refuses a movement that is not the other way of one; left is what
+// checkReversal refuses a movement that is not the other way of one; left is what
 // would remain to reverse.
-func reverses(m, of store.Row, left decimal.Dec) *fault.Error {
+func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 	if of["reversal_of"] != nil {
-		return misfit("reversal_of", "that movement is a reversal itself: book the goods anew")
+		return refuseMovement("reversal_of", "that movement is a reversal itself: book the goods anew")
 	}
 	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
 		if m[f] != of[f] {
-			return misfit(f, "a reversal is of the same goods as the movement it reverses")
+			return refuseMovement(f, "a reversal is of the same goods as the movement it reverses")
 		}
 	}
 	if m["from_zone_id"] != of["to_zone_id"] || m["to_zone_id"] != of["from_zone_id"] {
-		return misfit("from_zone_id", "a reversal goes from where the movement went to where it came from")
+		return refuseMovement("from_zone_id", "a reversal goes from where the movement went to where it came from")
 	}
 	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil && m["to_status"] != of["from_status"] {
-		return misfit("to_status", "a reversal takes the goods back to the status they had")
+		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
 	}
 	if left < 0 {
-		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+dec(m, "quantity")).
-			At("quantity", "only %s is left to reverse", left+dec(m, "quantity"))
+		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+decimalOf(m, "quantity")).
+			At("quantity", "only %s is left to reverse", left+decimalOf(m, "quantity"))
 	}
 	return nil
 }

@@ -20,27 +20,27 @@ func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 	var off []string
 	var drivers, vehicles set
 	for _, c := range changes {
-		if turned(c, "status", "cancelled") {
+		if becomes(c, "status", "cancelled") {
 			off = append(off, c.After.Text("id"))
 		}
-		if altered(c, "status") {
-			drivers.add(c.After.Text("driver_id"))
-			vehicles.add(c.After.Text("vehicle_id"))
+		if isAltered(c, "status") {
+			drivers.addID(c.After.Text("driver_id"))
+			vehicles.addID(c.After.Text("vehicle_id"))
 		}
 	}
 	if len(off) > 0 {
-		stops, err := k.rows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
+		stops, err := k.readRows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
 		if err != nil {
 			return err
 		}
-		if err := k.update("shipments", column(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+		if err := k.updateRows("shipments", textColumn(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 			return err
 		}
 	}
-	if err := k.crew(drivers.list); err != nil {
+	if err := k.updateDriverStates(drivers.list); err != nil {
 		return err
 	}
-	return k.fleet(vehicles.list)
+	return k.updateVehicleStates(vehicles.list)
 }
 
 // onTheWay holds a shipment to its route, whose driver and vehicle take it, and
@@ -48,13 +48,13 @@ func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 func onTheWay(c store.Change, now time.Time) *fault.Error {
 	if c.After["route_id"] != nil && c.After["route_id"] == c.Before["route_id"] {
 		for _, field := range []string{"driver_id", "vehicle_id", "carrier", "carrier_id"} {
-			if altered(c, field) {
+			if isAltered(c, field) {
 				return fault.New(fault.Conflict, CodeInUse, "%s is that of the route which the shipment is on", field).
 					With("", "Cancel the route, or plan another one.").At(field, "is that of the route")
 			}
 		}
 	}
-	if !altered(c, "arrived_at") || c.After["arrived_at"] == nil {
+	if !isAltered(c, "arrived_at") || c.After["arrived_at"] == nil {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, c.After.Text("arrived_at"))
@@ -66,8 +66,8 @@ func onTheWay(c store.Change, now time.Time) *fault.Error {
 	return nil
 }
 
-// ridden locks a route for the caller; a driver's own are there for him.
-func ridden(c *rpc.Call, id string) (store.Row, error) {
+// lockRoute locks a route for the caller; a driver's own are there for him.
+func lockRoute(c *rpc.Call, id string) (store.Row, error) {
 	r, err := c.One("routes", "route_id", id)
 	if err != nil {
 		return nil, err
@@ -78,12 +78,12 @@ func ridden(c *rpc.Call, id string) (store.Row, error) {
 	return r, nil
 }
 
-// stops are the shipments of a route in their order, locked.
-func (k work) stops(route string) ([]store.Row, error) {
-	if _, err := k.rows("shipments", "route_id = $2 ORDER BY id"+k.tx.DB().ForUpdate(), route); err != nil {
+// lockStops are the shipments of a route in their order, locked.
+func (k work) lockStops(route string) ([]store.Row, error) {
+	if _, err := k.readRows("shipments", "route_id = $2 ORDER BY id"+k.tx.DB().ForUpdate(), route); err != nil {
 		return nil, err
 	}
-	return k.rows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
+	return k.readRows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
 }
 
 // RouteOut is a route with its stops.
@@ -99,7 +99,7 @@ func (w Watch) routeOut(c *rpc.Call, id string) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.on(c).stops(id)
+	rows, err := w.workOf(c).lockStops(id)
 	out := &RouteOut{Route: rec, Stops: c.Records("shipments", rows)}
 	switch rec.Row().Text("status") {
 	case "planned":

@@ -25,21 +25,21 @@ func queueRules(tx *db.Tx, tenant string, now time.Time) *rules {
 	ru := &rules{now: now}
 	store.QueueZone(tx, tenant, &ru.zone)
 	tx.Queue("SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'stock'", []any{tenant}, func(r *db.Row) error {
-		ru.set(r.Text(0), r.Text(1))
+		ru.setRule(r.Text(0), r.Text(1))
 		return nil
 	})
 	return ru
 }
 
-// today is the date where the tenant is, YYYY-MM-DD.
-func (ru *rules) today() string {
+// localToday is the date where the tenant is, YYYY-MM-DD.
+func (ru *rules) localToday() string {
 	if ru.date == "" {
 		ru.date = localtime.DateOf(ru.now, localtime.Zone(ru.zone)).String()
 	}
 	return ru.date
 }
 
-func (ru *rules) set(key, value string) {
+func (ru *rules) setRule(key, value string) {
 	var n decimal.Dec
 	if json.Unmarshal([]byte(value), &n) != nil || n < 0 {
 		return

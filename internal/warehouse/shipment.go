@@ -21,13 +21,13 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err != nil {
 		return err
 	}
-	if err := (work{records: records{tx, a, s}}).whose(changes); err != nil {
+	if err := (work{records: records{tx, a, s}}).setShipmentOwner(changes); err != nil {
 		return err
 	}
-	if err := carried(work{records: records{tx, a, s}}, changes); err != nil {
+	if err := keepCarrier(work{records: records{tx, a, s}}, changes); err != nil {
 		return err
 	}
-	why, err := work{records: records{tx, a, s}}.unready(changes)
+	why, err := work{records: records{tx, a, s}}.listNotReady(changes)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			continue
 		}
 		if c.Op == store.Update {
-			if err := keep(c); err != nil {
+			if err := checkClosedShipment(c); err != nil {
 				return err
 			}
 			if err := onTheWay(c, s.Now()); err != nil {
@@ -48,16 +48,16 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 				return notLeaving(r)
 			}
 		}
-		if c.Op == store.Insert || altered(c, "driver_id") {
+		if c.Op == store.Insert || isAltered(c, "driver_id") {
 			sh["assigned_worker_id"] = db.Null(workers[sh.Text("driver_id")])
 		}
 		if c.Op != store.Update || c.Before["status"] == c.After["status"] {
 			continue
 		}
-		if err := direction(c); err != nil {
+		if err := checkDirection(c); err != nil {
 			return err
 		}
-		travel(sh, now)
+		stampTravel(sh, now)
 	}
 	return nil
 }
@@ -67,8 +67,8 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 	workers := map[string]string{}
 	var drivers set
 	for _, c := range changes {
-		if c.After != nil && (c.Op == store.Insert || altered(c, "driver_id")) {
-			drivers.add(c.After.Text("driver_id"))
+		if c.After != nil && (c.Op == store.Insert || isAltered(c, "driver_id")) {
+			drivers.addID(c.After.Text("driver_id"))
 		}
 	}
 	if len(drivers.list) == 0 {
@@ -82,7 +82,7 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 	return workers, err
 }
 
-func direction(c store.Change) error {
+func checkDirection(c store.Change) error {
 	from, to, way := c.Before.Text("status"), c.After.Text("status"), c.After.Text("direction")
 	wrong := oneWay[to] != "" && oneWay[to] != way
 	// Inbound goods are on the road once planned; outbound ones are packed and
@@ -95,8 +95,8 @@ func direction(c store.Change) error {
 	return nil
 }
 
-// travel stamps departure and arrival.
-func travel(sh store.Row, now string) {
+// stampTravel stamps departure and arrival.
+func stampTravel(sh store.Row, now string) {
 	switch sh.Text("status") {
 	case "in_transit":
 		if sh["dispatched_at"] == nil {
@@ -104,15 +104,15 @@ func travel(sh store.Row, now string) {
 		}
 		sh["arrived_at"] = nil // a second try has its own arrival
 	case "exception", "arrived":
-		reach(sh, now)
+		stampArrival(sh, now)
 	case "delivered", "received":
-		reach(sh, now)
+		stampArrival(sh, now)
 		sh["completed_at"] = now
 	}
 }
 
-// reach stamps the arrival of what has none yet.
-func reach(sh store.Row, now string) {
+// stampArrival stamps the arrival of what has none yet.
+func stampArrival(sh store.Row, now string) {
 	if sh["arrived_at"] == nil {
 		sh["arrived_at"] = now
 	}
@@ -132,20 +132,20 @@ func retireDrivers(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Chan
 	return nil
 }
 
-// whose notes of shipments whose goods they carry: their orders' owner, nobody
+// setShipmentOwner notes of shipments whose goods they carry: their orders' owner, nobody
 // where they are of several.
-func (k work) whose(changes []store.Change) error {
+func (k work) setShipmentOwner(changes []store.Change) error {
 	var orders set
 	for _, c := range changes {
 		if c.After != nil {
 			for _, id := range idsOf(c.After["order_ids"]) {
-				orders.add(id)
+				orders.addID(id)
 			}
 		}
 	}
 	owners := map[string]any{}
 	if len(orders.list) > 0 {
-		rows, err := k.rows("orders", k.tx.DB().InUUID("id", 2), jsonList(orders.list))
+		rows, err := k.readRows("orders", k.tx.DB().InUUID("id", 2), jsonList(orders.list))
 		if err != nil {
 			return err
 		}

@@ -14,19 +14,19 @@ const CodeDispatch = "HF024"
 // closed are the states after which a shipment is kept as it is.
 var closed = []string{"delivered", "received", "returned", "cancelled"}
 
-// keep refuses changes of shipments that have come to their end.
-func keep(c store.Change) *fault.Error {
+// checkClosedShipment refuses changes of shipments that have come to their end.
+func checkClosedShipment(c store.Change) *fault.Error {
 	for _, st := range closed {
-		if err := frozen(c, "status", st, "freight_cost"); err != nil {
+		if err := checkFrozen(c, "status", st, "freight_cost"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaving reports an outbound shipment that leaves the warehouse.
-func leaving(c store.Change) bool {
-	return c.Op == store.Update && c.After["direction"] == "outbound" && turned(c, "status", "in_transit") && c.Before["status"] == "ready"
+// isDeparture reports an outbound shipment that leaves the warehouse.
+func isDeparture(c store.Change) bool {
+	return c.Op == store.Update && c.After["direction"] == "outbound" && becomes(c, "status", "in_transit") && c.Before["status"] == "ready"
 }
 
 // followShipments books what leaves, brings orders and drivers along, and opens
@@ -36,18 +36,18 @@ func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes
 	var gone, arrived, returned []string
 	for _, c := range changes {
 		switch {
-		case leaving(c):
+		case isDeparture(c):
 			gone = append(gone, c.After.Text("id"))
-		case c.Op == store.Update && turned(c, "status", "delivered"):
+		case c.Op == store.Update && becomes(c, "status", "delivered"):
 			arrived = append(arrived, c.After.Text("id"))
-		case c.Op == store.Update && turned(c, "status", "returned"):
+		case c.Op == store.Update && becomes(c, "status", "returned"):
 			returned = append(returned, c.After.Text("id"))
 		}
 	}
-	if err := k.depart(gone); err != nil {
+	if err := k.bookDeparture(gone); err != nil {
 		return err
 	}
-	if err := k.arrive(arrived); err != nil {
+	if err := k.completeDelivered(arrived); err != nil {
 		return err
 	}
 	for _, id := range returned {
@@ -55,10 +55,10 @@ func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes
 			return err
 		}
 	}
-	if err := k.crews(changes); err != nil {
+	if err := k.updateDrivers(changes); err != nil {
 		return err
 	}
-	return k.trucks(changes)
+	return k.updateVehicles(changes)
 }
 
 // waits is what of a shipment line is still to leave.
@@ -67,25 +67,25 @@ type waits struct {
 	left decimal.Dec
 }
 
-// loads are the lines of shipments that are to leave.
-func (k work) loads(shipments []string) ([]waits, error) {
-	rows, err := k.rows("shipment_lines", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments))
+// loadLines are the lines of shipments that are to leave.
+func (k work) loadLines(shipments []string) ([]waits, error) {
+	rows, err := k.readRows("shipment_lines", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]waits, len(rows))
 	for i, r := range rows {
-		out[i] = waits{Row: r, left: dec(r, "quantity") - dec(r, "qty_shipped")}
+		out[i] = waits{Row: r, left: decimalOf(r, "quantity") - decimalOf(r, "qty_shipped")}
 	}
 	return out, nil
 }
 
-// depart books the goods of shipments out and consumes their reservations.
-func (k work) depart(shipments []string) error {
+// bookDeparture books the goods of shipments out and consumes their reservations.
+func (k work) bookDeparture(shipments []string) error {
 	if len(shipments) == 0 {
 		return nil
 	}
-	list, err := k.loads(shipments)
+	list, err := k.loadLines(shipments)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -93,17 +93,17 @@ func (k work) depart(shipments []string) error {
 	for _, l := range list {
 		lines = append(lines, l.Row.Text("order_line_id"))
 	}
-	held, err := k.active(lines)
+	held, err := k.activeReservations(lines)
 	if err != nil {
 		return err
 	}
 	d := &departure{work: k, shipped: map[string]decimal.Dec{}}
 	for _, l := range list {
-		if err := d.take(l, held); err != nil {
+		if err := d.consumeReservations(l, held); err != nil {
 			return err
 		}
 	}
-	return d.book(lines)
+	return d.postDeparture(lines)
 }
 
 // departure is what leaves.
@@ -114,17 +114,17 @@ type departure struct {
 	shipped             map[string]decimal.Dec // by order line
 }
 
-// take takes a shipment line's goods off the reservations of its order line.
-func (d *departure) take(l waits, held []store.Row) error {
+// consumeReservations takes a shipment line's goods off the reservations of its order line.
+func (d *departure) consumeReservations(l waits, held []store.Row) error {
 	left, line := l.left, l.Row.Text("order_line_id")
 	for _, r := range held {
-		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || dec(r, "quantity") == 0 {
+		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || decimalOf(r, "quantity") == 0 {
 			continue
 		}
-		q := min(left, dec(r, "quantity"))
+		q := min(left, decimalOf(r, "quantity"))
 		id := r.Text("id")
-		if q < dec(r, "quantity") {
-			n, err := d.part(r, q)
+		if q < decimalOf(r, "quantity") {
+			n, err := d.splitReservation(r, q)
 			if err != nil {
 				return err
 			}
@@ -146,52 +146,52 @@ func (d *departure) take(l waits, held []store.Row) error {
 	return nil
 }
 
-func (d *departure) book(lines []string) error {
-	if _, err := d.insert("stock_movements", d.moves); err != nil {
+func (d *departure) postDeparture(lines []string) error {
+	if _, err := d.insertRows("stock_movements", d.moves); err != nil {
 		return err
 	}
-	if _, err := d.insert("reservations", d.parted); err != nil {
+	if _, err := d.insertRows("reservations", d.parted); err != nil {
 		return err
 	}
-	if err := d.update("reservations", d.consumed, store.Row{"state": "consumed"}); err != nil {
+	if err := d.updateRows("reservations", d.consumed, store.Row{"state": "consumed"}); err != nil {
 		return err
 	}
 	if err := d.updateEach("shipment_lines", d.sent); err != nil {
 		return err
 	}
-	return d.progress(lines, d.shipped)
+	return d.updateOrderLines(lines, d.shipped)
 }
 
-// arrive gives orders whose goods have all been delivered their last stage.
-func (k work) arrive(shipments []string) error {
+// completeDelivered gives orders whose goods have all been delivered their last stage.
+func (k work) completeDelivered(shipments []string) error {
 	if len(shipments) == 0 {
 		return nil
 	}
-	rows, err := k.rows("shipments", k.tx.DB().InUUID("id", 2), jsonList(shipments))
+	rows, err := k.readRows("shipments", k.tx.DB().InUUID("id", 2), jsonList(shipments))
 	if err != nil {
 		return err
 	}
 	var orders set
 	for _, r := range rows {
 		for _, id := range idsOf(r["order_ids"]) {
-			orders.add(id)
+			orders.addID(id)
 		}
 	}
 	queueDelivered(k.tx, k.a.TenantID, jsonList(orders.list), k.s.Now())
 	return nil
 }
 
-// crews brings the drivers of shipments to the state that their work says; one
+// updateDrivers brings the drivers of shipments to the state that their work says; one
 // who is off duty or suspended stays so.
-func (k work) crews(changes []store.Change) error {
+func (k work) updateDrivers(changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		if c.Op != store.Update || altered(c, "status") || altered(c, "driver_id") {
-			ids.add(c.Before.Text("driver_id"))
-			ids.add(c.After.Text("driver_id"))
+		if c.Op != store.Update || isAltered(c, "status") || isAltered(c, "driver_id") {
+			ids.addID(c.Before.Text("driver_id"))
+			ids.addID(c.After.Text("driver_id"))
 		}
 	}
-	return k.crew(ids.list)
+	return k.updateDriverStates(ids.list)
 }
 
 // onRoad says in SQL of a shipment s that it is under way. One that could not be
@@ -199,8 +199,8 @@ func (k work) crews(changes []store.Change) error {
 const onRoad = "(s.status = 'in_transit' OR s.status = 'exception' AND NOT EXISTS (SELECT 1 FROM routes r WHERE r.tenant_id = $1 AND r.id = s.route_id " +
 	"AND r.status = 'finished'))"
 
-// crew is crews for drivers by their ids.
-func (k work) crew(ids []string) error {
+// updateDriverStates is crews for drivers by their ids.
+func (k work) updateDriverStates(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (k work) crew(ids []string) error {
 		"AND o.driver_id = d.id AND o.status = 'started'), COUNT(CASE WHEN s.status IN ('planned', 'packed', 'ready') THEN 1 END) "+
 		"FROM drivers d LEFT JOIN shipments s ON s.tenant_id = $1 AND s.driver_id = d.id WHERE d.tenant_id = $1 AND "+k.tx.DB().InUUID("d.id", 2)+
 		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
-		for _, st := range duty(r.Text(1), r.Int(2), r.Int(3)) {
+		for _, st := range driverStates(r.Text(1), r.Int(2), r.Int(3)) {
 			want[st] = append(want[st], r.Text(0))
 		}
 		return nil
@@ -218,35 +218,35 @@ func (k work) crew(ids []string) error {
 		return err
 	}
 	for _, st := range []string{"assigned", "on_trip", "available"} {
-		if err := k.update("drivers", want[st], store.Row{"status": st}); err != nil {
+		if err := k.updateRows("drivers", want[st], store.Row{"status": st}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// trucks notes of vehicles whether they are out with a shipment, and of drivers
+// updateVehicles notes of vehicles whether they are out with a shipment, and of drivers
 // which vehicle they took.
-func (k work) trucks(changes []store.Change) error {
+func (k work) updateVehicles(changes []store.Change) error {
 	var ids set
 	var seats []store.Row
 	for _, c := range changes {
-		if altered(c, "status") || altered(c, "vehicle_id") {
-			ids.add(c.Before.Text("vehicle_id"))
-			ids.add(c.After.Text("vehicle_id"))
+		if isAltered(c, "status") || isAltered(c, "vehicle_id") {
+			ids.addID(c.Before.Text("vehicle_id"))
+			ids.addID(c.After.Text("vehicle_id"))
 		}
-		if leaving(c) && c.After["driver_id"] != nil && c.After["vehicle_id"] != nil {
+		if isDeparture(c) && c.After["driver_id"] != nil && c.After["vehicle_id"] != nil {
 			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})
 		}
 	}
-	if err := k.fleet(ids.list); err != nil {
+	if err := k.updateVehicleStates(ids.list); err != nil {
 		return err
 	}
-	return k.updateEach("drivers", once(seats))
+	return k.updateEach("drivers", firstOfEach(seats))
 }
 
-// fleet notes of vehicles whether they are out.
-func (k work) fleet(ids []string) error {
+// updateVehicleStates notes of vehicles whether they are out.
+func (k work) updateVehicleStates(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -266,8 +266,8 @@ func (k work) fleet(ids []string) error {
 	return k.updateEach("vehicles", sets)
 }
 
-// once keeps the first row of each id.
-func once(rows []store.Row) (out []store.Row) {
+// firstOfEach keeps the first row of each id.
+func firstOfEach(rows []store.Row) (out []store.Row) {
 	seen := map[any]bool{}
 	for _, r := range rows {
 		if !seen[r["id"]] {
@@ -278,9 +278,9 @@ func once(rows []store.Row) (out []store.Row) {
 	return out
 }
 
-// duty lists the states that take a driver from the one he is in to the one that
+// driverStates lists the states that take a driver from the one he is in to the one that
 // so many shipments on the road and in the house mean.
-func duty(now string, road, house int64) []string {
+func driverStates(now string, road, house int64) []string {
 	to := "available"
 	switch {
 	case road > 0:

@@ -13,7 +13,7 @@ func inheritSites(tx *db.Tx, tenant string, changes []store.Change) error {
 	var parents set
 	for _, c := range changes {
 		if takesSite(c) {
-			parents.add(c.After.Text("parent_id"))
+			parents.addID(c.After.Text("parent_id"))
 		}
 	}
 	if len(parents.list) == 0 {
@@ -37,7 +37,7 @@ func inheritSites(tx *db.Tx, tenant string, changes []store.Change) error {
 // takesSite reports a zone without a site that is made or moved into another.
 func takesSite(c store.Change) bool {
 	return c.After != nil && c.After["site_id"] == nil && c.After["parent_id"] != nil &&
-		(c.Op == store.Insert || altered(c, "parent_id"))
+		(c.Op == store.Insert || isAltered(c, "parent_id"))
 }
 
 // readSites returns the sites of zones, by zone; nil where one has none.
@@ -60,8 +60,8 @@ func checkSites(tx *db.Tx, tenant string, changes []store.Change) error {
 	var zones set
 	for _, c := range changes {
 		if staysAtSite(c) {
-			zones.add(c.After.Text("from_zone_id"))
-			zones.add(c.After.Text("to_zone_id"))
+			zones.addID(c.After.Text("from_zone_id"))
+			zones.addID(c.After.Text("to_zone_id"))
 		}
 	}
 	if len(zones.list) == 0 {
@@ -78,7 +78,7 @@ func checkSites(tx *db.Tx, tenant string, changes []store.Change) error {
 		from, known := sites[c.After.Text("from_zone_id")]
 		to, both := sites[c.After.Text("to_zone_id")]
 		if known && both && from != to {
-			return place(misfit("to_zone_id", "lies at another site than the goods: bring them there with a movement of type transfer"), i, len(changes))
+			return nameRow(refuseMovement("to_zone_id", "lies at another site than the goods: bring them there with a movement of type transfer"), i, len(changes))
 		}
 	}
 	return nil

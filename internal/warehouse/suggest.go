@@ -12,8 +12,8 @@ import (
 // suggestions is how many places are looked at for one lot of goods.
 const suggestions = 20
 
-// ask is goods that look for a place.
-type ask struct {
+// placeRequest is goods that look for a place.
+type placeRequest struct {
 	item     *article
 	lot      string
 	quantity decimal.Dec
@@ -30,16 +30,18 @@ type room struct {
 	empty     bool
 }
 
-// need is the capacity that the goods take.
-func (q *ask) need() (decimal.Dec, error) { return times(q.quantity, q.item.units, "quantity") }
+// neededCapacity is the capacity that the goods take.
+func (q *placeRequest) neededCapacity() (decimal.Dec, error) {
+	return multiplyWithin(q.quantity, q.item.units, "quantity")
+}
 
-// suggest finds places for goods: of their class and, where it is known where they
+// suggestPlaces finds places for goods: of their class and, where it is known where they
 // are, of that site, where the mix policy, the free capacity and the weight allow
 // them; those that hold the item already first, then the nearest. Places given to
 // earlier goods of the list count as filled.
-func suggest(tx *db.Tx, tenant string, asks []*ask) error {
+func suggestPlaces(tx *db.Tx, tenant string, asks []*placeRequest) error {
 	for _, q := range asks {
-		if err := q.queue(tx, tenant); err != nil {
+		if err := q.queuePlaces(tx, tenant); err != nil {
 			return err
 		}
 	}
@@ -47,9 +49,9 @@ func suggest(tx *db.Tx, tenant string, asks []*ask) error {
 		return err
 	}
 	taken := map[string]decimal.Dec{}
-	used := map[string]*ask{}
+	used := map[string]*placeRequest{}
 	for _, q := range asks {
-		need, err := q.need()
+		need, err := q.neededCapacity()
 		if err != nil {
 			return err
 		}
@@ -66,15 +68,15 @@ func suggest(tx *db.Tx, tenant string, asks []*ask) error {
 	return nil
 }
 
-// queue asks for the places of one lot of goods.
-func (q *ask) queue(tx *db.Tx, tenant string) error {
-	need, err := q.need()
+// queuePlaces asks for the places of one lot of goods.
+func (q *placeRequest) queuePlaces(tx *db.Tx, tenant string) error {
+	need, err := q.neededCapacity()
 	if err != nil {
 		return err
 	}
 	x, y, z, from := decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), ""
 	if q.from != nil {
-		x, y, z, from = dec(q.from, "x"), dec(q.from, "y"), dec(q.from, "z"), q.from.Text("id")
+		x, y, z, from = decimalOf(q.from, "x"), decimalOf(q.from, "y"), decimalOf(q.from, "z"), q.from.Text("id")
 	}
 	held := func(where string) string {
 		return "EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0" + where + ")"
@@ -115,8 +117,8 @@ func (q *ask) queue(tx *db.Tx, tenant string) error {
 	return nil
 }
 
-// why says in words what speaks for a place.
-func (r *room) why(class string) string {
+// placeReason says in words what speaks for a place.
+func (r *room) placeReason(class string) string {
 	switch {
 	case r.same:
 		return "holds the item already"

@@ -16,9 +16,9 @@ type task struct {
 	quantity decimal.Dec // in base units
 }
 
-// begin reads an open task; quantity nil = all that is left of it. HF001 when it is
+// lockOpenTask reads an open task; quantity nil = all that is left of it. HF001 when it is
 // not open, HF002 when less is left, HF003 when quantity is finer than the unit.
-func begin(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error) {
+func lockOpenTask(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error) {
 	row, err := c.One(resource, "task_id", id)
 	if err != nil {
 		return task{}, err
@@ -26,7 +26,7 @@ func begin(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error
 	if s := row.Text("status"); s != "open" && s != "in_progress" {
 		return task{}, fault.New(fault.Conflict, "HF001", "task %s is %s", row.Text("task_no"), s).At("task_id", "is %s", s)
 	}
-	left := dec(row, "quantity") - dec(row, "quantity_done")
+	left := decimalOf(row, "quantity") - decimalOf(row, "quantity_done")
 	t := task{resource: resource, row: row, quantity: left}
 	if quantity != nil {
 		t.quantity = *quantity
@@ -34,11 +34,11 @@ func begin(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error
 	if t.quantity > left {
 		return task{}, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", row.Text("task_no"), left).At("quantity", "only %s are left", left)
 	}
-	return t, fine(c, spoken{item: row.Text("item_id"), member: "quantity", quantity: t.quantity, all: left})
+	return t, checkBaseUnitDecimals(c, spoken{item: row.Text("item_id"), member: "quantity", quantity: t.quantity, all: left})
 }
 
-// movement is the task's goods on their way, with the fields that the task says.
-func (t task) movement(kind string, fields ...string) store.Row {
+// taskMovement is the task's goods on their way, with the fields that the task says.
+func (t task) taskMovement(kind string, fields ...string) store.Row {
 	m := store.Row{"type": kind, "quantity": t.quantity, "ref_type": t.resource, "ref_id": t.row["id"]}
 	for _, f := range fields {
 		if t.row[f] != nil {
@@ -48,11 +48,11 @@ func (t task) movement(kind string, fields ...string) store.Row {
 	return m
 }
 
-// worked notes on the task what has been carried of it.
-func (t task) worked(c *rpc.Call) (rpc.Record, error) {
-	done := dec(t.row, "quantity_done") + t.quantity
+// recordProgress notes on the task what has been carried of it.
+func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
+	done := decimalOf(t.row, "quantity_done") + t.quantity
 	set := store.Row{"quantity_done": done, "status": "in_progress"}
-	if done >= dec(t.row, "quantity") {
+	if done >= decimalOf(t.row, "quantity") {
 		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
 	}
 	id := t.row.Text("id")

@@ -13,10 +13,10 @@ import (
 // settingHours is warn, refuse or off.
 const settingHours = "drivers_hours"
 
-// tired says what of (EC) 561/2006 speaks against a driver setting off now, where
+// checkDrivingHours says what of (EC) 561/2006 speaks against a driver setting off now, where
 // one of its regulations is in force; it refuses where the setting drivers_hours
 // says so. The hours are those of the driver's routes.
-func tired(k work, driver string) ([]string, error) {
+func checkDrivingHours(k work, driver string) ([]string, error) {
 	now, zone, does, law := k.s.Now(), "", "warn", false
 	tenant := k.a.TenantID
 	store.QueueZone(k.tx, tenant, &zone)

@@ -38,57 +38,57 @@ func queueUnits(tx *db.Tx, tenant string, items []string) *units {
 	return u
 }
 
-// of is how many base units one unit of an item holds; "" is the base unit.
-func (u *units) of(item, unit string) (decimal.Dec, *fault.Error) {
+// unitFactor is how many base units one unit of an item holds; "" is the base unit.
+func (u *units) unitFactor(item, unit string) (decimal.Dec, *fault.Error) {
 	if unit == "" || strings.EqualFold(unit, u.base[item]) {
 		return decimal.One, nil
 	}
 	if f := u.factor[item][strings.ToLower(unit)]; f != 0 {
 		return f, nil
 	}
-	return 0, misfit("uom", "the item has no unit "+unit+"; its base unit is "+u.base[item])
+	return 0, refuseMovement("uom", "the item has no unit "+unit+"; its base unit is "+u.base[item])
 }
 
 // toBase turns a quantity in a unit into base units.
 func (u *units) toBase(item, unit string, quantity decimal.Dec) (decimal.Dec, *fault.Error) {
-	f, err := u.of(item, unit)
+	f, err := u.unitFactor(item, unit)
 	if err != nil {
 		return 0, err
 	}
 	if unit == "" {
 		unit = u.base[item]
 	}
-	if err := u.fine("quantity", unit, quantity); err != nil {
+	if err := u.checkUnitDecimals("quantity", unit, quantity); err != nil {
 		return 0, err
 	}
 	base, exact := quantity.MulExact(f)
 	if !exact {
-		return 0, misfit("quantity", quantity.String()+" "+unit+" is no quantity of four decimals in "+u.base[item])
+		return 0, refuseMovement("quantity", quantity.String()+" "+unit+" is no quantity of four decimals in "+u.base[item])
 	}
-	return base, u.fine("quantity", u.base[item], base)
+	return base, u.checkUnitDecimals("quantity", u.base[item], base)
 }
 
 // fromBase turns base units into a unit; ok is false when that does not come out
 // even.
 func (u *units) fromBase(item, unit string, base decimal.Dec) (quantity decimal.Dec, ok bool) {
-	f, err := u.of(item, unit)
+	f, err := u.unitFactor(item, unit)
 	if err != nil {
 		return 0, false
 	}
 	return base.DivExact(f)
 }
 
-// fine holds the quantity of a field to the decimals of its unit.
-func (u *units) fine(field, unit string, quantity decimal.Dec) *fault.Error {
-	if quantity%u.step(unit) != 0 {
-		return misfit(field, quantity.String()+" is finer than unit "+unit+" takes")
+// checkUnitDecimals holds the quantity of a field to the decimals of its unit.
+func (u *units) checkUnitDecimals(field, unit string, quantity decimal.Dec) *fault.Error {
+	if quantity%u.smallestQuantity(unit) != 0 {
+		return refuseMovement(field, quantity.String()+" is finer than unit "+unit+" takes")
 	}
 	return nil
 }
 
-// step is the least quantity that a unit takes; the finest there is when nothing
+// smallestQuantity is the least quantity that a unit takes; the finest there is when nothing
 // is known of it.
-func (u *units) step(unit string) decimal.Dec {
+func (u *units) smallestQuantity(unit string) decimal.Dec {
 	places, known := u.places[strings.ToLower(unit)]
 	if !known {
 		return 1
@@ -109,15 +109,17 @@ type spoken struct {
 	row           int // of a request of several
 }
 
-// fine holds what is said to the decimals of the items' base units.
-func fine(c *rpc.Call, list ...spoken) error { return fineRows(c.Tx, c.Actor.TenantID, list, 1) }
+// checkBaseUnitDecimals holds what is said to the decimals of the items' base units.
+func checkBaseUnitDecimals(c *rpc.Call, list ...spoken) error {
+	return fineRows(c.Tx, c.Actor.TenantID, list, 1)
+}
 
 // fineRows is fine for a request of n rows.
 func fineRows(tx *db.Tx, tenant string, list []spoken, n int) error {
 	var items set
 	for _, s := range list {
 		if s.quantity%decimal.Scale != 0 && s.quantity != s.all {
-			items.add(s.item)
+			items.addID(s.item)
 		}
 	}
 	if len(items.list) == 0 {
@@ -131,8 +133,8 @@ func fineRows(tx *db.Tx, tenant string, list []spoken, n int) error {
 		if s.quantity == s.all {
 			continue
 		}
-		if err := u.fine(s.member, u.base[s.item], s.quantity); err != nil {
-			return place(err, s.row, n)
+		if err := u.checkUnitDecimals(s.member, u.base[s.item], s.quantity); err != nil {
+			return nameRow(err, s.row, n)
 		}
 	}
 	return nil

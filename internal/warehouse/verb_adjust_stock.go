@@ -35,13 +35,13 @@ type AdjustStockOut struct {
 }
 
 func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
-	if _, err := seen(c, "zones", "zone_id", in.ZoneID); err != nil {
+	if _, err := readRecord(c, "zones", "zone_id", in.ZoneID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
@@ -49,7 +49,7 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 		return nil, err
 	}
 	if base == 0 {
-		return nil, misfit("quantity", "an adjustment adds or takes something")
+		return nil, refuseMovement("quantity", "an adjustment adds or takes something")
 	}
 	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
 	items := queueArticles(c.Tx, c.Actor.TenantID, []string{in.ItemID})
@@ -60,12 +60,12 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := items[in.ItemID].value(base)
+	value, err := items[in.ItemID].stockValue(base)
 	if err != nil {
 		return nil, err
 	}
 	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base, "value": value, "reason_code": in.ReasonCode}
-	given(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
+	setGiven(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
 	out := &AdjustStockOut{}
 	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
 	if isAbove(ru.adjustLimit, alone, items[in.ItemID].cost) {
@@ -78,17 +78,17 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 		out.Then("approve_adjustment", "A second person approves it")
 		return out, nil
 	}
-	m := adjustment(row, "")
-	given(m, "override_reason", in.OverrideReason)
-	rec, err := post1(c, m)
+	m := adjustmentMovement(row, "")
+	setGiven(m, "override_reason", in.OverrideReason)
+	rec, err := postMovement(c, m)
 	out.Movement = &rec
 	return out, err
 }
 
-// adjustment is the movement that books one; approval is the record a second
+// adjustmentMovement is the movement that books one; approval is the record a second
 // person approved, "" for one within the limit.
-func adjustment(row store.Row, approval string) store.Row {
-	q := dec(row, "quantity")
+func adjustmentMovement(row store.Row, approval string) store.Row {
+	q := decimalOf(row, "quantity")
 	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"], "to_status": row["stock_status"],
 		"reason_code": row["reason_code"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
@@ -113,16 +113,16 @@ type DecideAdjustmentIn struct {
 }
 
 func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
-	row, err := undecided(c, in)
+	row, err := lockUndecided(c, in)
 	if err != nil {
 		return nil, err
 	}
 	row["decided_by"] = c.Actor.UserID
-	rec, err := post1(c, adjustment(row, in.AdjustmentID))
+	rec, err := postMovement(c, adjustmentMovement(row, in.AdjustmentID))
 	if err != nil {
 		return nil, err
 	}
-	out, err := decide(c, in, store.Row{"status": "approved", "movement_id": rec.Row()["id"]})
+	out, err := decideAdjustment(c, in, store.Row{"status": "approved", "movement_id": rec.Row()["id"]})
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +131,14 @@ func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, er
 }
 
 func rejectAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
-	if _, err := undecided(c, in); err != nil {
+	if _, err := lockUndecided(c, in); err != nil {
 		return nil, err
 	}
-	return decide(c, in, store.Row{"status": "rejected"})
+	return decideAdjustment(c, in, store.Row{"status": "rejected"})
 }
 
-// undecided holds an adjustment that somebody else asked for.
-func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
+// lockUndecided holds an adjustment that somebody else asked for.
+func lockUndecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 	row, err := c.One("stock_adjustments", "adjustment_id", in.AdjustmentID)
 	if err != nil {
 		return nil, err
@@ -147,18 +147,18 @@ func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"), row.Text("status")).At("adjustment_id",
 			"is decided")
 	}
-	return row, second(c, row["created_by"], "adjustment "+row.Text("adjustment_no"))
+	return row, requireSecondPerson(c, row["created_by"], "adjustment "+row.Text("adjustment_no"))
 }
 
-// second refuses all but a second person to decide on what the first did.
-func second(c *rpc.Call, first any, what string) error {
+// requireSecondPerson refuses all but a second person to decide on what the first did.
+func requireSecondPerson(c *rpc.Call, first any, what string) error {
 	if c.Actor.Seconds(first) {
 		return nil
 	}
 	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)
 }
 
-func decide(c *rpc.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
+func decideAdjustment(c *rpc.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
 	set["decided_by"], set["decided_at"], set["decision_note"] = c.Actor.UserID, query.FormatTime(c.Store.Now()), in.Reason
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []string{in.AdjustmentID}, set); err != nil {
 		return nil, err

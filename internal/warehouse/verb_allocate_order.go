@@ -26,11 +26,11 @@ type AllocateOrderOut struct {
 }
 
 func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
-	k := w.on(c)
-	if _, err := workable(c, in.OrderID); err != nil {
+	k := w.workOf(c)
+	if _, err := lockWorkableOrder(c, in.OrderID); err != nil {
 		return nil, err
 	}
-	p, err := k.usual()
+	p, err := k.defaultPlan()
 	if err != nil {
 		return nil, err
 	}
@@ -38,15 +38,15 @@ func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOu
 	if in.Partial != nil {
 		p.whole = !*in.Partial
 	}
-	if p.expires, err = later(k, in.ExpiresAt); err != nil {
+	if p.expires, err = parseFuture(k, in.ExpiresAt); err != nil {
 		return nil, err
 	}
-	done, err := k.allocate([]string{in.OrderID}, p)
+	done, err := k.allocateOrders([]string{in.OrderID}, p)
 	if err != nil {
 		return nil, err
 	}
 	if p.whole {
-		if err := enough(done); err != nil {
+		if err := refuseShortage(done); err != nil {
 			return nil, err
 		}
 	}
@@ -57,21 +57,21 @@ func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOu
 	return &AllocateOrderOut{OrderLinesOut: *o, Reservations: c.Records("reservations", done.rows), Short: append([]Short{}, done.short...)}, nil
 }
 
-// workable locks an outbound order that work may go on with.
-func workable(c *rpc.Call, id string) (store.Row, error) {
+// lockWorkableOrder locks an outbound order that work may go on with.
+func lockWorkableOrder(c *rpc.Call, id string) (store.Row, error) {
 	o, err := c.One("orders", "order_id", id)
 	if err != nil {
 		return nil, err
 	}
-	if err := working(o); err != nil {
+	if err := checkWorkable(o); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-// working refuses work on an order that is not outbound, confirmed or in
+// checkWorkable refuses work on an order that is not outbound, confirmed or in
 // progress.
-func working(o store.Row) error {
+func checkWorkable(o store.Row) error {
 	if st := o.Text("status"); o["type"] != "outbound" {
 		return notReady("order %s is %s; stock is promised to outbound orders", o.Text("order_no"), o.Text("type")).At("order_id", "is not outbound")
 	} else if st != "confirmed" && st != "in_progress" {
@@ -80,8 +80,8 @@ func working(o store.Row) error {
 	return nil
 }
 
-// later reads an instant that lies ahead, as it is stored.
-func later(k work, at string) (string, error) {
+// parseFuture reads an instant that lies ahead, as it is stored.
+func parseFuture(k work, at string) (string, error) {
 	if at == "" {
 		return "", nil
 	}

@@ -31,14 +31,14 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := second(c, task["counted_by"], "count "+task.Text("count_no")); err != nil {
+	if err := requireSecondPerson(c, task["counted_by"], "count "+task.Text("count_no")); err != nil {
 		return nil, err
 	}
 	lines, err := c.Rows("count_lines", "count_task_id = $2 ORDER BY id", in.CountTaskID)
 	if err != nil {
 		return nil, err
 	}
-	levels, err := countable(c, task)
+	levels, err := readCountable(c, task)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	for _, l := range lines {
 		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"), owner: l.Text("owner_id"),
 			lpn: l.Text("lpn"), status: l.Text("stock_status")}
-		if dec(now[at.key()], "quantity") != dec(l, "expected") {
+		if decimalOf(now[at.stockKey()], "quantity") != decimalOf(l, "expected") {
 			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", task.Text("count_no")).At("count_task_id",
 				"is out of date")
 		}

@@ -32,7 +32,7 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 	case l["status"] != "released" && l["status"] != "in_progress":
 		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s", l.Text("status"))
 	case !mine:
-		if err := w.on(c).update("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.Actor.WorkerID}); err != nil {
+		if err := w.workOf(c).updateRows("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.Actor.WorkerID}); err != nil {
 			return nil, err
 		}
 	}
@@ -46,14 +46,14 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 	return out, err
 }
 
-// pickable locks a pick line and its list for the caller. An operator's own
+// lockPickLine locks a pick line and its list for the caller. An operator's own
 // lists and those of nobody are his; others are not there for him. The order is
 // locked before them, as everybody does who takes promises back.
-func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error) {
-	if line, err = seen(c, "pick_lines", "pick_line_id", id); err != nil {
+func (w Watch) lockPickLine(c *rpc.Call, id string) (line, list store.Row, err error) {
+	if line, err = readRecord(c, "pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	if err := w.on(c).lockOrdersOf([]store.Row{line}); err != nil {
+	if err := w.workOf(c).lockOrdersOf([]store.Row{line}); err != nil {
 		return nil, nil, err
 	}
 	if list, err = c.One("pick_lists", "pick_line_id", line.Text("pick_list_id")); err != nil {
@@ -67,13 +67,13 @@ func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error
 		return nil, nil, rpc.Missing("pick_lines", "pick_line_id")
 	}
 	if picker == "" && c.Actor.WorkerID != "" {
-		err = w.on(c).update("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
+		err = w.workOf(c).updateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
 	}
 	return line, list, err
 }
 
-// pending refuses a line that is closed.
-func pending(line store.Row) error {
+// checkPending refuses a line that is closed.
+func checkPending(line store.Row) error {
 	if st := line.Text("status"); st != "pending" {
 		return notReady("line %v is %s", line["seq"], st).At("pick_line_id", "is %s", st)
 	}

@@ -39,13 +39,13 @@ type LabelLinks struct {
 const inHouse = "2000000"
 
 func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
-	k := w.on(c)
-	p, err := seen(c, "packages", "package_id", in.PackageID)
+	k := w.workOf(c)
+	p, err := readRecord(c, "packages", "package_id", in.PackageID)
 	if err != nil {
 		return nil, err
 	}
 	if id := p.Text("shipment_id"); id != "" {
-		if _, err := k.locked("shipments", []string{id}); err != nil {
+		if _, err := k.lockRows("shipments", []string{id}); err != nil {
 			return nil, err
 		}
 	}
@@ -53,9 +53,9 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 		return nil, err
 	}
 	if p["status"] != "open" {
-		return nil, shut(p)
+		return nil, refuseClosedPackage(p)
 	}
-	inside, err := k.rows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
+	inside, err := k.readRows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
 	if err != nil {
 		return nil, err
 	}
@@ -68,17 +68,17 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	}
 	sscc := p.Text("sscc")
 	if sscc == "" {
-		if sscc, err = k.sscc(p.Text("package_no")); err != nil {
+		if sscc, err = k.makeSSCC(p.Text("package_no")); err != nil {
 			return nil, err
 		}
 		set["sscc"] = sscc
 	}
-	if err := k.update("packages", []string{in.PackageID}, set); err != nil {
+	if err := k.updateRows("packages", []string{in.PackageID}, set); err != nil {
 		return nil, err
 	}
 	out := &ClosePackageOut{}
 	if id := p.Text("shipment_id"); id != "" {
-		if err := k.label(id, sscc); err != nil {
+		if err := k.addSSCC(id, sscc); err != nil {
 			return nil, err
 		}
 		if out.Shipment, err = c.Again("shipments", id); err != nil {
@@ -94,9 +94,9 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	return out, err
 }
 
-// sscc makes a package's SSCC of the tenant's company prefix and the package's
+// makeSSCC makes a package's SSCC of the tenant's company prefix and the package's
 // number.
-func (k work) sscc(number string) (string, error) {
+func (k work) makeSSCC(number string) (string, error) {
 	prefix := inHouse
 	err := k.tx.Query("SELECT gs1_company_prefix FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
 		if p := r.Text(0); p != "" {
@@ -118,20 +118,20 @@ func (k work) sscc(number string) (string, error) {
 	return gs1.SSCC(0, prefix, serial%room)
 }
 
-// label adds an SSCC to a shipment, which is ready once it is packed and all its
+// addSSCC adds an SSCC to a shipment, which is ready once it is packed and all its
 // packages are closed.
-func (k work) label(id, sscc string) error {
-	rows, err := k.rows("shipments", "id = $2"+k.tx.DB().ForUpdate(), id)
+func (k work) addSSCC(id, sscc string) error {
+	rows, err := k.readRows("shipments", "id = $2"+k.tx.DB().ForUpdate(), id)
 	if err != nil || len(rows) != 1 {
 		return err
 	}
 	set := store.Row{"sscc": append(idsOf(rows[0]["sscc"]), sscc)}
-	open, err := k.rows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
+	open, err := k.readRows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 && rows[0]["status"] == "packed" {
 		set["status"] = "ready"
 	}
-	return k.update("shipments", []string{id}, set)
+	return k.updateRows("shipments", []string{id}, set)
 }

@@ -37,14 +37,14 @@ type ShipmentOut struct {
 }
 
 func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
-	k := w.on(c)
-	if err := known(c, "drivers", "driver_id", in.DriverID); err != nil {
+	k := w.workOf(c)
+	if err := checkKnown(c, "drivers", "driver_id", in.DriverID); err != nil {
 		return nil, err
 	}
-	if err := known(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+	if err := checkKnown(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
 		return nil, err
 	}
-	if err := known(c, "carriers", "carrier_id", in.Carries); err != nil {
+	if err := checkKnown(c, "carriers", "carrier_id", in.Carries); err != nil {
 		return nil, err
 	}
 	asked := map[string]decimal.Dec{}
@@ -53,11 +53,11 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 		asked[l.LineID] += l.Quantity
 		ids = append(ids, l.LineID)
 	}
-	lines, err := k.shippable(c, in.OrderIDs, ids)
+	lines, err := k.lockShippable(c, in.OrderIDs, ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, orders, err := k.consign(c, lines, ids, asked)
+	rows, orders, err := k.makeShipmentLines(c, lines, ids, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +68,22 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 			set[name] = v
 		}
 	}
-	made, err := k.insert("shipments", []store.Row{set})
+	made, err := k.insertRows("shipments", []store.Row{set})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
 		r["shipment_id"] = made[0]["id"]
 	}
-	if _, err := k.insert("shipment_lines", rows); err != nil {
+	if _, err := k.insertRows("shipment_lines", rows); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, made[0].Text("id"))
 }
 
-// known refuses an id that the tenant does not have, "" is none.
-func known(c *rpc.Call, resource, field, id string) error {
-	_, err := seen(c, resource, field, id)
+// checkKnown refuses an id that the tenant does not have, "" is none.
+func checkKnown(c *rpc.Call, resource, field, id string) error {
+	_, err := readRecord(c, resource, field, id)
 	return err
 }
 
@@ -93,20 +93,20 @@ func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := column(rows, "id")
+	known := textColumn(rows, "id")
 	for i, id := range ids {
 		if !slices.Contains(known, id) {
-			return nil, rpc.Missing("order_lines", element(i, "order_line_id"))
+			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 	}
 	return rows, nil
 }
 
-// element is the place of a member in the list lines of a request.
-func element(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i, member) }
+// lineField is the place of a member in the list lines of a request.
+func lineField(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i, member) }
 
-// shippable locks the orders, and returns the lines of them or those named.
-func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
+// lockShippable locks the orders, and returns the lines of them or those named.
+func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 && len(orders) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
 	}
@@ -123,7 +123,7 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 		}
 		var of set
 		for _, l := range lines {
-			of.add(l.Text("order_id"))
+			of.addID(l.Text("order_id"))
 		}
 		orders = of.list
 	}
@@ -132,47 +132,47 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 		return nil, err
 	}
 	for _, o := range found {
-		if err := working(o); err != nil {
+		if err := checkWorkable(o); err != nil {
 			return nil, err
 		}
 	}
 	if len(ids) > 0 {
 		return lines, nil
 	}
-	return k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	return k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
 }
 
-// consign makes the lines of a shipment: what is asked of each order line, named
+// makeShipmentLines makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
-func (k work) consign(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+func (k work) makeShipmentLines(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
-	on, err := k.rows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
-		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(column(lines, "id")))
+	on, err := k.readRows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
+		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(textColumn(lines, "id")))
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, r := range on {
-		other[r.Text("order_line_id")] += dec(r, "quantity")
+		other[r.Text("order_line_id")] += decimalOf(r, "quantity")
 	}
 	var of set
 	var said []spoken
 	for _, l := range lines {
 		id := l.Text("id")
-		most := dec(l, "qty_ordered") - dec(l, "qty_cancelled") - other[id]
-		q := dec(l, "qty_allocated") - other[id]
+		most := decimalOf(l, "qty_ordered") - decimalOf(l, "qty_cancelled") - other[id]
+		q := decimalOf(l, "qty_allocated") - other[id]
 		if len(asked) > 0 {
 			if q = asked[id]; q > most {
-				return nil, nil, above(element(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
+				return nil, nil, refuseAbove(lineField(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
 			}
-			said = append(said, spoken{item: l.Text("item_id"), member: element(slices.Index(ids, id), "quantity"), quantity: q, all: most})
+			said = append(said, spoken{item: l.Text("item_id"), member: lineField(slices.Index(ids, id), "quantity"), quantity: q, all: most})
 		}
 		if q <= 0 {
 			continue
 		}
-		of.add(l.Text("order_id"))
+		of.addID(l.Text("order_id"))
 		rows = append(rows, store.Row{"order_id": l["order_id"], "order_line_id": id, "item_id": l["item_id"], "quantity": q})
 	}
-	if err := fine(c, said...); err != nil {
+	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, nil, err
 	}
 	if len(rows) == 0 {

@@ -14,7 +14,7 @@ type DeallocateOrderIn struct {
 }
 
 func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
-	k := w.on(c)
+	k := w.workOf(c)
 	if _, err := c.One("orders", "order_id", in.OrderID); err != nil {
 		return nil, err
 	}
@@ -28,15 +28,15 @@ func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesO
 		}
 		lines = []string{in.LineID}
 	}
-	rows, err := k.active(lines)
+	rows, err := k.activeReservations(lines)
 	if err != nil {
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r["picked"] == true })
-	if err := k.free(rows); err != nil {
+	if err := k.releaseReservations(rows); err != nil {
 		return nil, err
 	}
-	if err := k.progress(column(rows, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(textColumn(rows, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)

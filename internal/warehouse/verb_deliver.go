@@ -42,23 +42,23 @@ type DeliverOut struct {
 	Orders []rpc.Record `json:"orders" record:"orders"`
 }
 
-func (w Watch) deliver(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
-	k := w.on(c)
-	sh, err := driven(c, in.ShipmentID)
+func (w Watch) deliverShipment(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
+	k := w.workOf(c)
+	sh, err := lockDrivenShipment(c, in.ShipmentID)
 	if err != nil {
 		return nil, err
 	}
 	if st := sh.Text("status"); st != "in_transit" {
 		return nil, notReady("shipment %s is %s, not in transit", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 	}
-	if err := k.complaints(c, in); err != nil {
+	if err := k.recordComplaints(c, in); err != nil {
 		return nil, err
 	}
 	set := store.Row{"status": "delivered"}
 	if p := in.Proof; p != nil {
 		set["proof"] = proofOf(p)
 	}
-	if err := k.update("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := k.updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	s, err := shipmentOut(c, in.ShipmentID)
@@ -69,8 +69,8 @@ func (w Watch) deliver(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
 	return &DeliverOut{ShipmentOut: *s, Orders: c.Records("orders", rows)}, err
 }
 
-// driven locks a shipment for the caller; a driver's own are there for him.
-func driven(c *rpc.Call, id string) (store.Row, error) {
+// lockDrivenShipment locks a shipment for the caller; a driver's own are there for him.
+func lockDrivenShipment(c *rpc.Call, id string) (store.Row, error) {
 	sh, err := c.One("shipments", "shipment_id", id)
 	if err != nil {
 		return nil, err
@@ -96,12 +96,12 @@ func proofOf(p *ProofIn) map[string]any {
 	return out
 }
 
-// complaints notes what was short or damaged.
-func (k work) complaints(c *rpc.Call, in *DeliverIn) error {
+// recordComplaints notes what was short or damaged.
+func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
 	if len(in.Lines) == 0 {
 		return nil
 	}
-	rows, err := k.rows("shipment_lines", "shipment_id = $2", in.ShipmentID)
+	rows, err := k.readRows("shipment_lines", "shipment_id = $2", in.ShipmentID)
 	if err != nil {
 		return err
 	}
@@ -110,21 +110,21 @@ func (k work) complaints(c *rpc.Call, in *DeliverIn) error {
 	for i, l := range in.Lines {
 		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
 		if at < 0 {
-			return rpc.Missing("order_lines", element(i, "order_line_id"))
+			return rpc.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
-			return fault.New(fault.Invalid, "22023", "a line is named once").At(element(i, "order_line_id"), "is named above already")
+			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"), "is named above already")
 		}
-		if most := dec(rows[at], "quantity"); l.Short+l.Damaged > most {
-			return above(element(i, "short"), l.Short+l.Damaged, most, "was shipped")
+		if most := decimalOf(rows[at], "quantity"); l.Short+l.Damaged > most {
+			return refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
-		item, all := rows[at].Text("item_id"), dec(rows[at], "quantity")
+		item, all := rows[at].Text("item_id"), decimalOf(rows[at], "quantity")
 		said = append(said,
-			spoken{item: item, member: element(i, "short"), quantity: l.Short, all: all},
-			spoken{item: item, member: element(i, "damaged"), quantity: l.Damaged, all: all})
+			spoken{item: item, member: lineField(i, "short"), quantity: l.Short, all: all},
+			spoken{item: item, member: lineField(i, "damaged"), quantity: l.Damaged, all: all})
 		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
 	}
-	if err := fine(c, said...); err != nil {
+	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return err
 	}
 	return k.updateEach("shipment_lines", sets)

@@ -32,7 +32,7 @@ type DispatchOut struct {
 // road is the way of an outbound shipment to its departure.
 var road = []string{"planned", "packed", "ready", "in_transit"}
 
-func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
+func (w Watch) dispatchShipments(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
 	ids := in.ShipmentIDs
 	if in.ShipmentID != "" {
 		ids = []string{in.ShipmentID}
@@ -45,7 +45,7 @@ func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	why, err := w.on(c).staying(rows)
+	why, err := w.workOf(c).listStaying(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
 	out := &DispatchOut{}
 	for _, r := range rows {
 		id := r.Text("id")
-		if err := w.on(c).send(r, why[id]); err != nil {
+		if err := w.workOf(c).sendShipment(r, why[id]); err != nil {
 			return nil, err
 		}
 		rec, err := c.Again("shipments", id)
@@ -71,8 +71,8 @@ func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
 	return out, nil
 }
 
-// staying says why shipments may not leave.
-func (k work) staying(rows []store.Row) (map[string][]string, error) {
+// listStaying says why shipments may not leave.
+func (k work) listStaying(rows []store.Row) (map[string][]string, error) {
 	why := map[string][]string{}
 	var changes []store.Change
 	for _, r := range rows {
@@ -88,21 +88,21 @@ func (k work) staying(rows []store.Row) (map[string][]string, error) {
 		after["status"] = "in_transit"
 		changes = append(changes, store.Change{Op: store.Update, Before: before, After: after})
 	}
-	more, err := k.unready(changes)
+	more, err := k.listNotReady(changes)
 	for id, list := range more {
 		why[id] = append(why[id], list...)
 	}
 	return why, err
 }
 
-// send takes a shipment through its states to its departure.
-func (k work) send(r store.Row, why []string) error {
+// sendShipment takes a shipment through its states to its departure.
+func (k work) sendShipment(r store.Row, why []string) error {
 	at := slices.Index(road, r.Text("status"))
 	if len(why) > 0 || at < 0 {
 		return nil
 	}
 	for _, st := range road[at+1:] {
-		if err := k.update("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
+		if err := k.updateRows("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
 			return err
 		}
 	}

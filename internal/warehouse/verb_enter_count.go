@@ -71,7 +71,7 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 
 // foundRows puts what was found beside what the books say.
 func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
-	levels, err := countable(c, task)
+	levels, err := readCountable(c, task)
 	if err != nil {
 		return nil, err
 	}
@@ -89,27 +89,27 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 			at.item = task.Text("item_id")
 		}
 		if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
-			return nil, misfit(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
+			return nil, refuseMovement(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
 		}
-		if at.owner == "" && books[at.key()] == nil {
+		if at.owner == "" && books[at.stockKey()] == nil {
 			owner, one := ownerOf(levels, at)
 			if !one {
-				return nil, misfit(element(i, "owner_id"), "goods of more than one owner lie there: say whose they are")
+				return nil, refuseMovement(lineField(i, "owner_id"), "goods of more than one owner lie there: say whose they are")
 			}
 			at.owner = owner
 		}
-		key := at.key()
+		key := at.stockKey()
 		if seenKeys[key] {
-			return nil, misfit(fmt.Sprintf("lines[%d].counted", i), "the same stock is counted above already")
+			return nil, refuseMovement(fmt.Sprintf("lines[%d].counted", i), "the same stock is counted above already")
 		}
 		seenKeys[key] = true
 		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
-			"expected": dec(books[key], "quantity")}
-		given(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
+			"expected": decimalOf(books[key], "quantity")}
+		setGiven(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
-		said = append(said, spoken{item: at.item, member: element(i, "counted"), quantity: l.Counted, all: dec(books[key], "quantity")})
+		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted, all: decimalOf(books[key], "quantity")})
 	}
-	if err := fine(c, said...); err != nil {
+	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
 	}
 	for _, l := range levels {
@@ -126,7 +126,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		rows = append(rows, row)
 	}
 	for _, row := range rows {
-		row["variance"] = dec(row, "counted") - dec(row, "expected")
+		row["variance"] = decimalOf(row, "counted") - decimalOf(row, "expected")
 	}
 	return rows, nil
 }
@@ -136,7 +136,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
 	for _, l := range levels {
 		like := at
-		if like.owner = l.Text("owner_id"); like.key() != l.Text("stock_key") {
+		if like.owner = l.Text("owner_id"); like.stockKey() != l.Text("stock_key") {
 			continue
 		}
 		if owner != "" {
@@ -159,8 +159,8 @@ func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value 
 	var ids set
 	variances := map[string]decimal.Dec{}
 	for _, row := range rows {
-		if variance := dec(row, "variance"); variance != 0 {
-			ids.add(row.Text("item_id"))
+		if variance := decimalOf(row, "variance"); variance != 0 {
+			ids.addID(row.Text("item_id"))
 			variances[row.Text("item_id")] += max(variance, -variance)
 		}
 	}
@@ -184,9 +184,9 @@ func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value 
 func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, total decimal.Dec, err error) {
 	var ids, lots, owners set
 	for _, row := range rows {
-		ids.add(row.Text("item_id"))
-		lots.add(row.Text("lot_id"))
-		owners.add(row.Text("owner_id"))
+		ids.addID(row.Text("item_id"))
+		lots.addID(row.Text("lot_id"))
+		owners.addID(row.Text("owner_id"))
 	}
 	items = queueArticles(c.Tx, c.Actor.TenantID, ids.list)
 	if err := c.Tx.Flush(); err != nil {
@@ -203,19 +203,19 @@ func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, to
 	for i, row := range rows { // what was entered comes first, in its order
 		it := items[row.Text("item_id")]
 		if it == nil {
-			return nil, 0, rpc.Missing("items", element(i, "item_id"))
+			return nil, 0, rpc.Missing("items", lineField(i, "item_id"))
 		}
 		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
-			return nil, 0, rpc.Missing("lots", element(i, "lot_id"))
+			return nil, 0, rpc.Missing("lots", lineField(i, "lot_id"))
 		}
 		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
-			return nil, 0, rpc.Missing("goods_owners", element(i, "owner_id"))
+			return nil, 0, rpc.Missing("goods_owners", lineField(i, "owner_id"))
 		}
-		v, err := it.value(dec(row, "variance"))
+		v, err := it.stockValue(decimalOf(row, "variance"))
 		if err != nil {
 			return nil, 0, err
 		}
-		if total, err = raised(total, v, maxTotal, "counted"); err != nil {
+		if total, err = addWithin(total, v, maxTotal, "counted"); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -19,15 +19,15 @@ type FinishRouteIn struct {
 }
 
 func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
-	k := w.on(c)
-	r, err := ridden(c, in.RouteID)
+	k := w.workOf(c)
+	r, err := lockRoute(c, in.RouteID)
 	if err != nil {
 		return nil, err
 	}
 	if st := r.Text("status"); st != "started" {
 		return nil, notReady("route %s is %s, not started", r.Text("route_no"), st).At("route_id", "is %s", st)
 	}
-	first := dec(r, "odometer_start_km")
+	first := decimalOf(r, "odometer_start_km")
 	if in.Odometer < first {
 		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
 	}
@@ -42,8 +42,8 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Odometer > dec(v, "odometer_km") {
-		if err := k.update("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
+	if in.Odometer > decimalOf(v, "odometer_km") {
+		if err := k.updateRows("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if in.Driving != nil {
 		set["driving_min"] = *in.Driving
 	}
-	if err := k.update("routes", []string{in.RouteID}, set); err != nil {
+	if err := k.updateRows("routes", []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
 	return w.routeOut(c, in.RouteID)
@@ -73,7 +73,7 @@ func wheelTime(r store.Row, driving *int64, now time.Time) error {
 // noneOpen refuses the end of a route with stops that are neither delivered nor
 // an exception.
 func noneOpen(k work, route string) error {
-	stops, err := k.stops(route)
+	stops, err := k.lockStops(route)
 	if err != nil {
 		return err
 	}

@@ -75,17 +75,17 @@ func orderSteps(o store.Row) (steps []rpc.Step) {
 }
 
 func outboundSteps(o store.Row, then func(verb, label string)) {
-	if dec(o, "qty_allocated") > dec(o, "qty_picked") {
+	if decimalOf(o, "qty_allocated") > decimalOf(o, "qty_picked") {
 		then("release_picks", "Release its picks")
 		then("deallocate_order", "Give its stock back")
 	}
 	if s := o.Text("stage"); s == "unallocated" || s == "part_allocated" {
 		then("allocate_order", "Look for stock again")
 	}
-	if dec(o, "qty_picked") > dec(o, "qty_packed") {
+	if decimalOf(o, "qty_picked") > decimalOf(o, "qty_packed") {
 		then("pack", "Pack what is picked")
 	}
-	if dec(o, "qty_allocated") > dec(o, "qty_shipped") {
+	if decimalOf(o, "qty_allocated") > decimalOf(o, "qty_shipped") {
 		then("create_shipment", "Make a shipment")
 	}
 }

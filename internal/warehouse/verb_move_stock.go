@@ -29,14 +29,14 @@ type MovedOut struct {
 
 func moveStock(c *rpc.Call, in *MoveStockIn) (*MovedOut, error) {
 	for _, z := range [...][2]string{{"from_zone_id", in.FromZoneID}, {"to_zone_id", in.ToZoneID}} {
-		if _, err := seen(c, "zones", z[0], z[1]); err != nil {
+		if _, err := readRecord(c, "zones", z[0], z[1]); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
@@ -45,8 +45,8 @@ func moveStock(c *rpc.Call, in *MoveStockIn) (*MovedOut, error) {
 	}
 	m := store.Row{"type": "transfer", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": base,
 		"from_status": in.StockStatus, "to_status": in.StockStatus}
-	given(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
+	setGiven(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &MovedOut{}
-	out.Movement, err = post1(c, m)
+	out.Movement, err = postMovement(c, m)
 	return out, err
 }

@@ -54,9 +54,9 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 		id = c.Actor.GoodsOwner
 	}
 	if id == "" {
-		return nil, misfit("owner_id", "name the goods owner")
+		return nil, refuseMovement("owner_id", "name the goods owner")
 	}
-	owner, err := seen(c, "goods_owners", "owner_id", id)
+	owner, err := readRecord(c, "goods_owners", "owner_id", id)
 	if err != nil {
 		return nil, err
 	}
@@ -69,23 +69,23 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 		return nil, err
 	}
 	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days))}
-	return out, out.fill(c, id, days, zone)
+	return out, out.fillDays(c, id, days, zone)
 }
 
 // readSpan returns the dates of a span, in order.
 func readSpan(in *OwnerActivityIn) ([]localtime.Date, error) {
 	from, err := localtime.ParseDate(in.From)
 	if err != nil {
-		return nil, misfit("from", "is no date")
+		return nil, refuseMovement("from", "is no date")
 	}
 	to, err := localtime.ParseDate(in.To)
 	switch {
 	case err != nil:
-		return nil, misfit("to", "is no date")
+		return nil, refuseMovement("to", "is no date")
 	case to.Before(from):
-		return nil, misfit("to", "lies before from")
+		return nil, refuseMovement("to", "lies before from")
 	case to.DaysSince(from) >= ownerDays:
-		return nil, misfit("to", "lies more than 91 days after from")
+		return nil, refuseMovement("to", "lies more than 91 days after from")
 	}
 	var days []localtime.Date
 	for day := from; !to.Before(day); day = day.AddDays(1) {
@@ -98,9 +98,9 @@ func readSpan(in *OwnerActivityIn) ([]localtime.Date, error) {
 const net = "CAST(COALESCE(SUM(CASE WHEN from_zone_id IS NULL AND to_zone_id IS NOT NULL THEN quantity WHEN from_zone_id IS NOT NULL AND " +
 	"to_zone_id IS NULL THEN -quantity ELSE 0 END), 0) AS bigint)"
 
-// fill reads each day's movements, and what lay there from what lies there now,
+// fillDays reads each day's movements, and what lay there from what lies there now,
 // less what came since.
-func (out *OwnerActivityOut) fill(c *rpc.Call, owner string, days []localtime.Date, zone *time.Location) error {
+func (out *OwnerActivityOut) fillDays(c *rpc.Call, owner string, days []localtime.Date, zone *time.Location) error {
 	tenant, since := c.Actor.TenantID, make([]decimal.Dec, len(days)+1)
 	var now decimal.Dec
 	for i := range out.Days {

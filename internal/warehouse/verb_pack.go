@@ -39,8 +39,8 @@ type PackOut struct {
 	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
 }
 
-func (w Watch) pack(c *rpc.Call, in *PackIn) (*PackOut, error) {
-	k := w.on(c)
+func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
+	k := w.workOf(c)
 	orders, err := packedFor(c, in)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (w Watch) pack(c *rpc.Call, in *PackIn) (*PackOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := k.fill(c, in, id, orders)
+	lines, err := k.fillPackage(c, in, id, orders)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
 	}
 	found, err := c.Lock("orders", "order_id", orders...)
 	for _, o := range found {
-		if err := working(o); err != nil {
+		if err := checkWorkable(o); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +110,7 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 	if in.PackageID != "" {
 		p, err := c.One("packages", "package_id", in.PackageID)
 		if err == nil && p["status"] != "open" {
-			err = shut(p)
+			err = refuseClosedPackage(p)
 		}
 		return in.PackageID, err
 	}
@@ -126,19 +126,19 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 			}
 		}
 	}
-	made, err := k.insert("packages", []store.Row{row})
+	made, err := k.insertRows("packages", []store.Row{row})
 	if err != nil {
 		return "", err
 	}
 	return made[0].Text("id"), nil
 }
 
-func shut(p store.Row) error {
+func refuseClosedPackage(p store.Row) error {
 	return fault.New(fault.Conflict, CodeInUse, "package %s is closed; its content no longer changes", p.Text("package_no")).At("package_id", "is closed")
 }
 
-// fill puts picked goods into a package.
-func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []string, err error) {
+// fillPackage puts picked goods into a package.
+func (k work) fillPackage(c *rpc.Call, in *PackIn, id string, orders []string) (ids []string, err error) {
 	more := map[string]decimal.Dec{}
 	for _, l := range in.Lines {
 		more[l.LineID] += l.Quantity
@@ -151,21 +151,21 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 	var rows, sets []store.Row
 	var said []spoken
 	for _, l := range lines {
-		q, loose, at := more[l.Text("id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, l.Text("id"))
+		q, loose, at := more[l.Text("id")], decimalOf(l, "qty_picked")-decimalOf(l, "qty_packed"), slices.Index(ids, l.Text("id"))
 		if !slices.Contains(orders, l.Text("order_id")) {
-			return nil, notReady("line %v is of another order", l["line_no"]).At(element(at, "order_line_id"), "is of another order")
+			return nil, notReady("line %v is of another order", l["line_no"]).At(lineField(at, "order_line_id"), "is of another order")
 		}
 		if q > loose {
-			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")
+			return nil, refuseAbove(lineField(at, "quantity"), q, loose, "is picked and not packed")
 		}
-		said = append(said, spoken{item: l.Text("item_id"), member: element(at, "quantity"), quantity: q, all: loose})
+		said = append(said, spoken{item: l.Text("item_id"), member: lineField(at, "quantity"), quantity: q, all: loose})
 		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
-		sets = append(sets, store.Row{"id": l["id"], "qty_packed": dec(l, "qty_packed") + q})
+		sets = append(sets, store.Row{"id": l["id"], "qty_packed": decimalOf(l, "qty_packed") + q})
 	}
-	if err := fine(c, said...); err != nil {
+	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
 	}
-	if _, err := k.insert("package_lines", rows); err != nil {
+	if _, err := k.insertRows("package_lines", rows); err != nil {
 		return nil, err
 	}
 	return ids, k.updateEach("order_lines", sets)
@@ -174,12 +174,12 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 // allPacked calls a planned shipment packed once nothing of it is loose.
 func (k work) allPacked(id string) error {
 	d := readiness{k, map[string][]string{}}
-	if err := d.unpacked([]string{id}); err != nil || len(d.why[id]) > 0 {
+	if err := d.addUnpacked([]string{id}); err != nil || len(d.why[id]) > 0 {
 		return err
 	}
-	rows, err := k.rows("shipments", "id = $2 AND status = 'planned'", id)
+	rows, err := k.readRows("shipments", "id = $2 AND status = 'planned'", id)
 	if err != nil {
 		return err
 	}
-	return k.update("shipments", column(rows, "id"), store.Row{"status": "packed"})
+	return k.updateRows("shipments", textColumn(rows, "id"), store.Row{"status": "packed"})
 }

@@ -30,53 +30,53 @@ type PickLineOut struct {
 }
 
 func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
-	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
+	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
-	line, _, err := w.pickable(c, in.LineID)
+	line, _, err := w.lockPickLine(c, in.LineID)
 	if err != nil {
 		return nil, err
 	}
-	if err := pending(line); err != nil {
+	if err := checkPending(line); err != nil {
 		return nil, err
 	}
-	if err := w.on(c).matches(line, in); err != nil {
+	if err := w.workOf(c).checkScans(line, in); err != nil {
 		return nil, err
 	}
-	has := dec(line, "qty_picked") + in.Quantity
-	if has > dec(line, "qty") {
-		return nil, above("quantity", in.Quantity, dec(line, "qty")-dec(line, "qty_picked"), "the line still asks for")
+	has := decimalOf(line, "qty_picked") + in.Quantity
+	if has > decimalOf(line, "qty") {
+		return nil, refuseAbove("quantity", in.Quantity, decimalOf(line, "qty")-decimalOf(line, "qty_picked"), "the line still asks for")
 	}
-	if err := fine(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: dec(line, "qty") - dec(line, "qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty") - decimalOf(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
 	set := store.Row{"qty_picked": has}
 	if in.To != "" {
 		set["to_zone_id"] = in.To
 	}
-	if has == dec(line, "qty") {
+	if has == decimalOf(line, "qty") {
 		set["status"] = "picked"
 	}
-	if err := w.on(c).update("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := w.workOf(c).updateRows("pick_lines", []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
 	return pickLineOut(c, in.LineID)
 }
 
-// matches holds what was scanned to what the line asks for.
-func (k work) matches(line store.Row, in *PickLineIn) error {
-	zones, err := k.rows("zones", "id = $2", line["zone_id"])
+// checkScans holds what was scanned to what the line asks for.
+func (k work) checkScans(line store.Row, in *PickLineIn) error {
+	zones, err := k.readRows("zones", "id = $2", line["zone_id"])
 	if err != nil {
 		return err
 	}
-	items, err := k.rows("items", "id = $2", line["item_id"])
+	items, err := k.readRows("items", "id = $2", line["item_id"])
 	if err != nil || len(zones) != 1 || len(items) != 1 {
 		return err
 	}
-	if err := scanned("zone_scan", in.Zone, zones[0].Text("code"), zones[0].Text("id")); err != nil {
+	if err := checkScan("zone_scan", in.Zone, zones[0].Text("code"), zones[0].Text("id")); err != nil {
 		return err
 	}
-	if err := scanned("item_scan", in.Item, codesOf(items[0])...); err != nil {
+	if err := checkScan("item_scan", in.Item, codesOf(items[0])...); err != nil {
 		return err
 	}
 	for _, s := range in.Serials {
@@ -87,7 +87,7 @@ func (k work) matches(line store.Row, in *PickLineIn) error {
 	if in.Lot == "" {
 		return nil
 	}
-	lots, err := k.rows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
+	lots, err := k.readRows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
 	if err == nil && (len(lots) != 1 || lots[0]["id"] != line["lot_id"]) {
 		err = fault.New(fault.Conflict, CodeScan, "lot %q is not the one reserved", in.Lot).At("lot_no", "does not match")
 	}

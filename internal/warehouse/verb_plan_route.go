@@ -21,23 +21,23 @@ type PlanRouteIn struct {
 }
 
 func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
-	k := w.on(c)
-	today, err := k.today()
+	k := w.workOf(c)
+	today, err := k.localToday()
 	if err != nil {
 		return nil, err
 	}
 	if in.Date < today {
 		return nil, fault.New(fault.Invalid, "22023", "date %s is past", in.Date).At("date", "is past")
 	}
-	driver, err := seen(c, "drivers", "driver_id", in.DriverID)
+	driver, err := readRecord(c, "drivers", "driver_id", in.DriverID)
 	if err != nil {
 		return nil, err
 	}
-	vehicle, err := seen(c, "vehicles", "vehicle_id", in.Vehicle)
+	vehicle, err := readRecord(c, "vehicles", "vehicle_id", in.Vehicle)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := routable(c, in.IDs)
+	rows, err := lockRoutable(c, in.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := dec(vehicle, "payload_kg"); most > 0 && kg > most.Float() {
+	if most := decimalOf(vehicle, "payload_kg"); most > 0 && kg > most.Float() {
 		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most, decimal.FromFloat(kg)).
 			At("vehicle_id", "carries %s kg", most)
 	}
-	made, err := k.insert("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
+	made, err := k.insertRows("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
 		"assigned_worker_id": driver["worker_id"], "planned_km": km}})
 	if err != nil {
 		return nil, err
@@ -65,9 +65,9 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 	return w.routeOut(c, made[0].Text("id"))
 }
 
-// routable locks shipments that a route may take, in the order in which they are
+// lockRoutable locks shipments that a route may take, in the order in which they are
 // named.
-func routable(c *rpc.Call, ids []string) ([]store.Row, error) {
+func lockRoutable(c *rpc.Call, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name shipment_ids").At("shipment_ids", "is empty")
 	}
@@ -104,11 +104,11 @@ func inOrder(rows []store.Row) (list []store.Row, km any, kg float64, err error)
 	var placed, lost []store.Row
 	var places []routing.Stop
 	for _, r := range rows {
-		kg += routing.Weight(document(r, "packages"))
-		if at, ok := routing.At(document(r, "origin")); ok && depot == nil {
+		kg += routing.Weight(jsonDocument(r, "packages"))
+		if at, ok := routing.At(jsonDocument(r, "origin")); ok && depot == nil {
 			depot = &at
 		}
-		if at, ok := routing.At(document(r, "destination")); ok {
+		if at, ok := routing.At(jsonDocument(r, "destination")); ok {
 			placed, places = append(placed, r), append(places, at)
 		} else {
 			lost = append(lost, r)

@@ -28,14 +28,14 @@ type PlanWaveOut struct {
 }
 
 func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
-	k := w.on(c)
+	k := w.workOf(c)
 	taken, err := k.inWaves()
 	if err != nil {
 		return nil, err
 	}
 	ids := slices.Compact(slices.Sorted(slices.Values(in.OrderIDs)))
 	if len(ids) == 0 {
-		if ids, err = k.waiting(in, taken); err != nil {
+		if ids, err = k.listWaitingOrders(in, taken); err != nil {
 			return nil, err
 		}
 	}
@@ -44,14 +44,14 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		return nil, err
 	}
 	for _, o := range orders {
-		if err := working(o); err != nil {
+		if err := checkWorkable(o); err != nil {
 			return nil, err
 		}
 		if no := taken[o.Text("id")]; no != "" {
 			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.Text("order_no"), no).At("order_ids", "names an order of wave %s", no)
 		}
 	}
-	open, err := k.unlisted(ids)
+	open, err := k.listUnlisted(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		return nil, notReady("no reserved goods wait to be picked for these orders").At("order_ids", "have no reservation that no list has")
 	}
 	row := store.Row{"order_ids": ids}
-	given(row, "planned_at", in.PlannedAt)
-	rows, err := k.insert("waves", []store.Row{row})
+	setGiven(row, "planned_at", in.PlannedAt)
+	rows, err := k.insertRows("waves", []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 
 // inWaves are the numbers of the planned waves that orders are in.
 func (k work) inWaves() (map[string]string, error) {
-	rows, err := k.rows("waves", "status = 'planned' ORDER BY id"+k.tx.DB().ForUpdate())
+	rows, err := k.readRows("waves", "status = 'planned' ORDER BY id"+k.tx.DB().ForUpdate())
 	taken := map[string]string{}
 	for _, r := range rows {
 		for _, id := range idsOf(r["order_ids"]) {
@@ -81,8 +81,8 @@ func (k work) inWaves() (map[string]string, error) {
 	return taken, err
 }
 
-// waiting are the orders with reserved goods that no list fetches and no wave has.
-func (k work) waiting(in *PlanWaveIn, taken map[string]string) ([]string, error) {
+// listWaitingOrders are the orders with reserved goods that no list fetches and no wave has.
+func (k work) listWaitingOrders(in *PlanWaveIn, taken map[string]string) ([]string, error) {
 	args := []any{}
 	and := ""
 	bind := func(cond string, v any) {
@@ -92,14 +92,14 @@ func (k work) waiting(in *PlanWaveIn, taken map[string]string) ([]string, error)
 	if in.DueBefore != "" {
 		due, err := time.Parse(time.RFC3339, in.DueBefore)
 		if err != nil {
-			return nil, misfit("due_before", "is no timestamp")
+			return nil, refuseMovement("due_before", "is no timestamp")
 		}
 		bind("promised_at < ", query.FormatTime(due))
 	}
 	if in.Carrier != "" {
 		bind("carrier = ", in.Carrier)
 	}
-	rows, err := k.rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
+	rows, err := k.readRows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
 		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
 		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
 		"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)

@@ -26,24 +26,24 @@ type PutAwayOut struct {
 }
 
 func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
-	if _, err := seen(c, "zones", "to_zone_id", in.ToZoneID); err != nil {
+	if _, err := readRecord(c, "zones", "to_zone_id", in.ToZoneID); err != nil {
 		return nil, err
 	}
 	if in.TaskID == "" {
 		return putAwayLoose(c, in)
 	}
-	task, err := begin(c, "putaway_tasks", in.TaskID, in.Quantity)
+	task, err := lockOpenTask(c, "putaway_tasks", in.TaskID, in.Quantity)
 	if err != nil {
 		return nil, err
 	}
-	m := task.movement("putaway", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id")
+	m := task.taskMovement("putaway", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id")
 	m["to_zone_id"], m["from_status"], m["to_status"] = in.ToZoneID, task.row["stock_status"], task.row["stock_status"]
-	given(m, "override_reason", in.OverrideReason)
+	setGiven(m, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
-	if out.Movement, err = post1(c, m); err != nil {
+	if out.Movement, err = postMovement(c, m); err != nil {
 		return nil, err
 	}
-	rec, err := task.worked(c)
+	rec, err := task.recordProgress(c)
 	out.Task = &rec
 	if rec.Row()["status"] != "done" {
 		out.Then("put_away", "Put the rest away")
@@ -55,31 +55,31 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	switch {
 	case in.ItemID == "":
-		return nil, misfit("task_id", "name a task, or the item, where it was and how much")
+		return nil, refuseMovement("task_id", "name a task, or the item, where it was and how much")
 	case in.FromZoneID == "":
-		return nil, misfit("from_zone_id", "say where the goods were")
+		return nil, refuseMovement("from_zone_id", "say where the goods were")
 	case in.Quantity == nil:
-		return nil, misfit("quantity", "say how much")
+		return nil, refuseMovement("quantity", "say how much")
 	}
-	if _, err := seen(c, "zones", "from_zone_id", in.FromZoneID); err != nil {
+	if _, err := readRecord(c, "zones", "from_zone_id", in.FromZoneID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "items", "item_id", in.ItemID); err != nil {
+	if _, err := readRecord(c, "items", "item_id", in.ItemID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := seen(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
-	if err := fine(c, spoken{item: in.ItemID, member: "quantity", quantity: *in.Quantity}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: in.ItemID, member: "quantity", quantity: *in.Quantity}); err != nil {
 		return nil, err
 	}
 	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": *in.Quantity}
-	given(m, "lot_id", in.LotID, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
+	setGiven(m, "lot_id", in.LotID, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
 	var err error
-	out.Movement, err = post1(c, m)
+	out.Movement, err = postMovement(c, m)
 	return out, err
 }

@@ -47,7 +47,7 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := w.on(c)
+	k := w.workOf(c)
 	// It goes before the update, whose effect then finds nothing left to do, so
 	// that the answer can list what was done.
 	r, err := k.secureLot(lot)
@@ -55,7 +55,7 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 		return nil, err
 	}
 	set := store.Row{"status": "recalled", "status_reason": in.Reason}
-	if err := k.update("lots", []string{in.LotID}, set); err != nil {
+	if err := k.updateRows("lots", []string{in.LotID}, set); err != nil {
 		return nil, err
 	}
 	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", r.freed),
@@ -63,7 +63,7 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 	if err := out.listZones(c, r.levels); err != nil {
 		return nil, err
 	}
-	if err := out.tell(c, r.trail); err != nil {
+	if err := out.describeTrail(c, r.trail); err != nil {
 		return nil, err
 	}
 	if len(r.freed) > 0 {
@@ -78,7 +78,7 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 func (w Watch) recallLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	k := work{w, records{tx, a, s}}
 	for _, c := range changes {
-		if c.Op != store.Update || !turned(c, "status", "recalled") {
+		if c.Op != store.Update || !becomes(c, "status", "recalled") {
 			continue
 		}
 		if _, err := k.secureLot(c.After); err != nil {
@@ -100,23 +100,23 @@ type secured struct {
 // what is available of it. The caller has locked the lot.
 func (k work) secureLot(lot store.Row) (*secured, error) {
 	id := lot.Text("id")
-	t, err := k.trace(id)
+	t, err := k.traceLot(id)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := k.locked("orders", t.orders); err != nil {
+	if _, err := k.lockRows("orders", t.orders); err != nil {
 		return nil, err
 	}
 	// Who promises stock holds its item, so no promise is made meanwhile.
 	lockItems(k.tx, k.a.TenantID, jsonList([]string{lot.Text("item_id")}))
 	out := &secured{trail: t}
-	if out.freed, err = k.recover(id); err != nil {
+	if out.freed, err = k.releasePromised(id); err != nil {
 		return nil, err
 	}
-	if out.levels, err = k.rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
+	if out.levels, err = k.readRows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
 		return nil, err
 	}
-	out.moves, err = k.insert("stock_movements", holdMoves(id, out.levels))
+	out.moves, err = k.insertRows("stock_movements", holdMoves(id, out.levels))
 	return out, err
 }
 
@@ -124,7 +124,7 @@ func (k work) secureLot(lot store.Row) (*secured, error) {
 // nobody on hold.
 func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
 	for _, l := range levels {
-		free := dec(l, "quantity") - dec(l, "reserved")
+		free := decimalOf(l, "quantity") - decimalOf(l, "reserved")
 		if l["stock_status"] != "available" || free <= 0 {
 			continue
 		}
@@ -144,13 +144,13 @@ func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
 // trail is where a lot went.
 type trail struct{ lines, orders, sent []string }
 
-// trace finds the order lines a lot is pinned or promised to, was picked or
+// traceLot finds the order lines a lot is pinned or promised to, was picked or
 // shipped for, their orders, and the shipments that took it along.
-func (k work) trace(lot string) (*trail, error) {
+func (k work) traceLot(lot string) (*trail, error) {
 	var lines, sent, orders set
 	into := func(s *set) func(*db.Row) error {
 		return func(r *db.Row) error {
-			s.add(r.Text(0))
+			s.addID(r.Text(0))
 			return nil
 		}
 	}
@@ -164,33 +164,33 @@ func (k work) trace(lot string) (*trail, error) {
 	if err := k.tx.Flush(); err != nil {
 		return nil, err
 	}
-	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
 	for _, l := range rows {
-		orders.add(l.Text("order_id"))
+		orders.addID(l.Text("order_id"))
 	}
 	return &trail{lines: lines.list, orders: orders.list, sent: sent.list}, err
 }
 
-// recover gives back what is promised of a lot and not packed, whose orders the
+// releasePromised gives back what is promised of a lot and not packed, whose orders the
 // caller has locked: it is fetched for nobody any more. What is packed stays where it is and cannot leave.
-func (k work) recover(lot string) ([]store.Row, error) {
+func (k work) releasePromised(lot string) ([]store.Row, error) {
 	lock := k.tx.DB().ForUpdate()
-	rows, err := k.rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
+	rows, err := k.readRows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	lines, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(column(rows, "order_line_id")))
+	lines, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(textColumn(rows, "order_line_id")))
 	if err != nil {
 		return nil, err
 	}
 	loose := map[string]decimal.Dec{}
 	for _, l := range lines {
-		loose[l.Text("id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+		loose[l.Text("id")] = decimalOf(l, "qty_picked") - decimalOf(l, "qty_packed")
 	}
 	var freed []store.Row
 	for _, r := range rows {
 		line := r.Text("order_line_id")
-		q := dec(r, "quantity")
+		q := decimalOf(r, "quantity")
 		if r["picked"] == true {
 			q = min(q, loose[line])
 			loose[line] -= q
@@ -198,18 +198,18 @@ func (k work) recover(lot string) ([]store.Row, error) {
 		if q == 0 {
 			continue
 		}
-		if r, err = k.cut(r, q); err != nil {
+		if r, err = k.cutReservation(r, q); err != nil {
 			return nil, err
 		}
 		freed = append(freed, r)
 	}
-	if err := k.free(freed); err != nil {
+	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	if err := k.progress(column(freed, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(textColumn(freed, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
-	return k.rows("reservations", k.tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(column(freed, "id")))
+	return k.readRows("reservations", k.tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(textColumn(freed, "id")))
 }
 
 // listZones says where stock of the lot lies.
@@ -224,8 +224,8 @@ func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 			ids = append(ids, zone)
 		}
 		h := &out.Zones[at[zone]]
-		h.Quantity += dec(l, "quantity")
-		h.Reserved += dec(l, "reserved")
+		h.Quantity += decimalOf(l, "quantity")
+		h.Reserved += decimalOf(l, "reserved")
 	}
 	zones, err := byID(c, "zones", ids)
 	for i := range out.Zones {
@@ -234,8 +234,8 @@ func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 	return err
 }
 
-// tell reads the orders, the customers and the shipments of a trail.
-func (out *RecallLotOut) tell(c *rpc.Call, t *trail) error {
+// describeTrail reads the orders, the customers and the shipments of a trail.
+func (out *RecallLotOut) describeTrail(c *rpc.Call, t *trail) error {
 	in := c.Tx.DB().InUUID
 	orders, err := c.Rows("orders", in("id", 2)+" ORDER BY order_no", query.List(t.orders))
 	if err != nil {

@@ -41,12 +41,12 @@ type ReceiveOut struct {
 	PutawayTasks []rpc.Record `json:"putaway_tasks" record:"putaway_tasks"`
 }
 
-func receive(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
+func receiveGoods(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
-	for _, step := range [...]func() error{r.announced, r.dock, r.identify, r.measure, r.match, r.admit, r.register, r.book, r.progress, r.stow} {
+	for _, step := range [...]func() error{r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines, r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return r.answer()
+	return r.receiveOut()
 }

@@ -37,13 +37,13 @@ type ReceiveReturnOut struct {
 
 func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) {
 	r := &receiving{c: c, in: &ReceiveIn{OrderID: in.OrderID}, claimed: map[string]decimal.Dec{}}
-	if err := r.announced(); err != nil {
+	if err := r.findOrders(); err != nil {
 		return nil, err
 	}
 	if r.orders[0]["type"] != "return" {
 		return nil, notReady("order %s is no return order", r.orders[0].Text("order_no")).At("order_id", "is no return order")
 	}
-	if err := r.judge(in.Lines); err != nil {
+	if err := r.judgeReturns(in.Lines); err != nil {
 		return nil, err
 	}
 	var err error
@@ -56,7 +56,7 @@ func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) 
 			return nil, err
 		}
 	}
-	if err := r.progress(); err != nil {
+	if err := r.updateOrders(); err != nil {
 		return nil, err
 	}
 	out := &ReceiveReturnOut{Movements: c.Records("stock_movements", r.moves)}
@@ -71,9 +71,9 @@ func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) 
 	return out, err
 }
 
-// judge turns what came back into movements: restocked goods are available, the
+// judgeReturns turns what came back into movements: restocked goods are available, the
 // others wait or are scrapped at once.
-func (r *receiving) judge(lines []ReturnLine) error {
+func (r *receiving) judgeReturns(lines []ReturnLine) error {
 	if err := r.knowReturns(lines); err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (r *receiving) judge(lines []ReturnLine) error {
 		}
 		base, bad := r.units.toBase(line.Text("item_id"), l.UoM, l.Quantity)
 		if bad != nil {
-			return inside(at, bad)
+			return prefixFields(at, bad)
 		}
-		open, err := r.open(line)
+		open, err := r.openQuantity(line)
 		if err != nil {
 			return err
 		}
@@ -99,9 +99,9 @@ func (r *receiving) judge(lines []ReturnLine) error {
 			continue
 		}
 		if l.ZoneID == "" {
-			return misfit(at+"zone_id", "say where the goods are put")
+			return refuseMovement(at+"zone_id", "say where the goods are put")
 		}
-		r.moves = append(r.moves, r.back(line, &l, base)...)
+		r.moves = append(r.moves, r.returnMovements(line, &l, base)...)
 	}
 	return nil
 }
@@ -110,11 +110,11 @@ func (r *receiving) judge(lines []ReturnLine) error {
 func (r *receiving) knowReturns(lines []ReturnLine) error {
 	var items, zones, lots set
 	for _, l := range r.lines {
-		items.add(l.Text("item_id"))
+		items.addID(l.Text("item_id"))
 	}
 	for _, l := range lines {
-		zones.add(l.ZoneID)
-		lots.add(l.LotID)
+		zones.addID(l.ZoneID)
+		lots.addID(l.LotID)
 	}
 	r.units = queueUnits(r.c.Tx, r.c.Actor.TenantID, items.list)
 	r.rules = queueRules(r.c.Tx, r.c.Actor.TenantID, r.c.Store.Now())
@@ -145,8 +145,8 @@ func (r *receiving) lineOf(id string) store.Row {
 	return nil
 }
 
-// back is the movements of goods that came back.
-func (r *receiving) back(line store.Row, l *ReturnLine, base decimal.Dec) []store.Row {
+// returnMovements is the movements of goods that came back.
+func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec) []store.Row {
 	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
 	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status, "quantity": base,
 		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Store.Now())}
@@ -156,7 +156,7 @@ func (r *receiving) back(line store.Row, l *ReturnLine, base decimal.Dec) []stor
 	if owner := r.orders[0]["owner_id"]; owner != nil {
 		m["owner_id"] = owner
 	}
-	given(m, "lot_id", l.LotID, "serial", l.Serial)
+	setGiven(m, "lot_id", l.LotID, "serial", l.Serial)
 	if l.Disposition != "scrap" {
 		return []store.Row{m}
 	}

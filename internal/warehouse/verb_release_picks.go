@@ -33,7 +33,7 @@ type ReleasePicksOut struct {
 const waveLines = 60
 
 func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
-	k := w.on(c)
+	k := w.workOf(c)
 	wave, err := plannedWave(c, in)
 	if err != nil {
 		return nil, err
@@ -44,27 +44,27 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 		return nil, err
 	}
 	for _, o := range orders {
-		if err := working(o); err != nil {
+		if err := checkWorkable(o); err != nil {
 			return nil, err
 		}
 	}
-	open, err := k.unlisted(ids)
+	open, err := k.listUnlisted(ids)
 	if err != nil {
 		return nil, err
 	}
 	if len(open) == 0 {
 		return nil, notReady("nothing that is reserved for these orders waits to be picked").At("order_ids", "have no reservation that no list has")
 	}
-	if err := k.walk(open); err != nil {
+	if err := k.orderByWalk(open); err != nil {
 		return nil, err
 	}
-	lists, err := k.list(in, wave.Text("wave_no"), batches(in, open))
+	lists, err := k.writePickLists(in, wave.Text("wave_no"), cutBatches(in, open))
 	if err != nil {
 		return nil, err
 	}
 	if wave != nil {
 		set := store.Row{"status": "released", "released_at": query.FormatTime(k.s.Now())}
-		if err := k.update("waves", []string{wave.Text("id")}, set); err != nil {
+		if err := k.updateRows("waves", []string{wave.Text("id")}, set); err != nil {
 			return nil, err
 		}
 	}
@@ -76,11 +76,11 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
-		return nil, misfit("order_ids", "name the orders, or a planned wave")
+		return nil, refuseMovement("order_ids", "name the orders, or a planned wave")
 	case in.WaveID == "":
 		return nil, nil
 	case len(in.OrderIDs) > 0:
-		return nil, misfit("order_ids", "the wave says which orders: name one or the other")
+		return nil, refuseMovement("order_ids", "the wave says which orders: name one or the other")
 	}
 	wave, err := c.One("waves", "wave_id", in.WaveID)
 	if err != nil {
@@ -100,9 +100,9 @@ type stop struct {
 	place int
 }
 
-// unlisted are the reservations of orders that no open pick line fetches.
-func (k work) unlisted(orders []string) ([]stop, error) {
-	lines, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+// listUnlisted are the reservations of orders that no open pick line fetches.
+func (k work) listUnlisted(orders []string) ([]stop, error) {
+	lines, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +110,10 @@ func (k work) unlisted(orders []string) ([]stop, error) {
 	for _, l := range lines {
 		of[l.Text("id")] = l.Text("order_id")
 	}
-	rows, err := k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
+	rows, err := k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
 		"reservations.id "+
-		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(column(lines, "id")))
+		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(textColumn(lines, "id")))
 	out := make([]stop, len(rows))
 	for i, r := range rows {
 		out[i] = stop{Row: r, order: of[r.Text("order_line_id")]}
@@ -121,12 +121,12 @@ func (k work) unlisted(orders []string) ([]stop, error) {
 	return out, err
 }
 
-// walk gives stops their place on one walk through the warehouse.
-func (k work) walk(list []stop) error {
+// orderByWalk gives stops their place on one walk through the warehouse.
+func (k work) orderByWalk(list []stop) error {
 	d := &walkData{zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	var zones set
 	for i, s := range list {
-		zones.add(s.Row.Text("zone_id"))
+		zones.addID(s.Row.Text("zone_id"))
 		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)})
 	}
 	if err := d.readZones(k.tx, k.a.TenantID, zones.list); err != nil {
@@ -136,7 +136,7 @@ func (k work) walk(list []stop) error {
 		return err
 	}
 	if len(zones.list) <= routing.MaxStops {
-		if err := d.order(""); err != nil {
+		if err := d.orderLines(""); err != nil {
 			return err
 		}
 	}
@@ -151,14 +151,14 @@ func (k work) walk(list []stop) error {
 	return nil
 }
 
-// batches cuts stops, which are in walking order, into lists.
-func batches(in *ReleasePicksIn, open []stop) (out [][]stop) {
+// cutBatches cuts stops, which are in walking order, into lists.
+func cutBatches(in *ReleasePicksIn, open []stop) (out [][]stop) {
 	groups := [][]stop{open}
 	if in.Method == "single" {
 		groups = nil
 		var orders set
 		for _, s := range open {
-			orders.add(s.order)
+			orders.addID(s.order)
 		}
 		for _, o := range orders.list {
 			groups = append(groups, slices.DeleteFunc(slices.Clone(open), func(s stop) bool { return s.order != o }))
@@ -180,8 +180,8 @@ func batches(in *ReleasePicksIn, open []stop) (out [][]stop) {
 	return out
 }
 
-// list writes released pick lists.
-func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
+// writePickLists writes released pick lists.
+func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
 	rows := make([]store.Row, len(groups))
 	if wave == "" && in.Method == "wave" {
 		zone, err := k.zone()
@@ -192,9 +192,9 @@ func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Ro
 	}
 	for i := range groups {
 		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}
-		given(rows[i], "wave_no", wave)
+		setGiven(rows[i], "wave_no", wave)
 	}
-	lists, err := k.insert("pick_lists", rows)
+	lists, err := k.insertRows("pick_lists", rows)
 	if err != nil {
 		return nil, err
 	}
@@ -204,10 +204,10 @@ func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Ro
 			lines = append(lines, pickLine(rows[i].Text("id"), int64(n+1), s.Row))
 		}
 	}
-	if _, err := k.insert("pick_lines", lines); err != nil {
+	if _, err := k.insertRows("pick_lines", lines); err != nil {
 		return nil, err
 	}
-	return lists, k.update("pick_lists", column(lists, "id"), store.Row{"status": "released"})
+	return lists, k.updateRows("pick_lists", textColumn(lists, "id"), store.Row{"status": "released"})
 }
 
 // pickLine is a line that fetches a reservation.
@@ -220,7 +220,7 @@ func pickLine(list string, seq int64, r store.Row) store.Row {
 // pickListsOut reads lists and their lines back.
 func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
 	in := c.Tx.DB().InUUID
-	ids := jsonList(column(lists, "id"))
+	ids := jsonList(textColumn(lists, "id"))
 	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)
 	if err != nil {
 		return nil, err
@@ -234,8 +234,8 @@ func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
 	return out, nil
 }
 
-// scanned refuses a scan that is none of the codes expected.
-func scanned(field, scan string, codes ...string) error {
+// checkScan refuses a scan that is none of the codes expected.
+func checkScan(field, scan string, codes ...string) error {
 	if scan == "" || slices.Contains(codes, scan) {
 		return nil
 	}
@@ -246,6 +246,6 @@ func scanned(field, scan string, codes ...string) error {
 const CodeScan = "HF025"
 
 // short of what a quantity may be.
-func above(field string, q, most decimal.Dec, what string) error {
+func refuseAbove(field string, q, most decimal.Dec, what string) error {
 	return fault.New(fault.Conflict, CodeOver, "%s is more than %s: %s", q, what, most).At(field, "is more than %s", most)
 }

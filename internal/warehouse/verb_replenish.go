@@ -24,7 +24,7 @@ func (w Watch) planReplenishment(c *rpc.Call, in *PlanReplenishmentIn) (*PlanRep
 			return nil, err
 		}
 	}
-	tasks, short, err := w.on(c).replenishment(in.RuleIDs, len(in.RuleIDs) > 0)
+	tasks, short, err := w.workOf(c).planReplenishment(in.RuleIDs, len(in.RuleIDs) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (w Watch) planReplenishment(c *rpc.Call, in *PlanReplenishmentIn) (*PlanRep
 
 // inUse reads a rule that is not archived.
 func inUse(c *rpc.Call, id, field string) (store.Row, error) {
-	rule, err := seen(c, "replenish_rules", field, id)
+	rule, err := readRecord(c, "replenish_rules", field, id)
 	if err == nil && rule["archived_at"] != nil {
 		err = notReady("the rule is archived").At(field, "is archived")
 	}
@@ -59,22 +59,22 @@ type ReplenishOut struct {
 	Task     rpc.Record `json:"task" record:"replenish_tasks"`
 }
 
-func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
+func (w Watch) replenishZone(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
 	id, err := w.taskOf(c, in)
 	if err != nil {
 		return nil, err
 	}
-	task, err := begin(c, "replenish_tasks", id, in.Quantity)
+	task, err := lockOpenTask(c, "replenish_tasks", id, in.Quantity)
 	if err != nil {
 		return nil, err
 	}
-	m := task.movement("replenish", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id")
-	given(m, "override_reason", in.OverrideReason)
+	m := task.taskMovement("replenish", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id")
+	setGiven(m, "override_reason", in.OverrideReason)
 	out := &ReplenishOut{}
-	if out.Movement, err = post1(c, m); err != nil {
+	if out.Movement, err = postMovement(c, m); err != nil {
 		return nil, err
 	}
-	out.Task, err = task.worked(c)
+	out.Task, err = task.recordProgress(c)
 	if out.Task.Row()["status"] != "done" {
 		out.Then("replenish", "Bring the rest")
 	}
@@ -86,11 +86,11 @@ func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
 func (w Watch) taskOf(c *rpc.Call, in *ReplenishIn) (string, error) {
 	switch {
 	case in.TaskID != "" && in.RuleID != "":
-		return "", misfit("rule_id", "name a task or a rule, not both")
+		return "", refuseMovement("rule_id", "name a task or a rule, not both")
 	case in.TaskID != "":
 		return in.TaskID, nil
 	case in.RuleID == "":
-		return "", misfit("task_id", "name a task, or a rule")
+		return "", refuseMovement("task_id", "name a task, or a rule")
 	}
 	if _, err := inUse(c, in.RuleID, "rule_id"); err != nil {
 		return "", err
@@ -100,7 +100,7 @@ func (w Watch) taskOf(c *rpc.Call, in *ReplenishIn) (string, error) {
 		return "", err
 	}
 	if len(open) == 0 {
-		if open, _, err = w.on(c).replenishment([]string{in.RuleID}, true); err != nil {
+		if open, _, err = w.workOf(c).planReplenishment([]string{in.RuleID}, true); err != nil {
 			return "", err
 		}
 	}

@@ -14,11 +14,11 @@ type ReportExceptionIn struct {
 }
 
 func (w Watch) reportException(c *rpc.Call, in *ReportExceptionIn) (*ShipmentOut, error) {
-	if _, err := driven(c, in.ShipmentID); err != nil {
+	if _, err := lockDrivenShipment(c, in.ShipmentID); err != nil {
 		return nil, err
 	}
 	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": db.Null(in.Note)}
-	if err := w.on(c).update("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := w.workOf(c).updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, in.ShipmentID)

@@ -56,25 +56,25 @@ type scanning struct {
 	out *ScanOut
 }
 
-func scan(c *rpc.Call, in *ScanIn) (*ScanOut, error) {
+func scanCode(c *rpc.Call, in *ScanIn) (*ScanOut, error) {
 	s := &scanning{c: c, in: in, out: &ScanOut{}}
-	if err := s.find(); err != nil {
+	if err := s.findCode(); err != nil {
 		return nil, err
 	}
 	if s.out.Kind == "" {
 		return nil, fault.New(fault.NotFound, "PGRST116", "nothing here has the code %s", strings.ReplaceAll(in.Code, gs1.FNC1, "|")).At("code", "is unknown")
 	}
-	if err := s.matches(); err != nil {
+	if err := s.checkContext(); err != nil {
 		return nil, err
 	}
-	s.steps()
+	s.listNextSteps()
 	return s.out, nil
 }
 
-// find looks the raw code up first; only a code that claims to be GS1 is cut
+// findCode looks the raw code up first; only a code that claims to be GS1 is cut
 // into elements.
-func (s *scanning) find() error {
-	if found, err := s.raw(); found || err != nil {
+func (s *scanning) findCode() error {
+	if found, err := s.findRawCode(); found || err != nil {
 		return err
 	}
 	label, err := gs1.Read(s.in.Code)
@@ -84,8 +84,8 @@ func (s *scanning) find() error {
 	if err != nil {
 		return fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s", strings.TrimPrefix(err.Error(), "gs1: ")).At("code", "is a damaged GS1 label")
 	}
-	s.out.Parsed = s.parsed(label)
-	return s.label(s.out.Parsed)
+	s.out.Parsed = s.parsedLabel(label)
+	return s.findLabelled(s.out.Parsed)
 }
 
 // lookups are the columns by which a code is looked up, in this order, and the
@@ -96,38 +96,38 @@ var lookups = [...]struct{ kind, resource, column string }{
 	{"package", "packages", "sscc"}, {"package", "packages", "lpn"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers", "employee_no"},
 }
 
-// raw looks a code up as it stands.
-func (s *scanning) raw() (bool, error) {
-	if found, err := s.barcode(canonical(s.in.Code)); found || err != nil {
+// findRawCode looks a code up as it stands.
+func (s *scanning) findRawCode() (bool, error) {
+	if found, err := s.findBarcode(canonicalBarcode(s.in.Code)); found || err != nil {
 		return found, err
 	}
 	for _, p := range lookups {
-		rows, err := s.rows(p.resource, p.column+" = $2", s.in.Code)
+		rows, err := s.readVisible(p.resource, p.column+" = $2", s.in.Code)
 		if err != nil {
 			return false, err
 		}
 		if len(rows) == 0 && p.column == "code" {
-			rows, err = s.rows(p.resource, "lower(code) = lower($2)", s.in.Code)
+			rows, err = s.readVisible(p.resource, "lower(code) = lower($2)", s.in.Code)
 		}
 		if len(rows) > 0 || err != nil {
-			return s.take(p.kind, p.resource, rows, err)
+			return s.takeFound(p.kind, p.resource, rows, err)
 		}
 	}
-	if found, err := s.plate(s.in.Code); found || err != nil {
+	if found, err := s.findPlate(s.in.Code); found || err != nil {
 		return found, err
 	}
-	return s.serial("", s.in.Code)
+	return s.findSerial("", s.in.Code)
 }
 
-// plate finds stock on a license plate; one pallet may hold several lots, of
+// findPlate finds stock on a license plate; one pallet may hold several lots, of
 // which the first is shown.
-func (s *scanning) plate(code string) (bool, error) {
-	rows, err := s.rows("stock_levels", "lpn = $2 AND quantity > 0", code)
-	return s.take("plate", "stock_levels", rows[:min(1, len(rows))], err)
+func (s *scanning) findPlate(code string) (bool, error) {
+	rows, err := s.readVisible("stock_levels", "lpn = $2 AND quantity > 0", code)
+	return s.takeFound("plate", "stock_levels", rows[:min(1, len(rows))], err)
 }
 
-// rows reads what the caller may read; archived records are not scanned.
-func (s *scanning) rows(resource, where string, args ...any) ([]store.Row, error) {
+// readVisible reads what the caller may read; archived records are not scanned.
+func (s *scanning) readVisible(resource, where string, args ...any) ([]store.Row, error) {
 	r := s.c.Resource(resource)
 	grant, err := query.Access(s.c.Actor, r, r.Access.Read)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *scanning) rows(resource, where string, args ...any) ([]store.Row, error
 	return slices.DeleteFunc(rows, func(row store.Row) bool { return !query.Admits(s.c.Actor, r, grant, row) }), err
 }
 
-func (s *scanning) take(kind, resource string, rows []store.Row, err error) (bool, error) {
+func (s *scanning) takeFound(kind, resource string, rows []store.Row, err error) (bool, error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
@@ -165,32 +165,32 @@ func (s *scanning) itemOf(id string) error {
 	return err
 }
 
-// barcode finds the item and unit a barcode or GTIN is on.
-func (s *scanning) barcode(value string) (bool, error) {
+// findBarcode finds the item and unit a barcode or GTIN is on.
+func (s *scanning) findBarcode(value string) (bool, error) {
 	rows, err := s.c.Rows("item_barcodes", "value = $2", value)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
 	s.out.UoM = rows[0].Text("uom")
 	items, err := s.c.Rows("items", "id = $2", rows[0]["item_id"])
-	return s.take("item", "items", items, err)
+	return s.takeFound("item", "items", items, err)
 }
 
-// serial finds a piece in stock by its number; item "" = of any item.
-func (s *scanning) serial(item, number string) (bool, error) {
+// findSerial finds a piece in stock by its number; item "" = of any item.
+func (s *scanning) findSerial(item, number string) (bool, error) {
 	where, args := "serial = $2 AND quantity > 0", []any{number}
 	if item != "" {
 		where, args = where+" AND item_id = $3", append(args, item)
 	}
-	rows, err := s.rows("stock_levels", where, args...)
-	found, err := s.take("serial", "stock_levels", rows, err)
+	rows, err := s.readVisible("stock_levels", where, args...)
+	found, err := s.takeFound("serial", "stock_levels", rows, err)
 	if found && err == nil {
 		err = s.itemOf(rows[0].Text("item_id"))
 	}
 	return found, err
 }
 
-func (s *scanning) parsed(l gs1.Label) *ScanParsed {
+func (s *scanning) parsedLabel(l gs1.Label) *ScanParsed {
 	year := s.c.Store.Now().Year()
 	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"), Serial: l.Value("21"),
 		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
@@ -206,53 +206,53 @@ func (s *scanning) parsed(l gs1.Label) *ScanParsed {
 	return p
 }
 
-// label finds what a GS1 label is about: the piece, else the lot, else the item;
+// findLabelled finds what a GS1 label is about: the piece, else the lot, else the item;
 // a shipment by SSCC.
-func (s *scanning) label(p *ScanParsed) error {
+func (s *scanning) findLabelled(p *ScanParsed) error {
 	found, err := false, error(nil)
 	if p.GTIN != "" {
-		found, err = s.barcode(p.GTIN)
+		found, err = s.findBarcode(p.GTIN)
 	}
 	if err != nil {
 		return err
 	}
 	if !found {
-		return s.unit(p)
+		return s.findLogisticUnit(p)
 	}
 	item := s.out.Record
 	id := item.Row().Text("id")
 	if p.Serial != "" {
-		if found, err = s.serial(id, p.Serial); found || err != nil {
+		if found, err = s.findSerial(id, p.Serial); found || err != nil {
 			return err
 		}
 	}
 	if p.LotNo == "" {
 		return nil
 	}
-	rows, err := s.rows("lots", "item_id = $2 AND lot_no = $3", id, p.LotNo)
-	_, err = s.take("lot", "lots", rows, err)
+	rows, err := s.readVisible("lots", "item_id = $2 AND lot_no = $3", id, p.LotNo)
+	_, err = s.takeFound("lot", "lots", rows, err)
 	return err
 }
 
-// unit finds a logistic unit by its SSCC.
-func (s *scanning) unit(p *ScanParsed) error {
+// findLogisticUnit finds a logistic unit by its SSCC.
+func (s *scanning) findLogisticUnit(p *ScanParsed) error {
 	if p.SSCC == "" {
 		return nil
 	}
-	rows, err := s.rows("packages", "sscc = $2", p.SSCC)
-	if found, err := s.take("package", "packages", rows, err); found || err != nil {
+	rows, err := s.readVisible("packages", "sscc = $2", p.SSCC)
+	if found, err := s.takeFound("package", "packages", rows, err); found || err != nil {
 		return err
 	}
-	rows, err = s.rows("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
-	if found, err := s.take("shipment", "shipments", rows, err); found || err != nil {
+	rows, err = s.readVisible("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
+	if found, err := s.takeFound("shipment", "shipments", rows, err); found || err != nil {
 		return err
 	}
-	_, err = s.plate(p.SSCC)
+	_, err = s.findPlate(p.SSCC)
 	return err
 }
 
-// matches holds the scan to the work it belongs to.
-func (s *scanning) matches() error {
+// checkContext holds the scan to the work it belongs to.
+func (s *scanning) checkContext() error {
 	x := s.in.Context
 	if x == nil {
 		return nil
@@ -264,19 +264,19 @@ func (s *scanning) matches() error {
 		if w.id == "" {
 			continue
 		}
-		task, err := seen(s.c, w.resource, "context."+w.field, w.id)
+		task, err := readRecord(s.c, w.resource, "context."+w.field, w.id)
 		if err != nil {
 			return err
 		}
-		if err := s.belongs(task, w.zone); err != nil {
+		if err := s.checkBelongsToTask(task, w.zone); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// belongs refuses a scan of something else than the task is about.
-func (s *scanning) belongs(task store.Row, zone string) error {
+// checkBelongsToTask refuses a scan of something else than the task is about.
+func (s *scanning) checkBelongsToTask(task store.Row, zone string) error {
 	rec := s.out.Record.Row()
 	wrong := func(what string) error {
 		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s", what)
@@ -311,8 +311,8 @@ func (s *scanning) packageSteps(p store.Row) {
 	}
 }
 
-// steps are what can be done with what was scanned.
-func (s *scanning) steps() {
+// listNextSteps are what can be done with what was scanned.
+func (s *scanning) listNextSteps() {
 	list := map[string][][2]string{
 		"item": {{"receive", "Receive it"}, {"suggest_putaway", "Find a place for it"}, {"move_stock", "Move it"}, {"start_count", "Count it"},
 			{"adjust_stock", "Correct its stock"}},

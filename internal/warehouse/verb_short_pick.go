@@ -27,38 +27,38 @@ type ShortPickOut struct {
 // shortPick moves what was found, gives the rest back, and looks for it in other
 // bins, for which the list gets lines of its own.
 func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
-	k := w.on(c)
-	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
+	k := w.workOf(c)
+	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
-	line, list, err := w.pickable(c, in.LineID)
+	line, list, err := w.lockPickLine(c, in.LineID)
 	if err != nil {
 		return nil, err
 	}
-	if err := pending(line); err != nil {
+	if err := checkPending(line); err != nil {
 		return nil, err
 	}
-	if in.Found >= dec(line, "qty") || in.Found < dec(line, "qty_picked") {
-		return nil, above("found", in.Found, dec(line, "qty"), "a short line has")
+	if in.Found >= decimalOf(line, "qty") || in.Found < decimalOf(line, "qty_picked") {
+		return nil, refuseAbove("found", in.Found, decimalOf(line, "qty"), "a short line has")
 	}
-	if err := fine(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: dec(line, "qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: decimalOf(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
-	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
+	if err := k.updateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []rpc.Record{}, Short: []Short{}}
-	done, err := k.elsewhere(line, out)
+	done, err := k.reallocateRest(line, out)
 	if err != nil {
 		return nil, err
 	}
-	if err := k.append(list.Text("id"), done.rows); err != nil {
+	if err := k.appendPickLines(list.Text("id"), done.rows); err != nil {
 		return nil, err
 	}
-	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
+	if err := k.updateRows("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
 		return nil, err
 	}
-	if err := k.recount(c, line, in.Reason, out); err != nil {
+	if err := k.openRecount(c, line, in.Reason, out); err != nil {
 		return nil, err
 	}
 	out.Reallocated = c.Records("reservations", done.rows)
@@ -70,37 +70,37 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	return out, err
 }
 
-// elsewhere gives back what is left of a line's promise and looks for as much in
+// reallocateRest gives back what is left of a line's promise and looks for as much in
 // other bins.
-func (k work) elsewhere(line store.Row, out *ShortPickOut) (*allocated, error) {
+func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, error) {
 	if line["reservation_id"] == nil {
 		return &allocated{}, nil
 	}
-	rest, err := k.rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.tx.DB().ForUpdate(), line["reservation_id"])
+	rest, err := k.readRows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.tx.DB().ForUpdate(), line["reservation_id"])
 	if err != nil || len(rest) == 0 {
 		return &allocated{}, err
 	}
-	if err := k.update("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
+	if err := k.updateRows("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
 		return nil, err
 	}
-	out.Released = dec(rest[0], "quantity")
-	if err := k.free(rest); err != nil {
+	out.Released = decimalOf(rest[0], "quantity")
+	if err := k.releaseReservations(rest); err != nil {
 		return nil, err
 	}
-	if err := k.progress(column(rest, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(textColumn(rest, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
-	lines, err := k.rows("order_lines", "id = $2", line["order_line_id"])
+	lines, err := k.readRows("order_lines", "id = $2", line["order_line_id"])
 	if err != nil || len(lines) != 1 {
 		return &allocated{}, err
 	}
-	return k.allocate([]string{lines[0].Text("order_id")}, plan{strategy: "fefo", lines: map[string]bool{lines[0].Text("id"): true},
+	return k.allocateOrders([]string{lines[0].Text("order_id")}, plan{strategy: "fefo", lines: map[string]bool{lines[0].Text("id"): true},
 		avoid: map[string]string{line.Text("item_id"): line.Text("zone_id")}})
 }
 
-// append puts reservations at the end of a list.
-func (k work) append(list string, rows []store.Row) error {
-	last, err := k.rows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
+// appendPickLines puts reservations at the end of a list.
+func (k work) appendPickLines(list string, rows []store.Row) error {
+	last, err := k.readRows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
 	if err != nil || len(last) == 0 {
 		return err
 	}
@@ -110,13 +110,13 @@ func (k work) append(list string, rows []store.Row) error {
 		n++
 		lines = append(lines, pickLine(list, n, r))
 	}
-	_, err = k.insert("pick_lines", lines)
+	_, err = k.insertRows("pick_lines", lines)
 	return err
 }
 
-// recount opens a blind count of the item at the bin, unless one is open.
-func (k work) recount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
-	open, err := k.rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
+// openRecount opens a blind count of the item at the bin, unless one is open.
+func (k work) openRecount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
+	open, err := k.readRows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
 		line["zone_id"], line["item_id"])
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (k work) recount(c *rpc.Call, line store.Row, reason string, out *ShortPick
 	if len(open) == 0 {
 		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true, "reason": "short pick: " + reason}
 		row["open_key"] = line.Text("zone_id") + "|" + line.Text("item_id")
-		if open, err = k.insert("count_tasks", []store.Row{row}); err != nil {
+		if open, err = k.insertRows("count_tasks", []store.Row{row}); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ type Expected struct {
 }
 
 func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
-	zone, err := seen(c, "zones", "zone_id", in.ZoneID)
+	zone, err := readRecord(c, "zones", "zone_id", in.ZoneID)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Text("code")).At("zone_id", "is archived")
 	}
 	for _, f := range [...][3]string{{"items", "item_id", in.ItemID}, {"workers", "assigned_worker_id", in.Assign}} {
-		if _, err := seen(c, f[0], f[1], f[2]); err != nil {
+		if _, err := readRecord(c, f[0], f[1], f[2]); err != nil {
 			return nil, err
 		}
 	}
 	row := store.Row{"zone_id": in.ZoneID, "method": in.Method, "blind": in.Blind == nil || *in.Blind}
-	given(row, "item_id", in.ItemID, "due_on", in.DueOn, "assigned_worker_id", in.Assign, "reason", in.Reason)
+	setGiven(row, "item_id", in.ItemID, "due_on", in.DueOn, "assigned_worker_id", in.Assign, "reason", in.Reason)
 	task, err := openCount(c, row)
 	if err != nil {
 		return nil, err
@@ -64,15 +64,15 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 	if task["blind"] == true {
 		return out, nil
 	}
-	levels, err := countable(c, task)
+	levels, err := readCountable(c, task)
 	for _, l := range levels {
-		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optional(l, "lot_id"), optional(l, "serial"), optional(l, "lpn"),
-			optional(l, "owner_id"), l.Text("stock_status"), dec(l, "quantity")})
+		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optionalText(l, "lot_id"), optionalText(l, "serial"), optionalText(l, "lpn"),
+			optionalText(l, "owner_id"), l.Text("stock_status"), decimalOf(l, "quantity")})
 	}
 	return out, err
 }
 
-func optional(r store.Row, name string) *string {
+func optionalText(r store.Row, name string) *string {
 	if s, ok := r[name].(string); ok {
 		return &s
 	}
@@ -110,8 +110,8 @@ func keyCounts(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) 
 	return nil
 }
 
-// countable reads the stock that a count is about.
-func countable(c *rpc.Call, task store.Row) ([]store.Row, error) {
+// readCountable reads the stock that a count is about.
+func readCountable(c *rpc.Call, task store.Row) ([]store.Row, error) {
 	if task["item_id"] == nil {
 		return c.Rows("stock_levels", "zone_id = $2 AND quantity > 0 ORDER BY stock_key", task["zone_id"])
 	}

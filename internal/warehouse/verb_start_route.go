@@ -27,21 +27,21 @@ type StartRouteOut struct {
 }
 
 func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error) {
-	k := w.on(c)
-	r, err := ridden(c, in.RouteID)
+	k := w.workOf(c)
+	r, err := lockRoute(c, in.RouteID)
 	if err != nil {
 		return nil, err
 	}
 	if st := r.Text("status"); st != "planned" {
 		return nil, notReady("route %s is %s, not planned", r.Text("route_no"), st).At("route_id", "is %s", st)
 	}
-	if err := known(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+	if err := checkKnown(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
 		return nil, err
 	}
 	if r["vehicle_id"] != any(in.Vehicle) {
 		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id", "is not that of the plan")
 	}
-	stops, err := k.stops(in.RouteID)
+	stops, err := k.lockStops(in.RouteID)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error)
 	if err := nobodyLeaves(stops, why); err != nil {
 		return nil, err
 	}
-	against, err := tired(k, r.Text("driver_id"))
+	against, err := checkDrivingHours(k, r.Text("driver_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +70,16 @@ func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error)
 func staysBehind(k work, stops []store.Row) (map[string][]string, error) {
 	var waiting []store.Row
 	for _, s := range stops {
-		if !gone(s) {
+		if !hasLeft(s) {
 			waiting = append(waiting, s)
 		}
 	}
 	slices.SortFunc(waiting, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
-	return k.staying(waiting)
+	return k.listStaying(waiting)
 }
 
-// gone reports a shipment that has left.
-func gone(s store.Row) bool { return s["dispatched_at"] != nil }
+// hasLeft reports a shipment that has left.
+func hasLeft(s store.Row) bool { return s["dispatched_at"] != nil }
 
 // nobodyLeaves refuses a route of which no shipment may leave.
 func nobodyLeaves(stops []store.Row, why map[string][]string) error {
@@ -105,7 +105,7 @@ func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
 	if err != nil {
 		return err
 	}
-	if last := dec(v, "odometer_km"); odometer < last {
+	if last := decimalOf(v, "odometer_km"); odometer < last {
 		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer, last).At("odometer_km", "is less than %s", last)
 	}
 	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"], r["vehicle_id"])
@@ -117,12 +117,12 @@ func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
 
 // setOff starts the route and sends its shipments off.
 func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
-	k := w.on(c)
+	k := w.workOf(c)
 	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Store.Now())}
-	if err := k.update("routes", []string{in.RouteID}, set); err != nil {
+	if err := k.updateRows("routes", []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
-	if err := k.update("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
+	if err := k.updateRows("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
 		return nil, err
 	}
 	var off []string
@@ -132,14 +132,14 @@ func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[
 			off = append(off, id)
 			continue
 		}
-		if gone(s) {
+		if hasLeft(s) {
 			continue
 		}
-		if err := k.send(s, nil); err != nil {
+		if err := k.sendShipment(s, nil); err != nil {
 			return nil, err
 		}
 	}
-	if err := k.update("shipments", off, store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+	if err := k.updateRows("shipments", off, store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 		return nil, err
 	}
 	out := &StartRouteOut{}

@@ -28,11 +28,11 @@ type Suggestion struct {
 }
 
 func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, error) {
-	from, err := seen(c, "zones", "from_zone_id", in.FromZoneID)
+	from, err := readRecord(c, "zones", "from_zone_id", in.FromZoneID)
 	if err != nil {
 		return nil, err
 	}
-	lot, err := seen(c, "lots", "lot_id", in.LotID)
+	lot, err := readRecord(c, "lots", "lot_id", in.LotID)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +45,19 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 	case it == nil:
 		return nil, rpc.Missing("items", "item_id")
 	case lot != nil && lot.Text("item_id") != it.id:
-		return nil, misfit("lot_id", "the lot belongs to another item")
+		return nil, refuseMovement("lot_id", "the lot belongs to another item")
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))
 	}
-	q := &ask{item: it, lot: in.LotID, quantity: in.Quantity, from: from}
-	if err := suggest(c.Tx, c.Actor.TenantID, []*ask{q}); err != nil {
+	q := &placeRequest{item: it, lot: in.LotID, quantity: in.Quantity, from: from}
+	if err := suggestPlaces(c.Tx, c.Actor.TenantID, []*placeRequest{q}); err != nil {
 		return nil, err
 	}
-	return suggested(c, q)
+	return showSuggestions(c, q)
 }
 
-// suggested shows the ten best places.
-func suggested(c *rpc.Call, q *ask) (*SuggestPutawayOut, error) {
+// showSuggestions shows the ten best places.
+func showSuggestions(c *rpc.Call, q *placeRequest) (*SuggestPutawayOut, error) {
 	out := &SuggestPutawayOut{Zones: []Suggestion{}}
 	best := q.found[:min(10, len(q.found))]
 	ids := make([]string, len(best))
@@ -66,7 +66,7 @@ func suggested(c *rpc.Call, q *ask) (*SuggestPutawayOut, error) {
 	}
 	zones, err := byID(c, "zones", ids)
 	for _, r := range best {
-		s := Suggestion{Zone: c.Record("zones", zones[r.id]), Why: r.why(q.item.class)}
+		s := Suggestion{Zone: c.Record("zones", zones[r.id]), Why: r.placeReason(q.item.class)}
 		if !r.unlimited {
 			s.Room = &r.units
 		}

@@ -21,41 +21,41 @@ type UnpickOut struct {
 	OrderLine rpc.Record   `json:"order_line" record:"order_lines"`
 }
 
-// unpick takes picked goods back to a bin, where they are free.
-func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
-	k := w.on(c)
-	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
+// unpickGoods takes picked goods back to a bin, where they are free.
+func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
+	k := w.workOf(c)
+	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
-	line, _, err := w.pickable(c, in.LineID)
+	line, _, err := w.lockPickLine(c, in.LineID)
 	if err != nil {
 		return nil, err
 	}
-	if has := dec(line, "qty_picked"); in.Quantity > has {
-		return nil, above("quantity", in.Quantity, has, "was picked on the line")
+	if has := decimalOf(line, "qty_picked"); in.Quantity > has {
+		return nil, refuseAbove("quantity", in.Quantity, has, "was picked on the line")
 	}
 	ol, err := c.One("order_lines", "pick_line_id", line.Text("order_line_id"))
 	if err != nil {
 		return nil, err
 	}
-	if loose := dec(ol, "qty_picked") - dec(ol, "qty_packed"); in.Quantity > loose {
-		return nil, above("quantity", in.Quantity, loose, "is picked and not packed")
+	if loose := decimalOf(ol, "qty_picked") - decimalOf(ol, "qty_packed"); in.Quantity > loose {
+		return nil, refuseAbove("quantity", in.Quantity, loose, "is picked and not packed")
 	}
-	if err := fine(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: dec(line, "qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
 	moves, err := k.putBack(line, in)
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"qty_picked": dec(line, "qty_picked") - in.Quantity, "qty": dec(line, "qty") - in.Quantity}
+	set := store.Row{"qty_picked": decimalOf(line, "qty_picked") - in.Quantity, "qty": decimalOf(line, "qty") - in.Quantity}
 	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
 		set = store.Row{"status": "cancelled"}
 	}
-	if err := k.update("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := k.updateRows("pick_lines", []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
-	if err := k.progress([]string{ol.Text("id")}, nil); err != nil {
+	if err := k.updateOrderLines([]string{ol.Text("id")}, nil); err != nil {
 		return nil, err
 	}
 	out := &UnpickOut{Movements: c.Records("stock_movements", moves)}
@@ -69,7 +69,7 @@ func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 
 // putBack frees picked reservations of the line's goods and moves them.
 func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
-	rows, err := k.rows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.tx.DB().ForUpdate(),
+	rows, err := k.readRows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.tx.DB().ForUpdate(),
 		line["order_line_id"], line["item_id"])
 	if err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 		if r["lot_id"] != line["lot_id"] || left == 0 {
 			continue
 		}
-		q := min(left, dec(r, "quantity"))
+		q := min(left, decimalOf(r, "quantity"))
 		left -= q
-		if r, err = k.cut(r, q); err != nil {
+		if r, err = k.cutReservation(r, q); err != nil {
 			return nil, err
 		}
 		freed = append(freed, r)
@@ -90,10 +90,10 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines", "ref_id": line["id"]})
 	}
 	if left > 0 {
-		return nil, above("quantity", in.Quantity, in.Quantity-left, "is still picked for the line")
+		return nil, refuseAbove("quantity", in.Quantity, in.Quantity-left, "is still picked for the line")
 	}
-	if err := k.free(freed); err != nil {
+	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	return k.insert("stock_movements", moves)
+	return k.insertRows("stock_movements", moves)
 }

@@ -30,23 +30,23 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("claim_pick_list", "Takes a released list to pick it.", operators, w.claimPickList),
 		rpc.New("pick_line", "Takes goods from their bin to the staging lane; what is promised of them goes along.", operators, w.pickLine),
 		rpc.New("short_pick", "Says that a bin held less: the rest is looked for in other bins, and the bin is counted.", operators, w.shortPick),
-		rpc.New("pack", "Puts picked goods into a package.", operators, w.pack),
+		rpc.New("pack", "Puts picked goods into a package.", operators, w.packGoods),
 		rpc.New("close_package", "Closes a package, which gets its SSCC; its content no longer changes.", operators, w.closePackage),
 		rpc.New("create_shipment", "Makes an outbound shipment of order lines, or of all that is reserved for orders.", managers, w.createShipment),
-		rpc.New("dispatch", "Sends shipments off whose goods, driver and vehicle are ready; their stock leaves.", managers, w.dispatch),
+		rpc.New("dispatch", "Sends shipments off whose goods, driver and vehicle are ready; their stock leaves.", managers, w.dispatchShipments),
 		rpc.New("plan_route", "Makes a route of shipments, its stops in a short order.", managers, w.planRoute),
 		rpc.New("start_route", "Sends a route's shipments off; those that may not leave come off it.", drivers, w.startRoute),
 		rpc.New("finish_route", "Ends a route whose stops are done.", drivers, w.finishRoute),
-		rpc.New("deliver", "Says that a shipment reached its receiver.", drivers, w.deliver),
+		rpc.New("deliver", "Says that a shipment reached its receiver.", drivers, w.deliverShipment),
 		rpc.New("report_exception", "Says that a shipment cannot be delivered.", drivers, w.reportException),
 		rpc.New("return_shipment", "Takes a shipment back; its goods come in under a return order.", drivers, w.returnShipment),
-		rpc.New("unpick", "Puts picked goods back, where they are free.", operators, w.unpick),
-		rpc.New("receive", "Takes goods in at a dock: against an order, an advance shipping notice, or unannounced; opens put-away tasks.", operators, receive),
+		rpc.New("unpick", "Puts picked goods back, where they are free.", operators, w.unpickGoods),
+		rpc.New("receive", "Takes goods in at a dock: against an order, an advance shipping notice, or unannounced; opens put-away tasks.", operators, receiveGoods),
 		rpc.Asks("suggest_putaway", "Names the places that would take goods, best first.", operators, suggestPutaway),
 		rpc.New("put_away", "Puts goods in their place: those of a task, or others.", operators, putAway),
 		rpc.New("move_stock", "Moves goods from one place to another.", operators, moveStock),
 		rpc.New("plan_replenishment", "Opens the tasks that rules of replenishment ask for.", managers, w.planReplenishment),
-		rpc.New("replenish", "Brings goods from the reserve to their pick zone.", operators, w.replenish),
+		rpc.New("replenish", "Brings goods from the reserve to their pick zone.", operators, w.replenishZone),
 		rpc.New("adjust_stock", "Corrects the stock of a place; what is worth more than adjust_limit_value waits for a second person.", operators, adjustStock),
 		rpc.New("approve_adjustment", "A second person lets an adjustment through.", managers, approveAdjustment),
 		rpc.New("reject_adjustment", "A second person refuses an adjustment.", managers, rejectAdjustment),
@@ -58,9 +58,9 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("receive_return", "Takes back what a customer returned, each piece with its disposition.", operators, receiveReturn),
 		rpc.Asks("owner_activity", "Says what was done with a goods owner's goods, day by day, and what lay there: what a client is billed for.", billers,
 			ownerActivity),
-		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scan),
+		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scanCode),
 	}
 }
 
-// on is the work of a verb.
-func (w Watch) on(c *rpc.Call) work { return work{w, records{c.Tx, c.Actor, c.Store}} }
+// workOf is the work of a verb.
+func (w Watch) workOf(c *rpc.Call) work { return work{w, records{c.Tx, c.Actor, c.Store}} }

@@ -44,8 +44,8 @@ type Recorded struct {
 	ID   string // of the record, "" before all of that time
 }
 
-// behind compares places.
-func (r Recorded) behind(o Recorded) int {
+// compareRecorded compares places.
+func (r Recorded) compareRecorded(o Recorded) int {
 	if c := r.Time.Compare(o.Time); c != 0 {
 		return c
 	}
@@ -84,13 +84,13 @@ func (v *Visibility) Events(ctx context.Context, a actor.Actor, q EventQuery) (e
 	q.withMovements = !slices.Equal(q.Steps, []string{epcis.Packing})
 	var list []told
 	err = v.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		list, err = (&sight{reading: reading{s: v.store, tx: tx, a: a}, q: q}).look()
+		list, err = (&sight{reading: reading{s: v.store, tx: tx, a: a}, q: q}).readEvents()
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(list, func(a, b told) int { return a.at.behind(b.at) })
+	slices.SortFunc(list, func(a, b told) int { return a.at.compareRecorded(b.at) })
 	for i, t := range list {
 		events = append(events, t.events...)
 		if len(events) >= q.PerPage && i < len(list)-1 {
@@ -109,28 +109,28 @@ type sight struct {
 	only string            // the GLN of the tenant's only site
 }
 
-func (s *sight) look() ([]told, error) {
-	if err := s.house(); err != nil {
+func (s *sight) readEvents() ([]told, error) {
+	if err := s.readTenant(); err != nil {
 		return nil, err
 	}
-	if err := s.sites(); err != nil {
+	if err := s.readSites(); err != nil {
 		return nil, err
 	}
 	if s.q.withMovements {
-		if err := s.movements(); err != nil {
+		if err := s.readMovements(); err != nil {
 			return nil, err
 		}
 	}
 	if s.q.withPackages {
-		if err := s.packed(); err != nil {
+		if err := s.readPackages(); err != nil {
 			return nil, err
 		}
 	}
 	return s.list, nil
 }
 
-// sites reads which GLN a place lies under: its site's, or the only site's.
-func (s *sight) sites() error {
+// readSites reads which GLN a place lies under: its site's, or the only site's.
+func (s *sight) readSites() error {
 	s.glns = map[string]string{}
 	return s.tx.Query("SELECT id, gln FROM sites WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY id", []any{s.a.TenantID}, func(r *db.Row) error {
 		s.glns[r.Text(0)] = r.Text(1)
@@ -141,16 +141,16 @@ func (s *sight) sites() error {
 	})
 }
 
-func (s *sight) gln(site string) string {
+func (s *sight) siteGLN(site string) string {
 	if site == "" {
 		return s.only
 	}
 	return s.glns[site]
 }
 
-// window is the part of a statement that takes the records behind a place, in
+// windowClause is the part of a statement that takes the records behind a place, in
 // order: their time is t.at, their id t.id.
-func (s *sight) window(t, at string, args *[]any) string {
+func (s *sight) windowClause(t, at string, args *[]any) string {
 	n := func(v any) string {
 		*args = append(*args, v)
 		return "$" + decimal.FromInt(int64(len(*args))).String()
@@ -167,8 +167,8 @@ func (s *sight) window(t, at string, args *[]any) string {
 	return where
 }
 
-// end orders the records of a window and takes one more than a page.
-func (s *sight) end(t, at string) string {
+// orderClause orders the records of a window and takes one more than a page.
+func (s *sight) orderClause(t, at string) string {
 	return " ORDER BY " + t + "." + at + ", " + t + ".id LIMIT " + decimal.FromInt(int64(s.q.PerPage+1)).String()
 }
 
@@ -177,8 +177,8 @@ func (s *sight) end(t, at string) string {
 const earlier = "FROM stock_movements p WHERE p.tenant_id = $1 AND p.reversal_of = m.reversal_of AND " +
 	"(p.created_at < m.created_at OR p.created_at = m.created_at AND p.id < m.id)"
 
-// movements reads those of a page. A reversal m is told by what it reverses, o.
-func (s *sight) movements() error {
+// readMovements reads those of a page. A reversal m is told by what it reverses, o.
+func (s *sight) readMovements() error {
 	r, _ := s.s.Catalog().Get("stock_movements")
 	policy, _ := query.ReadPolicy(s.a, r)
 	var steps []string
@@ -188,7 +188,7 @@ func (s *sight) movements() error {
 		}
 	}
 	args := []any{s.a.TenantID}
-	where := s.window("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " + policy.Where(s.tx.DB(), "m", &args)
+	where := s.windowClause("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " + policy.Where(s.tx.DB(), "m", &args)
 	return s.tx.Query("SELECT m.id, m.created_at, m.reversal_of, m.quantity, "+
 		"CASE WHEN m.reversal_of IS NOT NULL THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) "+earlier+") AS bigint) END, "+
 		"CASE WHEN m.reversal_of IS NOT NULL THEN (SELECT p.id "+earlier+" ORDER BY p.created_at DESC, p.id DESC LIMIT 1) END, "+
@@ -202,7 +202,7 @@ func (s *sight) movements() error {
 		"LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.id = COALESCE(v.order_line_id, CASE WHEN o.ref_type = 'order_lines' THEN o.ref_id END) "+
 		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = COALESCE(l.order_id, c.order_id) "+
 		"LEFT JOIN shipments h ON h.tenant_id = $1 AND o.ref_type = 'shipments' AND h.id = o.ref_id "+
-		"WHERE m.tenant_id = $1 AND "+where+s.end("m", "created_at"), args, func(r *db.Row) error {
+		"WHERE m.tenant_id = $1 AND "+where+s.orderClause("m", "created_at"), args, func(r *db.Row) error {
 		m := motion{
 			at: Recorded{r.Time(1), r.Text(0)}, reverses: r.Text(2), quantity: r.Dec(3), before: r.Dec(4), last: r.Text(5),
 			kind: r.Text(6), status: r.Text(7), occurred: r.Time(8),
@@ -212,7 +212,7 @@ func (s *sight) movements() error {
 			order:    commission{r.Text(23), r.Text(24), r.Text(25), r.Text(26), r.Text(27)},
 			shipment: r.Text(28), shipmentNo: r.Text(29),
 		}
-		s.list = append(s.list, told{at: m.at, events: s.motion(m)})
+		s.list = append(s.list, told{at: m.at, events: s.movementEvents(m)})
 		return nil
 	})
 }
@@ -242,17 +242,17 @@ type location struct{ id, code, site string }
 // commission is the order that goods move for.
 type commission struct{ id, kind, number, external, party string }
 
-// motion tells a movement: the event, or, of a reversal, that an event was wrong,
+// movementEvents tells a movement: the event, or, of a reversal, that an event was wrong,
 // and the one that holds in its place where a part was right.
-func (s *sight) motion(m motion) []epcis.Event {
-	e := s.event(m.at, m.occurred)
+func (s *sight) movementEvents(m motion) []epcis.Event {
+	e := s.newEvent(m.at, m.occurred)
 	e.Type, e.Action = "ObjectEvent", epcis.Observe
-	e.Step, e.Disposition = step(m.kind, m.status), s.disposition(m)
-	from, to := s.place(m.from), s.place(m.to)
+	e.Step, e.Disposition = businessStep(m.kind, m.status), s.dispositionAfter(m)
+	from, to := s.eventPlace(m.from), s.eventPlace(m.to)
 	if e.ReadPoint, e.Location = from, to; from == nil || e.Step == epcis.Storing {
 		e.ReadPoint = to
 	}
-	e.Papers = s.papers(m)
+	e.Papers = s.businessTransactions(m)
 	switch e.Step {
 	case epcis.Shipping:
 		e.To = epcis.Owner(m.order.party)
@@ -264,14 +264,16 @@ func (s *sight) motion(m motion) []epcis.Event {
 		return []epcis.Event{e}
 	}
 	m.goods.Quantity -= m.before
-	return corrected(e, epcis.ID(cmp.Or(m.last, m.reverses)), m.goods, m.quantity)
+	return correctionEvents(e, epcis.ID(cmp.Or(m.last, m.reverses)), m.goods, m.quantity)
 }
 
-func (s *sight) place(at location) *epcis.Place { return epcis.At(s.gln(at.site), at.code, at.id) }
+func (s *sight) eventPlace(at location) *epcis.Place {
+	return epcis.At(s.siteGLN(at.site), at.code, at.id)
+}
 
-// corrected tells that quantity q of goods g, told by the event with the id held,
+// correctionEvents tells that quantity q of goods g, told by the event with the id held,
 // was wrong. e is the event of the reversal without its goods.
-func corrected(e epcis.Event, held string, g epcis.Goods, q decimal.Dec) []epcis.Event {
+func correctionEvents(e epcis.Event, held string, g epcis.Goods, q decimal.Dec) []epcis.Event {
 	wrong := e
 	wrong.ID = held
 	wrong.Of(g)
@@ -285,12 +287,12 @@ func corrected(e epcis.Event, held string, g epcis.Goods, q decimal.Dec) []epcis
 	return []epcis.Event{wrong, e}
 }
 
-// event is what every event of a record has.
-func (s *sight) event(at Recorded, happened time.Time) epcis.Event {
+// newEvent is what every event of a record has.
+func (s *sight) newEvent(at Recorded, happened time.Time) epcis.Event {
 	return epcis.Event{ID: epcis.ID(at.ID), Time: happened.UTC(), Offset: happened.In(s.zone).Format("-07:00"), RecordTime: at.Time.UTC()}
 }
 
-func step(kind, status string) string {
+func businessStep(kind, status string) string {
 	switch kind {
 	case "receipt", "return_in":
 		return epcis.Receiving
@@ -308,8 +310,8 @@ func step(kind, status string) string {
 	return epcis.Storing
 }
 
-// disposition is the state goods are in after a movement.
-func (s *sight) disposition(m motion) string {
+// dispositionAfter is the state goods are in after a movement.
+func (s *sight) dispositionAfter(m motion) string {
 	switch {
 	case m.kind == "ship":
 		return epcis.InTransit
@@ -327,10 +329,10 @@ func (s *sight) disposition(m motion) string {
 	return epcis.InProgress
 }
 
-// papers are the business transactions of a movement. A number is whoever's who
+// businessTransactions are the business transactions of a movement. A number is whoever's who
 // gave it: the warehouse's, or of an outbound order the customer's.
-func (s *sight) papers(m motion) (list []epcis.Paper) {
-	own := s.gln(cmp.Or(m.from, m.to).site)
+func (s *sight) businessTransactions(m motion) (list []epcis.Paper) {
+	own := s.siteGLN(cmp.Or(m.from, m.to).site)
 	switch o := m.order; o.kind {
 	case "inbound":
 		list = append(list, epcis.Numbered("po", own, o.number, o.id))
@@ -345,21 +347,21 @@ func (s *sight) papers(m motion) (list []epcis.Paper) {
 	return list
 }
 
-// packed reads the packages of a page and what is in them.
-func (s *sight) packed() error {
+// readPackages reads the packages of a page and what is in them.
+func (s *sight) readPackages() error {
 	r, _ := s.s.Catalog().Get("packages")
 	policy, _ := query.ReadPolicy(s.a, r)
 	args := []any{s.a.TenantID}
-	where := s.window("p", "closed_at", &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
+	where := s.windowClause("p", "closed_at", &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
 	at, ids := map[string]int{}, []string{}
 	err := s.tx.Query("SELECT p.id, p.closed_at, p.sscc, d.site_id, d.id, d.external_ref, d.party_gln FROM packages p "+
 		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = p.order_id WHERE p.tenant_id = $1 AND p.closed_at IS NOT NULL AND "+
-		where+s.end("p", "closed_at"), args, func(r *db.Row) error {
+		where+s.orderClause("p", "closed_at"), args, func(r *db.Row) error {
 		t := told{at: Recorded{r.Time(1), r.Text(0)}}
-		e := s.event(t.at, t.at.Time)
+		e := s.newEvent(t.at, t.at.Time)
 		e.Type, e.Action, e.Step, e.Disposition = "AggregationEvent", epcis.Add, epcis.Packing, epcis.InProgress
 		e.Parent = epcis.Unit(r.Text(2), r.Text(0))
-		e.ReadPoint = epcis.Site(s.gln(r.Text(3)))
+		e.ReadPoint = epcis.Site(s.siteGLN(r.Text(3)))
 		e.Location = e.ReadPoint
 		if !r.Null(4) {
 			e.Papers = []epcis.Paper{epcis.Numbered("po", r.Text(6), r.Text(5), r.Text(4))}

@@ -37,11 +37,11 @@ type walkZone struct {
 	aisle    string
 }
 
-// placed reports a zone with coordinates. Zones begin at (0, 0, 0), so that is
+// hasCoordinates reports a zone with coordinates. Zones begin at (0, 0, 0), so that is
 // where those lie that nobody has placed.
-func (z *walkZone) placed() bool { return z.x != 0 || z.y != 0 || z.z != 0 }
+func (z *walkZone) hasCoordinates() bool { return z.x != 0 || z.y != 0 || z.z != 0 }
 
-func (z *walkZone) place() routing.Place {
+func (z *walkZone) routingPlace() routing.Place {
 	return routing.Place{Aisle: z.aisle, X: z.x.Float(), Y: z.y.Float(), Z: z.z.Float()}
 }
 
@@ -59,17 +59,17 @@ type walkData struct {
 // fault.NotFound; more zones than routing.MaxStops is fault.Invalid.
 func WalkOf(ctx context.Context, s *store.Store, a actor.Actor, list, start string) (*PickWalk, error) {
 	d := &walkData{walk: PickWalk{ListID: list}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
-	if err := s.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return d.load(tx, a.TenantID, start) }); err != nil {
+	if err := s.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return d.readWalk(tx, a.TenantID, start) }); err != nil {
 		return nil, err
 	}
-	if err := walkable(d.walk.Number, d.status); err != nil {
+	if err := checkWalkable(d.walk.Number, d.status); err != nil {
 		return nil, err
 	}
-	return &d.walk, d.order(start)
+	return &d.walk, d.orderLines(start)
 }
 
-// walkable refuses a list that nobody walks any more.
-func walkable(number, status string) error {
+// checkWalkable refuses a list that nobody walks any more.
+func checkWalkable(number, status string) error {
 	switch status {
 	case "":
 		return fault.New(fault.NotFound, "", "there is no such pick list").At("pick_list_id", "unknown")
@@ -79,9 +79,9 @@ func walkable(number, status string) error {
 	return nil
 }
 
-// load reads the list, its pending lines and the layout around them: three
+// readWalk reads the list, its pending lines and the layout around them: three
 // statements and their round trips, however long the list.
-func (d *walkData) load(tx *db.Tx, tenant, start string) error {
+func (d *walkData) readWalk(tx *db.Tx, tenant, start string) error {
 	var zones set
 	tx.Queue("SELECT pick_no, status FROM pick_lists WHERE tenant_id = $1 AND id = $2", []any{tenant, d.walk.ListID}, func(r *db.Row) error {
 		d.walk.Number, d.status = r.Text(0), r.Text(1)
@@ -90,13 +90,13 @@ func (d *walkData) load(tx *db.Tx, tenant, start string) error {
 	tx.Queue("SELECT id, zone_id, item_id, seq, qty FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY seq",
 		[]any{tenant, d.walk.ListID}, func(r *db.Row) error {
 			d.walk.Lines = append(d.walk.Lines, WalkLine{ID: r.Text(0), ZoneID: r.Text(1), ItemID: r.Text(2), Seq: r.Int(3), Qty: r.Dec(4)})
-			zones.add(r.Text(1))
+			zones.addID(r.Text(1))
 			return nil
 		})
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	zones.add(start)
+	zones.addID(start)
 	if len(zones.list) == 0 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (d *walkData) readZones(tx *db.Tx, tenant string, ids []string) error {
 func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
 	var aisles set
 	for _, z := range d.zones {
-		aisles.add(z.aisle)
+		aisles.addID(z.aisle)
 	}
 	if len(aisles.list) == 0 {
 		return nil
@@ -143,25 +143,25 @@ func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
 	})
 }
 
-// order sorts the lines: zones with coordinates as they are best walked, the
+// orderLines sorts the lines: zones with coordinates as they are best walked, the
 // others behind them by pick_sequence and code. The numbers that the lines have
 // are dealt out anew among them.
-func (d *walkData) order(start string) error {
+func (d *walkData) orderLines(start string) error {
 	var zones set
 	byZone := map[string][]WalkLine{}
 	for _, l := range d.walk.Lines {
-		zones.add(l.ZoneID)
+		zones.addID(l.ZoneID)
 		byZone[l.ZoneID] = append(byZone[l.ZoneID], l)
 	}
 	var stops, lost []*walkZone
 	for _, id := range zones.list {
-		if z := d.zones[id]; z.placed() {
+		if z := d.zones[id]; z.hasCoordinates() {
 			stops = append(stops, z)
 		} else {
 			lost = append(lost, z)
 		}
 	}
-	if err := d.measure(stops, start); err != nil {
+	if err := d.orderStops(stops, start); err != nil {
 		return err
 	}
 	slices.SortFunc(lost, func(a, b *walkZone) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.code, b.code)) })
@@ -179,17 +179,17 @@ func (d *walkData) order(start string) error {
 	return nil
 }
 
-// measure sorts stops as they are best walked and notes both distances. What
+// orderStops sorts stops as they are best walked and notes both distances. What
 // is walked now follows the lines, also where they come back to a zone.
-func (d *walkData) measure(stops []*walkZone, start string) error {
+func (d *walkData) orderStops(stops []*walkZone, start string) error {
 	var from *routing.Place
-	if z := d.zones[start]; z != nil && z.placed() {
-		p := z.place()
+	if z := d.zones[start]; z != nil && z.hasCoordinates() {
+		p := z.routingPlace()
 		from = &p
 	}
 	places := make([]routing.Place, len(stops))
 	for i, z := range stops {
-		places[i] = z.place()
+		places[i] = z.routingPlace()
 	}
 	best, err := routing.Pick(places, from, d.floor)
 	if err != nil {
@@ -197,8 +197,8 @@ func (d *walkData) measure(stops []*walkZone, start string) error {
 	}
 	var now []routing.Place
 	for i, l := range d.walk.Lines {
-		if z := d.zones[l.ZoneID]; z.placed() && (i == 0 || d.walk.Lines[i-1].ZoneID != l.ZoneID) {
-			now = append(now, z.place())
+		if z := d.zones[l.ZoneID]; z.hasCoordinates() && (i == 0 || d.walk.Lines[i-1].ZoneID != l.ZoneID) {
+			now = append(now, z.routingPlace())
 		}
 	}
 	if d.walk.Before, err = routing.Length(now, from, d.floor); err != nil {
@@ -226,7 +226,7 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 	if len(rows) == 1 {
 		status = rows[0].Text("status")
 	}
-	if err := walkable(w.Number, status); err != nil {
+	if err := checkWalkable(w.Number, status); err != nil {
 		return err
 	}
 	there, same := map[string]int64{}, true
@@ -252,20 +252,20 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 		return fault.New(fault.Conflict, CodeOrder, "the lines of pick list %s have changed meanwhile; plan its walk again", w.Number)
 	}
 	if moved {
-		w.renumber(tx, a.TenantID, query.FormatTime(s.Now()))
+		w.renumberLines(tx, a.TenantID, query.FormatTime(s.Now()))
 	}
 	_, err = s.UpdateTx(tx, a, lists, []string{w.ListID}, store.Row{"route_m": decimal.FromFloat(w.Metres)})
 	return err
 }
 
-// renumber writes the lines' numbers. They are unique in a list at any moment,
+// renumberLines writes the lines' numbers. They are unique in a list at any moment,
 // so they go out of each other's way first.
-func (w *PickWalk) renumber(tx *db.Tx, tenant, now string) {
+func (w *PickWalk) renumberLines(tx *db.Tx, tenant, now string) {
 	tx.Queue("UPDATE pick_lines SET seq = -seq WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending'", []any{tenant, w.ListID}, nil)
 	b := block{
 		head:  "WITH v(id, seq) AS (VALUES ((SELECT id FROM pick_lines WHERE 1 = 0), CAST(0 AS bigint)), ",
 		tail:  ") UPDATE pick_lines SET seq = v.seq, updated_at = $2, version = version + 1 FROM v WHERE pick_lines.tenant_id = $1 AND pick_lines.id = v.id",
 		fixed: []any{tenant, now}, width: 2,
 	}
-	b.queue(tx, len(w.Lines), func(i int, args []any) []any { return append(args, w.Lines[i].ID, w.Lines[i].Seq) })
+	b.queueRows(tx, len(w.Lines), func(i int, args []any) []any { return append(args, w.Lines[i].ID, w.Lines[i].Seq) })
 }

@@ -6,7 +6,7 @@
 // their source rows without raising the record's version: nobody edited it, so
 // an editor's If-Match stays good.
 //
-// Floor: domains. Begin at [Verbs].
+// Layer: domains. Begin at [Verbs].
 package warehouse
 
 import (
@@ -54,12 +54,12 @@ func (w Watch) Effects() store.Effects {
 			"drivers":         retireDrivers,
 		},
 		After: map[string]store.Effect{
-			"stock_movements": perTenant(w.post),
+			"stock_movements": perTenant(w.postMovements),
 			"stock_counts":    perTenant(bookCounts),
-			"items":           perTenant(reweigh),
+			"items":           perTenant(updateZoneLoads),
 			"item_uoms":       perTenant(labelUnits),
 			"lots":            perTenant(w.followLots),
-			"zones":           perTenant(rehang),
+			"zones":           perTenant(moveSubtrees),
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),
 			"pick_lists":      perTenant(w.followPickList),
@@ -67,7 +67,7 @@ func (w Watch) Effects() store.Effects {
 			"shipments":       perTenant(w.followShipments),
 			"routes":          perTenant(w.followRoutes),
 		},
-		First:   firsts(),
+		First:   lockFirsts(),
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
 	}
 }
@@ -77,11 +77,11 @@ func (w Watch) Effects() store.Effects {
 func perTenant(f store.Effect) store.Effect {
 	return func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 		for len(changes) > 0 {
-			a.TenantID = tenant(changes[0])
+			a.TenantID = tenantOf(changes[0])
 			var mine, rest []store.Change
 			for i := range changes {
-				if tenant(changes[i]) != a.TenantID {
-					mine, rest = split(changes, a.TenantID)
+				if tenantOf(changes[i]) != a.TenantID {
+					mine, rest = splitByTenant(changes, a.TenantID)
 					break
 				}
 			}
@@ -97,9 +97,9 @@ func perTenant(f store.Effect) store.Effect {
 	}
 }
 
-func split(changes []store.Change, id string) (mine, rest []store.Change) {
+func splitByTenant(changes []store.Change, id string) (mine, rest []store.Change) {
 	for _, c := range changes {
-		if tenant(c) == id {
+		if tenantOf(c) == id {
 			mine = append(mine, c)
 		} else {
 			rest = append(rest, c)
@@ -108,33 +108,33 @@ func split(changes []store.Change, id string) (mine, rest []store.Change) {
 	return mine, rest
 }
 
-func tenant(c store.Change) string { return current(c).Text("tenant_id") }
+func tenantOf(c store.Change) string { return currentRow(c).Text("tenant_id") }
 
-// current is the row as it is now, or was last.
-func current(c store.Change) store.Row {
+// currentRow is the row as it is now, or was last.
+func currentRow(c store.Change) store.Row {
 	if c.After != nil {
 		return c.After
 	}
 	return c.Before
 }
 
-func dec(r store.Row, name string) decimal.Dec {
+func decimalOf(r store.Row, name string) decimal.Dec {
 	d, _ := r[name].(decimal.Dec)
 	return d
 }
 
-// turned reports whether a change puts field into value, by insert or update.
-func turned(c store.Change, field, value string) bool {
+// becomes reports whether a change puts field into value, by insert or update.
+func becomes(c store.Change, field, value string) bool {
 	return c.After != nil && c.After.Text(field) == value && (c.Before == nil || c.Before.Text(field) != value)
 }
 
-// altered reports whether an update changes field.
-func altered(c store.Change, field string) bool {
+// isAltered reports whether an update changes field.
+func isAltered(c store.Change, field string) bool {
 	return c.Op == store.Update && c.Before[field] != c.After[field]
 }
 
-// manages reports a role that may move stock in and out of blocked zones.
-func manages(r actor.Role) bool {
+// isManager reports a role that may move stock in and out of blocked zones.
+func isManager(r actor.Role) bool {
 	return r == actor.Owner || r == actor.Admin || r == actor.Manager || r == actor.Service
 }
 
@@ -144,7 +144,7 @@ type set struct {
 	list []string
 }
 
-func (s *set) add(id string) {
+func (s *set) addID(id string) {
 	if id == "" || s.seen[id] {
 		return
 	}

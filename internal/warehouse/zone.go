@@ -28,26 +28,26 @@ func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		if z == nil {
 			continue
 		}
-		if dec(z, "max_capacity") > maxZone {
+		if decimalOf(z, "max_capacity") > maxZone {
 			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity", "is too large")
 		}
 		if c.Op == store.Insert {
 			z["load_units"] = decimal.Dec(0)
 		}
 		z["utilization"] = nil
-		if u, ok := Utilization(dec(z, "load_units"), dec(z, "max_capacity")); ok {
+		if u, ok := Utilization(decimalOf(z, "load_units"), decimalOf(z, "max_capacity")); ok {
 			z["utilization"] = u
 		}
-		retire(c, query.FormatTime(s.Now()))
-		if c.Op == store.Update && turned(c, "status", "archived") {
-			leaving.add(z.Text("id"))
+		alignStatus(c, query.FormatTime(s.Now()))
+		if c.Op == store.Update && becomes(c, "status", "archived") {
+			leaving.addID(z.Text("id"))
 		}
 	}
-	return empty(tx, a.TenantID, leaving.list)
+	return refuseNonEmpty(tx, a.TenantID, leaving.list)
 }
 
-// retire makes status and archived_at say the same, whichever was changed.
-func retire(c store.Change, now string) {
+// alignStatus makes status and archived_at say the same, whichever was changed.
+func alignStatus(c store.Change, now string) {
 	z := c.After
 	switch was := c.Before["archived_at"]; {
 	case z["archived_at"] != was && z["archived_at"] != nil:
@@ -61,7 +61,7 @@ func retire(c store.Change, now string) {
 	}
 }
 
-func empty(tx *db.Tx, tenant string, ids []string) error {
+func refuseNonEmpty(tx *db.Tx, tenant string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -76,21 +76,21 @@ func empty(tx *db.Tx, tenant string, ids []string) error {
 		})
 }
 
-// rehang checks the tree after zones were hung below others and takes their
+// moveSubtrees checks the tree after zones were hung below others and takes their
 // load along.
-func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func moveSubtrees(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var hung, parents set
 	loads := map[string]decimal.Dec{}
 	for _, c := range changes {
-		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update && !altered(c, "parent_id") {
+		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update && !isAltered(c, "parent_id") {
 			continue
 		}
 		from, to := c.Before.Text("parent_id"), c.After.Text("parent_id")
-		hung.add(c.After.Text("id"))
-		parents.add(to)
-		for id, d := range map[string]decimal.Dec{from: -dec(c.After, "load_units"), to: dec(c.After, "load_units")} {
+		hung.addID(c.After.Text("id"))
+		parents.addID(to)
+		for id, d := range map[string]decimal.Dec{from: -decimalOf(c.After, "load_units"), to: decimalOf(c.After, "load_units")} {
 			var err error
-			if loads[id], err = raised(loads[id], d, maxTotal, "parent_id"); err != nil {
+			if loads[id], err = addWithin(loads[id], d, maxTotal, "parent_id"); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 	if err := checkTree(tx, a.TenantID, hung.list); err != nil {
 		return err
 	}
-	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "parent_id"}.move(loads)
+	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "parent_id"}.moveLoads(loads)
 }
 
 // checkTree walks from the given zones up and down: at most six levels, and

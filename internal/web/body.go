@@ -79,8 +79,8 @@ func Unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var typ *json.UnmarshalTypeError
 	if errors.As(err, &typ) {
-		f := fault.New(fault.Invalid, "", "%s must be %s, not %s", orBody(typ.Field), noun(typ.Type), typ.Value)
-		return f.At(typ.Field, "must be %s", noun(typ.Type))
+		f := fault.New(fault.Invalid, "", "%s must be %s, not %s", orBody(typ.Field), jsonNoun(typ.Type), typ.Value)
+		return f.At(typ.Field, "must be %s", jsonNoun(typ.Type))
 	}
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s", err)
@@ -88,11 +88,11 @@ func Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// noun names a Go type as JSON's readers know it.
-func noun(t reflect.Type) string {
+// jsonNoun names a Go type as JSON's readers know it.
+func jsonNoun(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return noun(t.Elem())
+		return jsonNoun(t.Elem())
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
@@ -213,11 +213,11 @@ func LoneSurrogate(b []byte) bool {
 			i++ // an escaped character, perhaps a backslash
 			continue
 		}
-		if high := hex4(b[i+2:]); high >= 0xdc00 && high <= 0xdfff {
+		if high := parseHex4(b[i+2:]); high >= 0xdc00 && high <= 0xdfff {
 			return true
 		} else if high >= 0xd800 && high < 0xdc00 {
 			rest := b[min(i+6, len(b)):]
-			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || hex4(rest[2:]) < 0xdc00 || hex4(rest[2:]) > 0xdfff {
+			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || parseHex4(rest[2:]) < 0xdc00 || parseHex4(rest[2:]) > 0xdfff {
 				return true
 			}
 			i += 6
@@ -226,7 +226,7 @@ func LoneSurrogate(b []byte) bool {
 	return false
 }
 
-func hex4(b []byte) int {
+func parseHex4(b []byte) int {
 	if len(b) < 4 {
 		return -1
 	}

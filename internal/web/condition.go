@@ -26,7 +26,7 @@ func TakesGzip(r *http.Request) bool {
 	for _, v := range r.Header["Accept-Encoding"] {
 		for c := range strings.SplitSeq(v, ",") {
 			name, weight, _ := strings.Cut(c, ";")
-			wanted := !refused(weight)
+			wanted := !isRefusedWeight(weight)
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case "gzip", "x-gzip":
 				gzip = wanted
@@ -41,8 +41,8 @@ func TakesGzip(r *http.Request) bool {
 	return gzip || all
 }
 
-// refused reports the weight zero: q=0, q=0.0 and so on.
-func refused(weight string) bool {
+// isRefusedWeight reports the weight zero: q=0, q=0.0 and so on.
+func isRefusedWeight(weight string) bool {
 	name, q, ok := strings.Cut(strings.TrimSpace(weight), "=")
 	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
 		return false

@@ -20,9 +20,9 @@ type Crowd struct {
 // Trust says which proxies are trusted, from the next connection on.
 func (c *Crowd) Trust(proxies []netip.Prefix) { c.proxies.Store(&proxies) }
 
-func (c *Crowd) trusts(a netip.Addr) bool {
+func (c *Crowd) trustsProxy(a netip.Addr) bool {
 	p := c.proxies.Load()
-	return p != nil && trusted(a, *p)
+	return p != nil && isTrusted(a, *p)
 }
 
 // farewell is what a connection too many is told. On TLS it is not understood;
@@ -64,7 +64,7 @@ func (l *crowded) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil && l.closing.Load() {
-			if l.again() {
+			if l.lookAgain() {
 				continue
 			}
 			l.Listener.Close()
@@ -73,9 +73,9 @@ func (l *crowded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := l.key(c.RemoteAddr())
-		if l.enter(key) {
-			return &guest{Conn: c, leave: sync.OnceFunc(func() { l.leave(key) })}, nil
+		key := l.countKey(c.RemoteAddr())
+		if l.enterConn(key) {
+			return &guest{Conn: c, leave: sync.OnceFunc(func() { l.leaveConn(key) })}, nil
 		}
 		c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)) // it fits the socket's empty buffer
 		c.Write([]byte(farewell))
@@ -83,9 +83,9 @@ func (l *crowded) Accept() (net.Conn, error) {
 	}
 }
 
-// again asks for one more look at what waits to be taken, until one comes back
+// lookAgain asks for one more look at what waits to be taken, until one comes back
 // promptly: on a busy machine the last look may lie long back.
-func (l *crowded) again() bool {
+func (l *crowded) lookAgain() bool {
 	now := time.Now()
 	prompt := now.Sub(l.looked) < 5*time.Millisecond
 	l.looked = now
@@ -95,19 +95,19 @@ func (l *crowded) again() bool {
 	return l.Listener.(*net.TCPListener).SetDeadline(now.Add(time.Millisecond)) == nil
 }
 
-// key is what connections are counted by; "" for a trusted proxy.
-func (l *crowded) key(a net.Addr) string {
+// countKey is what connections are counted by; "" for a trusted proxy.
+func (l *crowded) countKey(a net.Addr) string {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return a.String()
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && l.trusts(ip) {
+	if ip, err := netip.ParseAddr(host); err == nil && l.trustsProxy(ip) {
 		return ""
 	}
 	return AddressKey(host)
 }
 
-func (l *crowded) enter(key string) bool {
+func (l *crowded) enterConn(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.total >= l.Total || key != "" && l.by[key] >= l.PerAddress {
@@ -118,7 +118,7 @@ func (l *crowded) enter(key string) bool {
 	return true
 }
 
-func (l *crowded) leave(key string) {
+func (l *crowded) leaveConn(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--

@@ -30,7 +30,7 @@ type Front struct {
 	Used func(Witnessed)
 }
 
-func (f *Front) pace() Pace {
+func (f *Front) bodyPace() Pace {
 	if f.Pace != nil {
 		return *f.Pace
 	}
@@ -59,9 +59,9 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w, leaving: f.Leaving}
 		if f.Observe != nil {
 			f.Observe.Began()
-			defer func() { f.Observe.Ended(rec.seen(r.Method, start)) }() // also of a request that is cut off
+			defer func() { f.Observe.Ended(rec.seenRequest(r.Method, start)) }() // also of a request that is cut off
 		}
-		r = identify(rec, r, f.Proxies)
+		r = identifyRequest(rec, r, f.Proxies)
 		h := w.Header()
 		h["X-Content-Type-Options"] = noSniff
 		h["Referrer-Policy"] = noReferrer
@@ -73,34 +73,34 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		if f.HTTPS {
 			h["Strict-Transport-Security"] = hsts
 		}
-		if f.cors(rec, r) {
+		if f.answerCORS(rec, r) {
 			return
 		}
 		if f.Trace != nil {
 			var end func()
-			r, end = f.traced(rec, r)
+			r, end = f.beginSpan(rec, r)
 			defer end() // also of a request that is cut off
 		}
-		paced(rec, r, f.pace())
+		paceBody(rec, r, f.bodyPace())
 		next.ServeHTTP(rec, r)
-		f.witness(rec, r)
-		f.write(rec, r, start)
+		f.reportAudited(rec, r)
+		f.logRequest(rec, r, start)
 	})
 }
 
-// traced begins the request's span. A trusted proxy may say which trace it is
+// beginSpan begins the request's span. A trusted proxy may say which trace it is
 // of; from anybody else the headers are ignored, or a stranger could have all
 // that he asks recorded.
-func (f *Front) traced(rec *recorder, r *http.Request) (*http.Request, func()) {
+func (f *Front) beginSpan(rec *recorder, r *http.Request) (*http.Request, func()) {
 	var parent, state string
-	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && trusted(peer.Addr(), f.Proxies) {
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && isTrusted(peer.Addr(), f.Proxies) {
 		parent, state = r.Header.Get("Traceparent"), r.Header.Get("Tracestate")
 	}
 	ctx, span := f.Trace.Request(r.Context(), parent, state)
 	return r.WithContext(ctx), func() {
 		if span.On() {
-			span.Name(strings.TrimSpace(clip(r.Method, 10) + " " + rec.route))
-			span.Text("http.request.method", clip(r.Method, 10))
+			span.Name(strings.TrimSpace(clipText(r.Method, 10) + " " + rec.route))
+			span.Text("http.request.method", clipText(r.Method, 10))
 			span.Text("http.route", rec.route)
 			span.Number("http.response.status_code", rec.status)
 			if !isUnsigned(ctx) {
@@ -128,9 +128,9 @@ const (
 		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, Idempotent-Replayed"
 )
 
-// cors answers a preflight and marks the answer of an allowed origin. It
+// answerCORS answers a preflight and marks the answer of an allowed origin. It
 // reports whether the request is done.
-func (f *Front) cors(w http.ResponseWriter, r *http.Request) bool {
+func (f *Front) answerCORS(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false
@@ -156,8 +156,8 @@ func (f *Front) cors(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// write logs the request: the route's pattern, never its values.
-func (f *Front) write(w *recorder, r *http.Request, start time.Time) {
+// logRequest logs the request: the route's pattern, never its values.
+func (f *Front) logRequest(w *recorder, r *http.Request, start time.Time) {
 	if f.Log == nil || !f.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
@@ -177,7 +177,7 @@ func (f *Front) write(w *recorder, r *http.Request, start time.Time) {
 	if !unsigned {
 		add("request_id", RequestID(r.Context()))
 	}
-	put(slog.String("method", clip(r.Method, 10)))
+	put(slog.String("method", clipText(r.Method, 10)))
 	put(slog.String("route", w.route))
 	put(slog.Int("status", w.status))
 	put(slog.Int64("bytes", w.bytes))
@@ -195,7 +195,7 @@ func (f *Front) write(w *recorder, r *http.Request, start time.Time) {
 	f.Log.Handler().Handle(context.Background(), line) // a log that fails stops nobody
 }
 
-func clip(s string, n int) string {
+func clipText(s string, n int) string {
 	if len(s) > n {
 		return s[:n]
 	}
@@ -214,12 +214,12 @@ type recorder struct {
 	leaving           *atomic.Bool
 }
 
-func (r *recorder) seen(method string, start time.Time) Seen {
+func (r *recorder) seenRequest(method string, start time.Time) Seen {
 	return Seen{Route: r.route, Method: method, Cache: r.Header().Get("X-Cache"), Status: r.status, Took: time.Since(start), Panicked: r.panicked}
 }
 
-// begin is called before the answer's first byte.
-func (r *recorder) begin(code int) {
+// beginAnswer is called before the answer's first byte.
+func (r *recorder) beginAnswer(code int) {
 	r.status = code
 	if r.leaving != nil && r.leaving.Load() {
 		r.Header().Set("Connection", "close")
@@ -228,14 +228,14 @@ func (r *recorder) begin(code int) {
 
 func (r *recorder) WriteHeader(code int) {
 	if r.status == 0 {
-		r.begin(code)
+		r.beginAnswer(code)
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
-		r.begin(http.StatusOK)
+		r.beginAnswer(http.StatusOK)
 	}
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)

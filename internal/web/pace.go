@@ -30,8 +30,8 @@ type pacedBody struct {
 	got   int64
 }
 
-// paced puts a pace on a request's body.
-func paced(w http.ResponseWriter, r *http.Request, p Pace) {
+// paceBody puts a pace on a request's body.
+func paceBody(w http.ResponseWriter, r *http.Request, p Pace) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}

@@ -30,16 +30,16 @@ type identity struct {
 
 var idShape = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
 
-// identify gives the request its id and client address. A caller's own id is
+// identifyRequest gives the request its id and client address. A caller's own id is
 // kept when it is harmless in logs and headers.
-func identify(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *http.Request {
+func identifyRequest(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *http.Request {
 	id := r.Header.Get("X-Request-Id")
 	if !idShape.MatchString(id) {
 		id = newRequestID()
 	}
 	w.Header()["X-Request-Id"] = []string{id}
 	return r.WithContext(context.WithValue(r.Context(), identityKey{},
-		&identity{id: id, address: clientAddress(r, proxies), encrypted: encrypted(r, proxies)}))
+		&identity{id: id, address: clientAddress(r, proxies), encrypted: isEncrypted(r, proxies)}))
 }
 
 // Unsign keeps the request's id and account out of its log line and its span: it
@@ -91,26 +91,26 @@ func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 		host = r.RemoteAddr
 	}
 	peer, err := netip.ParseAddr(host)
-	if err != nil || !trusted(peer, proxies) {
+	if err != nil || !isTrusted(peer, proxies) {
 		return host
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
-		a, err := hop(strings.TrimSpace(hops[i]))
+		a, err := parseHop(strings.TrimSpace(hops[i]))
 		if err != nil {
 			return host
 		}
 		// A zone is any text, and means nothing on another machine.
 		host = a.Unmap().WithZone("").String()
-		if !trusted(a, proxies) {
+		if !isTrusted(a, proxies) {
 			return host
 		}
 	}
 	return host
 }
 
-// hop reads an address, and one with a port, which some proxies add.
-func hop(s string) (netip.Addr, error) {
+// parseHop reads an address, and one with a port, which some proxies add.
+func parseHop(s string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a, nil
 	}
@@ -127,19 +127,19 @@ func Encrypted(r *http.Request) bool {
 	return r.TLS != nil
 }
 
-// encrypted believes X-Forwarded-Proto of a proxy that is the socket's own
+// isEncrypted believes X-Forwarded-Proto of a proxy that is the socket's own
 // peer, and of one that replaced what the client said of it: two claims are
 // none.
-func encrypted(r *http.Request, proxies []netip.Prefix) bool {
+func isEncrypted(r *http.Request, proxies []netip.Prefix) bool {
 	if r.TLS != nil {
 		return true
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	said := r.Header.Values("X-Forwarded-Proto")
-	return err == nil && trusted(peer.Addr(), proxies) && len(said) == 1 && strings.EqualFold(said[0], "https")
+	return err == nil && isTrusted(peer.Addr(), proxies) && len(said) == 1 && strings.EqualFold(said[0], "https")
 }
 
-func trusted(a netip.Addr, proxies []netip.Prefix) bool {
+func isTrusted(a netip.Addr, proxies []netip.Prefix) bool {
 	for _, p := range proxies {
 		if p.Contains(a.Unmap()) {
 			return true

@@ -34,12 +34,12 @@ func newServer(h http.Handler) *http.Server {
 // can say no; for goodbye, in which a balancer notices that, requests are still
 // taken; and what is in flight is finished within 20 seconds.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func(), goodbye time.Duration) error {
-	return serve(ctx, l, newServer(h), draining, goodbye)
+	return serveUntil(ctx, l, newServer(h), draining, goodbye)
 }
 
-func serve(ctx context.Context, l net.Listener, srv *http.Server, draining func(), goodbye time.Duration) error {
+func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining func(), goodbye time.Duration) error {
 	var busy atomic.Int64
-	srv.ConnState = func(c net.Conn, now http.ConnState) { busy.Add(int64(moved(c, now))) }
+	srv.ConnState = func(c net.Conn, now http.ConnState) { busy.Add(int64(requestDelta(c, now))) }
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
@@ -68,9 +68,9 @@ func serve(ctx context.Context, l net.Listener, srv *http.Server, draining func(
 	return err
 }
 
-// moved is what a connection's new state adds to the number of those that bring
+// requestDelta is what a connection's new state adds to the number of those that bring
 // a request or wait for its answer.
-func moved(c net.Conn, now http.ConnState) int32 {
+func requestDelta(c net.Conn, now http.ConnState) int32 {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn() // under TLS
 	}

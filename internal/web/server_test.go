@@ -40,7 +40,7 @@ func stand(t *testing.T, h http.Handler, c *Crowd, set func(*http.Server)) (addr
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, c.Listen(l), srv, func() {}, time.Millisecond) }()
+	go func() { ended <- serveUntil(ctx, c.Listen(l), srv, func() {}, time.Millisecond) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { stop() })
 	return l.Addr().String(), stop
@@ -308,7 +308,7 @@ func TestServeSaysGoodbye(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	said, ended := make(chan time.Time, 1), make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, wide.Listen(l), srv, func() { leaving.Store(true); said <- time.Now() }, goodbye)
+		ended <- serveUntil(ctx, wide.Listen(l), srv, func() { leaving.Store(true); said <- time.Now() }, goodbye)
 	}()
 	leave()
 	begin := <-said

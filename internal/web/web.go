@@ -2,7 +2,7 @@
 // fault kinds to statuses, strict bodies, request ids, client addresses, CORS,
 // the request log and the server's life cycle. It knows no feature.
 //
-// Floor: toolboxes. Begin at [Serve].
+// Layer: adapters. Begin at [Serve].
 package web
 
 import (
@@ -51,7 +51,7 @@ func Status(k fault.Kind) int {
 // answered in the surface's shape.
 func Wrap(shape Shape, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := call(h, w, r)
+		err := callHandler(h, w, r)
 		if err == nil {
 			return
 		}
@@ -59,7 +59,7 @@ func Wrap(shape Shape, h Handler) http.Handler {
 	})
 }
 
-func call(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
+func callHandler(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {

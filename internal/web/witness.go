@@ -16,10 +16,10 @@ type Witnessed struct {
 	Bytes               int64
 }
 
-// witness tells of a request that an audit log keeps.
-func (f *Front) witness(w *recorder, r *http.Request) {
+// reportAudited tells of a request that an audit log keeps.
+func (f *Front) reportAudited(w *recorder, r *http.Request) {
 	if f.Used != nil && w.key != "" {
-		f.Used(w.witnessed(r))
+		f.Used(w.auditedRequest(r))
 	}
 	if f.Witness == nil || w.tenant == "" && w.user == "" && w.key == "" {
 		return
@@ -28,10 +28,10 @@ func (f *Front) witness(w *recorder, r *http.Request) {
 	if w.status != http.StatusForbidden && !file {
 		return
 	}
-	f.Witness(context.WithoutCancel(r.Context()), w.witnessed(r))
+	f.Witness(context.WithoutCancel(r.Context()), w.auditedRequest(r))
 }
 
-func (w *recorder) witnessed(r *http.Request) Witnessed {
+func (w *recorder) auditedRequest(r *http.Request) Witnessed {
 	return Witnessed{Method: r.Method, Route: w.route, Path: r.URL.Path, Status: w.status, Code: w.cause,
 		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()), Bytes: w.bytes}
 }

@@ -96,9 +96,9 @@ func (s *Service) publicAddress(ip netip.Addr) error {
 	return nil
 }
 
-// resolve checks that a name leads to public addresses only. Both failures are
+// checkResolves checks that a name leads to public addresses only. Both failures are
 // worded alike.
-func (s *Service) resolve(ctx context.Context, host string) error {
+func (s *Service) checkResolves(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || s.private {
 		return nil
 	}
@@ -120,8 +120,8 @@ func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// dialable is called with the very address that is about to be connected to.
-func (s *Service) dialable(network, address string, c syscall.RawConn) error {
+// checkDialable is called with the very address that is about to be connected to.
+func (s *Service) checkDialable(network, address string, c syscall.RawConn) error {
 	if s.private {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *Service) dialable(network, address string, c syscall.RawConn) error {
 // newClient returns the client of deliveries: guarded at the dial, no
 // redirects, no proxy from the environment (it would dial for us).
 func (s *Service) newClient() *http.Client {
-	d := &net.Dialer{Timeout: 5 * time.Second, Control: s.dialable}
+	d := &net.Dialer{Timeout: 5 * time.Second, Control: s.checkDialable}
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: d.DialContext, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,

@@ -70,7 +70,7 @@ func TestInternalTargets(t *testing.T) {
 				t.Errorf("%q: %v", u, err)
 			}
 		}
-		inside, unknown := k.s.resolve(context.Background(), "inside.example.com"), k.s.resolve(context.Background(), "nowhere.example.com")
+		inside, unknown := k.s.checkResolves(context.Background(), "inside.example.com"), k.s.checkResolves(context.Background(), "nowhere.example.com")
 		if strings.ReplaceAll(inside.Error(), "inside", "nowhere") != unknown.Error() {
 			t.Errorf("told apart: %v / %v", inside, unknown)
 		}
@@ -91,7 +91,7 @@ func TestDialGuard(t *testing.T) {
 			if address[0] == '[' {
 				network = "tcp6"
 			}
-			if err := s.dialable(network, address, nil); (err == nil) != ok {
+			if err := s.checkDialable(network, address, nil); (err == nil) != ok {
 				t.Errorf("dial %s: %v", address, err)
 			}
 		}
@@ -99,7 +99,7 @@ func TestDialGuard(t *testing.T) {
 			t.Error("a proxy would dial for us, past the guard")
 		}
 		sink := newSink(t, nil)
-		o := s.send(context.Background(),
+		o := s.sendOnce(context.Background(),
 			&endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
 		if o.status != 0 || sink.count() != 0 {
 			t.Errorf("a request got through to loopback: %+v", o)
@@ -138,11 +138,11 @@ func TestChanges(t *testing.T) {
 		if strings.Contains(sealed, strings.TrimPrefix(e.Secret, secretPrefix)) {
 			t.Error("the secret is stored in the clear")
 		}
-		secret, err := k.s.open(sealed, e.ID)
-		if err != nil || show(secret) != e.Secret {
+		secret, err := k.s.openSecret(sealed, e.ID)
+		if err != nil || formatSecret(secret) != e.Secret {
 			t.Errorf("opened %v", err)
 		}
-		if _, err := k.s.open(sealed, north); err == nil {
+		if _, err := k.s.openSecret(sealed, north); err == nil {
 			t.Error("a secret moved to another row opens")
 		}
 		for _, name := range []string{"secret", "old_secret"} {
@@ -163,7 +163,7 @@ func TestDelays(t *testing.T) {
 	for n := int64(1); sum < keepTrying; n++ {
 		d := delays[min(int(n), len(delays))-1]
 		for range 100 {
-			if got := delay(n); got < d*4/5 || got > d*6/5 {
+			if got := retryDelay(n); got < d*4/5 || got > d*6/5 {
 				t.Fatalf("delay %d: %v", n, got)
 			}
 		}

@@ -118,7 +118,7 @@ func (k *kit) enqueueTest(webhook string, n int) {
 		list[i] = queued{tenant: north, webhook: webhook, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}
 	}
 	k.write(north, func(tx *db.Tx) error {
-		return k.s.enqueue(tx, list, map[string]chooser{webhook: {tenant: north, id: webhook, active: true}}, k.now())
+		return k.s.enqueueDeliveries(tx, list, map[string]chooser{webhook: {tenant: north, id: webhook, active: true}}, k.now())
 	})
 }
 
@@ -128,7 +128,7 @@ func (k *kit) serveNext(webhook string) {
 	var due time.Time
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.Query("SELECT next_at, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{webhook}, func(r *db.Row) error {
-			due = latest(r.Time(0), r.Time(1))
+			due = latestTime(r.Time(0), r.Time(1))
 			return nil
 		})
 	}); err != nil {
@@ -137,11 +137,11 @@ func (k *kit) serveNext(webhook string) {
 	if wait := due.Sub(k.now()); wait > 0 {
 		k.ahead(wait + time.Millisecond)
 	}
-	lanes, err := k.s.claim(context.Background(), 20, nil)
+	lanes, err := k.s.claimLanes(context.Background(), 20, nil)
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	for _, l := range lanes {
-		k.s.serve(context.Background(), l)
+		k.s.serveLane(context.Background(), l)
 	}
 }

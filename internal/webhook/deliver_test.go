@@ -375,18 +375,18 @@ func TestSlowReceiver(t *testing.T) {
 					list[i] = queued{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}
 				}
 				k.write(north, func(tx *db.Tx) error {
-					return k.s.enqueue(tx, list, map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
+					return k.s.enqueueDeliveries(tx, list, map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
 				})
-				lanes, err := k.s.claim(ctx, 5, nil)
+				lanes, err := k.s.claimLanes(ctx, 5, nil)
 				if err != nil || len(lanes) != 1 {
 					t.Fatalf("claimed %v, %v", lanes, err)
 				}
 				over = time.Now().Add(end.turn)
-				k.s.serve(ctx, lanes[0])
+				k.s.serveLane(ctx, lanes[0])
 				if n := s.count(); n > k.s.pace.perLane {
 					t.Errorf("%d attempts, %d at once", n, k.s.pace.perLane)
 				}
-				if lanes, err := k.s.claim(context.Background(), 5, nil); err != nil || len(lanes) != 1 {
+				if lanes, err := k.s.claimLanes(context.Background(), 5, nil); err != nil || len(lanes) != 1 {
 					t.Errorf("the lane was not given back: %v, %v", lanes, err)
 				}
 			})
@@ -419,14 +419,14 @@ func TestDeadNode(t *testing.T) {
 		s := newSink(t, nil)
 		e := k.create(north, s.URL)
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
 				map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
 		})
-		lanes, err := k.s.claim(context.Background(), 5, nil)
+		lanes, err := k.s.claimLanes(context.Background(), 5, nil)
 		if err != nil || len(lanes) != 1 {
 			t.Fatalf("claimed %v, %v", lanes, err)
 		}
-		again, err := k.s.claim(context.Background(), 5, nil)
+		again, err := k.s.claimLanes(context.Background(), 5, nil)
 		if err != nil || len(again) != 0 {
 			t.Fatalf("claimed twice: %v, %v", again, err)
 		}
@@ -437,7 +437,7 @@ func TestDeadNode(t *testing.T) {
 		}
 		k.ahead(k.s.pace.lease + time.Second)
 		k.until("the delivery", func() bool { return s.count() == 1 })
-		if err := (&turn{s: k.s, lane: lanes[0]}).release(context.Background()); err != nil { // the dead node wakes up
+		if err := (&turn{s: k.s, lane: lanes[0]}).releaseLane(context.Background()); err != nil { // the dead node wakes up
 			t.Error(err)
 		}
 		k.until("it to be noted", func() bool { return k.log(e.ID)[0].status == "delivered" })

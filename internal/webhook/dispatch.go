@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context) {
 		var lanes []*lane
 		if claims.IsReady() {
 			var err error
-			lanes, err = s.claim(ctx, s.pace.lanes-total, busy(running, s.pace.perTenant))
+			lanes, err = s.claimLanes(ctx, s.pace.lanes-total, busyTenants(running, s.pace.perTenant))
 			claims.Note(ctx, err)
 		}
 		for _, l := range lanes {
@@ -44,14 +44,14 @@ func (s *Service) Run(ctx context.Context) {
 			total++
 			wg.Go(func() {
 				defer func() { freed <- l.tenant }()
-				s.serve(ctx, l)
+				s.serveLane(ctx, l)
 			})
 		}
 		if len(lanes) > 0 && total < s.pace.lanes {
 			continue
 		}
-		done := s.await(ctx, freed)
-		for ; done != ""; done = next(freed) {
+		done := s.awaitWork(ctx, freed)
+		for ; done != ""; done = nextFreed(freed) {
 			total--
 			if running[done]--; running[done] == 0 {
 				delete(running, done)
@@ -60,9 +60,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// await waits until there may be something to do, and returns the tenant whose
+// awaitWork waits until there may be something to do, and returns the tenant whose
 // lane was given back, or "".
-func (s *Service) await(ctx context.Context, freed chan string) string {
+func (s *Service) awaitWork(ctx context.Context, freed chan string) string {
 	t := time.NewTimer(s.pace.poll)
 	defer t.Stop()
 	select {
@@ -75,7 +75,7 @@ func (s *Service) await(ctx context.Context, freed chan string) string {
 	return ""
 }
 
-func next(freed chan string) string {
+func nextFreed(freed chan string) string {
 	select {
 	case t := <-freed:
 		return t
@@ -84,7 +84,7 @@ func next(freed chan string) string {
 	}
 }
 
-func busy(running map[string]int, most int) []string {
+func busyTenants(running map[string]int, most int) []string {
 	out := []string{}
 	for t, n := range running {
 		if n >= most {
@@ -96,16 +96,16 @@ func busy(running map[string]int, most int) []string {
 
 const dueLane = "active AND next_at <= $1 AND (open_until IS NULL OR open_until <= $1)"
 
-// claim leases up to n lanes that have something due: one of each tenant
+// claimLanes leases up to n lanes that have something due: one of each tenant
 // first, then the second of each, those served longest ago first. Lanes of
 // tenants in full are left alone, and so are leased ones, unless this node has
 // seen the lease for longer than it lasts: no clocks are compared.
-func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, error) {
+func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane, error) {
 	if n <= 0 {
 		return nil, nil
 	}
 	now, out := s.now(), []*lane(nil)
-	due, dead := false, query.List(s.outlived(now))
+	due, dead := false, query.List(s.expiredLeases(now))
 	leases := map[string]time.Time{}
 	if err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(leases)
@@ -119,7 +119,7 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 	}); err != nil {
 		return nil, err
 	}
-	s.see(leases)
+	s.noteLeases(leases)
 	if !due {
 		return nil, nil
 	}
@@ -150,8 +150,8 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 	return out, nil
 }
 
-// see notes the leases there are; each keeps the time it was first seen.
-func (s *Service) see(leases map[string]time.Time) {
+// noteLeases notes the leases there are; each keeps the time it was first seen.
+func (s *Service) noteLeases(leases map[string]time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for owner := range leases {
@@ -162,8 +162,8 @@ func (s *Service) see(leases map[string]time.Time) {
 	s.leases = leases
 }
 
-// outlived are the leases seen for so long that their nodes must have ended.
-func (s *Service) outlived(now time.Time) []string {
+// expiredLeases are the leases seen for so long that their nodes must have ended.
+func (s *Service) expiredLeases(now time.Time) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := []string{}
@@ -175,16 +175,16 @@ func (s *Service) outlived(now time.Time) []string {
 	return out
 }
 
-// serve sends what is due in a lane, for one turn, and gives the lane back.
-func (s *Service) serve(ctx context.Context, l *lane) {
+// serveLane sends what is due in a lane, for one turn, and gives the lane back.
+func (s *Service) serveLane(ctx context.Context, l *lane) {
 	t := &turn{s: s, lane: l, ep: &endpoint{tenant: l.tenant, id: l.id, url: l.url}, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("webhook delivery panicked", "webhook", l.id, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	for !t.over(ctx) {
-		more, err := t.batch(ctx)
+	for !t.isOver(ctx) {
+		more, err := t.sendBatch(ctx)
 		if err != nil {
 			slog.Warn("a webhook's deliveries wait", "webhook", l.id, "error", err)
 			break
@@ -193,7 +193,7 @@ func (s *Service) serve(ctx context.Context, l *lane) {
 			break
 		}
 	}
-	if err := t.release(context.WithoutCancel(ctx)); err != nil {
+	if err := t.releaseLane(context.WithoutCancel(ctx)); err != nil {
 		slog.Warn("a webhook's lane was not given back; its lease runs out", "webhook", l.id, "error", err)
 	}
 }

@@ -48,14 +48,14 @@ type Endpoint struct {
 // fault.Forbidden, fault.Invalid (address or events, naming the field), or
 // fault.Unprocessable over 50 webhooks.
 func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, error) {
-	if err := administrator(a); err != nil {
+	if err := requireAdministrator(a); err != nil {
 		return nil, err
 	}
 	u, err := s.parseURL(in.URL)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.resolve(ctx, u.Hostname()); err != nil {
+	if err := s.checkResolves(ctx, u.Hostname()); err != nil {
 		return nil, err
 	}
 	if len(in.Events) == 0 {
@@ -63,7 +63,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 	}
 	id := db.NewID()
 	secret := newSecret()
-	row := store.Row{"id": id, "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.close(secret, id)}
+	row := store.Row{"id": id, "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.sealSecret(secret, id)}
 	if in.Description != "" {
 		row["description"] = in.Description
 	}
@@ -72,22 +72,22 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 	}
 	var rows []store.Row
 	err = s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		if err := room(tx, a.TenantID); err != nil {
+		if err := checkRoom(tx, a.TenantID); err != nil {
 			return err
 		}
-		if rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{clone(row)}); err != nil {
+		if rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{cloneRow(row)}); err != nil {
 			return err
 		}
-		return once.Tell(tx, shown(rows[0], nil)) // its secret is kept nowhere in clear
+		return once.Tell(tx, showEndpoint(rows[0], nil)) // its secret is kept nowhere in clear
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shown(rows[0], secret), nil
+	return showEndpoint(rows[0], secret), nil
 }
 
-// clone copies a row: a transaction may run again.
-func clone(row store.Row) store.Row {
+// cloneRow copies a row: a transaction may run again.
+func cloneRow(row store.Row) store.Row {
 	out := make(store.Row, len(row))
 	for k, v := range row {
 		out[k] = v
@@ -95,7 +95,7 @@ func clone(row store.Row) store.Row {
 	return out
 }
 
-func room(tx *db.Tx, tenant string) error {
+func checkRoom(tx *db.Tx, tenant string) error {
 	n := int64(0)
 	if err := tx.One("SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error { n = r.Int(0); return nil }); err != nil {
 		return err
@@ -106,13 +106,13 @@ func room(tx *db.Tx, tenant string) error {
 	return nil
 }
 
-func shown(row store.Row, secret []byte) *Endpoint {
+func showEndpoint(row store.Row, secret []byte) *Endpoint {
 	e := &Endpoint{ID: row.Text("id"), URL: row.Text("url"), Status: row.Text("status"), CreatedAt: row.Text("created_at")}
 	if secret != nil {
-		e.Secret = show(secret)
+		e.Secret = formatSecret(secret)
 	}
 	e.Version, _ = row["version"].(int64)
-	e.Events = topics(row)
+	e.Events = readTopics(row)
 	if d, ok := row["description"].(string); ok {
 		e.Description = &d
 	}
@@ -122,9 +122,9 @@ func shown(row store.Row, secret []byte) *Endpoint {
 	return e
 }
 
-// topics are the events a webhook chose. The stored text was checked when it
+// readTopics are the events a webhook chose. The stored text was checked when it
 // was written.
-func topics(row store.Row) []string {
+func readTopics(row store.Row) []string {
 	raw, _ := row["events"].(json.RawMessage)
 	var list []string
 	if json.Unmarshal(raw, &list) != nil {
@@ -136,30 +136,30 @@ func topics(row store.Row) []string {
 // Rotate gives a webhook a new secret and returns it. The old one signs too
 // for a day, so that receivers can change over.
 func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoint, error) {
-	if err := administrator(a); err != nil {
+	if err := requireAdministrator(a); err != nil {
 		return nil, err
 	}
 	secret := newSecret()
 	var out *Endpoint
 	err := s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		row, err := s.find(tx, a, id)
+		row, err := s.findWebhook(tx, a, id)
 		if err != nil {
 			return err
 		}
 		changes, err := s.store.UpdateTx(tx, a, s.webhooks, []string{id}, store.Row{
-			"secret": s.close(secret, id), "old_secret": row["secret"], "old_secret_until": query.FormatTime(s.now().Add(rotation)),
+			"secret": s.sealSecret(secret, id), "old_secret": row["secret"], "old_secret_until": query.FormatTime(s.now().Add(rotation)),
 		})
 		if err != nil {
 			return err
 		}
-		out = shown(changes[0].After, secret)
-		return once.Tell(tx, shown(changes[0].After, nil))
+		out = showEndpoint(changes[0].After, secret)
+		return once.Tell(tx, showEndpoint(changes[0].After, nil))
 	})
 	return out, err
 }
 
-// find reads a webhook of the caller's tenant.
-func (s *Service) find(tx *db.Tx, a actor.Actor, id string) (store.Row, error) {
+// findWebhook reads a webhook of the caller's tenant.
+func (s *Service) findWebhook(tx *db.Tx, a actor.Actor, id string) (store.Row, error) {
 	absent := fault.New(fault.NotFound, "PGRST116", "no such webhook")
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
 		return nil, absent
@@ -190,8 +190,8 @@ func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store
 				return err
 			}
 		}
-		if !slices.Equal(topics(c.Before), topics(c.After)) {
-			if _, err := event.ParseTopics(topics(c.After), "events"); err != nil {
+		if !slices.Equal(readTopics(c.Before), readTopics(c.After)) {
+			if _, err := event.ParseTopics(readTopics(c.After), "events"); err != nil {
 				return err
 			}
 		}

@@ -211,7 +211,7 @@ func (k *kit) webhook(tenant, id string) store.Row {
 	k.t.Helper()
 	var row store.Row
 	if err := k.d.Read(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
-		row, err = k.s.find(tx, admin(tenant), id)
+		row, err = k.s.findWebhook(tx, admin(tenant), id)
 		return err
 	}); err != nil {
 		k.t.Fatal(err)

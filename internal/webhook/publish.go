@@ -26,7 +26,7 @@ func (c *chooser) wants(e *event.Event) bool {
 // Publish makes the deliveries of events: the notifier calls it in the
 // transaction that publishes them, once for each event.
 func (s *Service) Publish(tx *db.Tx, events []*event.Event) error {
-	choosers, err := choosers(tx, events)
+	choosers, err := findChoosers(tx, events)
 	if err != nil || len(choosers) == 0 {
 		return err
 	}
@@ -46,10 +46,10 @@ func (s *Service) Publish(tx *db.Tx, events []*event.Event) error {
 			touched[c.id] = c
 		}
 	}
-	return s.enqueue(tx, rows, touched, now)
+	return s.enqueueDeliveries(tx, rows, touched, now)
 }
 
-func choosers(tx *db.Tx, events []*event.Event) (map[string][]chooser, error) {
+func findChoosers(tx *db.Tx, events []*event.Event) (map[string][]chooser, error) {
 	seen := map[string]bool{}
 	var tenants []string
 	for _, e := range events {
@@ -85,8 +85,8 @@ type queued struct {
 
 const queuedColumns = 11
 
-// enqueue writes deliveries that are due now and brings their lanes forward.
-func (s *Service) enqueue(tx *db.Tx, rows []queued, lanes map[string]chooser, now time.Time) error {
+// enqueueDeliveries writes deliveries that are due now and brings their lanes forward.
+func (s *Service) enqueueDeliveries(tx *db.Tx, rows []queued, lanes map[string]chooser, now time.Time) error {
 	if len(rows) == 0 {
 		return nil
 	}

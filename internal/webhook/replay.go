@@ -33,7 +33,7 @@ func (s *Service) Test(ctx context.Context, a actor.Actor, id string) (eventID s
 		return "", err
 	}
 	e := &event.Event{ID: db.NewID(), Tenant: a.TenantID, Type: "webhook.test", At: s.now(), Data: data}
-	_, err = s.again(ctx, a, id, "webhooks.test", func(tx *db.Tx) ([]queued, error) {
+	_, err = s.requeueDeliveries(ctx, a, id, "webhooks.test", func(tx *db.Tx) ([]queued, error) {
 		return []queued{{tenant: a.TenantID, webhook: id, event: e.ID, typ: e.Type, payload: string(e.Payload())}}, nil
 	})
 	return e.ID, err
@@ -45,8 +45,8 @@ func (s *Service) Replay(ctx context.Context, a actor.Actor, id, delivery string
 	if _, err := uuid.Parse(delivery); err != nil || len(delivery) != 36 {
 		return noDelivery()
 	}
-	_, err := s.again(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
-		rows, err := past(tx, a.TenantID, id, "id = $3", delivery)
+	_, err := s.requeueDeliveries(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
+		rows, err := readPast(tx, a.TenantID, id, "id = $3", delivery)
 		if err == nil && len(rows) == 0 {
 			err = noDelivery()
 		}
@@ -68,12 +68,12 @@ type Range struct {
 // ReplayRange queues the deliveries of a range again and returns how many. It
 // fails with fault.Unprocessable, queueing none, over 10,000.
 func (s *Service) ReplayRange(ctx context.Context, a actor.Actor, id string, r Range) (int, error) {
-	return s.again(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
+	return s.requeueDeliveries(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
 		where := "queued_at >= $3 AND queued_at < $4 AND replay_of IS NULL AND next_at IS NULL"
 		if !r.All {
 			where += " AND status = 'dead'"
 		}
-		rows, err := past(tx, a.TenantID, id, where+" ORDER BY id LIMIT $5", r.From, r.To, most+1)
+		rows, err := readPast(tx, a.TenantID, id, where+" ORDER BY id LIMIT $5", r.From, r.To, most+1)
 		if err == nil && len(rows) > most {
 			err = fault.New(fault.Unprocessable, "54000", "more than %d deliveries lie in this range: narrow it", most)
 		}
@@ -81,7 +81,7 @@ func (s *Service) ReplayRange(ctx context.Context, a actor.Actor, id string, r R
 	})
 }
 
-func past(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
+func readPast(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
 	var rows []queued
 	err := tx.Query("SELECT id, event_id, type, payload FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND "+where,
 		append([]any{tenant, id}, args...), func(r *db.Row) error {
@@ -91,14 +91,14 @@ func past(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
 	return rows, err
 }
 
-// again queues deliveries to an active webhook of the caller's tenant, on the
+// requeueDeliveries queues deliveries to an active webhook of the caller's tenant, on the
 // record.
-func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, choose func(tx *db.Tx) ([]queued, error)) (n int, err error) {
-	if err := administrator(a); err != nil {
+func (s *Service) requeueDeliveries(ctx context.Context, a actor.Actor, id, action string, choose func(tx *db.Tx) ([]queued, error)) (n int, err error) {
+	if err := requireAdministrator(a); err != nil {
 		return 0, err
 	}
 	err = s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		row, err := s.find(tx, a, id)
+		row, err := s.findWebhook(tx, a, id)
 		if err != nil {
 			return err
 		}
@@ -110,8 +110,8 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 			return err
 		}
 		n = len(rows)
-		s.audit(tx, a, id, action, n)
-		if err := s.enqueue(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now()); err != nil {
+		s.writeAudit(tx, a, id, action, n)
+		if err := s.enqueueDeliveries(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now()); err != nil {
 			return err
 		}
 		done := Queued{Queued: n}
@@ -123,7 +123,7 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 	return n, err
 }
 
-func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
+func (s *Service) writeAudit(tx *db.Tx, a actor.Actor, id, action string, n int) {
 	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id,
 		Details: map[string]int{"deliveries": n}})
 }

@@ -21,14 +21,16 @@ func newSecret() []byte {
 	return b
 }
 
-func show(secret []byte) string { return secretPrefix + base64.StdEncoding.EncodeToString(secret) }
+func formatSecret(secret []byte) string {
+	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
+}
 
-// close seals a secret for its webhook: a sealed text moved to another row
+// sealSecret seals a secret for its webhook: a sealed text moved to another row
 // does not open.
-func (s *Service) close(secret []byte, id string) string {
+func (s *Service) sealSecret(secret []byte, id string) string {
 	return string(s.keys.Close(seal.WebhookSecret, secret, id))
 }
 
-func (s *Service) open(sealed, id string) ([]byte, error) {
+func (s *Service) openSecret(sealed, id string) ([]byte, error) {
 	return s.keys.Open(seal.WebhookSecret, []byte(sealed), id)
 }

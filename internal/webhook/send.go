@@ -40,20 +40,20 @@ type outcome struct {
 	err      string
 }
 
-func (o outcome) ok() bool   { return o.status >= 200 && o.status < 300 }
-func (o outcome) gone() bool { return o.status == http.StatusGone }
+func (o outcome) isOK() bool   { return o.status >= 200 && o.status < 300 }
+func (o outcome) isGone() bool { return o.status == http.StatusGone }
 
-// send makes one attempt: signed now, by every secret that is valid now.
-func (s *Service) send(ctx context.Context, ep *endpoint, d *delivery) outcome {
+// sendOnce makes one attempt: signed now, by every secret that is valid now.
+func (s *Service) sendOnce(ctx context.Context, ep *endpoint, d *delivery) outcome {
 	o := outcome{at: s.now()}
 	ctx, cancel := context.WithTimeout(ctx, s.pace.attempt)
 	defer cancel()
-	req, err := s.request(ctx, ep, d, o.at)
+	req, err := s.newRequest(ctx, ep, d, o.at)
 	if err != nil {
 		o.err = "the address cannot be requested"
 		return o
 	}
-	o.request = sent(req)
+	o.request = requestLog(req)
 	start := time.Now()
 	res, err := s.client.Do(req)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Service) send(ctx context.Context, ep *endpoint, d *delivery) outcome {
 	defer res.Body.Close()
 	// A body that stalls or breaks off does not change what the status said.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, readAtMost))
-	o.took, o.status, o.response = time.Since(start), res.StatusCode, answered(res, body)
-	if !o.ok() {
+	o.took, o.status, o.response = time.Since(start), res.StatusCode, answerLog(res, body)
+	if !o.isOK() {
 		o.err = "answered " + strconv.Itoa(res.StatusCode)
 		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
 			o.wait = retryAfter(res, o.at)
@@ -73,7 +73,7 @@ func (s *Service) send(ctx context.Context, ep *endpoint, d *delivery) outcome {
 	return o
 }
 
-func (s *Service) request(ctx context.Context, ep *endpoint, d *delivery, at time.Time) (*http.Request, error) {
+func (s *Service) newRequest(ctx context.Context, ep *endpoint, d *delivery, at time.Time) (*http.Request, error) {
 	if _, err := s.parseURL(ep.url); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Service) request(ctx context.Context, ep *endpoint, d *delivery, at tim
 	}
 	var signatures []string
 	for _, secret := range ep.secrets {
-		signatures = append(signatures, sign(secret, d.event, at, d.payload))
+		signatures = append(signatures, signPayload(secret, d.event, at, d.payload))
 	}
 	h := req.Header
 	h.Set("Content-Type", "application/json")
@@ -94,8 +94,8 @@ func (s *Service) request(ctx context.Context, ep *endpoint, d *delivery, at tim
 	return req, nil
 }
 
-// sign is a signature of Standard Webhooks with a shared secret, version 1.
-func sign(secret []byte, id string, at time.Time, payload string) string {
+// signPayload is a signature of Standard Webhooks with a shared secret, version 1.
+func signPayload(secret []byte, id string, at time.Time, payload string) string {
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "%s.%d.%s", id, at.Unix(), payload)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -118,8 +118,8 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return min(max(d, time.Second), maxWait)
 }
 
-// sent is the request for the log.
-func sent(req *http.Request) []byte {
+// requestLog is the request for the log.
+func requestLog(req *http.Request) []byte {
 	h := map[string]string{}
 	for k := range req.Header {
 		h[strings.ToLower(k)] = req.Header.Get(k)
@@ -133,24 +133,24 @@ func sent(req *http.Request) []byte {
 
 var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location", "Retry-After", "Server", "Www-Authenticate", "X-Request-Id"}
 
-// answered is the answer for the log. Nothing of it is trusted: it is text of
+// answerLog is the answer for the log. Nothing of it is trusted: it is text of
 // a stranger.
-func answered(res *http.Response, body []byte) []byte {
+func answerLog(res *http.Response, body []byte) []byte {
 	h := map[string]string{}
 	for _, k := range keptHeaders {
 		if v := res.Header.Get(k); v != "" {
-			h[strings.ToLower(k)] = clean(v, 300)
+			h[strings.ToLower(k)] = cleanText(v, 300)
 		}
 	}
-	b, err := json.Marshal(map[string]any{"headers": h, "body": clean(string(body), keepBody), "body_cut": len(body) > keepBody})
+	b, err := json.Marshal(map[string]any{"headers": h, "body": cleanText(string(body), keepBody), "body_cut": len(body) > keepBody})
 	if err != nil {
 		return nil
 	}
 	return b
 }
 
-// clean cuts a text and takes out what a database text cannot hold.
-func clean(text string, most int) string {
+// cleanText cuts a text and takes out what a database text cannot hold.
+func cleanText(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]
 	}
@@ -165,9 +165,9 @@ type try struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// record writes an attempt's outcome and when the next one is due. A delivery
+// recordOutcome writes an attempt's outcome and when the next one is due. A delivery
 // that was given up meanwhile stays so, unless it has arrived.
-func (s *Service) record(ctx context.Context, d *delivery, o outcome) error {
+func (s *Service) recordOutcome(ctx context.Context, d *delivery, o outcome) error {
 	one := try{At: query.FormatTime(o.at), Error: o.err}
 	var status, ms, errText any
 	if o.status != 0 { // without an answer the time taken would tell open from closed
@@ -177,29 +177,29 @@ func (s *Service) record(ctx context.Context, d *delivery, o outcome) error {
 	if o.err != "" {
 		errText = o.err
 	}
-	state, next, done := s.fate(d, o)
+	state, next, done := s.decideFate(d, o)
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		tx.Queue("UPDATE webhook_deliveries SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7, request = "+
 			"$8, response = $9, error = $10, attempts = $11 WHERE id = $1 AND (next_at IS NOT NULL OR $12)",
-			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, history(d.attempts, one), o.ok()}, nil)
+			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, appendHistory(d.attempts, one), o.isOK()}, nil)
 		return nil
 	})
 }
 
-// fate is what becomes of a delivery after an attempt.
-func (s *Service) fate(d *delivery, o outcome) (state string, next, done any) {
+// decideFate is what becomes of a delivery after an attempt.
+func (s *Service) decideFate(d *delivery, o outcome) (state string, next, done any) {
 	now := s.now()
-	if o.ok() {
+	if o.isOK() {
 		return "delivered", nil, now
 	}
-	if o.gone() {
+	if o.isGone() {
 		return "dead", nil, now
 	}
-	at := now.Add(max(delay(d.attempt+1), o.wait))
+	at := now.Add(max(retryDelay(d.attempt+1), o.wait))
 	if isBusy(d, o) {
 		at = now.Add(o.wait)
 	} else if o.status == http.StatusTooManyRequests {
-		at = now.Add(max(delay(d.attempt+1-busyTries), o.wait))
+		at = now.Add(max(retryDelay(d.attempt+1-busyTries), o.wait))
 	}
 	if at.After(d.queuedAt.Add(keepTrying)) {
 		return "dead", nil, now
@@ -207,7 +207,7 @@ func (s *Service) fate(d *delivery, o outcome) (state string, next, done any) {
 	return "retrying", at, nil
 }
 
-func history(before string, one try) string {
+func appendHistory(before string, one try) string {
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(before), &list) != nil {
 		list = nil

@@ -34,13 +34,13 @@ var delays = []time.Duration{
 	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour,
 }
 
-// delay is the pause after attempt n, with a fifth of jitter either way.
-func delay(n int64) time.Duration {
+// retryDelay is the pause after attempt n, with a fifth of jitter either way.
+func retryDelay(n int64) time.Duration {
 	d := delays[min(int(max(n, 1)), len(delays))-1]
-	return jitter(d)
+	return addJitter(d)
 }
 
-func jitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }
+func addJitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }
 
 // turn is one lease of a lane: what it finds out about the receiver.
 type turn struct {
@@ -59,8 +59,8 @@ type turn struct {
 	openUntil time.Time
 }
 
-// over reports that nothing more is to be begun in this turn.
-func (t *turn) over(ctx context.Context) bool {
+// isOver reports that nothing more is to be begun in this turn.
+func (t *turn) isOver(ctx context.Context) bool {
 	if ctx.Err() != nil || !time.Now().Before(t.end) {
 		return true
 	}
@@ -69,16 +69,16 @@ func (t *turn) over(ctx context.Context) bool {
 	return t.gone || !t.openUntil.IsZero()
 }
 
-// batch sends some of what is due, unless the turn is over before. It reports
+// sendBatch sends some of what is due, unless the turn is over before. It reports
 // whether there may be more. What was begun is finished when the server stops:
 // the receiver may have acted on it already.
-func (t *turn) batch(ctx context.Context) (more bool, err error) {
+func (t *turn) sendBatch(ctx context.Context) (more bool, err error) {
 	lasting := context.WithoutCancel(ctx)
 	limit := 8 * t.s.pace.perLane
 	if t.failures >= tripAt {
 		limit = 1 // the breaker is half open: one delivery finds out
 	}
-	ep, due, err := t.s.load(lasting, t.lane, limit)
+	ep, due, err := t.s.loadLane(lasting, t.lane, limit)
 	if err != nil || ep == nil || len(due) == 0 || ep.url != t.ep.url { // what the turn knows is of another address
 		return false, err
 	}
@@ -88,8 +88,8 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 	for range min(t.s.pace.perLane, len(due)) {
 		wg.Go(func() {
 			for d := range work {
-				if !t.over(ctx) {
-					t.one(lasting, d)
+				if !t.isOver(ctx) {
+					t.attemptAndRecord(lasting, d)
 				}
 			}
 		})
@@ -102,11 +102,11 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// one makes one attempt and writes down how it went.
-func (t *turn) one(ctx context.Context, d *delivery) {
-	o := t.attempt(ctx, d)
-	t.learn(d, o)
-	if err := t.s.record(ctx, d, o); err != nil {
+// attemptAndRecord makes one attempt and writes down how it went.
+func (t *turn) attemptAndRecord(ctx context.Context, d *delivery) {
+	o := t.sendRecovered(ctx, d)
+	t.updateHealth(d, o)
+	if err := t.s.recordOutcome(ctx, d, o); err != nil {
 		// The attempt was made and is not known to have been: it is made again.
 		slog.Warn("a delivery's outcome was not written", "delivery", d.id, "error", err)
 		t.mu.Lock()
@@ -116,35 +116,35 @@ func (t *turn) one(ctx context.Context, d *delivery) {
 	}
 }
 
-// attempt sends; what panics has failed.
-func (t *turn) attempt(ctx context.Context, d *delivery) (o outcome) {
+// sendRecovered sends; what panics has failed.
+func (t *turn) sendRecovered(ctx context.Context, d *delivery) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("a webhook delivery panicked", "delivery", d.id, "panic", p, "stack", string(debug.Stack()))
 			o = outcome{at: t.s.now(), err: "the attempt broke off"}
 		}
 	}()
-	return t.s.send(ctx, t.ep, d)
+	return t.s.sendOnce(ctx, t.ep, d)
 }
 
-// learn takes an outcome into the receiver's health. Replays, which people ask
+// updateHealth takes an outcome into the receiver's health. Replays, which people ask
 // for, do not count.
-func (t *turn) learn(d *delivery, o outcome) {
+func (t *turn) updateHealth(d *delivery, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.s.now()
 	if o.wait > 0 {
-		t.openUntil = latest(t.openUntil, now.Add(o.wait))
+		t.openUntil = latestTime(t.openUntil, now.Add(o.wait))
 		if isBusy(d, o) && t.failures < tripAt {
 			return
 		}
-	} else if o.gone() {
+	} else if o.isGone() {
 		t.gone = true
 	}
 	if d.replay {
 		return
 	}
-	if o.ok() {
+	if o.isOK() {
 		t.failures, t.trips, t.succeeded = 0, 0, true
 		return
 	}
@@ -161,7 +161,7 @@ func (t *turn) trip() {
 	if t.tripped {
 		return
 	}
-	t.openUntil = latest(t.openUntil, t.s.now().Add(pause(t.trips)))
+	t.openUntil = latestTime(t.openUntil, t.s.now().Add(breakerPause(t.trips)))
 	t.tripped = true
 	t.trips++
 }
@@ -172,25 +172,25 @@ func isBusy(d *delivery, o outcome) bool {
 	return o.status == http.StatusTooManyRequests && d.attempt < busyTries
 }
 
-func latest(a, b time.Time) time.Time {
+func latestTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// pause is how long the breaker stays open for the n-th time in a row.
-func pause(n int64) time.Duration {
+// breakerPause is how long the breaker stays open for the n-th time in a row.
+func breakerPause(n int64) time.Duration {
 	d := firstBreak << min(n, 10)
-	return jitter(min(d, longestBreak))
+	return addJitter(min(d, longestBreak))
 }
 
-// release gives the lane back with what the turn found out, unless that is of
+// releaseLane gives the lane back with what the turn found out, unless that is of
 // an address the webhook no longer has, or of a webhook that was paused or
 // disabled meanwhile. The webhook is locked before the lane, as by those who
 // change it, and the lane before what is due in it is read: a delivery that is
 // queued meanwhile brings the lane forward after us.
-func (t *turn) release(ctx context.Context) error {
+func (t *turn) releaseLane(ctx context.Context) error {
 	return t.s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		same, since, mine := false, time.Time{}, false
 		tx.Queue("SELECT url, status, failing_since FROM webhooks WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{t.lane.tenant, t.lane.id},
@@ -214,22 +214,22 @@ func (t *turn) release(ctx context.Context) error {
 			open = t.openUntil
 		}
 		tx.Queue("UPDATE webhook_lanes SET failures = $2, trips = $3, open_until = $4 WHERE webhook_id = $1", []any{t.lane.id, t.failures, t.trips, open}, nil)
-		return t.health(tx, since, now)
+		return t.writeHealth(tx, since, now)
 	})
 }
 
-// health writes what the tenant sees of it: since when the receiver fails, and
+// writeHealth writes what the tenant sees of it: since when the receiver fails, and
 // that it is given up. since is what the webhook says now.
-func (t *turn) health(tx *db.Tx, since, now time.Time) error {
+func (t *turn) writeHealth(tx *db.Tx, since, now time.Time) error {
 	switch {
 	case t.gone:
-		return t.s.disable(tx, t.ep, "the receiver answered 410 Gone")
+		return t.s.disableWebhook(tx, t.ep, "the receiver answered 410 Gone")
 	case t.succeeded && !since.IsZero():
 		since = time.Time{}
 	case t.failed && !t.succeeded && since.IsZero():
 		since = now
 	case t.failed && !t.succeeded && now.Sub(since) >= disableAfter:
-		return t.s.disable(tx, t.ep, "the receiver has failed for five days")
+		return t.s.disableWebhook(tx, t.ep, "the receiver has failed for five days")
 	default:
 		return nil
 	}
@@ -241,10 +241,10 @@ func (t *turn) health(tx *db.Tx, since, now time.Time) error {
 	return nil
 }
 
-// disable switches a webhook off, ends what waits for it and tells the
+// disableWebhook switches a webhook off, ends what waits for it and tells the
 // tenant's administrators.
-func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string) error {
-	changes, err := s.store.UpdateTx(tx, server(ep.tenant), s.webhooks, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
+func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
+	changes, err := s.store.UpdateTx(tx, serverActor(ep.tenant), s.webhooks, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
 	if err != nil {
 		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
 	}
@@ -261,11 +261,11 @@ func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string) error {
 	if s.notify == nil {
 		return nil
 	}
-	tx.After(func() { go s.tell(n) })
+	tx.After(func() { go s.notifyAdministrators(n) })
 	return nil
 }
 
-func (s *Service) tell(n Notice) {
+func (s *Service) notifyAdministrators(n Notice) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("telling administrators of a disabled webhook panicked", "webhook", n.WebhookID, "panic", p, "stack", string(debug.Stack()))
@@ -293,9 +293,9 @@ type delivery struct {
 	replay             bool
 }
 
-// load reads the webhook and what is due for it. A webhook that is no longer
+// loadLane reads the webhook and what is due for it. A webhook that is no longer
 // there, or not active, has a nil endpoint.
-func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, due []*delivery, err error) {
+func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoint, due []*delivery, err error) {
 	now, found := s.now(), false
 	var sealed, old string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
@@ -324,13 +324,13 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 		return nil, nil, err
 	}
 	if !found {
-		return nil, nil, s.forget(ctx, l)
+		return nil, nil, s.closeForgotten(ctx, l)
 	}
 	if ep == nil {
 		return nil, nil, nil
 	}
 	for _, text := range strings.Fields(sealed + " " + old) {
-		secret, err := s.open(text, l.id)
+		secret, err := s.openSecret(text, l.id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -339,8 +339,8 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 	return ep, due, nil
 }
 
-// forget ends what was queued for a webhook while it was being deleted.
-func (s *Service) forget(ctx context.Context, l *lane) error {
+// closeForgotten ends what was queued for a webhook while it was being deleted.
+func (s *Service) closeForgotten(ctx context.Context, l *lane) error {
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		s.closeLane(tx, l.id)
 		return nil

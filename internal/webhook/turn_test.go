@@ -87,16 +87,16 @@ func TestChangedDuringATurn(t *testing.T) {
 			})
 			id = k.create(north, s.URL).ID
 			k.write(north, func(tx *db.Tx) error {
-				return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+				return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
 					map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 			})
-			lanes, err := k.s.claim(t.Context(), 20, nil)
+			lanes, err := k.s.claimLanes(t.Context(), 20, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, l := range lanes { // one of an earlier case may be due again
 				if l.id == id {
-					k.s.serve(t.Context(), l)
+					k.s.serveLane(t.Context(), l)
 				}
 			}
 			d := k.log(id)[0]
@@ -115,7 +115,7 @@ func TestChangedBeforeATurn(t *testing.T) {
 		s := newSink(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) })
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
 				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		k.write(north, func(tx *db.Tx) error {
@@ -123,7 +123,7 @@ func TestChangedBeforeATurn(t *testing.T) {
 			return err
 		})
 		for turn := range 2 {
-			lanes, err := k.s.claim(t.Context(), 5, nil)
+			lanes, err := k.s.claimLanes(t.Context(), 5, nil)
 			if err != nil || len(lanes) != 1 {
 				t.Fatalf("turn %d: claimed %d, %v", turn, len(lanes), err)
 			}
@@ -132,7 +132,7 @@ func TestChangedBeforeATurn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			k.s.serve(t.Context(), lanes[0])
+			k.s.serveLane(t.Context(), lanes[0])
 		}
 		if err := k.d.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			return tx.One("SELECT failures, trips, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{id}, func(r *db.Row) error {
@@ -150,7 +150,7 @@ func TestChangedBeforeATurn(t *testing.T) {
 // disabling disables a webhook as the server does.
 func disabling(k *kit, id string) error {
 	return k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return k.s.disable(tx, &endpoint{tenant: north, id: id}, "a test")
+		return k.s.disableWebhook(tx, &endpoint{tenant: north, id: id}, "a test")
 	})
 }
 
@@ -182,7 +182,7 @@ func TestLeaseTrustsNoClock(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
 				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		other := node(t, k.d)
@@ -193,7 +193,7 @@ func TestLeaseTrustsNoClock(t *testing.T) {
 			want  int
 		}{{k, 0, 1}, {other, 0, 0}, {other, k.s.pace.lease - time.Second, 0}, {k, 0, 0}, {other, 2 * time.Second, 1}, {k, 0, 0}} {
 			step.who.ahead(step.after)
-			lanes, err := step.who.s.claim(t.Context(), 5, nil)
+			lanes, err := step.who.s.claimLanes(t.Context(), 5, nil)
 			if err != nil || len(lanes) != step.want {
 				t.Errorf("after %v: claimed %d lanes, want %d; %v", step.after, len(lanes), step.want, err)
 			}

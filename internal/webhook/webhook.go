@@ -6,7 +6,7 @@
 // a lane, sends what is due in it and gives it back, so no two nodes send the
 // same attempt, and a receiver that hangs holds up nobody but itself.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package webhook
 
 import (
@@ -103,7 +103,7 @@ func New(o Options) (*Service, error) {
 	if s.keys, err = seal.New(o.Key); err != nil {
 		return nil, err
 	}
-	if s.product = token(s.product); s.product == "" {
+	if s.product = headerToken(s.product); s.product == "" {
 		s.product = "Holdfast"
 	}
 	if s.now == nil {
@@ -117,9 +117,9 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// token makes a name one that a User-Agent header may hold (RFC 9110, 10.1.5):
+// headerToken makes a name one that a User-Agent header may hold (RFC 9110, 10.1.5):
 // what is no letter or digit becomes a dash.
-func token(name string) string {
+func headerToken(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "-")
 }
@@ -132,8 +132,8 @@ func (s *Service) Wake() {
 	}
 }
 
-// administrator refuses callers who may not keep webhooks.
-func administrator(a actor.Actor) error {
+// requireAdministrator refuses callers who may not keep webhooks.
+func requireAdministrator(a actor.Actor) error {
 	if !a.Administrator() || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "42501", "only an administrator of the tenant may keep its webhooks")
 	}
@@ -143,5 +143,7 @@ func administrator(a actor.Actor) error {
 	return nil
 }
 
-// server is the actor of changes the service makes by itself.
-func server(tenant string) actor.Actor { return actor.Actor{Role: actor.Service, TenantID: tenant} }
+// serverActor is the actor of changes the service makes by itself.
+func serverActor(tenant string) actor.Actor {
+	return actor.Actor{Role: actor.Service, TenantID: tenant}
+}

@@ -19,11 +19,11 @@ const defaultPerPage, maxPerPage = 50, 1000
 
 func (a administration) listUsers(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
-	page, err := positive(q, "page", 1)
+	page, err := positiveParameter(q, "page", 1)
 	if err != nil {
 		return err
 	}
-	per, err := positive(q, "per_page", defaultPerPage)
+	per, err := positiveParameter(q, "per_page", defaultPerPage)
 	if err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func (a administration) listUsers(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, map[string]any{"users": list, "aud": "authenticated"})
 }
 
-// positive reads a whole number from 1; an empty value counts as absent,
+// positiveParameter reads a whole number from 1; an empty value counts as absent,
 // because clients send one for an option that is not set.
-func positive(q url.Values, name string, def int) (int, error) {
+func positiveParameter(q url.Values, name string, def int) (int, error) {
 	s := q.Get(name)
 	if s == "" {
 		return def, nil
@@ -90,7 +90,7 @@ type adminBody struct {
 	BanDuration  *string `json:"ban_duration"`
 }
 
-func (b adminBody) input() identity.AdminUser {
+func (b adminBody) adminInput() identity.AdminUser {
 	return identity.AdminUser{ID: b.ID, Email: b.Email, Phone: b.Phone, Password: b.Password, PasswordHash: b.PasswordHash,
 		EmailConfirm: b.EmailConfirm, PhoneConfirm: b.PhoneConfirm,
 		UserMetadata: b.UserMetadata, AppMetadata: b.AppMetadata, Role: b.Role, BanDuration: b.BanDuration}
@@ -98,10 +98,10 @@ func (b adminBody) input() identity.AdminUser {
 
 func (a administration) createUser(w http.ResponseWriter, c *route.Call) error {
 	var in adminBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.Admin.CreateUser(c.Context(), c.Actor, in.input())
+	u, err := a.svc.Admin.CreateUser(c.Context(), c.Actor, in.adminInput())
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func (a administration) adminUser(w http.ResponseWriter, c *route.Call) error {
 
 func (a administration) changeUser(w http.ResponseWriter, c *route.Call) error {
 	var in adminBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.Admin.ChangeUser(c.Context(), c.Actor, c.PathValue("id"), in.input())
+	u, err := a.svc.Admin.ChangeUser(c.Context(), c.Actor, c.PathValue("id"), in.adminInput())
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (a administration) deleteUser(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Soft bool `json:"should_soft_delete"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := a.svc.Admin.DeleteUser(c.Context(), c.Actor, c.PathValue("id"), in.Soft); err != nil {
@@ -153,9 +153,9 @@ type linkBody struct {
 
 func (a administration) linkRequest(c *route.Call) (identity.LinkRequest, error) {
 	var in linkBody
-	err := body(c, &in)
+	err := decodeBody(c, &in)
 	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail, Data: in.Data,
-		Redirect: a.target(c, in.Redirect)}, err
+		Redirect: a.redirectTarget(c, in.Redirect)}, err
 }
 
 func (a administration) generateLink(w http.ResponseWriter, c *route.Call) error {
@@ -170,7 +170,7 @@ func (a administration) generateLink(w http.ResponseWriter, c *route.Call) error
 	return web.JSON(w, http.StatusOK, l)
 }
 
-func (a administration) invite(w http.ResponseWriter, c *route.Call) error {
+func (a administration) inviteUser(w http.ResponseWriter, c *route.Call) error {
 	in, err := a.linkRequest(c)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (m administration) setUp(w http.ResponseWriter, c *route.Call) error {
 		Email        string `json:"email"`
 		Password     string `json:"password"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := m.countSecret(w, c); err != nil {

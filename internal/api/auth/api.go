@@ -2,7 +2,7 @@
 // @supabase/auth-js speaks it. It reads requests, calls package identity and
 // writes answers; it decides nothing.
 //
-// Floor: faces. Begin at [New].
+// Layer: endpoints. Begin at [New].
 package auth
 
 import (

@@ -17,45 +17,45 @@ import (
 	"holdfast/internal/web"
 )
 
-// authorize begins a sign-in at a provider. A name that only a connection may
+// beginSignIn begins a sign-in at a provider. A name that only a connection may
 // have is the connections': no tenant's takes the place of a provider of the
 // configuration.
-func (a *API) authorize(w http.ResponseWriter, c *route.Call) error {
+func (a *API) beginSignIn(w http.ResponseWriter, c *route.Call) error {
 	if p := c.URL.Query().Get("provider"); strings.HasPrefix(p, "custom:") && !a.svc.OAuth.Configured(p) && a.opt.Custom != nil {
 		return a.opt.Custom(w, c)
 	}
-	start, err := a.svc.OAuth.Authorize(c.Context(), a.authorization(c))
+	start, err := a.svc.OAuth.Authorize(c.Context(), a.readAuthorization(c))
 	if err != nil {
 		return err
 	}
-	return a.leave(w, c, start)
+	return a.sendToProvider(w, c, start)
 }
 
 // authorizeLink starts the linking of a further identity. A script asks for
 // the address with skip_http_redirect and goes there itself.
 func (a *API) authorizeLink(w http.ResponseWriter, c *route.Call) error {
-	start, err := a.svc.OAuth.AuthorizeLink(c.Context(), c.Actor, a.authorization(c))
+	start, err := a.svc.OAuth.AuthorizeLink(c.Context(), c.Actor, a.readAuthorization(c))
 	if err != nil {
 		return err
 	}
-	return a.leave(w, c, start)
+	return a.sendToProvider(w, c, start)
 }
 
-func (a *API) unlink(w http.ResponseWriter, c *route.Call) error {
+func (a *API) unlinkIdentity(w http.ResponseWriter, c *route.Call) error {
 	if err := a.svc.OAuth.Unlink(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
 }
 
-func (a *API) authorization(c *route.Call) identity.Authorize {
+func (a *API) readAuthorization(c *route.Call) identity.Authorize {
 	q := c.URL.Query()
-	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
+	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.redirectTarget(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
 		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: providers.Forwarded(q)}
 }
 
-func (a *API) leave(w http.ResponseWriter, c *route.Call, start identity.AuthStart) error {
-	a.cookie(w, "/callback", start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
+func (a *API) sendToProvider(w http.ResponseWriter, c *route.Call, start identity.AuthStart) error {
+	a.setFlowCookie(w, "/callback", start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
 	if c.URL.Query().Get("skip_http_redirect") == "true" {
 		return web.JSON(w, http.StatusOK, map[string]string{"url": start.Location})
 	}
@@ -64,9 +64,9 @@ func (a *API) leave(w http.ResponseWriter, c *route.Call, start identity.AuthSta
 	return nil
 }
 
-// cookie binds a flow to the browser that started it, for one of our paths. Lax,
+// setFlowCookie binds a flow to the browser that started it, for one of our paths. Lax,
 // because the provider's redirect is a top-level navigation from another site.
-func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) {
+func (a *API) setFlowCookie(w http.ResponseWriter, at, name, value string, maxAge int) {
 	path := "/auth/v1" + at
 	if u, err := url.Parse(a.svc.Issuer()); err == nil {
 		path = u.Path + at
@@ -75,7 +75,7 @@ func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) 
 		Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
 }
 
-func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
+func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	to := a.svc.OAuth.FinishOAuth(c.Context(),
 		identity.Callback{Provider: c.PathValue("provider"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"),
@@ -85,11 +85,11 @@ func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
 				if err != nil {
 					return ""
 				}
-				a.cookie(w, "/callback", name, "", -1)
+				a.setFlowCookie(w, "/callback", name, "", -1)
 				return ck.Value
 			}}, c.Client())
 	if to.CookieName != "" {
-		a.cookie(w, "/verify", to.CookieName, to.Browser, int(to.MaxAge.Seconds()))
+		a.setFlowCookie(w, "/verify", to.CookieName, to.Browser, int(to.MaxAge.Seconds()))
 	}
 	w.Header().Set("Location", to.Location)
 	if strings.Contains(to.Location, "error_code=bad_oauth") {
@@ -128,10 +128,10 @@ func (a *API) postedCallback(w http.ResponseWriter, c *route.Call) error {
 
 // openLink answers GET and HEAD of a mailed link.
 func (a *API) openLink(w http.ResponseWriter, c *route.Call) error {
-	if err := visit(w, c, a.opt.Windows.Visit); err != nil {
+	if err := countVisit(w, c, a.opt.Windows.Visit); err != nil {
 		return err
 	}
-	return a.follow(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})
+	return a.followLink(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})
 }
 
 // postLink is the page's button.
@@ -139,7 +139,7 @@ func (a *API) postLink(w http.ResponseWriter, c *route.Call) error {
 	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
-	return a.follow(w, c, identity.Open{Post: true, Page: true, Cookie: func(name string) string {
+	return a.followLink(w, c, identity.Open{Post: true, Page: true, Cookie: func(name string) string {
 		ck, err := c.Cookie(name)
 		if err != nil {
 			return ""
@@ -148,7 +148,7 @@ func (a *API) postLink(w http.ResponseWriter, c *route.Call) error {
 	}})
 }
 
-func (a *API) follow(w http.ResponseWriter, c *route.Call, in identity.Open) error {
+func (a *API) followLink(w http.ResponseWriter, c *route.Call, in identity.Open) error {
 	q := c.URL.Query()
 	in.Token, in.Type, in.Redirect = q.Get("token"), q.Get("type"), q.Get("redirect_to")
 	if in.Token == "" {
@@ -159,7 +159,7 @@ func (a *API) follow(w http.ResponseWriter, c *route.Call, in identity.Open) err
 		return err
 	}
 	if to.Ask {
-		return ask(w, c, in)
+		return askToRedeem(w, c, in)
 	}
 	w.Header().Set("Location", to.Location)
 	w.WriteHeader(http.StatusSeeOther)
@@ -188,9 +188,9 @@ var wording = map[string][3]string{
 	"email_change": {"Confirm your address", "Press the button to confirm the change of your address.", "Confirm"},
 }
 
-// ask shows the one button that redeems a link. Links are opened by mail
+// askToRedeem shows the one button that redeems a link. Links are opened by mail
 // scanners; buttons are pressed by people.
-func ask(w http.ResponseWriter, c *route.Call, in identity.Open) error {
+func askToRedeem(w http.ResponseWriter, c *route.Call, in identity.Open) error {
 	t, ok := wording[in.Type]
 	if !ok {
 		t = [3]string{"Continue", "Press the button to continue.", "Continue"}

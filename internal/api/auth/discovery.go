@@ -7,11 +7,11 @@ import (
 	"holdfast/internal/web"
 )
 
-// discovery lets a gateway or another service find the keys by the issuer
+// serveDiscovery lets a gateway or another service find the keys by the issuer
 // alone (RFC 8414, OpenID Connect Discovery 1.0 section 4). It names what is
 // served: there is no authorization endpoint for applications of others, so no
 // response type.
-func (a *API) discovery(w http.ResponseWriter, _ *route.Call) error {
+func (a *API) serveDiscovery(w http.ResponseWriter, _ *route.Call) error {
 	iss := a.svc.Issuer()
 	w.Header().Set("Cache-Control", "public, max-age=600")
 	return web.JSON(w, http.StatusOK, map[string]any{

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a secondFactors) factors(w http.ResponseWriter, c *route.Call) error {
+func (a secondFactors) listFactors(w http.ResponseWriter, c *route.Call) error {
 	list, err := a.svc.Factors.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (a secondFactors) enrolFactor(w http.ResponseWriter, c *route.Call) error {
 		Issuer string `json:"issuer"`
 		Phone  string `json:"phone"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.Actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
@@ -55,7 +55,7 @@ func (a secondFactors) challengeFactor(w http.ResponseWriter, c *route.Call) err
 		Channel  string       `json:"channel"`
 		WebAuthn webauthnBody `json:"webauthn"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	out, err := a.svc.Factors.ChallengeFactor(c.Context(), c.Actor, c.PathValue("id"),
@@ -72,7 +72,7 @@ func (a secondFactors) verifyFactor(w http.ResponseWriter, c *route.Call) error 
 		Code      string       `json:"code"`
 		WebAuthn  webauthnBody `json:"webauthn"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := a.countOwn(w, c); err != nil {
@@ -106,7 +106,7 @@ func (a secondFactors) useRecoveryCode(w http.ResponseWriter, c *route.Call) err
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := a.countOwn(w, c); err != nil {
@@ -132,7 +132,7 @@ func (a secondFactors) changeUserFactor(w http.ResponseWriter, c *route.Call) er
 		Name  *string `json:"friendly_name"`
 		Phone *string `json:"phone"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {

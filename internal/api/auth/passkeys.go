@@ -24,7 +24,7 @@ func (a passkeys) registerPasskey(w http.ResponseWriter, c *route.Call) error {
 
 func (a passkeys) registeredPasskey(w http.ResponseWriter, c *route.Call) error {
 	var in ceremonyBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	out, err := a.svc.Passkeys.RegisteredPasskey(c.Context(), c.Actor, in.Challenge, in.Credential)
@@ -34,7 +34,7 @@ func (a passkeys) registeredPasskey(w http.ResponseWriter, c *route.Call) error 
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a passkeys) passkeys(w http.ResponseWriter, c *route.Call) error {
+func (a passkeys) listPasskeys(w http.ResponseWriter, c *route.Call) error {
 	list, err := a.svc.Passkeys.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a passkeys) renamePasskey(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Name string `json:"friendly_name"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	out, err := a.svc.Passkeys.RenamePasskey(c.Context(), c.Actor, c.PathValue("id"), in.Name)
@@ -65,7 +65,7 @@ func (a passkeys) removePasskey(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (a passkeys) askPasskey(w http.ResponseWriter, c *route.Call) error {
-	if err := visit(w, c, a.opt.Windows.Depart); err != nil {
+	if err := countVisit(w, c, a.opt.Windows.Depart); err != nil {
 		return err
 	}
 	out, err := a.svc.Passkeys.AskPasskey(c.Context())
@@ -77,7 +77,7 @@ func (a passkeys) askPasskey(w http.ResponseWriter, c *route.Call) error {
 
 func (a passkeys) signInPasskey(w http.ResponseWriter, c *route.Call) error {
 	var in ceremonyBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := a.countSecret(w, c); err != nil {

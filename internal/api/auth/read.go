@@ -39,8 +39,8 @@ func (o *object) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// with is the object with one more member.
-func (o object) with(name, value string) object {
+// withMember is the object with one more member.
+func (o object) withMember(name, value string) object {
 	out := object{name: value}
 	for k, v := range o {
 		if k != name {
@@ -56,20 +56,22 @@ type pkce struct {
 	Method    string `json:"code_challenge_method"`
 }
 
-func (p pkce) pair() identity.PKCE { return identity.PKCE{Challenge: p.Challenge, Method: p.Method} }
+func (p pkce) pkcePair() identity.PKCE {
+	return identity.PKCE{Challenge: p.Challenge, Method: p.Method}
+}
 
-// body decodes the request into v; an absent body leaves v alone, unknown
+// decodeBody decodes the request into v; an absent body leaves v alone, unknown
 // members are ignored.
-func body(c *route.Call, v any) error {
+func decodeBody(c *route.Call, v any) error {
 	err := web.Decode(c.Request, maxBody, v)
 	if err == nil {
 		return nil
 	}
-	return named(err)
+	return nameBodyFault(err)
 }
 
-// named gives a body's fault the code clients know.
-func named(err error) error {
+// nameBodyFault gives a body's fault the code clients know.
+func nameBodyFault(err error) error {
 	f := fault.As(err)
 	if f.Kind != fault.Invalid {
 		return err
@@ -82,8 +84,8 @@ func named(err error) error {
 	return &out
 }
 
-// form reports a form-encoded body.
-func form(r *http.Request) bool {
+// isForm reports a form-encoded body.
+func isForm(r *http.Request) bool {
 	mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && mt == "application/x-www-form-urlencoded"
 }
@@ -92,7 +94,7 @@ func form(r *http.Request) bool {
 func readForm(w http.ResponseWriter, c *route.Call) (url.Values, error) {
 	b, err := web.ReadBody(w, c.Request, maxBody)
 	if err != nil {
-		return nil, named(err)
+		return nil, nameBodyFault(err)
 	}
 	v, err := url.ParseQuery(string(b))
 	if err != nil {
@@ -101,15 +103,15 @@ func readForm(w http.ResponseWriter, c *route.Call) (url.Values, error) {
 	return v, nil
 }
 
-// target resolves where a browser is to land: query, body, header, Referer,
+// redirectTarget resolves where a browser is to land: query, body, header, Referer,
 // in this order, each only if allowed.
-func (a *API) target(c *route.Call, inBody string) string {
+func (a *API) redirectTarget(c *route.Call, inBody string) string {
 	return a.svc.Links.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
 }
 
-// count charges an attempt to the address and, when it names one, the account:
+// countAttempt charges an attempt to the address and, when it names one, the account:
 // an address or a telephone number.
-func (a *API) count(w http.ResponseWriter, c *route.Call, named string) error {
+func (a *API) countAttempt(w http.ResponseWriter, c *route.Call, named string) error {
 	return a.countAs(w, c, named, gate.Attempt{})
 }
 
@@ -142,18 +144,18 @@ func (a *API) countSecret(w http.ResponseWriter, c *route.Call) error {
 	return a.opt.Windows.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
 }
 
-// uncounted says what is left of nothing that counts: all.
-func (a *API) uncounted(w http.ResponseWriter, c *route.Call) error {
+// showFullWindow says what is left of nothing that counts: all.
+func (a *API) showFullWindow(w http.ResponseWriter, c *route.Call) error {
 	if a.opt.Windows.Session == nil {
 		return nil
 	}
 	return a.opt.Windows.Session(w, c.Request, actor.Actor{Role: actor.Service})
 }
 
-// found counts an attempt at the account that it turned out to be: one that is
+// countFoundAccount counts an attempt at the account that it turned out to be: one that is
 // named in two ways has no room for twice as many. invite is the token of an
 // invitation that the sign-in takes up.
-func (a *API) found(w http.ResponseWriter, c *route.Call, named, invite string) identity.Client {
+func (a *API) countFoundAccount(w http.ResponseWriter, c *route.Call, named, invite string) identity.Client {
 	client := c.Client()
 	client.Invite = invite
 	if a.opt.Windows.Limit == nil {
@@ -176,9 +178,9 @@ func (a *API) found(w http.ResponseWriter, c *route.Call, named, invite string) 
 // looked up.
 const accountID = "user:"
 
-// visit charges a navigation to the address, by one of the options Visit and
+// countVisit charges a navigation to the address, by one of the options Visit and
 // Depart.
-func visit(w http.ResponseWriter, c *route.Call, take func(http.ResponseWriter, *http.Request) error) error {
+func countVisit(w http.ResponseWriter, c *route.Call, take func(http.ResponseWriter, *http.Request) error) error {
 	if take == nil {
 		return nil
 	}
@@ -209,9 +211,9 @@ func (a *API) askMail(w http.ResponseWriter, c *route.Call, account string, solv
 	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.Client())
 }
 
-// attempt counts an attempt and then asks whether a person makes it.
-func (a *API) attempt(w http.ResponseWriter, c *route.Call, account string, solved captcha) error {
-	if err := a.count(w, c, account); err != nil {
+// countAndCheckCaptcha counts an attempt and then asks whether a person makes it.
+func (a *API) countAndCheckCaptcha(w http.ResponseWriter, c *route.Call, account string, solved captcha) error {
+	if err := a.countAttempt(w, c, account); err != nil {
 		return err
 	}
 	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.Client())

@@ -22,11 +22,11 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 		pkce
 		captcha
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if in.Invite != "" {
-		in.Data = in.Data.with("invite_token", in.Invite)
+		in.Data = in.Data.withMember("invite_token", in.Invite)
 	}
 	if in.Email == "" && in.Phone != "" {
 		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel, Password: in.Password, Data: in.Data})
@@ -35,7 +35,7 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")
 	}
 	if in.Email == "" && in.Password == "" {
-		if err := a.attempt(w, c, "", in.captcha); err != nil {
+		if err := a.countAndCheckCaptcha(w, c, "", in.captcha); err != nil {
 			return err
 		}
 		sess, err := a.svc.SignUps.SignUpAnonymous(c.Context(), in.Data, c.Client())
@@ -44,11 +44,11 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 		}
 		return web.JSON(w, http.StatusOK, sess)
 	}
-	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
+	if err := a.countAndCheckCaptcha(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
 	sess, u, err := a.svc.SignUps.SignUp(c.Context(),
-		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.Client())
+		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, "")}, c.Client())
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (a *API) signUpPhone(w http.ResponseWriter, c *route.Call, solved captcha, in identity.PhoneSignUp) error {
-	if err := a.attempt(w, c, in.Phone, solved); err != nil {
+	if err := a.countAndCheckCaptcha(w, c, in.Phone, solved); err != nil {
 		return err
 	}
 	sess, u, err := a.svc.SignUps.SignUpPhone(c.Context(), in, c.Client())
@@ -98,7 +98,7 @@ type grant struct {
 // body's, then what the members say (interface: email and password alone).
 func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 	var in grant
-	if form(c.Request) {
+	if isForm(c.Request) {
 		v, err := readForm(w, c)
 		if err != nil {
 			return in, err
@@ -112,18 +112,18 @@ func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 		if in.Email == "" {
 			in.Email = v.Get("username")
 		}
-	} else if err := body(c, &in); err != nil {
+	} else if err := decodeBody(c, &in); err != nil {
 		return in, err
 	}
 	if q := c.URL.Query(); q.Has("grant_type") {
 		in.Type = q.Get("grant_type")
 	} else if in.Type == "" {
-		in.infer()
+		in.inferGrantType()
 	}
 	return in, nil
 }
 
-func (in *grant) infer() {
+func (in *grant) inferGrantType() {
 	switch {
 	case in.Refresh != "":
 		in.Type = "refresh_token"
@@ -136,7 +136,7 @@ func (in *grant) infer() {
 	}
 }
 
-func (a *API) token(w http.ResponseWriter, c *route.Call) error {
+func (a *API) serveToken(w http.ResponseWriter, c *route.Call) error {
 	in, err := readGrant(w, c)
 	if err != nil {
 		return err
@@ -144,19 +144,19 @@ func (a *API) token(w http.ResponseWriter, c *route.Call) error {
 	if in.Type == "client_credentials" {
 		return serviceAccounts{a}.clientCredentials(w, c, in)
 	}
-	sess, err := a.exchange(w, c, in)
+	sess, err := a.exchangeGrant(w, c, in)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) exchange(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
+func (a *API) exchangeGrant(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	switch in.Type {
 	case "password":
 		return a.byPassword(w, c, in)
 	case "refresh_token":
-		return a.refresh(w, c, in.Refresh)
+		return a.refreshSession(w, c, in.Refresh)
 	case "pkce":
 		return a.byCode(w, c, in)
 	case "id_token":
@@ -169,18 +169,18 @@ func (a *API) exchange(w http.ResponseWriter, c *route.Call, in grant) (*identit
 
 func (a *API) byPassword(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	if in.Email == "" && in.Phone != "" {
-		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
+		if err := a.countAndCheckCaptcha(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
-		return a.svc.SignIns.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone, in.Invite))
+		return a.svc.SignIns.SignInPhone(c.Context(), in.Phone, in.Password, a.countFoundAccount(w, c, in.Phone, in.Invite))
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
 	}
-	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
+	if err := a.countAndCheckCaptcha(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
-	return a.svc.SignIns.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email, in.Invite))
+	return a.svc.SignIns.SignIn(c.Context(), in.Email, in.Password, a.countFoundAccount(w, c, in.Email, in.Invite))
 }
 
 // byCode redeems an authorization code. Its owner was counted when he asked for it,
@@ -205,7 +205,7 @@ func (a *API) countCode(w http.ResponseWriter, c *route.Call, came bool) error {
 		return nil
 	}
 	if c.Exempt {
-		return a.uncounted(w, c)
+		return a.showFullWindow(w, c)
 	}
 	return a.opt.Windows.Code(w, c.Request, came)
 }
@@ -229,10 +229,10 @@ func (a *API) byIDToken(w http.ResponseWriter, c *route.Call, in grant) (*identi
 	return a.svc.OAuth.LinkIDToken(c.Context(), who, t, c.Client())
 }
 
-// refresh counts a refresh by its session, so that an office behind one
+// refreshSession counts a refresh by its session, so that an office behind one
 // address is not locked out by its own clients. Anybody can make up a session:
 // what turns out to be of none counts on the address.
-func (a *API) refresh(w http.ResponseWriter, c *route.Call, raw string) (*identity.Session, error) {
+func (a *API) refreshSession(w http.ResponseWriter, c *route.Call, raw string) (*identity.Session, error) {
 	if err := a.countRefresh(w, c, raw); err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (a *API) refresh(w http.ResponseWriter, c *route.Call, raw string) (*identi
 func (a *API) countRefresh(w http.ResponseWriter, c *route.Call, raw string) error {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
-		return a.count(w, c, "")
+		return a.countAttempt(w, c, "")
 	}
 	if a.opt.Windows.Unknown != nil {
 		if err := a.opt.Windows.Unknown(w, c.Request, false); err != nil {
@@ -261,7 +261,7 @@ func (a *API) countRefresh(w http.ResponseWriter, c *route.Call, raw string) err
 	return a.opt.Windows.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
 }
 
-func (a *API) logout(w http.ResponseWriter, c *route.Call) error {
+func (a *API) endSession(w http.ResponseWriter, c *route.Call) error {
 	if err := a.svc.Sessions.Logout(c.Context(), c.Actor, c.URL.Query().Get("scope")); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // account.
 type signedIn struct{ svc *identity.Service }
 
-func (s signedIn) sessions(w http.ResponseWriter, c *route.Call) error {
+func (s signedIn) listSessions(w http.ResponseWriter, c *route.Call) error {
 	list, err := s.svc.Sessions.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
@@ -37,11 +37,11 @@ func (s signedIn) userSessions(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (s signedIn) endUserSessions(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"), ""))
+	return sendNoContent(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"), ""))
 }
 
 func (s signedIn) endUserSession(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
+	return sendNoContent(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
 }
 
 func (s signedIn) memberSessions(w http.ResponseWriter, c *route.Call) error {
@@ -61,15 +61,15 @@ func (s signedIn) memberWorks(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (s signedIn) endMemberSessions(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), ""))
+	return sendNoContent(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), ""))
 }
 
 func (s signedIn) endMemberSession(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
+	return sendNoContent(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
 }
 
-// gone answers that what was asked for is no more.
-func gone(w http.ResponseWriter, err error) error {
+// sendNoContent answers that what was asked for is no more.
+func sendNoContent(w http.ResponseWriter, err error) error {
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -18,7 +18,7 @@ func (m tenancy) previewMail(w http.ResponseWriter, c *route.Call) error {
 		Text    string `json:"text"`
 		HTML    string `json:"html"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	made, err := m.svc.Post.PreviewMail(c.Context(), c.Actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
@@ -34,7 +34,7 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 		Role    actor.Role `json:"role"`
 		Deliver string     `json:"deliver"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
@@ -49,7 +49,7 @@ func (m tenancy) openedInvitation(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Token string `json:"invite_token"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := m.countSecret(w, c); err != nil {
@@ -62,7 +62,7 @@ func (m tenancy) openedInvitation(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, inv)
 }
 
-func (m tenancy) invitations(w http.ResponseWriter, c *route.Call) error {
+func (m tenancy) listInvitations(w http.ResponseWriter, c *route.Call) error {
 	list, err := m.svc.Invitations.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
@@ -79,11 +79,11 @@ func (m tenancy) acceptInvitation(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (m tenancy) declineInvitation(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, m.svc.Invitations.Decline(c.Context(), c.Actor, c.PathValue("id")))
+	return sendNoContent(w, m.svc.Invitations.Decline(c.Context(), c.Actor, c.PathValue("id")))
 }
 
 func (m tenancy) leaveTenant(w http.ResponseWriter, c *route.Call) error {
-	return gone(w, m.svc.Invitations.Leave(c.Context(), c.Actor, c.PathValue("id")))
+	return sendNoContent(w, m.svc.Invitations.Leave(c.Context(), c.Actor, c.PathValue("id")))
 }
 
 func (m tenancy) transferTenant(w http.ResponseWriter, c *route.Call) error {
@@ -92,7 +92,7 @@ func (m tenancy) transferTenant(w http.ResponseWriter, c *route.Call) error {
 		Password string `json:"current_password"`
 		Nonce    string `json:"nonce"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := m.countOwn(w, c); err != nil {
@@ -110,7 +110,7 @@ func (m tenancy) switchTenant(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		TenantID string `json:"tenant_id"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	sess, err := m.svc.Sessions.SwitchTenant(c.Context(), c.Actor, in.TenantID)
@@ -120,7 +120,7 @@ func (m tenancy) switchTenant(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (m tenancy) tenants(w http.ResponseWriter, c *route.Call) error {
+func (m tenancy) listTenants(w http.ResponseWriter, c *route.Call) error {
 	list, err := m.svc.Tenants.Memberships(c.Context(), c.Actor)
 	if err != nil {
 		return err

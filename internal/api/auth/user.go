@@ -39,7 +39,7 @@ func (a *API) putUser(w http.ResponseWriter, c *route.Call) error {
 		Remove []string `json:"remove"`
 		pkce
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if in.Password != "" || in.Current != "" || in.Nonce != "" {
@@ -48,14 +48,14 @@ func (a *API) putUser(w http.ResponseWriter, c *route.Call) error {
 		}
 	}
 	u, err := a.svc.Profile.UpdateUser(c.Context(), c.Actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
-		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, ""), Remove: in.Remove})
+		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Remove: in.Remove})
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) reauthenticate(w http.ResponseWriter, c *route.Call) error {
+func (a *API) sendReauthentication(w http.ResponseWriter, c *route.Call) error {
 	if err := a.svc.OTP.Reauthenticate(c.Context(), c.Actor); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *API) renewProof(w http.ResponseWriter, c *route.Call) error {
 		Nonce    string `json:"nonce"`
 		ceremonyBody
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if err := a.countOwn(w, c); err != nil {
@@ -95,8 +95,8 @@ type mailBody struct {
 	captcha
 }
 
-// texting is mailing for a telephone number; text returns the message's id.
-func (a *API) texting(w http.ResponseWriter, c *route.Call, in mailBody, text func(in mailBody) (string, error)) error {
+// sendText is mailing for a telephone number; text returns the message's id.
+func (a *API) sendText(w http.ResponseWriter, c *route.Call, in mailBody, text func(in mailBody) (string, error)) error {
 	if err := a.askMail(w, c, in.Phone, in.captcha); err != nil {
 		return err
 	}
@@ -107,17 +107,17 @@ func (a *API) texting(w http.ResponseWriter, c *route.Call, in mailBody, text fu
 	return web.JSON(w, http.StatusOK, map[string]string{"message_id": id})
 }
 
-// mailing reads a request for a mail, counts it and hands it to send, or to
+// sendMail reads a request for a mail, counts it and hands it to send, or to
 // text when it names a telephone number. Every accepted one gets the same
 // answer.
-func (a *API) mailing(w http.ResponseWriter, c *route.Call, send func(in mailBody, m identity.MailRequest) error,
+func (a *API) sendMail(w http.ResponseWriter, c *route.Call, send func(in mailBody, m identity.MailRequest) error,
 	text func(in mailBody) (string, error)) error {
 	var in mailBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	if in.Phone != "" && in.Email == "" && text != nil {
-		return a.texting(w, c, in, text)
+		return a.sendText(w, c, in, text)
 	}
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
@@ -125,7 +125,7 @@ func (a *API) mailing(w http.ResponseWriter, c *route.Call, send func(in mailBod
 	if err := a.askMail(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
-	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
+	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
 		*in.CreateUser})
 	if err != nil {
 		return err
@@ -133,27 +133,27 @@ func (a *API) mailing(w http.ResponseWriter, c *route.Call, send func(in mailBod
 	return web.JSON(w, http.StatusOK, struct{}{})
 }
 
-func (a *API) recover(w http.ResponseWriter, c *route.Call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.Client()) }, nil)
+func (a *API) sendRecovery(w http.ResponseWriter, c *route.Call) error {
+	return a.sendMail(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.Client()) }, nil)
 }
 
-func (a *API) otp(w http.ResponseWriter, c *route.Call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) }, func(in mailBody) (string, error) {
+func (a *API) sendOTP(w http.ResponseWriter, c *route.Call) error {
+	return a.sendMail(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) }, func(in mailBody) (string, error) {
 		return a.svc.OTP.OTPPhone(c.Context(),
 			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.Client())
 	})
 }
 
-func (a *API) resend(w http.ResponseWriter, c *route.Call) error {
-	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
+func (a *API) resendMail(w http.ResponseWriter, c *route.Call) error {
+	return a.sendMail(w, c, func(in mailBody, m identity.MailRequest) error {
 		return a.svc.OTP.Resend(c.Context(), in.Type, m, c.Client())
 	}, func(in mailBody) (string, error) {
 		return a.svc.OTP.ResendPhone(c.Context(), in.Type, in.Phone, c.Client())
 	})
 }
 
-func (a *API) verify(w http.ResponseWriter, c *route.Call) error {
-	if form(c.Request) {
+func (a *API) verifyToken(w http.ResponseWriter, c *route.Call) error {
+	if isForm(c.Request) {
 		return a.postLink(w, c)
 	}
 	var in struct {
@@ -163,7 +163,7 @@ func (a *API) verify(w http.ResponseWriter, c *route.Call) error {
 		Phone     string `json:"phone"`
 		TokenHash string `json:"token_hash"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	v := identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}
@@ -189,7 +189,7 @@ func (a *API) countCodeOf(w http.ResponseWriter, c *route.Call, v identity.Verif
 	return a.countAs(w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
 }
 
-func (a *API) settings(w http.ResponseWriter, c *route.Call) error {
+func (a *API) serveSettings(w http.ResponseWriter, c *route.Call) error {
 	has, err := a.svc.Admin.HasAdministrator(c.Context())
 	if err != nil {
 		return err
@@ -200,16 +200,16 @@ func (a *API) settings(w http.ResponseWriter, c *route.Call) error {
 	}{a.svc.Settings(), !has})
 }
 
-// health is not counted: whoever probes it asks often.
-func (a *API) health(w http.ResponseWriter, c *route.Call) error {
-	if err := a.uncounted(w, c); err != nil {
+// serveHealth is not counted: whoever probes it asks often.
+func (a *API) serveHealth(w http.ResponseWriter, c *route.Call) error {
+	if err := a.showFullWindow(w, c); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK,
 		map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
 }
 
-func (a *API) jwks(w http.ResponseWriter, _ *route.Call) error {
+func (a *API) serveJWKS(w http.ResponseWriter, _ *route.Call) error {
 	w.Header().Set("Cache-Control", "public, max-age=600")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_, err := w.Write(a.svc.Keyring.JWKS())

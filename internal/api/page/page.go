@@ -1,7 +1,7 @@
 // Package page serves what a browser shows without a script: the public report
 // page, and the codes that lead to it.
 //
-// Floor: faces. Begin at [NewReports].
+// Layer: endpoints. Begin at [NewReports].
 package page
 
 import (
@@ -26,16 +26,16 @@ var files embed.FS
 // matcher chooses among the languages of the pages, English first.
 var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
 
-// speak is the texts of the language that a request asks for.
-func speak(r *http.Request) texts {
+// textsFor is the texts of the language that a request asks for.
+func textsFor(r *http.Request) texts {
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil {
 		tags = nil
 	}
 	if _, i, _ := matcher.Match(tags...); i == 1 {
-		return german()
+		return germanTexts()
 	}
-	return english()
+	return englishTexts()
 }
 
 // look is a template with the style that its policy allows.
@@ -59,8 +59,8 @@ func newLook() (*look, error) {
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
 }
 
-// show writes a page. It is complete or an error.
-func (l *look) show(w http.ResponseWriter, status int, data view) error {
+// showPage writes a page. It is complete or an error.
+func (l *look) showPage(w http.ResponseWriter, status int, data view) error {
 	data.Style = l.style
 	var b bytes.Buffer
 	if err := l.page.Execute(&b, data); err != nil {
@@ -97,8 +97,8 @@ type view struct {
 	Wrong    map[string]string
 }
 
-// explain turns a fault into the words of the page.
-func explain(t texts, f *fault.Error) string {
+// explainFault turns a fault into the words of the page.
+func explainFault(t texts, f *fault.Error) string {
 	switch f.Kind {
 	case fault.NotFound:
 		return t.Gone
@@ -114,5 +114,5 @@ func explain(t texts, f *fault.Error) string {
 	return t.Failed
 }
 
-// status of a fault's page.
-func status(f *fault.Error) int { return web.Status(f.Kind) }
+// pageStatus of a fault's page.
+func pageStatus(f *fault.Error) int { return web.Status(f.Kind) }

@@ -37,34 +37,34 @@ const formTime = 3 * time.Minute
 
 // ServeHTTP answers GET and POST of a link's page.
 func (p *Reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t := speak(r)
+	t := textsFor(r)
 	v := view{T: t, State: "refused"}
-	code, err := p.answer(w, r, &v)
+	code, err := p.fillView(w, r, &v)
 	if err != nil {
-		code = p.excuse(w, r, &v, err)
+		code = p.explainMissingForm(w, r, &v, err)
 	}
-	if err := p.look.show(w, code, v); err != nil {
+	if err := p.look.showPage(w, code, v); err != nil {
 		slog.Error("page not shown", "request_id", web.RequestID(r.Context()), "error", err)
 	}
 }
 
-// excuse puts into words why there is no form; the cause of a failure of ours
+// explainMissingForm puts into words why there is no form; the cause of a failure of ours
 // goes to the log alone.
-func (p *Reports) excuse(w http.ResponseWriter, r *http.Request, v *view, err error) int {
+func (p *Reports) explainMissingForm(w http.ResponseWriter, r *http.Request, v *view, err error) int {
 	f := fault.As(err)
-	v.State, v.Message = "refused", explain(v.T, f)
+	v.State, v.Message = "refused", explainFault(v.T, f)
 	if f.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
 	}
-	if status(f) >= 500 {
-		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", status(f), "error", err.Error())
+	if pageStatus(f) >= 500 {
+		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", pageStatus(f), "error", err.Error())
 	}
-	return status(f)
+	return pageStatus(f)
 }
 
-// answer fills the view and says its status. An error leaves the view without
+// fillView fills the view and says its status. An error leaves the view without
 // a form.
-func (p *Reports) answer(w http.ResponseWriter, r *http.Request, v *view) (int, error) {
+func (p *Reports) fillView(w http.ResponseWriter, r *http.Request, v *view) (int, error) {
 	token := r.PathValue("token")
 	post := r.Method == http.MethodPost
 	if err := p.gate.TakeForm(w, r, token, post); err != nil {
@@ -79,22 +79,22 @@ func (p *Reports) answer(w http.ResponseWriter, r *http.Request, v *view) (int, 
 		v.State, v.Once = "form", report.NewOnce()
 		return http.StatusOK, nil
 	}
-	return p.take(w, r, place, v)
+	return p.submitForm(w, r, place, v)
 }
 
-// take reads the sent form and submits it. What is refused is shown again with
+// submitForm reads the sent form and submits it. What is refused is shown again with
 // what was typed.
-func (p *Reports) take(w http.ResponseWriter, r *http.Request, place *report.Place, v *view) (int, error) {
+func (p *Reports) submitForm(w http.ResponseWriter, r *http.Request, place *report.Place, v *view) (int, error) {
 	v.State, v.Once = "form", report.NewOnce()
 	// Without it, a slow line has the time of any request.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
 	form, err := p.readForm(w, r)
 	if err != nil {
-		return p.refuse(v, err)
+		return p.showRefused(v, err)
 	}
 	defer form.Close()
-	f := fill(form, v)
-	if value(form, "website") != "" {
+	f := fillForm(form, v)
+	if formValue(form, "website") != "" {
 		v.Message = v.T.Trapped
 		return http.StatusBadRequest, nil
 	}
@@ -103,28 +103,28 @@ func (p *Reports) take(w http.ResponseWriter, r *http.Request, place *report.Pla
 	}
 	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()), Address: web.ClientAddress(r)}, place, f)
 	if err != nil {
-		return p.refuse(v, err)
+		return p.showRefused(v, err)
 	}
 	v.State, v.Number = "thanks", no
 	return http.StatusOK, nil
 }
 
-// refuse shows the form again and marks what is wrong with it; what is not the
+// showRefused shows the form again and marks what is wrong with it; what is not the
 // sender's fault is an error.
-func (p *Reports) refuse(v *view, err error) (int, error) {
+func (p *Reports) showRefused(v *view, err error) (int, error) {
 	f := fault.As(err)
-	if status(f) >= 500 {
+	if pageStatus(f) >= 500 {
 		return 0, err
 	}
 	v.Wrong = map[string]string{}
 	for _, x := range f.Fields {
 		v.Wrong[x.Name] = v.T.Wrong[x.Name]
 	}
-	v.Message = explain(v.T, f)
+	v.Message = explainFault(v.T, f)
 	if _, photo := v.Wrong["photo"]; photo && f.Kind == fault.Invalid && len(v.Wrong) == 1 {
 		v.Message = v.T.PhotoBroken
 	}
-	return status(f), nil
+	return pageStatus(f), nil
 }
 
 func (p *Reports) readForm(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
@@ -141,10 +141,10 @@ func (p *Reports) readForm(w http.ResponseWriter, r *http.Request) (*photo.Form,
 
 var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// fill reads what was typed into the form and back into the view.
-func fill(form *photo.Form, v *view) *report.Form {
-	f := &report.Form{Once: value(form, "once"), Kind: value(form, "kind"), Severity: value(form, "severity"), What: value(form, "what"),
-		When: value(form, "when"), Name: value(form, "name")}
+// fillForm reads what was typed into the form and back into the view.
+func fillForm(form *photo.Form, v *view) *report.Form {
+	f := &report.Form{Once: formValue(form, "once"), Kind: formValue(form, "kind"), Severity: formValue(form, "severity"), What: formValue(form, "what"),
+		When: formValue(form, "when"), Name: formValue(form, "name")}
 	if onceShape.MatchString(f.Once) {
 		v.Once = f.Once
 	}
@@ -152,7 +152,7 @@ func fill(form *photo.Form, v *view) *report.Form {
 	return f
 }
 
-func value(form *photo.Form, name string) string {
+func formValue(form *photo.Form, name string) string {
 	if len(form.Texts[name]) == 0 {
 		return ""
 	}

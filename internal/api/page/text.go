@@ -10,7 +10,7 @@ type texts struct {
 	Wrong                                                                           map[string]string
 }
 
-func english() texts {
+func englishTexts() texts {
 	return texts{
 		Lang: "en", Title: "Report a near miss or hazard", Lead: "It takes a minute. You need no account and need not give your name.",
 		Kind: "What is it?", NearMiss: "Near miss", NearMissHelp: "Something almost went wrong", Hazard: "Hazard", HazardHelp: "Something is unsafe",
@@ -36,7 +36,7 @@ func english() texts {
 	}
 }
 
-func german() texts {
+func germanTexts() texts {
 	return texts{
 		Lang: "de", Title: "Beinaheunfall oder Gefahr melden", Lead: "Es dauert eine Minute. Sie brauchen kein Konto und müssen keinen Namen nennen.",
 		Kind: "Worum geht es?", NearMiss: "Beinaheunfall", NearMissHelp: "Fast wäre etwas passiert", Hazard: "Gefahr", HazardHelp: "Etwas ist nicht sicher",

@@ -6,5 +6,5 @@
 // A request for a route passes, in this order: its surface's demands (surface.go),
 // its method (mount.go), its caller (door.go), its count (windows.go), its handler.
 //
-// Floor: faces. Begin at [Route].
+// Layer: endpoints. Begin at [Route].
 package route

@@ -22,48 +22,48 @@ type Door struct {
 	Windows  Windows
 }
 
-// admit says who makes a call, and refuses it where that is not who the route is
+// admitCaller says who makes a call, and refuses it where that is not who the route is
 // for. What is known of the caller by then stands in the call, also when it is
 // refused: the log names him.
-func (d *Door) admit(w http.ResponseWriter, c *Call, rt *Route) error {
+func (d *Door) admitCaller(w http.ResponseWriter, c *Call, rt *Route) error {
 	switch rt.Who {
 	case Public, Open, Returning, Departing, Attempt:
-		return d.stranger(w, c, rt)
+		return d.admitStranger(w, c, rt)
 	case Visitor, SignedIn, TenantMember:
-		return d.enter(w, c, rt)
+		return d.askGate(w, c, rt)
 	case Account, AccountInTenant, Service:
-		return d.account(w, c, rt)
+		return d.admitAccount(w, c, rt)
 	case Administrator, Operator:
-		return d.administrator(w, c, rt)
+		return d.admitAdministrator(w, c, rt)
 	case Provisioner:
-		return d.provisioner(w, c)
+		return d.admitProvisioner(w, c)
 	case Named:
 		return nil // by the name, which the handler knows
 	}
 	return fault.New(fault.Internal, "", "route: %s is nobody's", rt.Pattern)
 }
 
-// stranger lets anyone in. Signed-out clients send the anonymous key, or an
+// admitStranger lets anyone in. Signed-out clients send the anonymous key, or an
 // expired token, as bearer: it is not looked at, but for the service key, which
 // stands for many people and is not counted by its address.
-func (d *Door) stranger(w http.ResponseWriter, c *Call, rt *Route) error {
+func (d *Door) admitStranger(w http.ResponseWriter, c *Call, rt *Route) error {
 	c.Actor = actor.Actor{Role: actor.Anon, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
 	if rt.Auth && rt.Who == Public || rt.Who == Attempt {
 		c.Exempt = d.Identity.Authenticator.ServiceKey(c.Context(), Credential(c.Request), c.Method, rt.Pattern)
 	}
 	switch rt.Who {
 	case Attempt:
-		return d.Windows.attempt(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
+		return d.Windows.countAttempt(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
 	case Departing:
-		return d.Windows.depart(w, c)
+		return d.Windows.countDeparture(w, c)
 	case Open, Returning:
-		return d.Windows.session(w, c)
+		return d.Windows.countSession(w, c)
 	}
 	return nil
 }
 
-// enter asks the gate.
-func (d *Door) enter(w http.ResponseWriter, c *Call, rt *Route) (err error) {
+// askGate asks the gate.
+func (d *Door) askGate(w http.ResponseWriter, c *Call, rt *Route) (err error) {
 	changes := c.Method != http.MethodGet && c.Method != http.MethodHead && !rt.Reads
 	if rt.Question {
 		c.Actor, err = d.Gate.Look(w, c.Request)
@@ -76,14 +76,14 @@ func (d *Door) enter(w http.ResponseWriter, c *Call, rt *Route) (err error) {
 	case c.Actor.Anonymous():
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
 	case rt.Who == TenantMember:
-		return d.tenant(c, changes)
+		return d.admitMember(c, changes)
 	}
 	return nil
 }
 
-// tenant lets the members of a tenant through and reads the query, in which a
+// admitMember lets the members of a tenant through and reads the query, in which a
 // service key names its tenant.
-func (d *Door) tenant(c *Call, changes bool) (err error) {
+func (d *Door) admitMember(c *Call, changes bool) (err error) {
 	if c.Query, err = Query(c.URL.RawQuery); err != nil {
 		return err
 	}
@@ -111,20 +111,20 @@ func Tenant(ctx context.Context, g *gate.Gate, id string) (string, error) {
 	return id, g.Exists(ctx, id)
 }
 
-// account lets signed-in users in, or the service key, as GoTrue does.
-func (d *Door) account(w http.ResponseWriter, c *Call, rt *Route) (err error) {
-	if c.Actor, err = shows(c, d.Identity, rt.Who); err != nil {
+// admitAccount lets signed-in users in, or the service key, as GoTrue does.
+func (d *Door) admitAccount(w http.ResponseWriter, c *Call, rt *Route) (err error) {
+	if c.Actor, err = callerOf(c, d.Identity, rt.Who); err != nil {
 		return err
 	}
-	return d.Windows.session(w, c)
+	return d.Windows.countSession(w, c)
 }
 
 // User is who makes a call by its bearer token, for a route that takes one and
 // does without.
-func User(c *Call, s *identity.Service) (actor.Actor, error) { return shows(c, s, Account) }
+func User(c *Call, s *identity.Service) (actor.Actor, error) { return callerOf(c, s, Account) }
 
-// shows is whom a request shows, if that is the caller who is asked for.
-func shows(c *Call, s *identity.Service, asked Caller) (actor.Actor, error) {
+// callerOf is whom a request shows, if that is the caller who is asked for.
+func callerOf(c *Call, s *identity.Service, asked Caller) (actor.Actor, error) {
 	shown := Credential(c.Request)
 	if shown.Bearer == "" && asked != Service {
 		// The apikey header identifies a project, never a user.
@@ -150,9 +150,9 @@ func shows(c *Call, s *identity.Service, asked Caller) (actor.Actor, error) {
 	return who, notAllowed()
 }
 
-// administrator lets administrators of a tenant in, or for Operator none, and the
+// admitAdministrator lets administrators of a tenant in, or for Operator none, and the
 // service key.
-func (d *Door) administrator(w http.ResponseWriter, c *Call, rt *Route) error {
+func (d *Door) admitAdministrator(w http.ResponseWriter, c *Call, rt *Route) error {
 	who, err := d.Identity.Authenticator.Authenticate(c.Context(), Credential(c.Request))
 	if err != nil {
 		return err
@@ -173,12 +173,12 @@ func (d *Door) administrator(w http.ResponseWriter, c *Call, rt *Route) error {
 			return err
 		}
 	}
-	return d.Windows.session(w, c)
+	return d.Windows.countSession(w, c)
 }
 
-// provisioner finds the connection of a SCIM token; it is no user's token and
+// admitProvisioner finds the connection of a SCIM token; it is no user's token and
 // opens nothing but SCIM.
-func (d *Door) provisioner(w http.ResponseWriter, c *Call) error {
+func (d *Door) admitProvisioner(w http.ResponseWriter, c *Call) error {
 	token := Credential(c.Request).Bearer
 	if token == "" {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -187,7 +187,7 @@ func (d *Door) provisioner(w http.ResponseWriter, c *Call) error {
 	conn, plan, err := d.SSO.BySCIMToken(c.Context(), token)
 	if err != nil {
 		if fault.Is(err, fault.Unauthorized) {
-			if over := d.Windows.attempt(w, gate.Attempt{Address: web.ClientAddress(c.Request)}); over != nil {
+			if over := d.Windows.countAttempt(w, gate.Attempt{Address: web.ClientAddress(c.Request)}); over != nil {
 				return over
 			}
 		}
@@ -196,7 +196,7 @@ func (d *Door) provisioner(w http.ResponseWriter, c *Call) error {
 	c.Connection = conn
 	c.Actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request),
 		RequestID: web.RequestID(c.Context())}
-	return d.Windows.session(w, c)
+	return d.Windows.countSession(w, c)
 }
 
 func noBearer() error {

@@ -19,7 +19,7 @@ func Handler(d *Door, routes []Route) (http.Handler, error) {
 	paths := map[string]*place{}
 	for i := range routes {
 		rt := &routes[i]
-		if err := rt.check(); err != nil {
+		if err := rt.checkRoute(); err != nil {
 			return nil, err
 		}
 		at := rt.Pattern
@@ -28,27 +28,27 @@ func Handler(d *Door, routes []Route) (http.Handler, error) {
 		}
 		p := paths[at]
 		if p == nil {
-			p = &place{door: d, pattern: rt.Pattern, surface: surfaceOf(rt.Pattern), names: wildcards(rt.Pattern), at: at}
+			p = &place{door: d, pattern: rt.Pattern, surface: surfaceOf(rt.Pattern), names: wildcardNames(rt.Pattern), at: at}
 			paths[at] = p
 			order = append(order, p)
 		}
-		if p.route(rt.Method) != nil {
+		if p.routeFor(rt.Method) != nil {
 			return nil, fmt.Errorf("route: %s %s is there twice", rt.Method, rt.Pattern)
 		}
 		p.routes = append(p.routes, rt)
 	}
 	mux := http.NewServeMux()
 	for _, p := range order {
-		p.mount(mux)
+		p.mountPath(mux)
 	}
 	for nowhere, shape := range map[string]web.Shape{"/": CollectionShape, "/functions/v1": FunctionShape, "/auth/v1": IdentityShape} {
-		mux.Handle(nowhere, web.Wrap(shape, func(http.ResponseWriter, *http.Request) error { return surfaceOf("/").lost() }))
+		mux.Handle(nowhere, web.Wrap(shape, func(http.ResponseWriter, *http.Request) error { return surfaceOf("/").notFoundFault() }))
 	}
 	for _, nowhere := range []string{"/auth/v1/", "/auth/v1/scim", "/auth/v1/scim/"} {
 		p := &place{door: d, pattern: nowhere, surface: surfaceOf(nowhere), at: nowhere}
-		p.mount(mux)
+		p.mountPath(mux)
 	}
-	return straight(mux), nil
+	return serveCleanPaths(mux), nil
 }
 
 // place is one path and what is served there.
@@ -61,10 +61,10 @@ type place struct {
 	routes  []*Route // one for each method
 }
 
-// mount puts a path onto a mux. What the mux would redirect is served alike: a
+// mountPath puts a path onto a mux. What the mux would redirect is served alike: a
 // prefix without its slash, and a path of identity with one.
-func (p *place) mount(mux *http.ServeMux) {
-	h := web.Wrap(p.surface.shape, p.serve)
+func (p *place) mountPath(mux *http.ServeMux) {
+	h := web.Wrap(p.surface.shape, p.servePath)
 	mux.Handle(p.at, h)
 	bare := strings.TrimSuffix(p.at, "/{$}")
 	if bare != p.at && bare != "" {
@@ -74,43 +74,43 @@ func (p *place) mount(mux *http.ServeMux) {
 	}
 }
 
-// route is what serves a method; nil where nothing does.
-func (p *place) route(method string) *Route {
+// routeFor is what serves a method; nil where nothing does.
+func (p *place) routeFor(method string) *Route {
 	for _, rt := range p.routes {
 		if rt.Method == method || rt.Method == "" {
 			return rt
 		}
 	}
 	if method == http.MethodHead {
-		return p.route(http.MethodGet)
+		return p.routeFor(http.MethodGet)
 	}
 	return nil
 }
 
-func (p *place) serve(w http.ResponseWriter, r *http.Request) error {
-	err := p.answer(w, r)
+func (p *place) servePath(w http.ResponseWriter, r *http.Request) error {
+	err := p.answerCall(w, r)
 	if !p.surface.identity {
 		return err
 	}
 	return gate.Late(w, r, err, p.door.Windows.Session)
 }
 
-func (p *place) answer(w http.ResponseWriter, r *http.Request) error {
-	if err := p.surface.demands(w, r); err != nil {
+func (p *place) answerCall(w http.ResponseWriter, r *http.Request) error {
+	if err := p.surface.checkDemands(w, r); err != nil {
 		return err
 	}
-	if p.routes == nil || p.lost(r) {
-		return p.surface.lost()
+	if p.routes == nil || p.hasEscapedSlash(r) {
+		return p.surface.notFoundFault()
 	}
-	rt := p.route(r.Method)
+	rt := p.routeFor(r.Method)
 	if rt == nil {
-		return p.refuse(w, r)
+		return p.refuseMethod(w, r)
 	}
-	if err := p.surface.audience(r); err != nil {
+	if err := p.surface.checkAudience(r); err != nil {
 		return err
 	}
 	c := &Call{Request: r}
-	err := p.door.admit(w, c, rt)
+	err := p.door.admitCaller(w, c, rt)
 	if rt.Method != "" {
 		web.Note(w, p.pattern, c.Actor.TenantID, c.Actor.UserID, c.Actor.KeyID)
 	}
@@ -122,15 +122,15 @@ func (p *place) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if p.surface.identity {
 		c.Request = web.WithActor(r, c.Actor)
-		if err := p.ids(c, rt); err != nil {
+		if err := p.checkIDs(c, rt); err != nil {
 			return err
 		}
 	}
 	return rt.Handle(w, c)
 }
 
-// refuse answers a method that the path does not serve.
-func (p *place) refuse(w http.ResponseWriter, r *http.Request) error {
+// refuseMethod answers a method that the path does not serve.
+func (p *place) refuseMethod(w http.ResponseWriter, r *http.Request) error {
 	served := make([]string, len(p.routes))
 	for i, rt := range p.routes {
 		served[i] = rt.Method
@@ -143,8 +143,8 @@ func (p *place) refuse(w http.ResponseWriter, r *http.Request) error {
 	return p.surface.badMethod(r, served)
 }
 
-// lost reports a segment of identity's that holds an escaped slash: no id does.
-func (p *place) lost(r *http.Request) bool {
+// hasEscapedSlash reports a segment of identity's that holds an escaped slash: no id does.
+func (p *place) hasEscapedSlash(r *http.Request) bool {
 	for _, name := range p.names {
 		if p.surface.identity && strings.Contains(r.PathValue(name), "/") {
 			return true
@@ -153,10 +153,10 @@ func (p *place) lost(r *http.Request) bool {
 	return false
 }
 
-// ids refuses what is no id where one is asked for, in a path of identity, and
+// checkIDs refuses what is no id where one is asked for, in a path of identity, and
 // writes ids one way. What browsers are led to answers with a redirect,
 // directories by RFC 7644.
-func (p *place) ids(c *Call, rt *Route) error {
+func (p *place) checkIDs(c *Call, rt *Route) error {
 	if rt.Names || rt.Who == Returning || rt.Who == Provisioner || len(p.names) == 0 {
 		return nil
 	}
@@ -173,8 +173,8 @@ func (p *place) ids(c *Call, rt *Route) error {
 	return nil
 }
 
-// wildcards are the names in a pattern, in order.
-func wildcards(pattern string) []string {
+// wildcardNames are the names in a pattern, in order.
+func wildcardNames(pattern string) []string {
 	var names []string
 	for part := range strings.SplitSeq(pattern, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok && name != "$}" {
@@ -184,15 +184,15 @@ func wildcards(pattern string) []string {
 	return names
 }
 
-// straight answers what http.ServeMux would redirect, in HTML: a path that is
+// serveCleanPaths answers what http.ServeMux would redirect, in HTML: a path that is
 // not written as the routes are is served by nobody, and its error is its
 // surface's.
-func straight(next http.Handler) http.Handler {
+func serveCleanPaths(next http.Handler) http.Handler {
 	lost := web.Wrap(Shape, func(_ http.ResponseWriter, r *http.Request) error {
-		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+clean(r.URL.Path))
+		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+cleanPath(r.URL.Path))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := r.URL.Path; !plain(p) && p != clean(p) {
+		if p := r.URL.Path; !isPlainPath(p) && p != cleanPath(p) {
 			lost.ServeHTTP(w, r)
 			return
 		}
@@ -200,14 +200,14 @@ func straight(next http.Handler) http.Handler {
 	})
 }
 
-// plain reports a path without anything that clean could change, which most are.
-func plain(p string) bool {
+// isPlainPath reports a path without anything that clean could change, which most are.
+func isPlainPath(p string) bool {
 	return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
 }
 
-// clean is a path as http.ServeMux wants it: no empty and no dotted segments,
+// cleanPath is a path as http.ServeMux wants it: no empty and no dotted segments,
 // the last slash kept.
-func clean(p string) string {
+func cleanPath(p string) string {
 	if p == "" || p == "*" {
 		return p
 	}

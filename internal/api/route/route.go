@@ -70,8 +70,8 @@ func (r *Route) Success() int {
 	return r.Status
 }
 
-// check refuses a route that is not said whole: who may call it, above all.
-func (r *Route) check() error {
+// checkRoute refuses a route that is not said whole: who may call it, above all.
+func (r *Route) checkRoute() error {
 	missing := ""
 	switch {
 	case !strings.HasPrefix(r.Pattern, "/"):

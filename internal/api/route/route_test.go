@@ -162,7 +162,7 @@ func TestCredential(t *testing.T) {
 }
 
 func TestWildcards(t *testing.T) {
-	if got := wildcards("/a/{id}/b/{other_id}/{$}"); !slices.Equal(got, []string{"id", "other_id"}) {
+	if got := wildcardNames("/a/{id}/b/{other_id}/{$}"); !slices.Equal(got, []string{"id", "other_id"}) {
 		t.Error(got)
 	}
 }

@@ -51,7 +51,7 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		return web.Reply{Status: web.Status(e.Kind), Body: limitError{Code: body.Code, Refusal: ref}, Header: h}
 	}
 	if e.Kind == fault.Unauthorized {
-		h.Set("WWW-Authenticate", challenge(body.Code, body.Message))
+		h.Set("WWW-Authenticate", bearerChallenge(body.Code, body.Message))
 	}
 	if total, ok := e.Data.(int64); ok && e.Kind == fault.BadRange {
 		h.Set("Content-Range", "*/"+strconv.FormatInt(total, 10))
@@ -83,9 +83,9 @@ func collectionMessage(e *fault.Error) string {
 	return e.Msg
 }
 
-// challenge tells a client without a token to send one, and why the one it sent
+// bearerChallenge tells a client without a token to send one, and why the one it sent
 // is not taken (RFC 6750, section 3).
-func challenge(code, msg string) string {
+func bearerChallenge(code, msg string) string {
 	if code != "PGRST301" && code != "PGRST303" {
 		return "Bearer"
 	}

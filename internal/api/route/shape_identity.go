@@ -15,9 +15,9 @@ import (
 // or a later date gets error bodies of that form.
 const version = "2024-01-01"
 
-// versioned reports a request that asks for the dated error form. A date that
+// asksDatedErrors reports a request that asks for the dated error form. A date that
 // cannot be read counts as absent.
-func versioned(r *http.Request) bool {
+func asksDatedErrors(r *http.Request) bool {
 	d, err := time.Parse(time.DateOnly, r.Header.Get("X-Supabase-Api-Version"))
 	return err == nil && d.Format(time.DateOnly) >= version
 }
@@ -48,9 +48,9 @@ func IdentityShape(r *http.Request, e *fault.Error) web.Reply {
 		}
 		return web.Reply{Status: status, Header: h, Body: map[string]string{"error": e.Code, "error_description": msg}}
 	}
-	body := extra(e)
+	body := extraMembers(e)
 	h := http.Header{"X-Sb-Error-Code": {code}}
-	if versioned(r) {
+	if asksDatedErrors(r) {
 		h["X-Supabase-Api-Version"] = []string{version}
 		body["code"], body["message"] = code, msg
 		return web.Reply{Status: status, Header: h, Body: body}
@@ -62,9 +62,9 @@ func IdentityShape(r *http.Request, e *fault.Error) web.Reply {
 	return web.Reply{Status: status, Header: h, Body: body}
 }
 
-// extra returns the members a fault brings along: weak_password's reasons, the
+// extraMembers returns the members a fault brings along: weak_password's reasons, the
 // rate limit's numbers.
-func extra(e *fault.Error) map[string]any {
+func extraMembers(e *fault.Error) map[string]any {
 	out := map[string]any{}
 	if e.Kind != fault.Limited && e.Code != "weak_password" || e.Data == nil {
 		return out

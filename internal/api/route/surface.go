@@ -40,8 +40,8 @@ func surfaceOf(path string) *surface {
 // Shape writes a fault as the surface of the request's path does.
 func Shape(r *http.Request, e *fault.Error) web.Reply { return surfaceOf(r.URL.Path).shape(r, e) }
 
-// demands are what a surface asks of every request, whoever makes it.
-func (s *surface) demands(w http.ResponseWriter, r *http.Request) error {
+// checkDemands are what a surface asks of every request, whoever makes it.
+func (s *surface) checkDemands(w http.ResponseWriter, r *http.Request) error {
 	if !s.identity {
 		return nil
 	}
@@ -49,16 +49,16 @@ func (s *surface) demands(w http.ResponseWriter, r *http.Request) error {
 	return web.FewParameters(r)
 }
 
-// audience refuses a caller who is meant for somebody else's server.
-func (s *surface) audience(r *http.Request) error {
+// checkAudience refuses a caller who is meant for somebody else's server.
+func (s *surface) checkAudience(r *http.Request) error {
 	if !s.identity {
 		return nil
 	}
 	return sessions.CheckAudience(r.Header.Get("X-Jwt-Aud"))
 }
 
-// lost is the fault of a path that nothing is served at.
-func (s *surface) lost() error {
+// notFoundFault is the fault of a path that nothing is served at.
+func (s *surface) notFoundFault() error {
 	if s.identity {
 		return fault.New(fault.NotFound, "not_found", "Nothing is served at this path")
 	}

@@ -47,24 +47,24 @@ func WindowsOf(g *gate.Gate) Windows {
 	}
 }
 
-// attempt counts an attempt.
-func (x *Windows) attempt(w http.ResponseWriter, a gate.Attempt) error {
+// countAttempt counts an attempt.
+func (x *Windows) countAttempt(w http.ResponseWriter, a gate.Attempt) error {
 	if x.Limit == nil {
 		return nil
 	}
 	return x.Limit(w, a)
 }
 
-// session counts a request.
-func (x *Windows) session(w http.ResponseWriter, c *Call) error {
+// countSession counts a request.
+func (x *Windows) countSession(w http.ResponseWriter, c *Call) error {
 	if x.Session == nil {
 		return nil
 	}
 	return x.Session(w, c.Request, c.Actor)
 }
 
-// depart counts a browser that leaves for a provider.
-func (x *Windows) depart(w http.ResponseWriter, c *Call) error {
+// countDeparture counts a browser that leaves for a provider.
+func (x *Windows) countDeparture(w http.ResponseWriter, c *Call) error {
 	if x.Depart == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ var (
 )
 
 func plainDraft(c *route.Call, _ bool) (d sso.Draft, err error) {
-	err = body(c, &d)
+	err = decodeBody(c, &d)
 	return d, err
 }
 
@@ -57,27 +57,27 @@ type connections struct {
 	spelling
 }
 
-// shows says whether a list has the connection: an OpenID connection without
+// isShown says whether a list has the connection: an OpenID connection without
 // an identifier has no name in the admin API.
-func (s spelling) shows(c *sso.Connection) bool {
+func (s spelling) isShown(c *sso.Connection) bool {
 	return s.kind == "" || c.Kind == s.kind && (c.Kind != sso.OIDC || c.Identifier != "")
 }
 
-func (s connections) list(w http.ResponseWriter, c *route.Call) error {
+func (s connections) listConnections(w http.ResponseWriter, c *route.Call) error {
 	all, err := s.svc.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	out := []any{}
 	for _, x := range all {
-		if s.shows(x) {
+		if s.isShown(x) {
 			out = append(out, s.show(x))
 		}
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{s.member: out})
 }
 
-func (s connections) create(w http.ResponseWriter, c *route.Call) error {
+func (s connections) createConnection(w http.ResponseWriter, c *route.Call) error {
 	d, err := s.draft(c, true)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s connections) create(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusCreated, s.show(got))
 }
 
-func (s connections) get(w http.ResponseWriter, c *route.Call) error {
+func (s connections) getConnection(w http.ResponseWriter, c *route.Call) error {
 	got, err := s.find(s.API, c)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s connections) get(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (s connections) change(w http.ResponseWriter, c *route.Call) error {
+func (s connections) changeConnection(w http.ResponseWriter, c *route.Call) error {
 	d, err := s.draft(c, false)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s connections) change(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (s connections) remove(w http.ResponseWriter, c *route.Call) error {
+func (s connections) removeConnection(w http.ResponseWriter, c *route.Call) error {
 	got, err := s.find(s.API, c)
 	if err == nil {
 		_, err = s.svc.Delete(c.Context(), c.Actor, got.ID)
@@ -123,7 +123,7 @@ func (s connections) remove(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (a *API) test(w http.ResponseWriter, c *route.Call) error {
+func (a *API) beginTest(w http.ResponseWriter, c *route.Call) error {
 	loc, err := a.svc.BeginTest(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
@@ -147,11 +147,11 @@ func (a *API) revokeSCIM(w http.ResponseWriter, c *route.Call) error {
 	return nil
 }
 
-func (a *API) prove(w http.ResponseWriter, c *route.Call) error {
+func (a *API) proveDomain(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	var got *sso.Connection

@@ -1,7 +1,7 @@
 // Package sso is enterprise sign-in on the wire: /auth/v1/sso, its
 // administration, and SCIM 2.0.
 //
-// Floor: faces. Begin at [New].
+// Layer: endpoints. Begin at [New].
 package sso
 
 import (
@@ -45,8 +45,8 @@ type scimCall struct {
 	sel selection
 }
 
-// directory serves a directory's requests.
-func (a *API) directory(h func(*API, http.ResponseWriter, *scimCall) error) route.Handle {
+// serveDirectory serves a directory's requests.
+func (a *API) serveDirectory(h func(*API, http.ResponseWriter, *scimCall) error) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		sel, err := parseSelection(c)
 		if err != nil {
@@ -56,8 +56,8 @@ func (a *API) directory(h func(*API, http.ResponseWriter, *scimCall) error) rout
 	}
 }
 
-// body reads one JSON object; an absent one leaves v alone.
-func body(c *route.Call, v any) error {
+// decodeBody reads one JSON object; an absent one leaves v alone.
+func decodeBody(c *route.Call, v any) error {
 	err := web.Decode(c.Request, maxBody, v)
 	if f := fault.As(err); err != nil && f.Kind == fault.Invalid {
 		out := *f

@@ -29,26 +29,26 @@ func attributeNames(list string) map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, name := range strings.Split(list, ",") {
-		out[strings.ToLower(bare(strings.TrimSpace(name)))] = true
+		out[strings.ToLower(bareName(strings.TrimSpace(name)))] = true
 	}
 	return out
 }
 
-// bare is an attribute's name without its schema's.
-func bare(name string) string {
+// bareName is an attribute's name without its schema's.
+func bareName(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, schemaUser+":"), schemaGroup+":")
 }
 
-// holds reports whether an answer has the attribute, or a part of it.
-func (s selection) holds(name string) bool {
+// isSelected reports whether an answer has the attribute, or a part of it.
+func (s selection) isSelected(name string) bool {
 	if s.only == nil {
 		return !s.without[name]
 	}
-	return s.only[name] || len(parts(s.only, name)) > 0
+	return s.only[name] || len(partNames(s.only, name)) > 0
 }
 
-// parts are the names in set of the parts of a complex attribute.
-func parts(set map[string]bool, name string) map[string]bool {
+// partNames are the names in set of the parts of a complex attribute.
+func partNames(set map[string]bool, name string) map[string]bool {
 	out := map[string]bool{}
 	for k := range set {
 		if part, ok := strings.CutPrefix(k, name+"."); ok {
@@ -58,8 +58,8 @@ func parts(set map[string]bool, name string) map[string]bool {
 	return out
 }
 
-// of returns what an answer has of a resource. Every resource has id and schemas.
-func (s selection) of(resource any) (any, error) {
+// selectFrom returns what an answer has of a resource. Every resource has id and schemas.
+func (s selection) selectFrom(resource any) (any, error) {
 	if s.only == nil && s.without == nil {
 		return resource, nil
 	}
@@ -74,25 +74,25 @@ func (s selection) of(resource any) (any, error) {
 	for k, v := range m {
 		switch name := strings.ToLower(k); {
 		case name == "id" || name == "schemas" || s.only[name]:
-		case !s.holds(name):
+		case !s.isSelected(name):
 			delete(m, k)
 		default:
-			s.cut(name, v)
+			s.cutParts(name, v)
 		}
 	}
 	return m, nil
 }
 
-// cut takes from a complex value, or from each of several, the parts that were
+// cutParts takes from a complex value, or from each of several, the parts that were
 // not asked for.
-func (s selection) cut(name string, v any) {
+func (s selection) cutParts(name string, v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			s.cut(name, x)
+			s.cutParts(name, x)
 		}
 	case map[string]any:
-		keep, drop := parts(s.only, name), parts(s.without, name)
+		keep, drop := partNames(s.only, name), partNames(s.without, name)
 		for k := range v {
 			if part := strings.ToLower(k); drop[part] || s.only != nil && !keep[part] {
 				delete(v, k)

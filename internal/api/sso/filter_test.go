@@ -16,7 +16,7 @@ func TestEquality(t *testing.T) {
 		{`userName`, "", "", false},
 		{` eq "x"`, "", "", false},
 	} {
-		attr, value, ok := equality(c.in)
+		attr, value, ok := parseEquality(c.in)
 		if ok != c.ok || ok && (attr != c.attr || value != c.value) {
 			t.Errorf("%s: %q %q %v", c.in, attr, value, ok)
 		}
@@ -26,7 +26,7 @@ func TestEquality(t *testing.T) {
 func FuzzEquality(f *testing.F) {
 	f.Add(`userName eq "x"`)
 	f.Fuzz(func(t *testing.T, in string) {
-		if attr, _, ok := equality(in); ok && attr == "" {
+		if attr, _, ok := parseEquality(in); ok && attr == "" {
 			t.Errorf("%q: a comparison of nothing", in)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) start(w http.ResponseWriter, c *route.Call) error {
+func (a *API) startSignIn(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		ProviderID string `json:"provider_id"`
 		Domain     string `json:"domain"`
@@ -24,7 +24,7 @@ func (a *API) start(w http.ResponseWriter, c *route.Call) error {
 		Challenge  string `json:"code_challenge"`
 		Method     string `json:"code_challenge_method"`
 	}
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
 	loc, err := a.svc.Begin(c.Context(),
@@ -36,7 +36,7 @@ func (a *API) start(w http.ResponseWriter, c *route.Call) error {
 	if in.Skip {
 		return web.JSON(w, http.StatusOK, map[string]string{"url": loc})
 	}
-	return lead(w, http.StatusSeeOther, loc)
+	return redirectTo(w, http.StatusSeeOther, loc)
 }
 
 // Authorize is start for signInWithOAuth({provider: "custom:x"}).
@@ -55,26 +55,26 @@ func (a *API) Authorize(w http.ResponseWriter, c *route.Call) error {
 	if q.Get("skip_http_redirect") == "true" {
 		return web.JSON(w, http.StatusOK, map[string]string{"url": loc})
 	}
-	return lead(w, http.StatusFound, loc)
+	return redirectTo(w, http.StatusFound, loc)
 }
 
-// back leads a browser on that comes from a provider: by 302 to where it began, by
+// leadBack leads a browser on that comes from a provider: by 302 to where it began, by
 // 303 with what went wrong.
-func back(w http.ResponseWriter, to string) error {
+func leadBack(w http.ResponseWriter, to string) error {
 	if strings.Contains(to, "error_code=") {
-		return lead(w, http.StatusSeeOther, to)
+		return redirectTo(w, http.StatusSeeOther, to)
 	}
-	return lead(w, http.StatusFound, to)
+	return redirectTo(w, http.StatusFound, to)
 }
 
-func lead(w http.ResponseWriter, status int, to string) error {
+func redirectTo(w http.ResponseWriter, status int, to string) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Location", to)
 	w.WriteHeader(status)
 	return nil
 }
 
-func (a *API) metadata(w http.ResponseWriter, c *route.Call) error {
+func (a *API) serveMetadata(w http.ResponseWriter, c *route.Call) error {
 	if !a.svc.SAML() {
 		return samlOff()
 	}
@@ -96,16 +96,16 @@ func (a *API) metadata(w http.ResponseWriter, c *route.Call) error {
 	return err
 }
 
-func (a *API) acs(w http.ResponseWriter, c *route.Call) error {
-	in, err := a.posted(w, c)
+func (a *API) consumeAssertion(w http.ResponseWriter, c *route.Call) error {
+	in, err := a.readPosted(w, c)
 	if err != nil {
 		return route.Astray(w, a.ident, err)
 	}
-	return back(w, a.svc.FinishSAML(c.Context(), in, c.Client()).Location)
+	return leadBack(w, a.svc.FinishSAML(c.Context(), in, c.Client()).Location)
 }
 
-// posted reads the form that a SAML provider had the browser post.
-func (a *API) posted(w http.ResponseWriter, c *route.Call) (in sso.Response, err error) {
+// readPosted reads the form that a SAML provider had the browser post.
+func (a *API) readPosted(w http.ResponseWriter, c *route.Call) (in sso.Response, err error) {
 	if !a.svc.SAML() {
 		return in, samlOff()
 	}
@@ -123,7 +123,7 @@ func (a *API) posted(w http.ResponseWriter, c *route.Call) (in sso.Response, err
 	return sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, nil
 }
 
-func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
+func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	for _, k := range []string{"state", "code", "error", "iss"} {
 		if len(q[k]) > 1 {
@@ -133,5 +133,5 @@ func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
 	to := a.svc.FinishOIDC(c.Context(),
 		sso.Answer{Connection: c.PathValue("id"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
 			Issuer: q.Get("iss")}, c.Client())
-	return back(w, to.Location)
+	return leadBack(w, to.Location)
 }

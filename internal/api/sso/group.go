@@ -34,7 +34,7 @@ func (a *API) showGroup(g sso.Group) scimGroup {
 	return out
 }
 
-func (g scimGroup) group() sso.Group {
+func (g scimGroup) toGroup() sso.Group {
 	out := sso.Group{Display: g.Display, ExternalID: g.ExternalID}
 	for _, m := range g.Members {
 		out.Members = append(out.Members, sso.Ref{ID: m.Value})
@@ -47,7 +47,7 @@ func (a *API) scimGroups(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.Directory().Groups(c.Context(), c.Connection, q, c.sel.holds("members"))
+	list, total, err := a.svc.Directory().Groups(c.Context(), c.Connection, q, c.sel.isSelected("members"))
 	if err != nil {
 		return err
 	}
@@ -63,13 +63,13 @@ func (a *API) scimCreateGroup(w http.ResponseWriter, c *scimCall) error {
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	g, err := a.svc.Directory().CreateGroup(c.Context(), c.Connection, in.group(), c.Client())
+	g, err := a.svc.Directory().CreateGroup(c.Context(), c.Connection, in.toGroup(), c.Client())
 	if err != nil {
 		return err
 	}
 	out := a.showGroup(g)
 	w.Header().Set("Location", out.Meta.Location)
-	return c.show(w, http.StatusCreated, out)
+	return c.sendSelected(w, http.StatusCreated, out)
 }
 
 func (a *API) scimGroup(w http.ResponseWriter, c *scimCall) error {
@@ -77,7 +77,7 @@ func (a *API) scimGroup(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return c.show(w, http.StatusOK, a.showGroup(g))
+	return c.sendSelected(w, http.StatusOK, a.showGroup(g))
 }
 
 func (a *API) changeGroup(w http.ResponseWriter, c *scimCall, change func(*sso.Group) error) error {
@@ -85,7 +85,7 @@ func (a *API) changeGroup(w http.ResponseWriter, c *scimCall, change func(*sso.G
 	if err != nil {
 		return err
 	}
-	return c.show(w, http.StatusOK, a.showGroup(g))
+	return c.sendSelected(w, http.StatusOK, a.showGroup(g))
 }
 
 func (a *API) scimPutGroup(w http.ResponseWriter, c *scimCall) error {
@@ -94,7 +94,7 @@ func (a *API) scimPutGroup(w http.ResponseWriter, c *scimCall) error {
 		return err
 	}
 	return a.changeGroup(w, c, func(g *sso.Group) error {
-		*g = in.group()
+		*g = in.toGroup()
 		return nil
 	})
 }
@@ -104,27 +104,27 @@ func (a *API) scimPatchGroup(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return a.changeGroup(w, c, patching(ops, setGroup))
+	return a.changeGroup(w, c, patchFunc(ops, setGroup))
 }
 
 func setGroup(g *sso.Group, path, op string, v json.RawMessage) error {
 	low := strings.ToLower(path)
 	switch {
 	case low == "displayname" && op != "remove":
-		return bind(v, &g.Display)
+		return bindValue(v, &g.Display)
 	case low == "externalid" && op != "remove":
-		return bind(v, &g.ExternalID)
+		return bindValue(v, &g.ExternalID)
 	case low == "members" && op == "remove" && len(v) == 0:
 		g.Members = nil
 		return nil
 	case low == "members":
 		var list []member
-		if err := bind(v, &list); err != nil {
+		if err := bindValue(v, &list); err != nil {
 			return err
 		}
 		return setMembers(g, op, list)
 	case strings.HasPrefix(low, "members[") && strings.HasSuffix(low, "]") && op == "remove":
-		attr, id, ok := equality(path[len("members[") : len(path)-1])
+		attr, id, ok := parseEquality(path[len("members[") : len(path)-1])
 		if !ok || !strings.EqualFold(attr, "value") {
 			return fault.New(fault.Invalid, "invalidPath", `Of member filters, members[value eq "id"] is known`)
 		}

@@ -65,9 +65,9 @@ func (a *API) showUser(p sso.Person) scimUser {
 	return out
 }
 
-// person is the whole of a user as a client sent it; active is true when it is
+// toPerson is the whole of a user as a client sent it; active is true when it is
 // not said.
-func (u scimUser) person() sso.Person {
+func (u scimUser) toPerson() sso.Person {
 	p := sso.Person{UserName: u.UserName, ExternalID: u.ExternalID, Display: u.Display, Active: u.Active == nil || bool(*u.Active)}
 	if u.Name != nil {
 		p.Given, p.Family = u.Name.Given, u.Name.Family
@@ -104,13 +104,13 @@ func (a *API) scimCreateUser(w http.ResponseWriter, c *scimCall) error {
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	p, err := a.svc.Directory().CreatePerson(c.Context(), c.Connection, in.person(), c.Client())
+	p, err := a.svc.Directory().CreatePerson(c.Context(), c.Connection, in.toPerson(), c.Client())
 	if err != nil {
 		return err
 	}
 	out := a.showUser(p)
 	w.Header().Set("Location", out.Meta.Location)
-	return c.show(w, http.StatusCreated, out)
+	return c.sendSelected(w, http.StatusCreated, out)
 }
 
 func (a *API) scimUser(w http.ResponseWriter, c *scimCall) error {
@@ -118,7 +118,7 @@ func (a *API) scimUser(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return c.show(w, http.StatusOK, a.showUser(p))
+	return c.sendSelected(w, http.StatusOK, a.showUser(p))
 }
 
 func (a *API) scimPutUser(w http.ResponseWriter, c *scimCall) error {
@@ -127,7 +127,7 @@ func (a *API) scimPutUser(w http.ResponseWriter, c *scimCall) error {
 		return err
 	}
 	return a.changeUser(w, c, func(p *sso.Person) error {
-		*p = in.person()
+		*p = in.toPerson()
 		return nil
 	})
 }
@@ -137,7 +137,7 @@ func (a *API) changeUser(w http.ResponseWriter, c *scimCall, change func(*sso.Pe
 	if err != nil {
 		return err
 	}
-	return c.show(w, http.StatusOK, a.showUser(p))
+	return c.sendSelected(w, http.StatusOK, a.showUser(p))
 }
 
 func (a *API) scimPatchUser(w http.ResponseWriter, c *scimCall) error {
@@ -145,7 +145,7 @@ func (a *API) scimPatchUser(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	return a.changeUser(w, c, patching(ops, setUser))
+	return a.changeUser(w, c, patchFunc(ops, setUser))
 }
 
 // setUser writes one attribute. What is not kept here is accepted and left.
@@ -157,23 +157,23 @@ func setUser(p *sso.Person, path, op string, v json.RawMessage) error {
 	case into != nil && op == "remove":
 		*into = ""
 	case into != nil:
-		return bind(v, into)
+		return bindValue(v, into)
 	case low == "active" && op == "remove":
 		return fault.New(fault.Invalid, "mutability", "active cannot be removed")
 	case low == "active":
 		var f flag
-		err := bind(v, &f)
+		err := bindValue(v, &f)
 		p.Active = bool(f)
 		return err
 	case low == "name" && op != "remove":
 		var n scimName
-		if err := bind(v, &n); err != nil {
+		if err := bindValue(v, &n); err != nil {
 			return err
 		}
 		p.Given, p.Family = n.Given, n.Family
 	case low == "emails" && op != "remove":
 		var list []email
-		if err := bind(v, &list); err != nil {
+		if err := bindValue(v, &list); err != nil {
 			return err
 		}
 		for i, e := range list {

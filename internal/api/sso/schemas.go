@@ -48,51 +48,51 @@ func (a attribute) readOnly() attribute {
 	return a
 }
 
-func (a attribute) of(typ string) attribute {
+func (a attribute) ofType(typ string) attribute {
 	a.Type = typ
 	return a
 }
 
-func (a attribute) several() attribute {
+func (a attribute) manyValued() attribute {
 	a.Multi = true
 	return a
 }
 
-func (a attribute) needed() attribute {
+func (a attribute) requiredUnique() attribute {
 	a.Required, a.Uniqueness = true, "server"
 	return a
 }
 
-func (a attribute) with(parts ...attribute) attribute {
+func (a attribute) withParts(parts ...attribute) attribute {
 	a.Type, a.Parts = "complex", parts
 	return a
 }
 
-// to is a reference to a resource of another kind.
-func to(kind string) attribute {
-	a := plainText("$ref", "Its address.").of("reference").readOnly()
+// referenceTo is a reference to a resource of another kind.
+func referenceTo(kind string) attribute {
+	a := plainText("$ref", "Its address.").ofType("reference").readOnly()
 	a.CaseExact, a.References = true, []string{kind}
 	return a
 }
 
-// schemas are those of what is provisioned: the connection's users and groups.
-func (a *API) schemas() []schema {
+// schemaList are those of what is provisioned: the connection's users and groups.
+func (a *API) schemaList() []schema {
 	list := []schema{
 		{ID: schemaUser, Name: "User", Description: "A person of the organisation", Attributes: []attribute{
-			plainText("userName", "The name at the provider, compared without regard to case.").needed(),
-			plainText("name", "The parts of the name.").with(plainText("formatted", "The whole name; what displayName says."),
+			plainText("userName", "The name at the provider, compared without regard to case.").requiredUnique(),
+			plainText("name", "The parts of the name.").withParts(plainText("formatted", "The whole name; what displayName says."),
 				plainText("familyName", "Family name."), plainText("givenName", "Given name.")),
 			plainText("displayName", "The name that is shown."),
-			plainText("active", "Whether the person may sign in; false ends the sessions.").of("boolean"),
-			plainText("emails", "The address: the primary one, in a proved domain. Without one, userName is it.").several().with(plainText("value", "The address."),
-				plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").of("boolean")),
-			plainText("groups", "The groups of the person; changed at the group.").readOnly().several().with(plainText("value",
-				"The group's id.").readOnly(), to("Group"),
+			plainText("active", "Whether the person may sign in; false ends the sessions.").ofType("boolean"),
+			plainText("emails", "The address: the primary one, in a proved domain. Without one, userName is it.").manyValued().withParts(plainText("value", "The address."),
+				plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").ofType("boolean")),
+			plainText("groups", "The groups of the person; changed at the group.").readOnly().manyValued().withParts(plainText("value",
+				"The group's id.").readOnly(), referenceTo("Group"),
 				plainText("display", "The group's name.").readOnly()),
 		}},
 		{ID: schemaGroup, Name: "Group", Description: "A group of people; the connection's role_map may give it a role", Attributes: []attribute{
-			plainText("displayName", "The group's name, of which role_map speaks.").needed(),
-			plainText("members", "The people of the group.").several().with(plainText("value", "The user's id."), to("User"),
+			plainText("displayName", "The group's name, of which role_map speaks.").requiredUnique(),
+			plainText("members", "The people of the group.").manyValued().withParts(plainText("value", "The user's id."), referenceTo("User"),
 				plainText("display", "The user's userName.").readOnly()),
 		}},
 	}
@@ -104,14 +104,14 @@ func (a *API) schemas() []schema {
 }
 
 func (a *API) scimSchemas(w http.ResponseWriter, c *scimCall) error {
-	list := a.schemas()
+	list := a.schemaList()
 	return listOf(w, c, sso.Query{}, int64(len(list)), list)
 }
 
 func (a *API) scimSchema(w http.ResponseWriter, c *scimCall) error {
-	for _, s := range a.schemas() {
+	for _, s := range a.schemaList() {
 		if s.ID == c.PathValue("id") {
-			return c.show(w, http.StatusOK, s)
+			return c.sendSelected(w, http.StatusOK, s)
 		}
 	}
 	return fault.New(fault.NotFound, "not_found", "There is no such schema")

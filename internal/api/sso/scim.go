@@ -70,7 +70,7 @@ func parseQuery(c *scimCall) (sso.Query, error) {
 		}
 	}
 	if f := strings.TrimSpace(v.Get("filter")); f != "" {
-		attr, value, ok := equality(f)
+		attr, value, ok := parseEquality(f)
 		if !ok {
 			return q, fault.New(fault.Invalid, "invalidFilter", `Of filters, attribute eq "value" is known`)
 		}
@@ -79,8 +79,8 @@ func parseQuery(c *scimCall) (sso.Query, error) {
 	return q, nil
 }
 
-// equality reads: attribute eq "value" (RFC 7644 section 3.4.2.2).
-func equality(f string) (attr, value string, ok bool) {
+// parseEquality reads: attribute eq "value" (RFC 7644 section 3.4.2.2).
+func parseEquality(f string) (attr, value string, ok bool) {
 	attr, rest, found := strings.Cut(f, " ")
 	rest = strings.TrimSpace(rest)
 	op, lit, more := strings.Cut(rest, " ")
@@ -90,13 +90,13 @@ func equality(f string) (attr, value string, ok bool) {
 	if json.Unmarshal([]byte(strings.TrimSpace(lit)), &value) != nil {
 		return "", "", false
 	}
-	attr = bare(attr)
+	attr = bareName(attr)
 	return attr, value, attr != ""
 }
 
-// show answers with what was asked for of one resource.
-func (c *scimCall) show(w http.ResponseWriter, status int, resource any) error {
-	v, err := c.sel.of(resource)
+// sendSelected answers with what was asked for of one resource.
+func (c *scimCall) sendSelected(w http.ResponseWriter, status int, resource any) error {
+	v, err := c.sel.selectFrom(resource)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (c *scimCall) show(w http.ResponseWriter, status int, resource any) error {
 func listOf[T any](w http.ResponseWriter, c *scimCall, q sso.Query, total int64, list []T) error {
 	items := []any{}
 	for _, x := range list {
-		v, err := c.sel.of(x)
+		v, err := c.sel.selectFrom(x)
 		if err != nil {
 			return err
 		}
@@ -143,15 +143,15 @@ func readPatch(w http.ResponseWriter, c *scimCall) ([]operation, error) {
 		if o.Op != "add" && o.Op != "replace" && o.Op != "remove" {
 			return nil, fault.New(fault.Invalid, "invalidSyntax", "op must be add, replace or remove")
 		}
-		o.Path = bare(o.Path)
+		o.Path = bareName(o.Path)
 	}
 	return in.Operations, nil
 }
 
-// patching is the change that operations make, each attribute by set. One without
+// patchFunc is the change that operations make, each attribute by set. One without
 // a path says several, which are set in the order of their names: whatever order
 // a client writes them in, the outcome is the same.
-func patching[T any](ops []operation, set func(of *T, path, op string, v json.RawMessage) error) func(*T) error {
+func patchFunc[T any](ops []operation, set func(of *T, path, op string, v json.RawMessage) error) func(*T) error {
 	return func(of *T) error {
 		for _, o := range ops {
 			parts := map[string]json.RawMessage{o.Path: o.Value}
@@ -171,7 +171,7 @@ func patching[T any](ops []operation, set func(of *T, path, op string, v json.Ra
 	}
 }
 
-func bind(v json.RawMessage, into any) error {
+func bindValue(v json.RawMessage, into any) error {
 	if len(v) == 0 || json.Unmarshal(v, into) != nil {
 		return fault.New(fault.Invalid, "invalidValue", "A value is missing, or of the wrong type")
 	}

@@ -35,11 +35,11 @@ type domainRef struct {
 
 func asSAML(c *sso.Connection) any {
 	return samlProvider{ID: c.ID, Resource: c.ResourceID, TenantID: c.TenantID,
-		SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: refs(c), Disabled: c.Disabled,
+		SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: domainRefs(c), Disabled: c.Disabled,
 		Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
-func refs(c *sso.Connection) []domainRef {
+func domainRefs(c *sso.Connection) []domainRef {
 	out := []domainRef{}
 	for _, d := range c.Domains {
 		out = append(out, domainRef{d.Domain})
@@ -55,7 +55,7 @@ type samlBody struct {
 
 func samlDraft(c *route.Call, making bool) (sso.Draft, error) {
 	var in samlBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return in.Draft, err
 	}
 	if making && in.Type != "saml" {
@@ -92,12 +92,12 @@ type customProvider struct {
 
 func asCustom(c *sso.Connection) any {
 	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer,
-		Discovery: discovery(c.Issuer),
-		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c),
+		Discovery: discoveryURL(c.Issuer),
+		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: domainRefs(c),
 		CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
-func discovery(issuer string) string {
+func discoveryURL(issuer string) string {
 	return strings.TrimRight(issuer, "/") + "/.well-known/openid-configuration"
 }
 
@@ -115,17 +115,17 @@ type customBody struct {
 
 func customDraft(c *route.Call, making bool) (sso.Draft, error) {
 	var in customBody
-	if err := body(c, &in); err != nil {
+	if err := decodeBody(c, &in); err != nil {
 		return in.Draft, err
 	}
-	d, err := in.draft()
+	d, err := in.toDraft()
 	if err == nil && making && (d.Identifier == nil || *d.Identifier == "") {
 		err = fault.New(fault.Invalid, "validation_failed", "identifier is required")
 	}
 	return d, err
 }
 
-func (b *customBody) draft() (sso.Draft, error) {
+func (b *customBody) toDraft() (sso.Draft, error) {
 	refuse := func(msg string) (sso.Draft, error) {
 		return b.Draft, fault.New(fault.Invalid, "validation_failed", "%s", msg)
 	}
@@ -134,7 +134,7 @@ func (b *customBody) draft() (sso.Draft, error) {
 		return refuse("provider_type must be oidc: plain OAuth 2 does not say verifiably who signed in")
 	case b.PKCE != nil && !*b.PKCE, b.SkipNonce, b.EmailOptional:
 		return refuse("pkce_enabled stays on; skip_nonce_check and email_optional stay off")
-	case b.Discovery != "" && (b.Issuer == nil || b.Discovery != discovery(*b.Issuer)):
+	case b.Discovery != "" && (b.Issuer == nil || b.Discovery != discoveryURL(*b.Issuer)):
 		return refuse("discovery_url must be the issuer's own /.well-known/openid-configuration")
 	}
 	kind := sso.OIDC

@@ -1,7 +1,7 @@
 // Package wal reads the write-ahead log of an SQLite database, by section 4 of
 // sqlite.org/fileformat2.html: which pages were committed since a place in it.
 //
-// Floor: toolboxes. Begin at [Read].
+// Layer: adapters. Begin at [Read].
 package wal
 
 import (

@@ -7,7 +7,7 @@
 // records:"zones" (a json.RawMessage that holds records of that collection). From
 // them OpenAPI and TypeScript types are made.
 //
-// Floor: functions. Begin at [Encode].
+// Layer: functions. Begin at [Encode].
 package output
 
 import (

@@ -102,29 +102,29 @@ func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*Drive
 	if in.Lat != 0 || in.Lon != 0 {
 		r.depot = &Point{in.Lat, in.Lon}
 	}
-	if err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return r.load(tx, a.TenantID) }); err != nil {
+	if err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return r.loadRound(tx, a.TenantID) }); err != nil {
 		return nil, err
 	}
-	out, err := r.plan()
+	out, err := r.planRound()
 	if err != nil {
 		return nil, err
 	}
 	out.TenantID, out.Applied = a.TenantID, in.Apply
-	if err := p.write(ctx, a, in.Apply, func(tx *db.Tx) error { return out.number(tx, a, p.store, in.DriverID) }); err != nil {
+	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return out.writeStopNumbers(tx, a, p.store, in.DriverID) }); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// load reads the shipments and the vehicle in one round trip.
-func (r *round) load(tx *db.Tx, tenant string) error {
+// loadRound reads the shipments and the vehicle in one round trip.
+func (r *round) loadRound(tx *db.Tx, tenant string) error {
 	where, args := waiting, []any{tenant}
 	if r.in.DriverID != "" {
 		where, args = driven, append(args, r.in.DriverID)
 	}
 	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+where+" ORDER BY id LIMIT 501", args,
 		func(row *db.Row) error {
-			r.add(row)
+			r.addShipment(row)
 			return nil
 		})
 	if r.in.VehicleID != "" {
@@ -149,8 +149,8 @@ func (r *round) load(tx *db.Tx, tenant string) error {
 	return nil
 }
 
-// add takes a shipment in: as a stop when it says where it goes.
-func (r *round) add(row *db.Row) {
+// addShipment takes a shipment in: as a stop when it says where it goes.
+func (r *round) addShipment(row *db.Row) {
 	d := drop{id: row.Text(0), number: row.Text(1), seq: row.Int(2)}
 	if at, ok := routing.At([]byte(row.Text(3))); ok && r.depot == nil {
 		r.depot = &Point{at.Lat, at.Lon}
@@ -165,9 +165,9 @@ func (r *round) add(row *db.Row) {
 	r.drops = append(r.drops, d)
 }
 
-// plan finds the routes. What is driven now is a driver's stops in their
+// planRound finds the routes. What is driven now is a driver's stops in their
 // order, or one trip for each stop that nobody drives.
-func (r *round) plan() (*DriveOut, error) {
+func (r *round) planRound() (*DriveOut, error) {
 	out := &DriveOut{Success: true, Routes: []RouteOut{}, Unplaced: append([]LostStop{}, r.lost...)}
 	if len(r.drops) == 0 {
 		return out, nil
@@ -198,11 +198,11 @@ func (r *round) plan() (*DriveOut, error) {
 	} else if len(routes) == 1 && now.Km < routes[0].Km {
 		routes[0] = now
 	}
-	out.fill(r.drops, routes)
+	out.fillRoutes(r.drops, routes)
 	return out, nil
 }
 
-func (o *DriveOut) fill(drops []drop, routes []routing.Route) {
+func (o *DriveOut) fillRoutes(drops []drop, routes []routing.Route) {
 	km, seq := 0.0, int64(0)
 	for _, t := range routes {
 		km += t.Km
@@ -217,9 +217,9 @@ func (o *DriveOut) fill(drops []drop, routes []routing.Route) {
 	o.Km, o.Before, o.Saved = score.Round(km, 1), score.Round(o.Before, 1), score.Round(o.Before-km, 1)
 }
 
-// number writes the stop numbers of a driver's round, if it is still the one
+// writeStopNumbers writes the stop numbers of a driver's round, if it is still the one
 // that was planned.
-func (o *DriveOut) number(tx *db.Tx, a actor.Actor, s *store.Store, driver string) error {
+func (o *DriveOut) writeStopNumbers(tx *db.Tx, a actor.Actor, s *store.Store, driver string) error {
 	r, _ := s.Catalog().Get("shipments")
 	var sets []store.Row
 	planned := map[string]bool{}

@@ -3,7 +3,7 @@
 // and picking go. They propose; only what is called with apply changes
 // anything.
 //
-// Floor: functions. Begin at [New].
+// Layer: functions. Begin at [New].
 package planning
 
 import (
@@ -38,8 +38,8 @@ func (p *Planner) Forget(tenant string) { p.cuts.Forget(tenant) }
 // Managers may plan.
 var Managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}
 
-// write runs fn in a transaction of the caller's tenant when apply is set.
-func (p *Planner) write(ctx context.Context, a actor.Actor, apply bool, fn func(*db.Tx) error) error {
+// writeIfApplied runs fn in a transaction of the caller's tenant when apply is set.
+func (p *Planner) writeIfApplied(ctx context.Context, a actor.Actor, apply bool, fn func(*db.Tx) error) error {
 	if !apply {
 		return nil
 	}

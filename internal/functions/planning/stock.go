@@ -91,10 +91,10 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 			values = values[:0]
 			queueYear(tx, a.TenantID, now, &values)
 		}
-		if err := out.load(tx, a.TenantID, in); err != nil || len(out.Items) == 0 {
+		if err := out.loadItems(tx, a.TenantID, in); err != nil || len(out.Items) == 0 {
 			return err
 		}
-		return out.moves(tx, a.TenantID, now)
+		return out.bookMovements(tx, a.TenantID, now)
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
-		it.judge(in, now)
+		it.judgeItem(in, now)
 		if in.ABC {
 			class := cuts.Class(it.year * it.cost.Float())
 			it.BestABC = &class
@@ -116,8 +116,8 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	return out, nil
 }
 
-// load reads the items of the page.
-func (o *StockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
+// loadItems reads the items of the page.
+func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	where, args := "", []any{tenant, in.PageSize + 1, (in.Page - 1) * in.PageSize}
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
@@ -144,8 +144,8 @@ func (o *StockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 	return tx.Flush()
 }
 
-// moves books a year of the page's movements, day by day.
-func (o *StockOut) moves(tx *db.Tx, tenant string, now time.Time) error {
+// bookMovements books a year of the page's movements, day by day.
+func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error {
 	byID, ids := map[string]*StockItem{}, make([]string, len(o.Items))
 	for i := range o.Items {
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
@@ -174,8 +174,8 @@ func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
 	})
 }
 
-// judge fills what follows from the movements.
-func (it *StockItem) judge(in *StockIn, now time.Time) {
+// judgeItem fills what follows from the movements.
+func (it *StockItem) judgeItem(in *StockIn, now time.Time) {
 	c := it.stock.Classify(now)
 	it.Low, it.Critical, it.Movement = c.Low, c.Critical, "normal"
 	switch {

@@ -26,8 +26,8 @@ type ClustersIn struct {
 	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Greatest score. Below 100 leaves people out for managers."`
 }
 
-// kinds are the entity types that are grouped, as of TrainingIn.
-func (in *ClustersIn) kinds(a actor.Actor) []string {
+// entityKinds are the entity types that are grouped, as of TrainingIn.
+func (in *ClustersIn) entityKinds(a actor.Actor) []string {
 	return kindsWithin(a, in.EntityType, in.MinScore > 0 || in.MaxScore < 100)
 }
 
@@ -56,31 +56,31 @@ type ClustersOut struct {
 // answers assign-risk-clusters. It replaces what its filter names and leaves
 // other entities where they are; the same scores give the same set again.
 func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
-	return inTurn(ctx, p, a, "", func() (*ClustersOut, error) { return p.clusters(ctx, a, in) })
+	return inTurn(ctx, p, a, "", func() (*ClustersOut, error) { return p.assignClusters(ctx, a, in) })
 }
 
-func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
+func (p *Programme) assignClusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
 	if in.MinScore > in.MaxScore {
 		return nil, fault.New(fault.Invalid, "", "parameter %q must not be above %q", "min_score", "max_score").At("min_score", "must not be above max_score")
 	}
-	kinds := in.kinds(a)
+	kinds := in.entityKinds(a)
 	if len(kinds) == 0 {
 		return nil, fault.New(fault.Forbidden, "42501", "role %q may not group people by score", a.Role).At("entity_type", "is about people")
 	}
 	out := &ClustersOut{Success: true, Tenant: a.TenantID, Clusters: []ClusterOut{}}
 	err := p.write(ctx, a, func(tx *db.Tx) error {
 		out.Clusters, out.Assigned = []ClusterOut{}, 0
-		lock(tx, a.TenantID)
+		lockTenant(tx, a.TenantID)
 		st := queueSettings(tx, a.TenantID)
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		st.usable()
-		list, err := readLatest(tx, a.TenantID, st.only(kinds), "", 0)
+		st.repairSettings()
+		list, err := readLatest(tx, a.TenantID, st.keepScored(kinds), "", 0)
 		if err != nil {
 			return err
 		}
-		rows, err := out.assign(list, st, in, query.FormatTime(p.now()))
+		rows, err := out.makeClusters(list, st, in, query.FormatTime(p.now()))
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 	if err != nil {
 		return nil, err
 	}
-	if !sees(a.Role) {
+	if !seesPeople(a.Role) {
 		out.hidePeople()
 	}
 	out.Created = len(out.Clusters)
@@ -109,8 +109,8 @@ func (o *ClustersOut) hidePeople() {
 	o.Clusters = slices.DeleteFunc(o.Clusters, func(c ClusterOut) bool { return c.Count == 0 })
 }
 
-// assign makes the records of the bands that hold an entity.
-func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
+// makeClusters makes the records of the bands that hold an entity.
+func (o *ClustersOut) makeClusters(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
 	scores := make([]float64, len(list))
 	for i := range list {
 		scores[i] = list[i].score
@@ -123,13 +123,13 @@ func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 	for _, c := range clusters {
 		x := ClusterOut{db.NewID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
 		for _, i := range c.Members {
-			if personal(list[i].kind) {
+			if isPersonal(list[i].kind) {
 				x.people++
 			}
 		}
 		o.Clusters = append(o.Clusters, x)
 		o.Assigned += x.Count
-		inside, err := members(c, list)
+		inside, err := encodeMembers(c, list)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +203,7 @@ type clusterMember struct {
 	Score float64   `json:"score"`
 }
 
-func members(c score.Cluster, list []latest) (json.RawMessage, error) {
+func encodeMembers(c score.Cluster, list []latest) (json.RawMessage, error) {
 	out := make([]clusterMember, len(c.Members))
 	for k, i := range c.Members {
 		out[k] = clusterMember{list[i].kind, list[i].entity, list[i].score}
@@ -240,7 +240,7 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 	if _, err := p.store.DeleteTx(tx, a, r, replaced); err != nil {
 		return err
 	}
-	if _, err := p.insert(tx, a, "risk_clusters", rows); err != nil {
+	if _, err := p.insertRows(tx, a, "risk_clusters", rows); err != nil {
 		return err
 	}
 	return p.notifyMoves(tx, a, m.placed, was, cuts)
@@ -262,7 +262,7 @@ func (m *membership) shrink(row store.Row, was map[uuid.UUID]string) (rest store
 			continue
 		}
 		stay = append(stay, x)
-		if personal(x.Type) {
+		if isPersonal(x.Type) {
 			people++
 		}
 	}
@@ -288,7 +288,7 @@ func (p *Programme) notifyMoves(tx *db.Tx, a actor.Actor, placed []latest, was m
 	var moves []Move
 	for i := range placed {
 		x := &placed[i]
-		from, is := was[x.entity], band(cuts, x.score)
+		from, is := was[x.entity], bandOf(cuts, x.score)
 		if from == "" || from == is {
 			continue
 		}

@@ -70,7 +70,7 @@ type regulation struct {
 // verdicts are ordered by how bad they are.
 var statusNames = [...]string{"compliant", "warning", "breach"}
 
-func rank(status string) uint8 { return uint8(slices.Index(statusNames[:], status)) }
+func statusRank(status string) uint8 { return uint8(slices.Index(statusNames[:], status)) }
 
 // unseen stands for the status of an entity without a verdict.
 const unseen = uint8(len(statusNames))
@@ -92,8 +92,8 @@ type scan struct {
 	fresh  findings
 }
 
-// note writes the details of every kind of verdict of a rule.
-func (r *regulation) note() {
+// prepareNotes writes the details of every kind of verdict of a rule.
+func (r *regulation) prepareNotes() {
 	for n := range r.notes {
 		// Plain structs always marshal.
 		text, _ := json.Marshal(details{r.rule.Metric, n&1 != 0, n&2 != 0, r.rule.WindowDays})
@@ -105,43 +105,43 @@ func (r *regulation) note() {
 // an event at the first check and at each change of status, and answers
 // check-compliance-rules. Nothing changed means nothing written.
 func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() (*ComplianceOut, error) { return p.compliance(ctx, a, in) })
+	return inTurn(ctx, p, a, in.EntityID, func() (*ComplianceOut, error) { return p.checkCompliance(ctx, a, in) })
 }
 
-func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
-	s := &scan{tenant: a.TenantID, in: in, sees: sees(a.Role), now: p.now().UTC().Truncate(time.Microsecond)}
+func (p *Programme) checkCompliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
+	s := &scan{tenant: a.TenantID, in: in, sees: seesPeople(a.Role), now: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.read(ctx, a, func(tx *db.Tx) error {
-		if err := s.prepare(tx); err != nil {
+		if err := s.readRules(tx); err != nil {
 			return err
 		}
-		return s.measure(tx)
+		return s.measureMetrics(tx)
 	})
 	if err != nil {
 		return nil, err
 	}
 	err = p.write(ctx, a, func(tx *db.Tx) error {
-		lock(tx, a.TenantID)
-		if err := s.judge(tx); err != nil || s.fresh.n == 0 {
+		lockTenant(tx, a.TenantID)
+		if err := s.judgeRules(tx); err != nil || s.fresh.n == 0 {
 			return err
 		}
-		if err := s.keep(tx); err != nil {
+		if err := s.writeVerdicts(tx); err != nil {
 			return err
 		}
 		tx.After(func() { p.hooks.Changed(a.TenantID, []string{"compliance_events"}) })
-		if err := s.tell(tx, p.hooks.Tell); err != nil {
+		if err := s.sendEvents(tx, p.hooks.Tell); err != nil {
 			return err
 		}
-		p.audit(tx, a, "compliance.check", map[string]any{"events_created": s.fresh.n, "regulations": len(s.regs)})
+		p.writeAudit(tx, a, "compliance.check", map[string]any{"events_created": s.fresh.n, "regulations": len(s.regs)})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.out(), nil
+	return s.complianceOut(), nil
 }
 
-// prepare reads what is in force and whom it is about.
-func (s *scan) prepare(tx *db.Tx) error {
+// readRules reads what is in force and whom it is about.
+func (s *scan) readRules(tx *db.Tx) error {
 	s.regs = nil
 	s.st, s.groups, s.waived, s.facts = queueSettings(tx, s.tenant), map[string]*group{}, map[[2]string]bool{}, map[string]float64{}
 	args := []any{s.tenant}
@@ -158,12 +158,12 @@ func (s *scan) prepare(tx *db.Tx) error {
 			}
 			if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
 				g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule}
-				g.note()
+				g.prepareNotes()
 				s.regs = append(s.regs, g)
 			}
 			return nil
 		})
-	for _, t := range types(s.in.EntityType) {
+	for _, t := range entityTypes(s.in.EntityType) {
 		s.groups[t] = queueEntities(tx, selector{tenant: s.tenant, kind: t, id: s.in.EntityID})
 	}
 	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND status <> 'archived' ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, "+
@@ -181,23 +181,23 @@ func (s *scan) prepare(tx *db.Tx) error {
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	s.st.usable()
+	s.st.repairSettings()
 	list := make([]*group, 0, len(s.groups))
 	for _, g := range s.groups {
 		list = append(list, g)
 	}
-	if err := absent(s.in.EntityType, s.in.EntityID, list); err != nil {
+	if err := refuseAbsent(s.in.EntityType, s.in.EntityID, list); err != nil {
 		return err
 	}
-	s.regs = slices.DeleteFunc(s.regs, func(r *regulation) bool { return !s.whole(r.rule) })
+	s.regs = slices.DeleteFunc(s.regs, func(r *regulation) bool { return !s.readsAll(r.rule) })
 	s.queueDetails(tx)
 	return nil
 }
 
-// whole reports whether the scan reads all that a rule is about. A rule for the
+// readsAll reports whether the scan reads all that a rule is about. A rule for the
 // tenant is recorded on one zone; a scan of other entities has no verdict on it,
 // nor has one of that zone alone where the rule looks at every zone.
-func (s *scan) whole(r *safety.Rule) bool {
+func (s *scan) readsAll(r *safety.Rule) bool {
 	if r.Per != "tenant" {
 		return true
 	}
@@ -215,7 +215,7 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		score.Worker: "SELECT id, job_title FROM workers WHERE tenant_id = $1 AND job_title IS NOT NULL",
 	} {
 		g := s.groups[kind]
-		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(filtered(&r.rule.Scope.Filter, kind)) > 0 }) {
+		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(filterWords(&r.rule.Scope.Filter, kind)) > 0 }) {
 			continue
 		}
 		list := make([]string, len(g.list))
@@ -223,7 +223,7 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		var buf []byte
 		words := map[string]string{}
 		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error {
-			i := g.find(r, 0)
+			i := g.findPlace(r, 0)
 			if i < 0 {
 				return nil
 			}
@@ -239,8 +239,8 @@ func (s *scan) queueDetails(tx *db.Tx) {
 	}
 }
 
-// filtered are the kinds or job titles that a filter lets in; none lets in all.
-func filtered(f *safety.Filter, kind string) []string {
+// filterWords are the kinds or job titles that a filter lets in; none lets in all.
+func filterWords(f *safety.Filter, kind string) []string {
 	switch kind {
 	case score.Zone:
 		return f.ZoneKind
@@ -252,9 +252,9 @@ func filtered(f *safety.Filter, kind string) []string {
 	return nil
 }
 
-// covers reports whether a rule's filters let in the ith entity of a type.
-func (s *scan) covers(f *safety.Filter, kind string, i int) bool {
-	wanted := filtered(f, kind)
+// isCovered reports whether a rule's filters let in the ith entity of a type.
+func (s *scan) isCovered(f *safety.Filter, kind string, i int) bool {
+	wanted := filterWords(f, kind)
 	return len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i])
 }
 
@@ -264,7 +264,7 @@ type past struct {
 	root uint8
 }
 
-func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
+func (s *scan) readPast(tx *db.Tx, r *regulation) (*past, error) {
 	p := &past{by: map[string][]uint8{}, root: unseen}
 	for kind, g := range s.groups {
 		p.by[kind] = slices.Repeat([]uint8{unseen}, len(g.list))
@@ -275,9 +275,9 @@ func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
 			buf = row.AppendText(buf[:0], 0)
 			g := s.groups[string(buf)]
 			buf = row.AppendText(buf[:0], 2)
-			status := rank(string(buf))
+			status := statusRank(string(buf))
 			if g != nil {
-				if at := g.find(row, 1); at >= 0 {
+				if at := g.findPlace(row, 1); at >= 0 {
 					p.by[g.kind][at] = status
 				}
 			}
@@ -288,18 +288,18 @@ func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
 		})
 }
 
-// judge evaluates, compares with the verdicts in force and gathers what
+// judgeRules evaluates, compares with the verdicts in force and gathers what
 // changed.
-func (s *scan) judge(tx *db.Tx) error {
+func (s *scan) judgeRules(tx *db.Tx) error {
 	s.fresh = findings{}
 	for _, r := range s.regs {
-		before, err := s.past(tx, r)
+		before, err := s.readPast(tx, r)
 		if err != nil {
 			return err
 		}
 		if r.rule.Per == "tenant" {
 			if s.root != uuid.Nil {
-				s.verdict(r, score.Zone, s.root, s.tables.tenant(r.rule), before.root)
+				s.addVerdict(r, score.Zone, s.root, s.tables.tenantReading(r.rule), before.root)
 			}
 			continue
 		}
@@ -310,8 +310,8 @@ func (s *scan) judge(tx *db.Tx) error {
 			}
 			t := s.tables.by[tableKey(r.rule, kind)]
 			for i := range g.list {
-				if s.covers(&r.rule.Scope.Filter, kind, i) {
-					s.verdict(r, kind, g.list[i].id, t.of(i), before.by[kind][i])
+				if s.isCovered(&r.rule.Scope.Filter, kind, i) {
+					s.addVerdict(r, kind, g.list[i].id, t.readingOf(i), before.by[kind][i])
 				}
 			}
 		}
@@ -319,9 +319,9 @@ func (s *scan) judge(tx *db.Tx) error {
 	return nil
 }
 
-func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
+func (s *scan) addVerdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
 	v := r.rule.Evaluate(in, s.facts)
-	status := rank(v.Status)
+	status := statusRank(v.Status)
 	if s.sees || r.about(kind) != aboutScore {
 		r.judged = true
 		if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
@@ -331,7 +331,7 @@ func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Readi
 	if before == status {
 		return
 	}
-	s.fresh.add(finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
+	s.fresh.addFinding(finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
 		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
 }
 
@@ -348,13 +348,13 @@ var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regula
 	{Name: "entity_id", Type: "uuid"},
 	{Name: "status", Type: "text"}, {Name: "event_id", Type: "uuid"}}
 
-// keep writes the events and the verdicts now in force.
-func (s *scan) keep(tx *db.Tx) error {
+// writeVerdicts writes the events and the verdicts now in force.
+func (s *scan) writeVerdicts(tx *db.Tx) error {
 	events := tx.Rows("compliance_events", eventColumns, "")
 	states := tx.Rows("compliance_states", stateColumns,
 		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
-	for f := range s.fresh.all() {
-		from, _ := window(s.now, int64(f.reg.rule.WindowDays))
+	for f := range s.fresh.allFindings() {
+		from, _ := windowOf(s.now, int64(f.reg.rule.WindowDays))
 		events.Text(s.tenant)
 		events.UUID(f.id)
 		events.Text(f.reg.id)
@@ -363,12 +363,12 @@ func (s *scan) keep(tx *db.Tx) error {
 		events.Text(f.reg.about(f.kind))
 		events.Text(statusNames[f.status])
 		// Events are read by more people than single persons' scores are.
-		if f.known && !f.personal() {
-			events.Int(signed(f.value))
+		if f.known && !f.isPersonal() {
+			events.Int(signedDecimal(f.value))
 		} else {
 			events.Null()
 		}
-		events.Int(signed(f.threshold))
+		events.Int(signedDecimal(f.threshold))
 		events.Time(from)
 		events.Time(s.now)
 		events.Text(f.reg.notes[f.notes])
@@ -397,11 +397,11 @@ func (s *scan) keep(tx *db.Tx) error {
 // toldAtOnce bounds the memory of events on their way.
 const toldAtOnce = 1000
 
-// tell hands on the events that somebody may wait for: a verdict that changed,
+// sendEvents hands on the events that somebody may wait for: a verdict that changed,
 // or a first one that is not compliant.
-func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) error {
+func (s *scan) sendEvents(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) error {
 	var rows []store.Row
-	for f := range s.fresh.all() {
+	for f := range s.fresh.allFindings() {
 		if f.previous == unseen && f.status == 0 {
 			continue
 		}
@@ -421,26 +421,28 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 	return tell(tx, "compliance_events", rows)
 }
 
-// signed is a figure of either sign as a decimal column holds it.
-func signed(f float64) int64 { return int64(math.Copysign(float64(scaled(math.Abs(f))), f)) }
+// signedDecimal is a figure of either sign as a decimal column holds it.
+func signedDecimal(f float64) int64 {
+	return int64(math.Copysign(float64(scaledDecimal(math.Abs(f))), f))
+}
 
-// out is the answer; its events are read while they are sent. Verdicts on the
+// complianceOut is the answer; its events are read while they are sent. Verdicts on the
 // scores of people are left out of it, counts included, for who may not see them.
-func (s *scan) out() *ComplianceOut {
+func (s *scan) complianceOut() *ComplianceOut {
 	sees, fresh := s.sees, s.fresh // the tables are not needed any more
-	shown := func(f *finding) bool { return sees || !f.personal() }
-	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summary(), Events: func(yield func(*EventOut) bool) {
+	shown := func(f *finding) bool { return sees || !f.isPersonal() }
+	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Events: func(yield func(*EventOut) bool) {
 		var x eventRow
-		for f := range fresh.all() {
+		for f := range fresh.allFindings() {
 			if !shown(f) {
 				continue
 			}
-			if x.take(f); !yield(&x.EventOut) {
+			if x.fillFrom(f); !yield(&x.EventOut) {
 				return
 			}
 		}
 	}}
-	for f := range fresh.all() {
+	for f := range fresh.allFindings() {
 		if shown(f) {
 			out.Created++
 		}
@@ -448,7 +450,7 @@ func (s *scan) out() *ComplianceOut {
 	return out
 }
 
-func (s *scan) summary() ComplianceSummary {
+func (s *scan) summaryOf() ComplianceSummary {
 	sum := ComplianceSummary{LastCheck: query.FormatTime(s.now)}
 	for _, r := range s.regs {
 		if s.in.EntityID != "" && !r.judged {

@@ -25,7 +25,7 @@ type dated struct {
 	used              string // condition on records in use
 }
 
-func deadlines() []dated {
+func deadlineKinds() []dated {
 	return []dated{
 		{"equipment.service_due", "equipment", "service_due_on", "status <> 'retired'"},
 		{"vehicle.inspection_due", "vehicles", "inspection_due_on", "status <> 'retired'"},
@@ -42,14 +42,14 @@ const deadlineRows = 500
 // the day was entered late, is told by the nearest of noticeDays alone. Days are
 // the tenant's.
 func (p *Programme) RemindDeadlines(ctx context.Context, tenant string) (total int, err error) {
-	for _, d := range deadlines() {
+	for _, d := range deadlineKinds() {
 		for n := deadlineRows; n == deadlineRows; total += n {
-			err := p.write(ctx, keeper(tenant), func(tx *db.Tx) error {
-				today, err := p.today(tx, tenant)
+			err := p.write(ctx, serverActor(tenant), func(tx *db.Tx) error {
+				today, err := p.localToday(tx, tenant)
 				if err != nil {
 					return err
 				}
-				list, err := p.near(tx, tenant, d, today)
+				list, err := p.listNearDeadlines(tx, tenant, d, today)
 				n = len(list)
 				if err != nil || n == 0 {
 					return err
@@ -64,9 +64,9 @@ func (p *Programme) RemindDeadlines(ctx context.Context, tenant string) (total i
 	return total, nil
 }
 
-// near lists records that were not told of by the notice their day is in, the
+// listNearDeadlines lists records that were not told of by the notice their day is in, the
 // nearest days first.
-func (p *Programme) near(tx *db.Tx, tenant string, d dated, today localtime.Date) (out []Deadline, err error) {
+func (p *Programme) listNearDeadlines(tx *db.Tx, tenant string, d dated, today localtime.Date) (out []Deadline, err error) {
 	r, err := p.resource(d.table)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today localtime.Date
 		"%[4]s.tenant_id AND n.collection = $2 "+
 		"AND n.record_id = %[4]s.id AND n.due_on = %[4]s.%[1]s AND n.days = CASE %[5]sEND) ORDER BY %[1]s, id LIMIT %[6]d", d.day, len(args)+1, d.used, d.table,
 		notice.String(), deadlineRows)
-	rows, err := p.store.RowsTx(tx, keeper(tenant), r, where, args)
+	rows, err := p.store.RowsTx(tx, serverActor(tenant), r, where, args)
 	for _, row := range rows {
 		on, perr := localtime.ParseDate(fmt.Sprint(row[d.day]))
 		if perr != nil {

@@ -52,7 +52,7 @@ func dayKey(local time.Time) string { return localtime.DateOf(local, local.Locat
 // is overdue or soon will be, and returns how many it wrote. A tenant's setting
 // "digest" of false in section safety switches it off.
 func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error) {
-	err = p.write(ctx, keeper(tenant), func(tx *db.Tx) error {
+	err = p.write(ctx, serverActor(tenant), func(tx *db.Tx) error {
 		n = 0
 		st := queueSettings(tx, tenant)
 		words := queueWords(tx, tenant)
@@ -65,7 +65,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 			return err
 		}
 		d := &digest{tenant: tenant, now: p.now().UTC(), local: local, lines: map[string]map[topic][]line{}}
-		if err := d.gather(tx); err != nil {
+		if err := d.gatherLines(tx); err != nil {
 			return err
 		}
 		n, err = p.queueDigests(tx, d, *words)
@@ -109,14 +109,14 @@ type person struct {
 	role  actor.Role
 }
 
-// tell adds a line for a user; one who is no member, or nobody, is passed over
+// addLine adds a line for a user; one who is no member, or nobody, is passed over
 // for those who keep the programme.
-func (d *digest) tell(user string, t topic, l line) {
+func (d *digest) addLine(user string, t topic, l line) {
 	if _, ok := d.people[user]; !ok {
 		d.tellAll(t, l, actor.Safety)
 		return
 	}
-	d.put(user, t, l)
+	d.putLine(user, t, l)
 }
 
 // tellAll adds a line for everybody of some roles, or for the administrators
@@ -125,7 +125,7 @@ func (d *digest) tellAll(t topic, l line, roles ...actor.Role) {
 	found := false
 	for user, p := range d.people {
 		if slices.Contains(roles, p.role) {
-			d.put(user, t, l)
+			d.putLine(user, t, l)
 			found = true
 		}
 	}
@@ -134,7 +134,7 @@ func (d *digest) tellAll(t topic, l line, roles ...actor.Role) {
 	}
 }
 
-func (d *digest) put(user string, t topic, l line) {
+func (d *digest) putLine(user string, t topic, l line) {
 	if d.lines[user] == nil {
 		d.lines[user] = map[topic][]line{}
 	}
@@ -153,8 +153,8 @@ func queueMembers(tx *db.Tx, tenant string) map[string]person {
 	return people
 }
 
-// gather reads what there is to tell: a constant number of statements.
-func (d *digest) gather(tx *db.Tx) error {
+// gatherLines reads what there is to tell: a constant number of statements.
+func (d *digest) gatherLines(tx *db.Tx) error {
 	d.people = queueMembers(tx, d.tenant)
 	if err := tx.Flush(); err != nil {
 		return err
@@ -166,16 +166,16 @@ func (d *digest) gather(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-func (d *digest) day(days int) string { return d.date(d.now).AddDays(days).String() }
+func (d *digest) dateIn(days int) string { return d.date(d.now).AddDays(days).String() }
 
 // date is the date where the tenant is at a moment.
 func (d *digest) date(at time.Time) localtime.Date { return localtime.DateOf(at, d.local.Location()) }
 
-// soon are the days on which something that runs out is mentioned.
-func (d *digest) soon() string {
+// noticeDates are the days on which something that runs out is mentioned.
+func (d *digest) noticeDates() string {
 	var list []string
 	for _, n := range noticeDays {
-		list = append(list, d.day(n))
+		list = append(list, d.dateIn(n))
 	}
 	return query.List(list)
 }
@@ -189,7 +189,7 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if at.Before(d.now) {
 				t = overdueActions
 			}
-			d.tell(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), d.date(at).String()})
+			d.addLine(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), d.date(at).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND "+
@@ -199,13 +199,13 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if verifier == r.Text(4) || verifier == r.Text(5) {
 				verifier = "" // who did it may not verify it
 			}
-			d.tell(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), d.date(r.Time(2)).String()})
+			d.addLine(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), d.date(r.Time(2)).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness "+
 		"IS NULL AND review_on <= $2 ORDER BY review_on, id LIMIT %d", digestRows),
-		[]any{d.tenant, d.day(0)}, func(r *db.Row) error {
-			d.tell(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
+		[]any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
+			d.addLine(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
 			return nil
 		})
 }
@@ -216,7 +216,7 @@ func (d *digest) queueRuns(tx *db.Tx) {
 		"updated_at > $3 ORDER BY due_at, id LIMIT %d", digestRows),
 		[]any{d.tenant, d.now.AddDate(0, 0, -9), d.now.Add(-24 * time.Hour)}, func(r *db.Row) error {
 			l := line{r.Text(0), r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
-			d.tell(r.Text(2), missedRuns, l)
+			d.addLine(r.Text(2), missedRuns, l)
 			d.tellAll(missedRuns, l, actor.Safety)
 			return nil
 		})
@@ -226,33 +226,33 @@ func (d *digest) queueTraining(tx *db.Tx) {
 	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE " +
 		"a.tenant_id = $1 AND a.user_id IS NOT NULL AND "
 	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on",
-		digestRows), []any{d.tenant, d.day(0)}, func(r *db.Row) error {
-		d.own(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
+		digestRows), []any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
+		d.addPersonalLine(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
 		return nil
 	})
 	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
 		"n.tenant_id = $1 "+
 		"AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) ORDER "+
-		"BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.soon()}, func(r *db.Row) error {
-		d.own(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
+		"BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.noticeDates()}, func(r *db.Row) error {
+		d.addPersonalLine(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
 		return nil
 	})
 	tx.Queue(fmt.Sprintf("SELECT w.user_id, w.name, e.licence_class, e.licence_expires_on FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND "+
 		"w.id = e.worker_id "+
 		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL AND (e.licence_expires_on < $3 OR "+tx.DB().InText("e.licence_expires_on",
 		2)+") ORDER BY e.licence_expires_on, e.id LIMIT %d", digestRows),
-		[]any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
+		[]any{d.tenant, d.noticeDates(), d.dateIn(0)}, func(r *db.Row) error {
 			l := line{"Licence " + r.Text(2), r.Text(3)}
-			d.own(r.Text(0), expiring, l)
+			d.addPersonalLine(r.Text(0), expiring, l)
 			d.tellAll(expiring, line{r.Text(1) + ": " + l.what, l.on}, actor.Manager)
 			return nil
 		})
 }
 
-// own is for what concerns one person and nobody else.
-func (d *digest) own(user string, t topic, l line) {
+// addPersonalLine is for what concerns one person and nobody else.
+func (d *digest) addPersonalLine(user string, t topic, l line) {
 	if _, ok := d.people[user]; ok {
-		d.put(user, t, l)
+		d.putLine(user, t, l)
 	}
 }
 
@@ -265,7 +265,7 @@ func (d *digest) queueService(tx *db.Tx) {
 		"SELECT plate, kind, inspection_due_on FROM vehicles WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND " +
 			"(inspection_due_on < $3 OR " + tx.DB().InText("inspection_due_on", 2) + ") ORDER BY inspection_due_on, id",
 	} {
-		tx.Queue(fmt.Sprintf("%s LIMIT %d", sql, digestRows), []any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
+		tx.Queue(fmt.Sprintf("%s LIMIT %d", sql, digestRows), []any{d.tenant, d.noticeDates(), d.dateIn(0)}, func(r *db.Row) error {
 			what := r.Text(0)
 			if r.Text(1) != "" {
 				what += " " + r.Text(1)
@@ -285,12 +285,12 @@ func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
 	}
 	slices.Sort(users)
 	for _, user := range users {
-		m, err := w.digest(d.lines[user], p.hooks.Letterhead)
+		m, err := w.digestMail(d.lines[user], p.hooks.Letterhead)
 		if err != nil {
 			return 0, err
 		}
 		m.To, m.Kind = d.people[user].email, "digest"
-		mails = append(mails, queuedMail{tenant: d.tenant, key: "digest:" + d.day(0) + ":" + user, at: d.now, mailPayload: mailPayload{Message: m, User: user}})
+		mails = append(mails, queuedMail{tenant: d.tenant, key: "digest:" + d.dateIn(0) + ":" + user, at: d.now, mailPayload: mailPayload{Message: m, User: user}})
 	}
 	if err := queueMails(tx, mails); err != nil {
 		return 0, err

@@ -13,16 +13,16 @@ import (
 // drivingMetrics are what is read of a driver's trips; ok is false where they say
 // nothing of it.
 var drivingMetrics = map[string]func([]driving.Trip, *time.Location) (of time.Duration, ok bool){
-	"driving_day_hours":       always(driving.LongestDay),
-	"driving_week_hours":      always(driving.LongestWeek),
-	"driving_fortnight_hours": always(driving.LongestFortnight),
+	"driving_day_hours":       alwaysKnown(driving.LongestDay),
+	"driving_week_hours":      alwaysKnown(driving.LongestWeek),
+	"driving_fortnight_hours": alwaysKnown(driving.LongestFortnight),
 	"driving_stint_hours": func(trips []driving.Trip, _ *time.Location) (time.Duration, bool) {
 		return driving.LongestStint(trips), true
 	},
 	"driving_rest_hours": func(trips []driving.Trip, _ *time.Location) (time.Duration, bool) { return driving.ShortestRest(trips) },
 }
 
-func always(f func([]driving.Trip, *time.Location) time.Duration) func([]driving.Trip, *time.Location) (time.Duration, bool) {
+func alwaysKnown(f func([]driving.Trip, *time.Location) time.Duration) func([]driving.Trip, *time.Location) (time.Duration, bool) {
 	return func(trips []driving.Trip, at *time.Location) (time.Duration, bool) { return f(trips, at), true }
 }
 
@@ -31,13 +31,13 @@ func always(f func([]driving.Trip, *time.Location) time.Duration) func([]driving
 // a route has no value.
 func (s *scan) fillDriving(tx *db.Tx, r *safety.Rule, t *table) {
 	g, at, measure := s.groups[score.Driver], localtime.Zone(s.st.place), drivingMetrics[r.Metric]
-	args := []any{s.tenant, s.from(r.WindowDays + 7), s.now}
-	one := selector{tenant: s.tenant, kind: score.Driver, id: s.in.EntityID}.where("driver_id", &args)
+	args := []any{s.tenant, s.windowStart(r.WindowDays + 7), s.now}
+	one := selector{tenant: s.tenant, kind: score.Driver, id: s.in.EntityID}.entityCondition("driver_id", &args)
 	var trips []driving.Trip
 	who := -1
 	tx.Queue("SELECT driver_id, started_at, finished_at, coalesce(driving_min, -1) FROM routes WHERE tenant_id = $1 AND started_at > $2 AND started_at <= $3"+
 		one+" ORDER BY driver_id, started_at", args, func(row *db.Row) error {
-		i := g.find(row, 0)
+		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
 		}
@@ -46,7 +46,7 @@ func (s *scan) fillDriving(tx *db.Tx, r *safety.Rule, t *table) {
 		}
 		trips = append(trips, driving.Of(row.Time(1), row.Time(2), s.now, row.Int(3)))
 		if of, ok := measure(trips, at); ok {
-			t.put(i, of.Hours())
+			t.putValue(i, of.Hours())
 		}
 		return nil
 	})

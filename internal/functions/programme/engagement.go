@@ -154,7 +154,7 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 			out.Score.Score = UserScore(month, st.points.MonthlyTarget)
 			return err
 		}
-		teams, zones, err := scoreboards(tx, a.TenantID, st, pd, now)
+		teams, zones, err := computeScoreboards(tx, a.TenantID, st, pd, now)
 		out.Teams, out.Zones = &teams, &zones
 		out.Score.Score = UserScore(month, st.points.MonthlyTarget)
 		return err
@@ -186,8 +186,8 @@ func (o *EngagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int
 	})
 }
 
-// scoreboards works out the teams and zones of a month.
-func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
+// computeScoreboards works out the teams and zones of a month.
+func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
 	points, people := map[string]int64{}, map[string]string{}
 	var teams []*TeamOut
 	tx.Queue("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at "+

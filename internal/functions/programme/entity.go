@@ -45,8 +45,8 @@ type selector struct {
 	within bool
 }
 
-// where appends the condition on one entity, when one is meant.
-func (s selector) where(column string, args *[]any) string {
+// entityCondition appends the condition on one entity, when one is meant.
+func (s selector) entityCondition(column string, args *[]any) string {
 	if s.id == "" {
 		return ""
 	}
@@ -58,7 +58,7 @@ func (s selector) where(column string, args *[]any) string {
 func queueEntities(tx *db.Tx, s selector) *group {
 	g := &group{kind: s.kind, at: map[uuid.UUID]int32{}}
 	args := []any{s.tenant}
-	sql := entitySQL[s.kind] + s.where("e.id", &args)
+	sql := entitySQL[s.kind] + s.entityCondition("e.id", &args)
 	tx.Queue(sql, args, func(r *db.Row) error {
 		id := r.UUID(0)
 		g.at[id] = int32(len(g.list))
@@ -68,9 +68,9 @@ func queueEntities(tx *db.Tx, s selector) *group {
 	return g
 }
 
-// find returns the place of the entity in column i of a row, -1 for one that
+// findPlace returns the place of the entity in column i of a row, -1 for one that
 // is not in use.
-func (g *group) find(r *db.Row, i int) int {
+func (g *group) findPlace(r *db.Row, i int) int {
 	if k, ok := g.at[r.UUID(i)]; ok {
 		return int(k)
 	}
@@ -92,10 +92,10 @@ var tables = map[string]string{score.Zone: "zones", score.Driver: "drivers", sco
 const withinSQL = "WITH RECURSIVE w (top, id) AS (SELECT e.id, e.id FROM zones e WHERE e.tenant_id = $1%s " +
 	"UNION ALL SELECT w.top, z.id FROM w JOIN zones z ON z.tenant_id = $1 AND z.parent_id = w.id) "
 
-// below returns the FROM of rows of a zone and of the places in it, each once:
+// belowZone returns the FROM of rows of a zone and of the places in it, each once:
 // selected names their columns, from what joins w.
-func (s selector) below(selected, from string, args *[]any) string {
-	return "(" + fmt.Sprintf(withinSQL, s.where("e.id", args)) + "SELECT DISTINCT w.top, " + selected + " FROM w " + from + ")"
+func (s selector) belowZone(selected, from string, args *[]any) string {
+	return "(" + fmt.Sprintf(withinSQL, s.entityCondition("e.id", args)) + "SELECT DISTINCT w.top, " + selected + " FROM w " + from + ")"
 }
 
 // incidentSource returns the FROM of the incidents i of each entity of a type in
@@ -104,13 +104,13 @@ func (s selector) below(selected, from string, args *[]any) string {
 func incidentSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "i.tenant_id = $1 AND i.entity_type = $2 AND i.at > $3 AND i.at <= $4"
 	if s.within && s.kind == score.Zone {
-		rows := s.below("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.tenant_id = $1 AND i.entity_id = w.id AND "+window, args)
+		rows := s.belowZone("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.tenant_id = $1 AND i.entity_id = w.id AND "+window, args)
 		return rows + " i WHERE true", "i.top"
 	}
 	if tx.DB().Engine() == db.PostgreSQL {
-		return "incident_entities i WHERE " + window + s.where("i.entity_id", args), "i.entity_id"
+		return "incident_entities i WHERE " + window + s.entityCondition("i.entity_id", args), "i.entity_id"
 	}
-	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.entity_id = e.id AND " + window + s.where("e.id", args), "e.id"
+	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.entity_id = e.id AND " + window + s.entityCondition("e.id", args), "e.id"
 }
 
 // shiftKey is what of an entity a shift names; drivers are found through their
@@ -124,17 +124,17 @@ func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "s.tenant_id = $1 AND s.ended_at > $2 AND s.ended_at <= $3"
 	key := "s." + shiftKey[s.kind]
 	if s.within && s.kind == score.Zone {
-		rows := s.below("s.id, s.hours, s.units_done, s.ended_at", "CROSS JOIN shifts s WHERE s.tenant_id = $1 AND s.zone_id = w.id AND "+window, args)
+		rows := s.belowZone("s.id, s.hours, s.units_done, s.ended_at", "CROSS JOIN shifts s WHERE s.tenant_id = $1 AND s.zone_id = w.id AND "+window, args)
 		return rows + " s WHERE true", "s.top"
 	}
 	if tx.DB().Engine() == db.PostgreSQL && s.kind != score.Driver {
-		return "shifts s WHERE " + window + " AND " + key + " IS NOT NULL" + s.where(key, args), key
+		return "shifts s WHERE " + window + " AND " + key + " IS NOT NULL" + s.entityCondition(key, args), key
 	}
 	own := "e.id"
 	if s.kind == score.Driver {
 		own = "e.worker_id"
 	}
-	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND " + key + " = " + own + " AND " + window + s.where("e.id", args), "e.id"
+	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND " + key + " = " + own + " AND " + window + s.entityCondition("e.id", args), "e.id"
 }
 
 // queueCounts asks how many incidents and near misses each entity had in a
@@ -144,7 +144,7 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	source, entity := incidentSource(tx, s, &args)
 	tx.Queue("SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
 		source+" GROUP BY "+entity, args, func(r *db.Row) error {
-		if i := g.find(r, 0); i >= 0 {
+		if i := g.findPlace(r, 0); i >= 0 {
 			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
 		}
 		return nil
@@ -158,7 +158,7 @@ func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours
 	source, entity := shiftSource(tx, s, &args)
 	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args,
 		func(r *db.Row) error {
-			if i := g.find(r, 0); i >= 0 {
+			if i := g.findPlace(r, 0); i >= 0 {
 				add(i, r.Dec(1).Float(), r.Dec(2).Float())
 			}
 			return nil
@@ -169,7 +169,7 @@ func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours
 // reads of them. finish completes them after the flush.
 func queueGroup(tx *db.Tx, s selector, days int64, now time.Time) *group {
 	g := queueEntities(tx, s)
-	from, to := window(now, days)
+	from, to := windowOf(now, days)
 	queueCounts(tx, s, from, to, g)
 	queueHours(tx, s, from, to, func(i int, hours, units float64) { g.list[i].in.ShiftHours, g.list[i].in.Workload = hours, units }, g)
 	return g
@@ -178,9 +178,9 @@ func queueGroup(tx *db.Tx, s selector, days int64, now time.Time) *group {
 // mostLoad is the workload beyond which more says nothing: data are wrong.
 const mostLoad = 100
 
-// finish turns units into workload: units / (hours x standard units an hour),
+// computeWorkload turns units into workload: units / (hours x standard units an hour),
 // 0 without hours, four decimals so that the input shown is the input used.
-func (g *group) finish(st *settings, days int64) {
+func (g *group) computeWorkload(st *settings, days int64) {
 	for i := range g.list {
 		in := &g.list[i].in
 		in.PeriodDays = int(days)
@@ -192,8 +192,8 @@ func (g *group) finish(st *settings, days int64) {
 	}
 }
 
-// absent is the fault for an entity that none of the groups holds.
-func absent(kind, id string, groups []*group) error {
+// refuseAbsent is the fault for an entity that none of the groups holds.
+func refuseAbsent(kind, id string, groups []*group) error {
 	if id == "" {
 		return nil
 	}

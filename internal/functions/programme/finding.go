@@ -32,7 +32,7 @@ type findings struct {
 
 const findingsInBlock = 4096
 
-func (l *findings) add(f finding) {
+func (l *findings) addFinding(f finding) {
 	last := len(l.blocks) - 1
 	if last < 0 || len(l.blocks[last]) == cap(l.blocks[last]) {
 		l.blocks = append(l.blocks, make([]finding, 0, min(max(l.n, 16), findingsInBlock)))
@@ -42,7 +42,7 @@ func (l *findings) add(f finding) {
 	l.n++
 }
 
-func (l *findings) all() iter.Seq[*finding] {
+func (l *findings) allFindings() iter.Seq[*finding] {
 	return func(yield func(*finding) bool) {
 		for _, b := range l.blocks {
 			for i := range b {
@@ -59,7 +59,7 @@ func (l *findings) all() iter.Seq[*finding] {
 const aboutScore = "score"
 
 func (r *regulation) about(kind string) string {
-	if !personal(kind) {
+	if !isPersonal(kind) {
 		return "places"
 	}
 	if r.rule.Metric == "predictive_score" {
@@ -68,8 +68,8 @@ func (r *regulation) about(kind string) string {
 	return "person"
 }
 
-// personal reports a verdict on a single person's score.
-func (f *finding) personal() bool { return f.reg.about(f.kind) == aboutScore }
+// isPersonal reports a verdict on a single person's score.
+func (f *finding) isPersonal() bool { return f.reg.about(f.kind) == aboutScore }
 
 // details is what an event says of how it came about.
 type details struct {
@@ -97,8 +97,8 @@ type eventRow struct {
 	value float64
 }
 
-// take fills in a finding that the caller may see.
-func (x *eventRow) take(f *finding) {
+// fillFrom fills in a finding that the caller may see.
+func (x *eventRow) fillFrom(f *finding) {
 	x.value = f.value
 	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind, Entity: f.entity,
 		Status: statusNames[f.status], Threshold: f.threshold, Details: json.RawMessage(f.reg.notes[f.notes])}

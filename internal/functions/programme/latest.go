@@ -51,7 +51,7 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 		return nil, err
 	}
 	args := []any{tenant, query.List(runs)}
-	only := selector{id: entity}.where("s.entity_id", &args)
+	only := selector{id: entity}.entityCondition("s.entity_id", &args)
 	out := []latest{}
 	var kind []byte
 	err = tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = "+
@@ -94,7 +94,7 @@ func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int,
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		st.usable()
+		st.repairSettings()
 		var runs []string
 		err := tx.Query(fmt.Sprintf("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < "+
 			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type ORDER BY f.id DESC LIMIT 1) ORDER BY "+

@@ -35,7 +35,7 @@ type mailPayload struct {
 	About   *alarms      `json:"about,omitempty"` // what it tells of, where more may come to it
 }
 
-func (m queuedMail) job() (job.Job, error) {
+func (m queuedMail) mailJob() (job.Job, error) {
 	payload, err := json.Marshal(m.mailPayload)
 	if err != nil {
 		return job.Job{}, fmt.Errorf("programme: mail %s: %w", m.key, err)
@@ -48,7 +48,7 @@ func queueMails(tx *db.Tx, list []queuedMail) error {
 	jobs := make([]job.Job, len(list))
 	for i, m := range list {
 		var err error
-		if jobs[i], err = m.job(); err != nil {
+		if jobs[i], err = m.mailJob(); err != nil {
 			return err
 		}
 	}

@@ -39,9 +39,9 @@ func tableKey(r *safety.Rule, kind string) string {
 	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Due, r.State, r.Normalize != "none" || r.MinExposureHours > 0)
 }
 
-// measure reads the metrics of all rules: a statement or two for each distinct
+// measureMetrics reads the metrics of all rules: a statement or two for each distinct
 // metric, window and filter.
-func (s *scan) measure(tx *db.Tx) error {
+func (s *scan) measureMetrics(tx *db.Tx) error {
 	s.tables = &metricTables{by: map[string]*table{}}
 	for _, r := range s.regs {
 		kinds := r.rule.Scope.EntityTypes
@@ -55,7 +55,7 @@ func (s *scan) measure(tx *db.Tx) error {
 			}
 			t := newTable(len(s.groups[kind].list))
 			s.tables.by[k] = t
-			if err := s.fill(tx, r.rule, kind, t); err != nil {
+			if err := s.queueMetric(tx, r.rule, kind, t); err != nil {
 				return err
 			}
 		}
@@ -63,8 +63,8 @@ func (s *scan) measure(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-// of returns the reading of the ith entity.
-func (t *table) of(i int) safety.Reading {
+// readingOf returns the reading of the ith entity.
+func (t *table) readingOf(i int) safety.Reading {
 	r := safety.Reading{Value: t.values[i], Known: t.known[i] || t.zero}
 	if t.hours != nil {
 		r.Hours = t.hours[i]
@@ -72,8 +72,8 @@ func (t *table) of(i int) safety.Reading {
 	return r
 }
 
-// tenant returns the reading over the whole tenant.
-func (m *metricTables) tenant(r *safety.Rule) safety.Reading {
+// tenantReading returns the reading over the whole tenant.
+func (m *metricTables) tenantReading(r *safety.Rule) safety.Reading {
 	t := m.by[tableKey(r, score.Zone)]
 	if t == nil {
 		return safety.Reading{}
@@ -81,9 +81,9 @@ func (m *metricTables) tenant(r *safety.Rule) safety.Reading {
 	return safety.Reading{Value: t.total, Known: t.any || t.zero, Hours: t.work}
 }
 
-// put enters the value of the ith entity, or with -1 of the tenant, whose value
+// putValue enters the value of the ith entity, or with -1 of the tenant, whose value
 // is else the worst, or the sum of counts.
-func (t *table) put(i int, v float64) {
+func (t *table) putValue(i int, v float64) {
 	if i >= 0 {
 		t.values[i], t.known[i] = v, true
 	}
@@ -95,8 +95,8 @@ func (t *table) put(i int, v float64) {
 	t.any = true
 }
 
-// fill asks for one metric.
-func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
+// queueMetric asks for one metric.
+func (s *scan) queueMetric(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 	if r.Normalize != "none" || r.MinExposureHours > 0 {
 		s.fillHours(tx, r, kind, t)
 	}
@@ -107,11 +107,11 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 		s.fillCounts(tx, r, kind, t)
 	case "open_critical_hazards":
 		s.fillIncidents(tx, r, kind, t, "i.kind = 'hazard' AND i.severity = 'critical' AND i.status IN ('reported', 'triaged', 'investigating', "+
-			"'action_pending')", count)
+			"'action_pending')", countOne)
 	case "report_delay_hours":
-		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delay)
+		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delayHours)
 	case "log_delay_days":
-		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.kind IN ('injury', 'illness')", s.days)
+		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.kind IN ('injury', 'illness')", s.calendarDays)
 	case "osha_death_notice_hours":
 		s.fillNotices(tx, r, kind, t, deathNotice)
 	case "osha_treatment_notice_hours":
@@ -140,25 +140,25 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 	return nil
 }
 
-func (s *scan) from(days int) time.Time { from, _ := window(s.now, int64(days)); return from }
+func (s *scan) windowStart(days int) time.Time { from, _ := windowOf(s.now, int64(days)); return from }
 
 // fillHours asks for the hours of closed shifts in the rule's window.
 func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if r.Per == "tenant" {
 		tx.Queue("SELECT CAST(coalesce(SUM(hours), 0) AS bigint) FROM shifts WHERE tenant_id = $1 AND ended_at > $2 AND ended_at <= $3",
-			[]any{s.tenant, s.from(r.WindowDays), s.now}, func(row *db.Row) error { t.work = row.Dec(0).Float(); return nil })
+			[]any{s.tenant, s.windowStart(r.WindowDays), s.now}, func(row *db.Row) error { t.work = row.Dec(0).Float(); return nil })
 		return
 	}
 	t.hours = make([]float64, len(t.values))
 	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
-	queueHours(tx, sel, s.from(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
+	queueHours(tx, sel, s.windowStart(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
 }
 
 func (s *scan) fillScores(tx *db.Tx, kind string, t *table) error {
-	list, err := readLatest(tx, s.tenant, s.st.only([]string{kind}), s.in.EntityID, 0)
+	list, err := readLatest(tx, s.tenant, s.st.keepScored([]string{kind}), s.in.EntityID, 0)
 	for _, x := range list {
 		if i, ok := s.groups[kind].at[x.entity]; ok {
-			t.put(int(i), x.score)
+			t.putValue(int(i), x.score)
 		}
 	}
 	return err
@@ -172,19 +172,19 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		kinds = "kind IN ('near_miss', 'hazard')"
 	}
 	if len(r.Scope.Filter.Kind) > 0 {
-		kinds = "kind IN (" + quoted(r.Scope.Filter.Kind) + ")"
+		kinds = "kind IN (" + quoteWords(r.Scope.Filter.Kind) + ")"
 	}
 	t.zero = r.Metric != "near_miss_ratio"
 	severities := ""
 	if r.Scope.Filter.SeverityMin != "" {
-		severities = " AND severity IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+		severities = " AND severity IN (" + quoteWords(r.Scope.Filter.Severities()) + ")"
 	}
-	args := []any{s.tenant, kind, s.from(r.WindowDays), s.now}
+	args := []any{s.tenant, kind, s.windowStart(r.WindowDays), s.now}
 	base := ""
 	if r.Per == "tenant" {
 		base = "SELECT NULL, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incidents " +
 			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
-		args = []any{s.tenant, s.from(r.WindowDays), s.now}
+		args = []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	} else {
 		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
 		base = "SELECT " + entity + ", COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
@@ -194,30 +194,30 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	tx.Queue(base, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0); i < 0 {
+			if i = g.findPlace(row, 0); i < 0 {
 				return nil
 			}
 		}
 		n, near := float64(row.Int(1)), float64(row.Int(2))
 		if t.zero {
-			t.put(i, n)
+			t.putValue(i, n)
 		} else if n > 0 {
-			t.put(i, near/n)
+			t.putValue(i, near/n)
 		}
 		return nil
 	})
 }
 
-// quoted writes words of a closed set as SQL texts.
-func quoted(words []string) string { return "'" + strings.Join(words, "', '") + "'" }
+// quoteWords writes words of a closed set as SQL texts.
+func quoteWords(words []string) string { return "'" + strings.Join(words, "', '") + "'" }
 
-// count, delay and days say what one incident adds to a metric.
-func count(_, _ time.Time) float64 { return 1 }
+// countOne, delay and days say what one incident adds to a metric.
+func countOne(_, _ time.Time) float64 { return 1 }
 
-func delay(at, told time.Time) float64 { return told.Sub(at).Hours() }
+func delayHours(at, told time.Time) float64 { return told.Sub(at).Hours() }
 
-// days are calendar days where the tenant is.
-func (s *scan) days(from, to time.Time) float64 {
+// calendarDays are calendar days where the tenant is.
+func (s *scan) calendarDays(from, to time.Time) float64 {
 	zone := localtime.Zone(s.st.place)
 	return float64(localtime.DateOf(to, zone).DaysSince(localtime.DateOf(from, zone)))
 }
@@ -228,11 +228,11 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	t.zero = true
 	f := &r.Scope.Filter
 	if len(f.Kind) > 0 {
-		where += " AND i.kind IN (" + quoted(f.Kind) + ")"
+		where += " AND i.kind IN (" + quoteWords(f.Kind) + ")"
 	}
-	where += " AND i.status <> 'void' AND i.severity IN (" + quoted(f.Severities()) + ") AND i.occurred_at <= $3"
+	where += " AND i.status <> 'void' AND i.severity IN (" + quoteWords(f.Severities()) + ") AND i.occurred_at <= $3"
 	// $2 and $4 must be named on both sides: a parameter that is not used has no type.
-	args := []any{s.tenant, kind, s.now, s.from(r.WindowDays)}
+	args := []any{s.tenant, kind, s.now, s.windowStart(r.WindowDays)}
 	if !strings.Contains(where, "$4") {
 		args = args[:3]
 	}
@@ -250,7 +250,7 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	tx.Queue(sql, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0); i < 0 {
+			if i = g.findPlace(row, 0); i < 0 {
 				return nil
 			}
 		}
@@ -274,7 +274,7 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 // fillActions counts open actions past due by the entities of their incident.
 func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	t.zero = true
-	late := "a.status IN ('open', 'in_progress', 'done') AND a.due_at < $2 AND a.priority IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+	late := "a.status IN ('open', 'in_progress', 'done') AND a.due_at < $2 AND a.priority IN (" + quoteWords(r.Scope.Filter.Severities()) + ")"
 	if r.Per == "tenant" {
 		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now},
 			func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })
@@ -284,8 +284,8 @@ func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND "+
 		"e.entity_type = $3 "+
 		"WHERE a.tenant_id = $1 AND "+late+" GROUP BY e.entity_id", []any{s.tenant, s.now, kind}, func(row *db.Row) error {
-		if i := g.find(row, 0); i >= 0 {
-			t.put(i, float64(row.Int(1)))
+		if i := g.findPlace(row, 0); i >= 0 {
+			t.putValue(i, float64(row.Int(1)))
 		}
 		return nil
 	})
@@ -304,7 +304,7 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 	case kind != score.Zone:
 		return
 	}
-	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	title := ""
 	if c := r.Scope.Filter.Checklist; c != "" {
 		args = append(args, "%"+escapeLike(strings.ToLower(c))+"%")
@@ -321,16 +321,16 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 	tx.Queue(sql, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0); i < 0 {
+			if i = g.findPlace(row, 0); i < 0 {
 				return nil
 			}
 		}
 		switch {
 		case row.Int(3) == 0: // nothing on record
 		case share:
-			t.put(i, safety.ChecklistCompliance(row.Int(2), row.Int(3)).Float())
+			t.putValue(i, safety.ChecklistCompliance(row.Int(2), row.Int(3)).Float())
 		default:
-			t.put(i, math.Floor(s.now.Sub(row.Time(1)).Hours()/24))
+			t.putValue(i, math.Floor(s.now.Sub(row.Time(1)).Hours()/24))
 		}
 		return nil
 	})
@@ -342,8 +342,8 @@ func escapeLike(s string) string {
 
 func (s *scan) fillUtilization(tx *db.Tx, t *table) {
 	tx.Queue("SELECT id, utilization FROM zones WHERE tenant_id = $1 AND utilization IS NOT NULL", []any{s.tenant}, func(row *db.Row) error {
-		if i := s.groups[score.Zone].find(row, 0); i >= 0 {
-			t.put(i, row.Dec(1).Float())
+		if i := s.groups[score.Zone].findPlace(row, 0); i >= 0 {
+			t.putValue(i, row.Dec(1).Float())
 		}
 		return nil
 	})
@@ -355,9 +355,9 @@ func (s *scan) fillUtilization(tx *db.Tx, t *table) {
 func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
 	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
-	from := s.from(r.WindowDays)
+	from := s.windowStart(r.WindowDays)
 	if r.Per == "window" {
-		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.put(i, 7*h/float64(r.WindowDays)) }, g)
+		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.putValue(i, 7*h/float64(r.WindowDays)) }, g)
 		return
 	}
 	args := []any{s.tenant, from, s.now}
@@ -366,7 +366,7 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	var last week
 	var hours decimal.Dec
 	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
-		i := g.find(row, 0)
+		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
 		}
@@ -384,15 +384,15 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 // fillRest reads the shortest rest between two shifts of a person.
 func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
-	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
 	who, ended := -1, time.Time{}
 	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
-		i := g.find(row, 0)
+		i := g.findPlace(row, 0)
 		if i >= 0 && i == who {
 			rest := row.Time(1).Sub(ended).Hours()
 			if !t.known[i] || rest < t.values[i] {
-				t.put(i, rest)
+				t.putValue(i, rest)
 			}
 		}
 		who, ended = i, row.Time(2)
@@ -403,15 +403,15 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 // people is where a type's persons stand: entities are e, $1 is the tenant.
 type people struct{ from, worker, title string }
 
-func workforce(kind string) people {
+func workforceTable(kind string) people {
 	if kind == score.Driver {
 		return people{"drivers e JOIN workers w ON w.tenant_id = $1 AND w.id = e.worker_id", "w.id", "w.job_title"}
 	}
 	return people{"workers e", "e.id", "e.job_title"}
 }
 
-// today is the calendar day where the tenant is.
-func (s *scan) today() string {
+// localToday is the calendar day where the tenant is.
+func (s *scan) localToday() string {
 	return localtime.DateOf(s.now, localtime.Zone(s.st.place)).String()
 }
 
@@ -419,21 +419,21 @@ func (s *scan) today() string {
 // and were not renewed. A driver's licence that ran out counts as one.
 func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
 	t.zero = true
-	p := workforce(kind)
+	p := workforceTable(kind)
 	g := s.groups[kind]
 	enter := func(row *db.Row, v float64) {
-		if i := g.find(row, 0); i >= 0 {
-			t.put(i, v+t.values[i])
+		if i := g.findPlace(row, 0); i >= 0 {
+			t.putValue(i, v+t.values[i])
 		}
 	}
 	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.worker_id = "+
 		p.worker+" WHERE e.tenant_id = $1 "+
 		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
 		"n.tenant_id = $1 AND n.worker_id = a.worker_id "+
-		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.today()},
+		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.localToday()},
 		func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
 	if kind == score.Driver {
-		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.today()},
+		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.localToday()},
 			func(row *db.Row) error { enter(row, 1); return nil })
 	}
 }
@@ -450,7 +450,7 @@ func wordIn(array, word string) string {
 // shift with a piece of equipment in the rule's window by its kind or its own
 // course.
 func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	p := workforce(kind)
+	p := workforceTable(kind)
 	g := s.groups[kind]
 	tx.Queue("WITH x(id, worker_id, word, course_id) AS (SELECT e.id, "+p.worker+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+
 		" WHERE e.tenant_id = $1 UNION SELECT e.id, "+p.worker+", q.kind, q.required_course_id FROM "+p.from+
@@ -461,9 +461,9 @@ func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.worker_id = n.worker_id AND "+
 		"a.course_id = n.course_id "+
 		"AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM need n GROUP BY n.id",
-		[]any{s.tenant, s.today(), s.from(r.WindowDays), s.now}, func(row *db.Row) error {
-			if i := g.find(row, 0); i >= 0 {
-				t.put(i, safety.Percent(row.Int(2), row.Int(1)).Float())
+		[]any{s.tenant, s.localToday(), s.windowStart(r.WindowDays), s.now}, func(row *db.Row) error {
+			if i := g.findPlace(row, 0); i >= 0 {
+				t.putValue(i, safety.Percent(row.Int(2), row.Int(1)).Float())
 			}
 			return nil
 		})

@@ -34,16 +34,16 @@ type model struct {
 // one for all types.
 type models map[string]*model
 
-// of is the model that counts for a type: its own, else the one for all, else
+// modelOf is the model that counts for a type: its own, else the one for all, else
 // a weighted one that is still to be written.
-func (m models) of(entityType string) *model {
+func (m models) modelOf(entityType string) *model {
 	if x := m[entityType]; x != nil {
 		return x
 	}
-	return m.weighted()
+	return m.weightedModel()
 }
 
-func (m models) weighted() *model {
+func (m models) weightedModel() *model {
 	if m[""] == nil {
 		m[""] = &model{Kind: kindWeighted}
 	}
@@ -69,14 +69,14 @@ type weightedParams struct {
 	Cuts     score.Cuts              `json:"cuts"`
 }
 
-func (s *settings) params() (json.RawMessage, error) {
+func (s *settings) modelParams() (json.RawMessage, error) {
 	return json.Marshal(weightedParams{s.bounds, s.standard, s.cuts})
 }
 
-// settle makes the record of the weighted model agree with the settings: when
+// settleModel makes the record of the weighted model agree with the settings: when
 // those changed, a new model replaces the old one.
-func (p *Programme) settle(tx *db.Tx, a actor.Actor, st *settings, groups []*scored) error {
-	params, err := st.params()
+func (p *Programme) settleModel(tx *db.Tx, a actor.Actor, st *settings, groups []*scored) error {
+	params, err := st.modelParams()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *Programme) settle(tx *db.Tx, a actor.Actor, st *settings, groups []*sco
 // the active model where they are the settings', else the settings' with no
 // record.
 func describeWeighted(st *settings, groups []*scored) error {
-	params, err := st.params()
+	params, err := st.modelParams()
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,11 @@ func (p *Programme) newWeighted(tx *db.Tx, a actor.Actor, st *settings, params j
 		}
 	}
 	m := &model{ID: db.NewID(), Kind: kindWeighted, Weights: st.weights, Params: params}
-	_, err := p.insert(tx, a, "score_models", []store.Row{m.row("active")})
+	_, err := p.insertRows(tx, a, "score_models", []store.Row{m.modelRow("active")})
 	return m, err
 }
 
-func (m *model) row(status string) store.Row {
+func (m *model) modelRow(status string) store.Row {
 	r := store.Row{"id": m.ID, "kind": m.Kind, "params": m.Params, "status": status,
 		"weight_incident": decimal.FromFloat(m.Weights.Incident), "weight_near_miss": decimal.FromFloat(m.Weights.NearMiss),
 		"weight_shift_hours": decimal.FromFloat(m.Weights.ShiftHours), "weight_load": decimal.FromFloat(m.Weights.Load)}
@@ -171,7 +171,7 @@ type ModelsOut struct {
 func modelsOut(st *settings, groups []*scored) ModelsOut {
 	out := ModelsOut{ModelOut: ModelOut{Weights: st.weights, Kind: kindWeighted}}
 	// Plain structs always marshal.
-	out.Params, _ = st.params()
+	out.Params, _ = st.modelParams()
 	for i, s := range groups {
 		m := ModelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params}
 		if i == 0 {
@@ -180,13 +180,13 @@ func modelsOut(st *settings, groups []*scored) ModelsOut {
 		}
 		out.ByType = append(out.ByType, m)
 	}
-	if len(out.ByType) > 0 && same(out.ByType) {
+	if len(out.ByType) > 0 && sameModel(out.ByType) {
 		out.ByType = nil
 	}
 	return out
 }
 
-func same(list []ModelOut) bool {
+func sameModel(list []ModelOut) bool {
 	for _, m := range list {
 		if m.ID != list[0].ID {
 			return false
@@ -208,15 +208,15 @@ type days struct {
 	add    func(i, age int, a, b int64)
 }
 
-func (d *days) row(i, age int, a, b int64) {
+func (d *days) addRow(i, age int, a, b int64) {
 	if i != d.i || age != d.age {
-		d.end()
+		d.endDay()
 		d.i, d.age = i, age
 	}
 	d.sums[0], d.sums[1] = d.sums[0]+a, d.sums[1]+b
 }
 
-func (d *days) end() {
+func (d *days) endDay() {
 	if d.i >= 0 {
 		d.add(d.i, d.age, d.sums[0], d.sums[1])
 	}
@@ -230,9 +230,9 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	source, entity := incidentSource(tx, sel, &args)
 	tx.Queue("SELECT "+entity+", i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY "+entity+", i.at", args,
 		func(r *db.Row) error {
-			if i := g.find(r, 0); i >= 0 {
+			if i := g.findPlace(r, 0); i >= 0 {
 				near := r.Int(2)
-				counts.row(i, dayOf(now, r.Time(1)), 1-near, near)
+				counts.addRow(i, dayOf(now, r.Time(1)), 1-near, near)
 			}
 			return nil
 		})
@@ -240,14 +240,14 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	args = []any{sel.tenant, from, now}
 	source, entity = shiftSource(tx, sel, &args)
 	tx.Queue("SELECT "+entity+", s.ended_at, s.hours, coalesce(s.units_done, 0) FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(r *db.Row) error {
-		if i := g.find(r, 0); i >= 0 {
-			work.row(i, dayOf(now, r.Time(1)), r.Int(2), r.Int(3))
+		if i := g.findPlace(r, 0); i >= 0 {
+			work.addRow(i, dayOf(now, r.Time(1)), r.Int(2), r.Int(3))
 		}
 		return nil
 	})
 	err := tx.Flush()
-	counts.end()
-	work.end()
+	counts.endDay()
+	work.endDay()
 	return err
 }
 
@@ -263,12 +263,12 @@ func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*sc
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return nil, err
 	}
-	xs, err := exposures(tx, sel, g, now)
+	xs, err := readExposures(tx, sel, g, now)
 	if err != nil {
 		return nil, err
 	}
 	s := &scored{group: g, model: m}
-	if s.est, err = params.Prior.Score(xs, ahead(g)); err != nil {
+	if s.est, err = params.Prior.Score(xs, nextExposure(g)); err != nil {
 		return nil, err
 	}
 	s.explain = func(i int) []score.Term {
@@ -279,15 +279,15 @@ func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*sc
 	return s, nil
 }
 
-func exposures(tx *db.Tx, sel selector, g *group, now time.Time) ([]score.Exposure, error) {
+func readExposures(tx *db.Tx, sel selector, g *group, now time.Time) ([]score.Exposure, error) {
 	xs := make([]score.Exposure, len(g.list))
 	return xs, readDays(tx, sel, g, now.Add(-score.HistoryDays*24*time.Hour), now,
 		func(i, age int, n, _ int64) { xs[i].AddEvents(int(n), score.Decay(float64(age), score.HalfLife)) },
 		func(i, age int, h, _ float64) { xs[i].AddHours(h, score.Decay(float64(age), score.HalfLife)) })
 }
 
-// ahead is the exposure of the next period: as many hours as the last had.
-func ahead(g *group) []float64 {
+// nextExposure is the exposure of the next period: as many hours as the last had.
+func nextExposure(g *group) []float64 {
 	next := make([]float64, len(g.list))
 	for i := range g.list {
 		next[i] = g.list[i].in.ShiftHours / score.HoursUnit
@@ -351,7 +351,7 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 		"WHERE a.tenant_id = $1 AND e.tenant_id = $1 AND e.entity_type = $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND (a.completed_at IS NULL OR "+
 		"a.completed_at > $4)",
 		[]any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
-			i := g.find(r, 0)
+			i := g.findPlace(r, 0)
 			if i < 0 {
 				return nil
 			}
@@ -373,7 +373,7 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 		"AND status <> 'cancelled' "+
 		"AND zone_id IS NOT NULL GROUP BY zone_id, "+day, []any{tenant, panel.Start, now}, func(r *db.Row) error {
 		due, err := time.Parse(time.DateOnly, r.Text(1))
-		if i := g.find(r, 0); i >= 0 && err == nil {
+		if i := g.findPlace(r, 0); i >= 0 && err == nil {
 			at := [2]int{i, max(panelPeriods-1-dayOf(now, due)/score.PanelDays, 0)}
 			if runs[at] == nil {
 				runs[at] = &tally{}

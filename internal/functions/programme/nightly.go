@@ -35,7 +35,7 @@ type Night struct {
 // one that fails does not stop the others, the errors come back together, and
 // the round is due again sooner: then without the heavy ones that succeeded.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
-	a := keeper(tenant)
+	a := serverActor(tenant)
 	ctx = db.Patient(ctx, nightPatience)
 	var n Night
 	done, err := p.nightBegins(ctx, a)
@@ -63,7 +63,7 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 			return
 		}
 		step(name, func() error {
-			end, err := p.turn(ctx, a, true)
+			end, err := p.takeLargeTenantSlot(ctx, a, true)
 			if err != nil {
 				return err
 			}
@@ -79,10 +79,10 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 		}())
 	}
 	heavy("train models", func() (err error) { n.Switched, err = p.Train(ctx, a); return err })
-	heavy("scores", func() error { _, err := p.scores(ctx, a, &ScoresIn{PeriodDays: officialDays}); return err })
-	heavy("clusters", func() error { _, err := p.clusters(ctx, a, &ClustersIn{MaxScore: 100}); return err })
-	heavy("compliance", func() error { _, err := p.compliance(ctx, a, &ComplianceIn{}); return err })
-	heavy("training", func() error { _, err := p.training(ctx, a, &TrainingIn{}); return err })
+	heavy("scores", func() error { _, err := p.calculateScores(ctx, a, &ScoresIn{PeriodDays: officialDays}); return err })
+	heavy("clusters", func() error { _, err := p.assignClusters(ctx, a, &ClustersIn{MaxScore: 100}); return err })
+	heavy("compliance", func() error { _, err := p.checkCompliance(ctx, a, &ComplianceIn{}); return err })
+	heavy("training", func() error { _, err := p.assignTraining(ctx, a, &TrainingIn{}); return err })
 	step("boards", p.KeepBoards(ctx, tenant))
 	n.Purged, err = p.PurgeScores(ctx, tenant)
 	step("old scores", err)
@@ -150,7 +150,7 @@ func (p *Programme) noteDone(ctx context.Context, a actor.Actor, done []string) 
 // Due lists the active tenants whose nightly round is due: 24 hours after the
 // last one began, sooner after one that failed.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(),
+	return p.listTenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(),
 		p.now().Add(-night).UTC())
 }
 
@@ -161,7 +161,7 @@ const sweepStep = 500
 // missed, and returns how many. It goes by due time, some at a time, past those
 // whose grace is not over.
 func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, error) {
-	a := keeper(tenant)
+	a := serverActor(tenant)
 	runs, err := p.resource("checklist_runs")
 	if err != nil {
 		return 0, err
@@ -200,8 +200,8 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 // ExpireTraining moves certificates whose last day has passed where the tenant
 // is to expired, and returns how many.
 func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, error) {
-	return p.sweep(ctx, tenant, "training_assignments", store.Row{"status": "expired"}, func(tx *db.Tx, each func(id string)) error {
-		today, err := p.today(tx, tenant)
+	return p.changeInBatches(ctx, tenant, "training_assignments", store.Row{"status": "expired"}, func(tx *db.Tx, each func(id string)) error {
+		today, err := p.localToday(tx, tenant)
 		if err != nil {
 			return err
 		}
@@ -211,10 +211,10 @@ func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, err
 	})
 }
 
-// sweep changes the records that find names, some at a time, until there are
+// changeInBatches changes the records that find names, some at a time, until there are
 // none: what it sets must take them out of what find looks for.
-func (p *Programme) sweep(ctx context.Context, tenant, resource string, set store.Row, find func(tx *db.Tx, each func(id string)) error) (int, error) {
-	a := keeper(tenant)
+func (p *Programme) changeInBatches(ctx context.Context, tenant, resource string, set store.Row, find func(tx *db.Tx, each func(id string)) error) (int, error) {
+	a := serverActor(tenant)
 	r, err := p.resource(resource)
 	if err != nil {
 		return 0, err
@@ -244,7 +244,7 @@ func (p *Programme) sweep(ctx context.Context, tenant, resource string, set stor
 // first two days of a month closes the one before.
 func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 	now := p.now().UTC()
-	a := keeper(tenant)
+	a := serverActor(tenant)
 	return p.write(ctx, a, func(tx *db.Tx) error {
 		st := queueSettings(tx, tenant)
 		if err := tx.Flush(); err != nil {
@@ -256,7 +256,7 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 			periods = append(periods, PeriodOf(periods[0].From.Add(-time.Hour), loc))
 		}
 		for _, pd := range periods {
-			teams, zones, err := scoreboards(tx, tenant, st, pd, now)
+			teams, zones, err := computeScoreboards(tx, tenant, st, pd, now)
 			if err == nil {
 				err = keepBoards(tx, tenant, pd, teams, zones, now)
 			}

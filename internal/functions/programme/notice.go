@@ -43,9 +43,9 @@ const noticesSQL = `
 func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, allowed time.Duration) {
 	t.zero = true
 	f := &r.Scope.Filter
-	undecided := "i.severity IN (" + quoted(f.Severities()) + ") AND i.kind IN ('injury', 'illness')"
+	undecided := "i.severity IN (" + quoteWords(f.Severities()) + ") AND i.kind IN ('injury', 'illness')"
 	if len(f.Kind) > 0 {
-		undecided += " AND i.kind IN (" + quoted(f.Kind) + ")"
+		undecided += " AND i.kind IN (" + quoteWords(f.Kind) + ")"
 	}
 	entity, join := "NULL", ""
 	if r.Per != "tenant" {
@@ -54,14 +54,14 @@ func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, all
 	}
 
 	g := s.groups[kind]
-	tx.Queue(fmt.Sprintf(noticesSQL, entity, join, undecided), []any{s.tenant, kind, s.now, s.from(r.WindowDays)}, func(row *db.Row) error {
+	tx.Queue(fmt.Sprintf(noticesSQL, entity, join, undecided), []any{s.tenant, kind, s.now, s.windowStart(r.WindowDays)}, func(row *db.Row) error {
 		n := notice{reported: row.Time(1), due: row.Time(2), told: row.Time(3), died: !row.Null(4)}
 		if !row.Null(2) && n.allowed() != allowed {
 			return nil
 		}
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0); i < 0 {
+			if i = g.findPlace(row, 0); i < 0 {
 				return nil
 			}
 		}

@@ -31,7 +31,7 @@ type alarms struct {
 	N     int     `json:"n"`
 }
 
-func (l *alarms) add(x alarm) {
+func (l *alarms) addAlarm(x alarm) {
 	if slices.Contains(l.Shown, x) {
 		return
 	}
@@ -67,11 +67,11 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	}
 	var fresh []queuedMail
 	for user := range d.lines {
-		m, waits := last[user].next(tenant, user, d.now)
+		m, waits := last[user].nextMail(tenant, user, d.now)
 		for _, in := range incidents {
-			m.About.add(alarmOf(in))
+			m.About.addAlarm(alarmOf(in))
 		}
-		if m.Message, err = w.page(*m.About, l); err != nil {
+		if m.Message, err = w.pageMail(*m.About, l); err != nil {
 			return err
 		}
 		m.Message.Kind, m.Message.To = "critical", d.people[user].email
@@ -79,7 +79,7 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 			fresh = append(fresh, m)
 			continue
 		}
-		j, err := m.job()
+		j, err := m.mailJob()
 		if err != nil {
 			return err
 		}
@@ -88,9 +88,9 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	return queueMails(tx, fresh)
 }
 
-// next is what a person is told next: in the latest mail where it has not gone,
+// nextMail is what a person is told next: in the latest mail where it has not gone,
 // which waits is then true for, else in a new one, pageEvery behind it.
-func (p *paged) next(tenant, user string, now time.Time) (m queuedMail, waits bool) {
+func (p *paged) nextMail(tenant, user string, now time.Time) (m queuedMail, waits bool) {
 	m = queuedMail{tenant: tenant, at: now, mailPayload: mailPayload{User: user, About: &alarms{}}}
 	if p != nil && p.Untouched {
 		m.key, m.About = p.Key, &p.about

@@ -3,7 +3,7 @@
 // and writes sets, with a number of statements that does not depend on how many
 // entities a tenant has.
 //
-// Floor: functions. Begin at [New].
+// Layer: functions. Begin at [New].
 package programme
 
 import (
@@ -78,19 +78,19 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	return &Programme{store: s, now: now, hooks: h, heavy: make(chan struct{}, 1), asked: map[string]bool{}}
 }
 
-// sees reports whether a role may see scores of single people; managers see
+// seesPeople reports whether a role may see scores of single people; managers see
 // the means of teams.
-func sees(r actor.Role) bool {
+func seesPeople(r actor.Role) bool {
 	return r == actor.Owner || r == actor.Admin || r == actor.Safety || r == actor.Service
 }
 
-// personal reports the types of entity that are people.
-func personal(entityType string) bool {
+// isPersonal reports the types of entity that are people.
+func isPersonal(entityType string) bool {
 	return entityType == score.Worker || entityType == score.Driver
 }
 
-// types are the entity types asked for; "" is all.
-func types(asked string) []string {
+// entityTypes are the entity types asked for; "" is all.
+func entityTypes(asked string) []string {
 	if asked != "" {
 		return []string{asked}
 	}
@@ -100,9 +100,9 @@ func types(asked string) []string {
 // kindsWithin are the entity types asked for. Held against a bound of the
 // caller's choice, what comes of a person's score would tell it.
 func kindsWithin(a actor.Actor, asked string, bound bool) []string {
-	list := types(asked)
-	if bound && !sees(a.Role) {
-		list = slices.DeleteFunc(slices.Clone(list), personal)
+	list := entityTypes(asked)
+	if bound && !seesPeople(a.Role) {
+		list = slices.DeleteFunc(slices.Clone(list), isPersonal)
 	}
 	return list
 }
@@ -133,7 +133,7 @@ const (
 // standardUnits an hour: one a minute, until the tenant says what is usual.
 const standardUnits = 60
 
-func defaults() *settings {
+func defaultSettings() *settings {
 	s := &settings{weights: score.DefaultWeights(), bounds: map[string]score.Bounds{}, cuts: score.DefaultCuts(), standard: map[string]float64{},
 		minGroup: 5, dueDays: 30, keepDays: keepScoresDays, points: safety.DefaultPoints(), place: "UTC"}
 	for _, t := range safety.EntityTypes {
@@ -147,17 +147,17 @@ func defaults() *settings {
 // queueSettings asks for the tenant's settings; they are there after the next
 // flush.
 func queueSettings(tx *db.Tx, tenant string) *settings {
-	s := defaults()
+	s := defaultSettings()
 	store.QueueZone(tx, tenant, &s.place)
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section IN ('scoring', 'engagement', 'safety')", []any{tenant}, func(r *db.Row) error {
-		s.set(r.Text(0), []byte(r.Text(1)))
+		s.setSetting(r.Text(0), []byte(r.Text(1)))
 		return nil
 	})
 	return s
 }
 
-// set takes one setting; a value of the wrong form leaves the default.
-func (s *settings) set(key string, value []byte) {
+// setSetting takes one setting; a value of the wrong form leaves the default.
+func (s *settings) setSetting(key string, value []byte) {
 	if s.points.Set(key, string(value)) {
 		return
 	}
@@ -167,39 +167,39 @@ func (s *settings) set(key string, value []byte) {
 	}[key]
 	switch {
 	case number != nil:
-		take(value, number)
+		takeJSON(value, number)
 	case key == "standard_units_per_hour":
-		take(value, &s.standard)
+		takeJSON(value, &s.standard)
 	case key == "score_bounds":
-		take(value, &s.bounds)
+		takeJSON(value, &s.bounds)
 	case key == "scores_off":
-		take(value, &s.off)
+		takeJSON(value, &s.off)
 	case key == "score_places_within":
-		take(value, &s.within)
+		takeJSON(value, &s.within)
 	case key == "min_group":
-		take(value, &s.minGroup)
+		takeJSON(value, &s.minGroup)
 	case key == "score_retention_days":
-		take(value, &s.keepDays)
+		takeJSON(value, &s.keepDays)
 	case key == "digest":
 		wanted := true
-		take(value, &wanted)
+		takeJSON(value, &wanted)
 		s.noDigest = !wanted
 	case key == "training_due_days":
-		take(value, &s.dueDays)
+		takeJSON(value, &s.dueDays)
 	}
 }
 
-func take[T any](value []byte, into *T) {
+func takeJSON[T any](value []byte, into *T) {
 	v := *into
 	if json.Unmarshal(value, &v) == nil {
 		*into = v
 	}
 }
 
-// usable replaces weights, cuts and bounds that cannot be used by the shipped
+// repairSettings replaces weights, cuts and bounds that cannot be used by the shipped
 // ones: a wrong setting must not stop the programme. Weights have the four
 // decimals that the record of a model keeps.
-func (s *settings) usable() {
+func (s *settings) repairSettings() {
 	for _, w := range [...]*float64{&s.weights.Incident, &s.weights.NearMiss, &s.weights.ShiftHours, &s.weights.Load} {
 		*w = score.Round(*w, 4)
 	}
@@ -220,18 +220,18 @@ func (s *settings) usable() {
 	}
 }
 
-// scored reports whether entities of a type get scores.
-func (s *settings) scored(entityType string) bool { return !slices.Contains(s.off, entityType) }
+// isScored reports whether entities of a type get scores.
+func (s *settings) isScored(entityType string) bool { return !slices.Contains(s.off, entityType) }
 
-// only are those of some types that get scores: what was computed before a type
+// keepScored are those of some types that get scores: what was computed before a type
 // was switched off has no consequences any more.
-func (s *settings) only(types []string) []string {
-	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !s.scored(t) })
+func (s *settings) keepScored(types []string) []string {
+	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !s.isScored(t) })
 }
 
-// lock keeps the verbs of one tenant from running into each other until the
+// lockTenant keeps the verbs of one tenant from running into each other until the
 // transaction ends, from the next flush on. SQLite has one writer.
-func lock(tx *db.Tx, tenant string) {
+func lockTenant(tx *db.Tx, tenant string) {
 	if tx.DB().ForUpdate() != "" {
 		tx.Queue("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{tenant}, nil)
 	}
@@ -253,8 +253,8 @@ func (p *Programme) resource(name string) (*catalog.Resource, error) {
 	return r, nil
 }
 
-// insert writes rows through the store.
-func (p *Programme) insert(tx *db.Tx, a actor.Actor, name string, rows []store.Row) ([]store.Row, error) {
+// insertRows writes rows through the store.
+func (p *Programme) insertRows(tx *db.Tx, a actor.Actor, name string, rows []store.Row) ([]store.Row, error) {
 	r, err := p.resource(name)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -262,8 +262,8 @@ func (p *Programme) insert(tx *db.Tx, a actor.Actor, name string, rows []store.R
 	return p.store.InsertTx(tx, a, r, rows)
 }
 
-// audit notes a verb that wrote in bulk.
-func (p *Programme) audit(tx *db.Tx, a actor.Actor, action string, details any) {
+// writeAudit notes a verb that wrote in bulk.
+func (p *Programme) writeAudit(tx *db.Tx, a actor.Actor, action string, details any) {
 	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: p.now(), By: a, Action: action, Details: details})
 }
 
@@ -275,7 +275,7 @@ func notFound(what, id string) error {
 	return fault.New(fault.NotFound, "", "there is no %s %s", what, id).At("entity_id", "is not known")
 }
 
-// window is (now - days x 24 h, now].
-func window(now time.Time, days int64) (from, to time.Time) {
+// windowOf is (now - days x 24 h, now].
+func windowOf(now time.Time, days int64) (from, to time.Time) {
 	return now.Add(-time.Duration(days) * 24 * time.Hour), now
 }

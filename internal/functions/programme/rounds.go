@@ -11,8 +11,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// keeper is the server itself, working for a tenant.
-func keeper(tenant string) actor.Actor {
+// serverActor is the server itself, working for a tenant.
+func serverActor(tenant string) actor.Actor {
 	return actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
 }
 
@@ -20,7 +20,7 @@ func keeper(tenant string) actor.Actor {
 // an inspection may have been missed.
 func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 	now := p.now().UTC()
-	return p.tenants(ctx, `(EXISTS (
+	return p.listTenants(ctx, `(EXISTS (
 			SELECT 1 FROM checklist_schedules s
 			WHERE s.tenant_id = t.id AND s.status = 'active' AND s.next_due_at <= $1)
 		OR EXISTS (
@@ -29,8 +29,8 @@ func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 		now.Add(safety.PlanAhead), now)
 }
 
-// tenants lists the active tenants that a condition on t names.
-func (p *Programme) tenants(ctx context.Context, where string, args ...any) (out []string, err error) {
+// listTenants lists the active tenants that a condition on t names.
+func (p *Programme) listTenants(ctx context.Context, where string, args ...any) (out []string, err error) {
 	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
 		return tx.Query("SELECT t.id FROM tenants t WHERE t.status = 'active' AND ("+where+") ORDER BY t.id", args, func(r *db.Row) error {
@@ -44,7 +44,7 @@ func (p *Programme) tenants(ctx context.Context, where string, args ...any) (out
 // Inspections makes the runs that a tenant's schedules owe for the next seven
 // days, and marks those that nobody did in time. It is safe to repeat.
 func (p *Programme) Inspections(ctx context.Context, tenant string) error {
-	a := keeper(tenant)
+	a := serverActor(tenant)
 	for planned := 1; planned > 0; {
 		err := p.write(ctx, a, func(tx *db.Tx) (err error) {
 			planned, err = safety.PlanSchedules(tx, a, p.store)
@@ -68,8 +68,8 @@ const renewAhead = 30
 // (training.expiring), and assigns the course again to those who neither have
 // it open nor hold a later certificate. It returns how many it told of.
 func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, error) {
-	return p.sweep(ctx, tenant, "training_assignments", store.Row{"reminded_at": p.now().UTC()}, func(tx *db.Tx, each func(id string)) error {
-		today, err := p.today(tx, tenant)
+	return p.changeInBatches(ctx, tenant, "training_assignments", store.Row{"reminded_at": p.now().UTC()}, func(tx *db.Tx, each func(id string)) error {
+		today, err := p.localToday(tx, tenant)
 		if err != nil {
 			return err
 		}
@@ -96,13 +96,13 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		if err != nil {
 			return err
 		}
-		_, err = p.insert(tx, keeper(tenant), "training_assignments", once(renewals))
+		_, err = p.insertRows(tx, serverActor(tenant), "training_assignments", firstRenewals(renewals))
 		return err
 	})
 }
 
-// once keeps one renewal of a course for a person.
-func once(rows []store.Row) []store.Row {
+// firstRenewals keeps one renewal of a course for a person.
+func firstRenewals(rows []store.Row) []store.Row {
 	seen := map[string]bool{}
 	var out []store.Row
 	for _, r := range rows {
@@ -114,8 +114,8 @@ func once(rows []store.Row) []store.Row {
 	return out
 }
 
-// today is the date where the tenant is.
-func (p *Programme) today(tx *db.Tx, tenant string) (localtime.Date, error) {
+// localToday is the date where the tenant is.
+func (p *Programme) localToday(tx *db.Tx, tenant string) (localtime.Date, error) {
 	st := queueSettings(tx, tenant)
 	err := tx.Flush()
 	return localtime.DateOf(p.now(), localtime.Zone(st.place)), err

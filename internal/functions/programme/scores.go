@@ -90,19 +90,19 @@ const officialDays = 30
 // the default period. Any other request is a look: it is answered and not kept,
 // so that nobody moves an entity into another cluster by the period chosen.
 func (in *ScoresIn) official(a actor.Actor) bool {
-	return sees(a.Role) && in.EntityID == "" && in.PeriodDays == officialDays
+	return seesPeople(a.Role) && in.EntityID == "" && in.PeriodDays == officialDays
 }
 
 // Scores computes scores and answers calculate-predictive-safety-scores. An
 // official run is kept for each type. Every score can be recomputed from the
 // answer: inputs, weights and bounds are in it, and terms add up to the score.
 func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() (*ScoresOut, error) { return p.scores(ctx, a, in) })
+	return inTurn(ctx, p, a, in.EntityID, func() (*ScoresOut, error) { return p.calculateScores(ctx, a, in) })
 }
 
-func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
+func (p *Programme) calculateScores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
 	now := p.now().UTC().Truncate(time.Microsecond)
-	st, groups, err := p.compute(ctx, a, in, now)
+	st, groups, err := p.computeScores(ctx, a, in, now)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*S
 // model where the settings changed.
 func (p *Programme) keepOfficial(ctx context.Context, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
 	return p.write(ctx, a, func(tx *db.Tx) error {
-		lock(tx, a.TenantID)
-		if err := p.settle(tx, a, st, groups); err != nil {
+		lockTenant(tx, a.TenantID)
+		if err := p.settleModel(tx, a, st, groups); err != nil {
 			return err
 		}
 		if err := p.keepRuns(tx, a, groups, now); err != nil {
@@ -134,9 +134,9 @@ func (p *Programme) keepOfficial(ctx context.Context, a actor.Actor, st *setting
 	})
 }
 
-// compute reads on one snapshot and scores every group that is not switched
+// computeScores reads on one snapshot and scores every group that is not switched
 // off.
-func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, now time.Time) (*settings, []*scored, error) {
+func (p *Programme) computeScores(ctx context.Context, a actor.Actor, in *ScoresIn, now time.Time) (*settings, []*scored, error) {
 	var st *settings
 	var list []*scored
 	err := p.read(ctx, a, func(tx *db.Tx) error {
@@ -146,23 +146,23 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 			return err
 		}
 		var groups []*group
-		for _, t := range types(in.EntityType) {
+		for _, t := range entityTypes(in.EntityType) {
 			groups = append(groups, queueGroup(tx, selector{tenant: a.TenantID, kind: t, id: in.EntityID, within: st.within}, in.PeriodDays, now))
 		}
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		st.usable()
-		if err := absent(in.EntityType, in.EntityID, groups); err != nil {
+		st.repairSettings()
+		if err := refuseAbsent(in.EntityType, in.EntityID, groups); err != nil {
 			return err
 		}
-		if in.EntityID != "" && !sees(a.Role) && slices.ContainsFunc(groups, func(g *group) bool { return personal(g.kind) && len(g.list) > 0 }) {
+		if in.EntityID != "" && !seesPeople(a.Role) && slices.ContainsFunc(groups, func(g *group) bool { return isPersonal(g.kind) && len(g.list) > 0 }) {
 			return fault.New(fault.Forbidden, "42501", "role %q may not score a single person", a.Role).At("entity_id", "is a person")
 		}
 		list = nil
 		for _, g := range groups {
-			g.finish(st, in.PeriodDays)
-			if !st.scored(g.kind) || in.EntityID != "" && len(g.list) == 0 {
+			g.computeWorkload(st, in.PeriodDays)
+			if !st.isScored(g.kind) || in.EntityID != "" && len(g.list) == 0 {
 				continue
 			}
 			s, err := scoreGroup(tx, selector{tenant: a.TenantID, kind: g.kind, id: in.EntityID, within: st.within}, st, models, g, now)
@@ -179,7 +179,7 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 // scoreGroup scores one type with its active model. For a regression that
 // cannot be used, as one kept by another version, the weighted model stands in.
 func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now time.Time) (*scored, error) {
-	switch m := ms.of(g.kind); m.Kind {
+	switch m := ms.modelOf(g.kind); m.Kind {
 	case kindBayes:
 		return scoreBayes(tx, sel, m, g, now)
 	case kindPoisson:
@@ -188,7 +188,7 @@ func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now 
 			return s, err
 		}
 	}
-	return scoreWeighted(st, ms.weighted(), g)
+	return scoreWeighted(st, ms.weightedModel(), g)
 }
 
 func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
@@ -220,7 +220,7 @@ func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, groups []*scored, now tim
 		rows = append(rows, store.Row{"id": s.run, "entity_type": s.kind, "model_id": s.model.ID, "model_kind": s.model.Kind,
 			"period_days": int64(officialDays), "scores_computed": int64(len(s.list)), "computed_at": query.FormatTime(now)})
 	}
-	_, err := p.insert(tx, a, "score_runs", rows)
+	_, err := p.insertRows(tx, a, "score_runs", rows)
 	return err
 }
 
@@ -246,7 +246,7 @@ func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now ti
 			if err != nil {
 				return err
 			}
-			s.appendRow(rows, a.TenantID, int(i), inputs, band(st.cuts, s.est[i].Score), now)
+			s.appendRow(rows, a.TenantID, int(i), inputs, bandOf(st.cuts, s.est[i].Score), now)
 			if err := rows.End(); err != nil {
 				return err
 			}
@@ -264,8 +264,8 @@ func (s *scored) appendRow(rows *db.Rows, tenant string, i int, inputs []byte, c
 	rows.Text(s.run)
 	rows.Text(s.kind)
 	rows.UUID(x.id)
-	rows.Int(scaled(e.Score))
-	rows.Int(scaled(e.Confidence))
+	rows.Int(scaledDecimal(e.Score))
+	rows.Int(scaledDecimal(e.Confidence))
 	rows.Text(string(inputs))
 	rows.Text(cluster)
 	rows.Text(s.model.Kind)
@@ -273,7 +273,7 @@ func (s *scored) appendRow(rows *db.Rows, tenant string, i int, inputs []byte, c
 		if s.model.Kind == kindWeighted {
 			rows.Null()
 		} else {
-			rows.Int(scaled(v))
+			rows.Int(scaledDecimal(v))
 		}
 	}
 	if x.user == uuid.Nil {
@@ -308,11 +308,11 @@ func (s *scored) keptInputs(i int) ([]byte, error) {
 	return output.Encode(&kept)
 }
 
-// scaled is a figure as a decimal column holds it; what exceeds it is capped.
-func scaled(f float64) int64 { return int64(math.Round(min(f, 1e12) * decimal.Scale)) }
+// scaledDecimal is a figure as a decimal column holds it; what exceeds it is capped.
+func scaledDecimal(f float64) int64 { return int64(math.Round(min(f, 1e12) * decimal.Scale)) }
 
-// band names the cluster of a published score: half-open bands.
-func band(c score.Cuts, s float64) string {
+// bandOf names the cluster of a published score: half-open bands.
+func bandOf(c score.Cuts, s float64) string {
 	switch {
 	case s >= c.Critical:
 		return "Critical"
@@ -331,15 +331,15 @@ func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 // scoresOut is the interface's answer, worst first, with what explains each
 // score. A manager sees the means of teams instead of single people.
 func scoresOut(a actor.Actor, st *settings, groups []*scored) *ScoresOut {
-	seen := sees(a.Role)
+	seen := seesPeople(a.Role)
 	out := &ScoresOut{Success: true, Tenant: a.TenantID, Model: modelsOut(st, groups), Scores: func(yield func(*ScoreOut) bool) {
 		var row scoreRow
-		for _, x := range ranked(groups) {
+		for _, x := range rankScores(groups) {
 			s := groups[x.group]
-			if personal(s.kind) && !seen {
+			if isPersonal(s.kind) && !seen {
 				continue
 			}
-			if row.take(s, st, int(x.i)); !yield(&row.ScoreOut) {
+			if row.fillScore(s, st, int(x.i)); !yield(&row.ScoreOut) {
 				return
 			}
 		}
@@ -356,8 +356,8 @@ func scoresOut(a actor.Actor, st *settings, groups []*scored) *ScoresOut {
 
 type place struct{ group, i int32 }
 
-// ranked lists every score, highest first, ties by id.
-func ranked(groups []*scored) []place {
+// rankScores lists every score, highest first, ties by id.
+func rankScores(groups []*scored) []place {
 	n := 0
 	for _, s := range groups {
 		n += len(s.list)
@@ -381,12 +381,12 @@ type scoreRow struct {
 	estimate score.Estimate
 }
 
-// take fills in the ith score of a group.
-func (row *scoreRow) take(s *scored, st *settings, i int) {
+// fillScore fills in the ith score of a group.
+func (row *scoreRow) fillScore(s *scored, st *settings, i int) {
 	x, e := &s.list[i], s.est[i]
 	row.estimate = e
 	row.ScoreOut = ScoreOut{EntityType: s.kind, Entity: x.id, Score: e.Score, Confidence: e.Confidence, Inputs: x.in,
-		Cluster: band(st.cuts, e.Score), Model: s.model.Kind, Terms: row.Terms[:0]}
+		Cluster: bandOf(st.cuts, e.Score), Model: s.model.Kind, Terms: row.Terms[:0]}
 	if s.model.Kind != kindWeighted {
 		row.Rate, row.Low, row.High, row.Probability = &row.estimate.Rate, &row.estimate.Low, &row.estimate.High, &row.estimate.Probability
 		if row.History = s.historyOf(i); row.History == nil {
@@ -407,7 +407,7 @@ func teamMeans(st *settings, groups []*scored) []TeamMean {
 	}
 	out := []TeamMean{}
 	for _, s := range groups {
-		if !personal(s.kind) {
+		if !isPersonal(s.kind) {
 			continue
 		}
 		teams := map[uuid.UUID]*sum{}

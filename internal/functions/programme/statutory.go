@@ -17,7 +17,7 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		s.fillHours(tx, r, kind, t)
 	} else {
 		t.hours = make([]float64, len(t.values))
-		queueHours(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) {
+		queueHours(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, s.windowStart(r.WindowDays), s.now, func(i int, h, _ float64) {
 			t.hours[i], t.known[i] = h, h > 0 // 0 until a case is found
 		}, s.groups[kind])
 	}
@@ -42,11 +42,11 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		}
 		return nil
 	}
-	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	by, group := "NULL", ""
 	if r.Per != "tenant" {
 		by = "i.zone_id"
-		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.where("i.zone_id", &args) + " GROUP BY i.zone_id"
+		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.entityCondition("i.zone_id", &args) + " GROUP BY i.zone_id"
 	}
 	g := s.groups[kind]
 	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE c.outcome = 'death'), COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome "+
@@ -55,7 +55,7 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		"WHERE c.tenant_id = $1 AND c.recordable = 'yes' AND i.status <> 'void' AND i.occurred_at > $2 AND i.occurred_at <= $3"+group, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0); i < 0 {
+			if i = g.findPlace(row, 0); i < 0 {
 				return nil
 			}
 		}

@@ -41,7 +41,7 @@ func (p *Programme) Train(ctx context.Context, a actor.Actor) ([]string, error) 
 	var changed []string
 	err = p.write(ctx, a, func(tx *db.Tx) error {
 		changed = nil
-		lock(tx, a.TenantID)
+		lockTenant(tx, a.TenantID)
 		for _, t := range trials {
 			switched, err := p.keepTrial(tx, a, st, t, now)
 			if err != nil {
@@ -69,10 +69,10 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		st.usable()
+		st.repairSettings()
 		*out = nil
 		for _, kind := range safety.EntityTypes {
-			if len(groups[kind].list) == 0 || !st.scored(kind) {
+			if len(groups[kind].list) == 0 || !st.isScored(kind) {
 				continue
 			}
 			panel, err := buildPanel(tx, selector{tenant: a.TenantID, kind: kind, within: st.within}, st, groups[kind], now)
@@ -99,7 +99,7 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 // newTrial backtests the models on the periods that have hours: a tenant that
 // began half a year ago has no year to look back on.
 func newTrial(kind string, panel *score.Panel, st *settings) (*trial, error) {
-	panel, err := since(panel)
+	panel, err := sinceFirstHours(panel)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func newTrial(kind string, panel *score.Panel, st *settings) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.bayes, err = fitted(kindBayes, kind, st.weights, map[string]any{"prior": prior, "prior_source": prior.Source}); err != nil {
+	if t.bayes, err = newFittedModel(kindBayes, kind, st.weights, map[string]any{"prior": prior, "prior_source": prior.Source}); err != nil {
 		return nil, err
 	}
 	switch reg, err := score.FitRegression(panel); {
@@ -128,7 +128,7 @@ func newTrial(kind string, panel *score.Panel, st *settings) (*trial, error) {
 	case err != nil:
 		return nil, err
 	default:
-		t.fit, err = fitted(kindPoisson, kind, reg.Weights(), reg)
+		t.fit, err = newFittedModel(kindPoisson, kind, reg.Weights(), reg)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func newTrial(kind string, panel *score.Panel, st *settings) (*trial, error) {
 	return t, nil
 }
 
-// since cuts the periods before the first hours off a panel.
-func since(p *score.Panel) (*score.Panel, error) {
+// sinceFirstHours cuts the periods before the first hours off a panel.
+func sinceFirstHours(p *score.Panel) (*score.Panel, error) {
 	first := p.Periods
 	for e := range p.Entities {
 		for t := range first {
@@ -163,14 +163,14 @@ func since(p *score.Panel) (*score.Panel, error) {
 	return q, nil
 }
 
-func fitted(kind, entityType string, w score.Weights, params any) (*model, error) {
+func newFittedModel(kind, entityType string, w score.Weights, params any) (*model, error) {
 	b, err := json.Marshal(params)
 	return &model{ID: db.NewID(), Kind: kind, EntityType: entityType, Weights: w, Params: b}, err
 }
 
-// champion names the kind of model behind a name of the backtest. Where the
+// championModel names the kind of model behind a name of the backtest. Where the
 // regression had too little data it forecast as the Bayes model.
-func (t *trial) champion() *model {
+func (t *trial) championModel() *model {
 	if t.report.Champion == score.NameRegression && t.fit != nil {
 		return t.fit
 	}
@@ -198,7 +198,7 @@ func (p *Programme) keepTrial(tx *db.Tx, a actor.Actor, st *settings, t *trial, 
 	if err := p.moveModels(tx, a, old, "retired"); err != nil {
 		return false, err
 	}
-	best := t.champion()
+	best := t.championModel()
 	var rows []store.Row
 	for _, m := range []*model{t.bayes, t.fit} {
 		if m == nil {
@@ -208,7 +208,7 @@ func (p *Programme) keepTrial(tx *db.Tx, a actor.Actor, st *settings, t *trial, 
 		if m == best {
 			status = "active"
 		}
-		row := m.row(status)
+		row := m.modelRow(status)
 		row["trained_from"], row["trained_to"], row["metrics"] = query.FormatTime(t.panel.Start), query.FormatTime(now), t.report
 		rows = append(rows, row)
 	}
@@ -216,6 +216,6 @@ func (p *Programme) keepTrial(tx *db.Tx, a actor.Actor, st *settings, t *trial, 
 	if best != nil {
 		is = best.Kind
 	}
-	_, err = p.insert(tx, a, "score_models", rows)
+	_, err = p.insertRows(tx, a, "score_models", rows)
 	return is != was, err
 }

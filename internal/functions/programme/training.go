@@ -26,8 +26,8 @@ type TrainingIn struct {
 	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Least score. Above 0 leaves people out for managers."`
 }
 
-// kinds are the entity types that count.
-func (in *TrainingIn) kinds(a actor.Actor) []string {
+// entityKinds are the entity types that count.
+func (in *TrainingIn) entityKinds(a actor.Actor) []string {
 	return kindsWithin(a, in.EntityType, in.MinScore > 0)
 }
 
@@ -62,7 +62,7 @@ type course struct {
 	types     []string
 }
 
-func (c *course) takes(x *latest) bool {
+func (c *course) isReachedBy(x *latest) bool {
 	return x.score >= c.threshold && (len(c.types) == 0 || slices.Contains(c.types, x.kind))
 }
 
@@ -86,35 +86,35 @@ const stillValid = 30
 // auto-assign-training. Nobody gets a course that he still has open or that is
 // valid for more than 30 days, so a second call assigns nothing.
 func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() (*TrainingOut, error) { return p.training(ctx, a, in) })
+	return inTurn(ctx, p, a, in.EntityID, func() (*TrainingOut, error) { return p.assignTraining(ctx, a, in) })
 }
 
-func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
+func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
 	out := &TrainingOut{Success: true, Tenant: a.TenantID}
 	now := p.now().UTC()
 	err := p.write(ctx, a, func(tx *db.Tx) error {
 		out.Assignments = []AssignmentOut{}
-		lock(tx, a.TenantID)
+		lockTenant(tx, a.TenantID)
 		r, err := readRoll(tx, a, in, now)
 		if err != nil {
 			return err
 		}
 		out.Courses, out.Scores = len(r.courses), len(r.scores)
-		out.Assignments = r.assign(a.TenantID, now)
+		out.Assignments = r.makeAssignments(a.TenantID, now)
 		if len(out.Assignments) == 0 {
 			return nil
 		}
 		if err := p.keepAssignments(tx, a, out.Assignments); err != nil {
 			return err
 		}
-		p.audit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
+		p.writeAudit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	out.Created = len(out.Assignments)
-	if !sees(a.Role) {
+	if !seesPeople(a.Role) {
 		out.hidePeople()
 	}
 	return out, nil
@@ -138,7 +138,7 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 	r.st = queueSettings(tx, a.TenantID)
 	var groups []*group
 	if in.EntityID != "" {
-		for _, t := range types(in.EntityType) {
+		for _, t := range entityTypes(in.EntityType) {
 			groups = append(groups, queueEntities(tx, selector{tenant: a.TenantID, kind: t, id: in.EntityID}))
 		}
 	}
@@ -170,10 +170,10 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		})
 	err := tx.Flush()
 	if err == nil {
-		err = absent(in.EntityType, in.EntityID, groups)
+		err = refuseAbsent(in.EntityType, in.EntityID, groups)
 	}
 	if err == nil {
-		r.scores, err = readLatest(tx, a.TenantID, r.st.only(in.kinds(a)), in.EntityID, in.MinScore)
+		r.scores, err = readLatest(tx, a.TenantID, r.st.keepScored(in.entityKinds(a)), in.EntityID, in.MinScore)
 	}
 	if err != nil {
 		return nil, err
@@ -181,13 +181,13 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 	return r, r.readPeople(tx, a.TenantID, now)
 }
 
-// due are the scores that reach the threshold of some course, by type.
-func (r *roll) due() map[string][]string {
+// dueScores are the scores that reach the threshold of some course, by type.
+func (r *roll) dueScores() map[string][]string {
 	out := map[string][]string{}
 	for i := range r.scores {
 		x := &r.scores[i]
 		for k := range r.courses {
-			if r.courses[k].takes(x) {
+			if r.courses[k].isReachedBy(x) {
 				out[x.kind] = append(out[x.kind], x.entity.String())
 				break
 			}
@@ -200,12 +200,12 @@ func (r *roll) due() map[string][]string {
 // driver himself, and in zones and on equipment whoever had a shift there in
 // the period of the score.
 func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
-	due := r.due()
+	due := r.dueScores()
 	days := int64(1)
 	for i := range r.scores {
 		days = max(days, r.scores[i].days)
 	}
-	from, _ := window(now, days)
+	from, _ := windowOf(now, days)
 	add := func(row *db.Row) error {
 		id := row.UUID(0)
 		r.names[id] = row.Text(1)
@@ -241,9 +241,9 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 	return tx.Flush()
 }
 
-// assign makes the assignments: for each course the highest score that asks
+// makeAssignments makes the assignments: for each course the highest score that asks
 // for it gives the reason.
-func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
+func (r *roll) makeAssignments(tenant string, now time.Time) []AssignmentOut {
 	out := []AssignmentOut{}
 	due := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(int(r.st.dueDays)).String()
 	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
@@ -254,13 +254,13 @@ func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 			if x.score < c.threshold {
 				break // the rest is lower
 			}
-			if !c.takes(x) {
+			if !c.isReachedBy(x) {
 				continue
 			}
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, AssignmentOut{db.NewID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String(),
+					out = append(out, AssignmentOut{db.NewID(), tenant, c.id, user, "risk_based", c.assignmentReason(x, r.names[x.entity]), "assigned", due, x.id.String(),
 						r.workers[user]})
 				}
 			}
@@ -269,7 +269,7 @@ func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 	return out
 }
 
-func (c *course) reason(x *latest, name string) string {
+func (c *course) assignmentReason(x *latest, name string) string {
 	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code,
 		strconv.FormatFloat(c.threshold, 'f', -1, 64))
 }

@@ -31,12 +31,12 @@ const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenan
 	"WHERE tenant_id = $1 LIMIT $2) b) + " +
 	"(SELECT COUNT(*) FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c)"
 
-// turn takes the node's slot for large tenants: it waits until no other is
+// takeLargeTenantSlot takes the node's slot for large tenants: it waits until no other is
 // worked for, so that their peaks of memory do not add up; done ends the turn.
 // Small tenants do not wait. Past the time to wait it is fault.Unavailable, and
 // at once for a request of a tenant that has one at work or waiting, so that
 // none keeps the others out. The nightly round waits beside its tenant's request.
-func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done func(), err error) {
+func (p *Programme) takeLargeTenantSlot(ctx context.Context, a actor.Actor, night bool) (done func(), err error) {
 	size := int64(0)
 	err = p.read(ctx, a, func(tx *db.Tx) error {
 		tx.Queue(sizeSQL, []any{a.TenantID, large}, func(r *db.Row) error { size = r.Int(0); return nil })
@@ -47,10 +47,10 @@ func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done f
 	}
 	wait, leave := nightPatience, func() {}
 	if !night {
-		if !p.ask(a.TenantID) {
-			return nil, busy(nil, "the server is at work for this tenant already; try again in a minute")
+		if !p.noteRequest(a.TenantID) {
+			return nil, busyFault(nil, "the server is at work for this tenant already; try again in a minute")
 		}
-		wait, leave = patience, func() { p.answered(a.TenantID) }
+		wait, leave = patience, func() { p.clearRequest(a.TenantID) }
 	}
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -66,17 +66,17 @@ func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done f
 	case <-late.C:
 	}
 	leave()
-	return nil, busy(ctx.Err(), "the server is at work for another large tenant; try again in a minute")
+	return nil, busyFault(ctx.Err(), "the server is at work for another large tenant; try again in a minute")
 }
 
-func busy(cause error, text string) error {
+func busyFault(cause error, text string) error {
 	f := fault.Wrap(cause, fault.Unavailable, "53400", "%s", text)
 	f.RetryAfter = time.Minute
 	return f
 }
 
-// ask notes that a large tenant has a request, unless it has one.
-func (p *Programme) ask(tenant string) bool {
+// noteRequest notes that a large tenant has a request, unless it has one.
+func (p *Programme) noteRequest(tenant string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.asked[tenant] {
@@ -86,8 +86,8 @@ func (p *Programme) ask(tenant string) bool {
 	return true
 }
 
-// answered takes back what ask noted.
-func (p *Programme) answered(tenant string) {
+// clearRequest takes back what ask noted.
+func (p *Programme) clearRequest(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, tenant)
@@ -97,7 +97,7 @@ func (p *Programme) answered(tenant string) {
 // to wait.
 func inTurn[T any](ctx context.Context, p *Programme, a actor.Actor, entity string, work func() (T, error)) (out T, err error) {
 	if entity == "" {
-		done, err := p.turn(ctx, a, false)
+		done, err := p.takeLargeTenantSlot(ctx, a, false)
 		if err != nil {
 			return out, err
 		}

@@ -103,8 +103,8 @@ type mailBody struct {
 	Parts                                 []part
 }
 
-// digest words a member's digest.
-func (w wording) digest(lines map[topic][]line, l Letterhead) (mail.Message, error) {
+// digestMail words a member's digest.
+func (w wording) digestMail(lines map[topic][]line, l Letterhead) (mail.Message, error) {
 	x := mailBody{Lang: w.Lang, Lead: w.lead, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site, Tail: w.tail}
 	n := 0
 	for t := range topic(topics) {
@@ -123,11 +123,11 @@ func (w wording) digest(lines map[topic][]line, l Letterhead) (mail.Message, err
 		x.Parts = append(x.Parts, p)
 	}
 	x.Subject = w.subject(n)
-	return x.message()
+	return x.buildMessage()
 }
 
-// page words the mail about critical incidents.
-func (w wording) page(list alarms, l Letterhead) (mail.Message, error) {
+// pageMail words the mail about critical incidents.
+func (w wording) pageMail(list alarms, l Letterhead) (mail.Message, error) {
 	x := mailBody{Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, list.Shown[0].No), Lead: w.told, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site}
 	p := part{Title: list.Shown[0].No}
 	if list.N > 1 {
@@ -144,10 +144,10 @@ func (w wording) page(list alarms, l Letterhead) (mail.Message, error) {
 		p.More = w.more(rest)
 	}
 	x.Parts = []part{p}
-	return x.message()
+	return x.buildMessage()
 }
 
-func (x mailBody) message() (mail.Message, error) {
+func (x mailBody) buildMessage() (mail.Message, error) {
 	var text, html strings.Builder
 	if err := plainDigest.Execute(&text, x); err != nil {
 		return mail.Message{}, fmt.Errorf("programme: word a mail: %w", err)

@@ -2,5 +2,5 @@
 // and a membership are, the configuration, and what every room writes through
 // (database, clock, audit log, what is kept of tokens). It imports no other room.
 //
-// Floor: domains. Begin at [Base].
+// Layer: domains. Begin at [Base].
 package accounts

@@ -1,5 +1,5 @@
 // Package admin is what service keys and the command line do with anybody's account.
 // It may import every room but profile.
 //
-// Floor: domains. Begin at [Administration].
+// Layer: domains. Begin at [Administration].
 package admin

@@ -1,7 +1,7 @@
 // Package captcha asks a service whether a person, not a program, sent a form:
 // hCaptcha, Turnstile, reCAPTCHA and their like share one protocol.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package captcha
 
 import (

@@ -31,7 +31,7 @@
 // a whole database set back to an older state, head and all; against that keep
 // Report's head elsewhere, as `holdfast verify --audit` prints it.
 //
-// Floor: domains. Begin at [Chain].
+// Layer: domains. Begin at [Chain].
 package chain
 
 import (

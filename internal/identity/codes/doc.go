@@ -2,5 +2,5 @@
 // authorization codes, and words and sends the mails that carry them. It may
 // import accounts.
 //
-// Floor: domains. Begin at [Store].
+// Layer: domains. Begin at [Store].
 package codes

@@ -3,7 +3,7 @@
 // wrong. It works inside its caller's transaction and knows no session but by
 // its id.
 //
-// Floor: domains. Begin at [Keeper].
+// Layer: domains. Begin at [Keeper].
 package factor
 
 import (
@@ -63,7 +63,7 @@ type Owner struct {
 	From              string // the group of addresses that the session is in, as web.AddressKey names it
 }
 
-func (o Owner) person(known ...string) passkey.Person {
+func (o Owner) passkeyPerson(known ...string) passkey.Person {
 	name := o.Email
 	if name == "" {
 		name = o.UserID
@@ -89,7 +89,7 @@ type Apps struct{ NoEnrol, NoVerify bool }
 
 const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at, passed_from"
 
-func scan(r *db.Row) Factor {
+func scanFactor(r *db.Row) Factor {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
 	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6),
 		lastStep:   r.Int(7),
@@ -102,7 +102,7 @@ func scan(r *db.Row) Factor {
 // of enrolment, with the caller's next flush.
 func Queue(tx *db.Tx, where string, args []any, each func(Factor)) {
 	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+where+" ORDER BY created_at NULLS LAST, id", args, func(r *db.Row) error {
-		each(scan(r))
+		each(scanFactor(r))
 		return nil
 	})
 }
@@ -124,8 +124,8 @@ func On(list []Factor) bool {
 	return false
 }
 
-// canonical keeps text that is no id away from the engine's uuid type.
-func canonical(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
+// isCanonicalID keeps text that is no id away from the engine's uuid type.
+func isCanonicalID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
 
 func errNoFactor() error {
 	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
@@ -135,11 +135,11 @@ func errNoFactor() error {
 // unprovedLife.
 func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	var f Factor
-	if !canonical(id) {
+	if !isCanonicalID(id) {
 		return f, errNoFactor()
 	}
 	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(), []any{id, userID}, func(r *db.Row) error {
-		f = scan(r)
+		f = scanFactor(r)
 		return nil
 	})
 	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(k.unprovedLife())) {
@@ -171,7 +171,7 @@ type TOTPSetup struct {
 	URI    string `json:"uri"`     // otpauth:
 }
 
-func (k *Keeper) check(e *Enrol) error {
+func (k *Keeper) checkEnrolment(e *Enrol) error {
 	switch e.Kind {
 	case TOTP:
 		if k.Apps.NoEnrol {
@@ -202,7 +202,7 @@ func checkName(name string) error {
 // Enrol makes an unverified factor. Others that were never verified in time
 // make room.
 func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
-	if err := k.check(&e); err != nil {
+	if err := k.checkEnrolment(&e); err != nil {
 		return Enrolled{}, err
 	}
 	now := k.Now()
@@ -219,7 +219,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	if len(list) >= Max {
 		return Enrolled{}, fault.New(fault.Unprocessable, "too_many_enrolled_mfa_factors", "Maximum number of verified factors reached, unenroll to continue")
 	}
-	if err := unique(list, "", e.FriendlyName); err != nil {
+	if err := checkUniqueName(list, "", e.FriendlyName); err != nil {
 		return Enrolled{}, err
 	}
 	out := Enrolled{ID: db.NewID(), Kind: e.Kind, FriendlyName: e.FriendlyName}
@@ -229,7 +229,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	var sealed any
 	if e.Kind == TOTP {
 		secret := totp.NewSecret()
-		if out.TOTP, err = k.setup(secret, e.Issuer, o); err != nil {
+		if out.TOTP, err = k.setupTOTP(secret, e.Issuer, o); err != nil {
 			return Enrolled{}, err
 		}
 		sealed = k.Keys.Close(seal.FactorSecret, []byte(secret), out.ID)
@@ -240,7 +240,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	return out, err
 }
 
-func unique(list []Factor, except, name string) error {
+func checkUniqueName(list []Factor, except, name string) error {
 	for _, f := range list {
 		if name != "" && f.FriendlyName == name && f.ID != except {
 			return fault.New(fault.Unprocessable, "mfa_factor_name_conflict", "A factor with the friendly name %q for this user already exists", name)
@@ -249,7 +249,7 @@ func unique(list []Factor, except, name string) error {
 	return nil
 }
 
-func (k *Keeper) setup(secret totp.Secret, issuer string, o Owner) (*TOTPSetup, error) {
+func (k *Keeper) setupTOTP(secret totp.Secret, issuer string, o Owner) (*TOTPSetup, error) {
 	if issuer == "" {
 		issuer = k.Issuer
 	}
@@ -276,7 +276,7 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 	}
 	list, err := List(tx, f.UserID)
 	if err == nil {
-		err = unique(list, f.ID, name)
+		err = checkUniqueName(list, f.ID, name)
 	}
 	if err != nil {
 		return f, err
@@ -289,7 +289,7 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 // Remove deletes a factor, its challenges and, when it was the last verified
 // one, the recovery codes that stood in for it.
 func (k *Keeper) Remove(tx *db.Tx, f Factor) error {
-	drop(tx, f.ID)
+	dropFactor(tx, f.ID)
 	list, err := List(tx, f.UserID)
 	if err != nil || On(list) {
 		return err
@@ -298,8 +298,8 @@ func (k *Keeper) Remove(tx *db.Tx, f Factor) error {
 	return tx.Flush()
 }
 
-// drop deletes a factor and what was asked of it.
-func drop(tx *db.Tx, id string) {
+// dropFactor deletes a factor and what was asked of it.
+func dropFactor(tx *db.Tx, id string) {
 	dropChallenges(tx, id)
 	tx.Queue("DELETE FROM mfa_factors WHERE id = $1", []any{id}, nil)
 }

@@ -44,8 +44,8 @@ func (p Places) With(from string) (Places, bool) {
 // somebody who has the password alone.
 func (f Factor) KnownFrom(from string) bool { return f.passedFrom.Has(from) }
 
-// note remembers where a factor was passed from.
-func (f Factor) note(tx *db.Tx, from string) error {
+// notePassedFrom remembers where a factor was passed from.
+func (f Factor) notePassedFrom(tx *db.Tx, from string) error {
 	list, changed := f.passedFrom.With(from)
 	if !changed {
 		return nil

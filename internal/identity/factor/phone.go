@@ -31,16 +31,16 @@ func roomFor(tx *db.Tx, list []Factor, phone string) ([]Factor, error) {
 		case f.Status == Verified:
 			return nil, fault.New(fault.Unprocessable, "mfa_verified_factor_exists", "A verified phone factor already exists, unenroll the existing factor to continue")
 		default:
-			drop(tx, f.ID)
+			dropFactor(tx, f.ID)
 		}
 	}
 	return kept, nil
 }
 
-// text makes the code of a question. The last one a session asked is the one
+// makeTextCode makes the code of a question. The last one a session asked is the one
 // that counts; another session, which may be a stranger's with the password,
 // does not take it away. Guesses are counted by account.
-func (k *Keeper) text(tx *db.Tx, f Factor, q *Question) (digits string, err error) {
+func (k *Keeper) makeTextCode(tx *db.Tx, f Factor, q *Question) (digits string, err error) {
 	if !k.Texts.Verify {
 		return "", errTextsOff()
 	}

@@ -43,12 +43,12 @@ func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 const keyless = "sha256:"
 
 func codeHash(userID, code string) string {
-	return keyless + seal.Digest(userID+"\x00"+typed(code))
+	return keyless + seal.Digest(userID+"\x00"+normalizeCode(code))
 }
 
 // keyedHash is how older versions kept a code.
 func (k *Keeper) keyedHash(userID, code string) string {
-	return hex.EncodeToString(k.Keys.Sum("recovery-code", userID, typed(code)))
+	return hex.EncodeToString(k.Keys.Sum("recovery-code", userID, normalizeCode(code)))
 }
 
 // DropKeyedCodes removes the recovery codes whose hashes need the master key
@@ -57,9 +57,9 @@ func DropKeyedCodes(tx *db.Tx) (int64, error) {
 	return tx.Exec("DELETE FROM recovery_codes WHERE hash NOT LIKE $1", keyless+"%")
 }
 
-// typed reads a code as people type it: blanks, dashes and capitals do not
+// normalizeCode reads a code as people type it: blanks, dashes and capitals do not
 // matter.
-func typed(code string) string {
+func normalizeCode(code string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {
 			return -1

@@ -23,8 +23,8 @@ const (
 	maxWait      = time.Hour
 )
 
-// wait returns how long after the n-th wrong answer the next may come.
-func wait(failures int64) time.Duration {
+// waitAfter returns how long after the n-th wrong answer the next may come.
+func waitAfter(failures int64) time.Duration {
 	if failures < freeAttempts {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (k *Keeper) Attempt(tx *db.Tx, userID string) (refused, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if left := last.Add(wait(failures)).Sub(now); left > 0 {
+	if left := last.Add(waitAfter(failures)).Sub(now); left > 0 {
 		f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong codes: wait %d seconds, then try again", int(left/time.Second)+1)
 		f.RetryAfter = left.Truncate(time.Second) + time.Second
 		gate.Explain(f, freeAttempts, now.Add(f.RetryAfter))
@@ -89,7 +89,7 @@ func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 // Take reads a question with its row locked; NotFound when there is none.
 func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 	q := Question{ID: id}
-	if !canonical(id) {
+	if !isCanonicalID(id) {
 		return q, fault.New(fault.NotFound, "", "no such challenge")
 	}
 	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at, address FROM challenges WHERE id = $1"+tx.DB().ForUpdate(),
@@ -114,12 +114,12 @@ func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
 	var err error
 	switch f.Kind {
 	case WebAuthn:
-		out.WebAuthn, q.Data, err = k.offer(tx, o, f)
+		out.WebAuthn, q.Data, err = k.offerWebAuthn(tx, o, f)
 		if err == nil {
 			q.Kind = WebAuthn + "." + out.WebAuthn.Type
 		}
 	case Phone:
-		out.Digits, err = k.text(tx, f, &q)
+		out.Digits, err = k.makeTextCode(tx, f, &q)
 	case TOTP:
 		err = k.appsOn()
 	}
@@ -135,7 +135,7 @@ func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
 	return out, err
 }
 
-func (k *Keeper) offer(tx *db.Tx, o Owner, f Factor) (*WebAuthnOffer, string, error) {
+func (k *Keeper) offerWebAuthn(tx *db.Tx, o Owner, f Factor) (*WebAuthnOffer, string, error) {
 	if k.Web == nil {
 		return nil, "", errKeysOff()
 	}
@@ -143,15 +143,15 @@ func (k *Keeper) offer(tx *db.Tx, o Owner, f Factor) (*WebAuthnOffer, string, er
 	var c passkey.Ceremony
 	var err error
 	if f.Status == Verified {
-		p := o.person(f.credential)
+		p := o.passkeyPerson(f.credential)
 		c, err = k.Web.Ask(&p)
 	} else {
 		offer.Type = "create"
-		known, kerr := credentials(tx, o.UserID)
+		known, kerr := registeredCredentials(tx, o.UserID)
 		if kerr != nil {
 			return nil, "", kerr
 		}
-		c, err = k.Web.Register(o.person(known...), false)
+		c, err = k.Web.Register(o.passkeyPerson(known...), false)
 	}
 	offer.Options.PublicKey = c.Options
 	return offer, c.State, err
@@ -161,9 +161,9 @@ func errKeysOff() error {
 	return fault.New(fault.Unprocessable, "mfa_webauthn_verify_not_enabled", "MFA verification is disabled for WebAuthn")
 }
 
-// credentials are the account's registered security keys, so that none is
+// registeredCredentials are the account's registered security keys, so that none is
 // registered twice.
-func credentials(tx *db.Tx, userID string) (list []string, err error) {
+func registeredCredentials(tx *db.Tx, userID string) (list []string, err error) {
 	err = tx.Query("SELECT credential FROM mfa_factors WHERE user_id = $1 AND credential IS NOT NULL", []any{userID}, func(r *db.Row) error {
 		list = append(list, r.Text(0))
 		return nil
@@ -212,7 +212,7 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 		return errNoFactor(), derr
 	}
 	if refused == nil {
-		err = k.passed(tx, f, o.From)
+		err = k.markPassed(tx, f, o.From)
 	}
 	return refused, err
 }
@@ -256,13 +256,13 @@ func (k *Keeper) answerKey(tx *db.Tx, o Owner, f Factor, q Question, in Answer) 
 	}
 	var c passkey.Credential
 	if in.Type == "create" {
-		known, kerr := credentials(tx, o.UserID)
+		known, kerr := registeredCredentials(tx, o.UserID)
 		if kerr != nil {
 			return nil, kerr
 		}
-		c, err = k.Web.Registered(o.person(known...), q.Data, in.Credential)
+		c, err = k.Web.Registered(o.passkeyPerson(known...), q.Data, in.Credential)
 	} else {
-		c, err = k.Web.Asserted(o.person(f.credential), q.Data, in.Credential)
+		c, err = k.Web.Asserted(o.passkeyPerson(f.credential), q.Data, in.Credential)
 	}
 	if fault.HasCode(err, "webauthn_verification_failed") {
 		return err, nil
@@ -274,10 +274,10 @@ func (k *Keeper) answerKey(tx *db.Tx, o Owner, f Factor, q Question, in Answer) 
 	return nil, err
 }
 
-// passed marks a factor as verified and notes where from; others of its kind that
+// markPassed marks a factor as verified and notes where from; others of its kind that
 // wait for their first answer are given up.
-func (k *Keeper) passed(tx *db.Tx, f Factor, from string) error {
-	if err := f.note(tx, from); err != nil {
+func (k *Keeper) markPassed(tx *db.Tx, f Factor, from string) error {
+	if err := f.notePassedFrom(tx, from); err != nil {
 		return err
 	}
 	if f.Status == Unverified {

@@ -1,7 +1,7 @@
 // Package letter words the mails of the identity service, as text and as HTML,
 // in the languages of Locales, or as a tenant worded them.
 //
-// Floor: domains. Begin at [Letter].
+// Layer: domains. Begin at [Letter].
 package letter
 
 import (

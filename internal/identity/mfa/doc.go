@@ -1,5 +1,5 @@
 // Package mfa has second factors and passkeys. It may import sessions and what lies
 // below.
 //
-// Floor: domains. Begin at [Factors].
+// Layer: domains. Begin at [Factors].
 package mfa

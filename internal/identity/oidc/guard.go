@@ -1,7 +1,7 @@
 // Package oidc signs people in through an OpenID Connect provider: discovery,
 // the authorization request, the code exchange and the ID token.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package oidc
 
 import (

@@ -2,7 +2,7 @@
 // registration and assertion, for second factors and for passkeys. It keeps
 // nothing; what a ceremony has to remember is text for the caller to store.
 //
-// Floor: domains. Begin at [Relying].
+// Layer: domains. Begin at [Relying].
 package passkey
 
 import (

@@ -2,7 +2,7 @@
 // many hashes run at once, so that a flood of sign-ins can take neither the
 // memory nor the processors of everybody else.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package password
 
 import (

@@ -1,6 +1,6 @@
 // Package post takes mail work off the request path and spaces it out.
 //
-// Floor: domains. Begin at [Queue].
+// Layer: domains. Begin at [Queue].
 package post
 
 import (

@@ -33,20 +33,20 @@ func (s *Store) TransferOwnership(ctx context.Context, a actor.Actor, in Transfe
 	if !ok || to == a.UserID {
 		return fault.New(fault.Invalid, "validation_failed", "user_id must be the id of another member").At("user_id", "another member's id")
 	}
-	if err := s.confirmed(ctx, a, in); err != nil {
+	if err := s.requireConfirmed(ctx, a, in); err != nil {
 		return err
 	}
 	return s.Write(ctx, func(tx *db.Tx) error {
-		if err := s.takeNonce(tx, a.UserID, in.proof()); err != nil {
+		if err := s.takeNonce(tx, a.UserID, in.proofOf()); err != nil {
 			return err
 		}
-		return s.transfer(tx, a, to)
+		return s.transferOwnership(tx, a, to)
 	})
 }
 
-// confirmed asks for the password or the mailed nonce, whatever the age of the
+// requireConfirmed asks for the password or the mailed nonce, whatever the age of the
 // session.
-func (s *Store) confirmed(ctx context.Context, a actor.Actor, in Transfer) error {
+func (s *Store) requireConfirmed(ctx context.Context, a actor.Actor, in Transfer) error {
 	var u *accounts.User
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) (err error) {
 		u, err = accounts.UserByID(tx, a.UserID)
@@ -62,14 +62,14 @@ func (s *Store) confirmed(ctx context.Context, a actor.Actor, in Transfer) error
 		return fault.New(fault.Invalid, "reauthentication_needed", "Handing on a tenant requires reauthentication").
 			With("", "send current_password, or the code of GET /auth/v1/reauthenticate as nonce")
 	}
-	return s.entitled(ctx, a, u, sessions.Row{}, in.proof())
+	return s.requireEntitled(ctx, a, u, sessions.Row{}, in.proofOf())
 }
 
-func (in Transfer) proof() Update {
+func (in Transfer) proofOf() Update {
 	return Update{CurrentPassword: in.CurrentPassword, Nonce: in.Nonce}
 }
 
-func (s *Store) transfer(tx *db.Tx, a actor.Actor, to string) error {
+func (s *Store) transferOwnership(tx *db.Tx, a actor.Actor, to string) error {
 	// In the order of ids, so that two transfers wait and do not deadlock.
 	roles := map[string]actor.Role{}
 	err := tx.Query("SELECT user_id, role FROM members WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3) ORDER BY id"+

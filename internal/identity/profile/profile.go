@@ -28,13 +28,13 @@ type profile struct {
 	at      time.Time
 }
 
-func (p *profiles) get(session string) profile {
+func (p *profiles) getProfile(session string) profile {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.kept[session]
 }
 
-func (p *profiles) put(session string, made profile) {
+func (p *profiles) putProfile(session string, made profile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil || len(p.kept) >= profileRoom {
@@ -46,7 +46,7 @@ func (p *profiles) put(session string, made profile) {
 // UserJSON is User as a JSON text, which must not be changed.
 func (s *Store) UserJSON(ctx context.Context, a actor.Actor) ([]byte, error) {
 	changes, now := s.Tokens.Changes.Load(), s.Now()
-	if p := s.profiles.get(a.SessionID); p.body != nil && p.changes == changes {
+	if p := s.profiles.getProfile(a.SessionID); p.body != nil && p.changes == changes {
 		if age := now.Sub(p.at); age >= 0 && age < accounts.StandingTTL {
 			return p.body, nil
 		}
@@ -59,6 +59,6 @@ func (s *Store) UserJSON(ctx context.Context, a actor.Actor) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identity: encode user: %w", err)
 	}
-	s.profiles.put(a.SessionID, profile{body, changes, now})
+	s.profiles.putProfile(a.SessionID, profile{body, changes, now})
 	return body, nil
 }

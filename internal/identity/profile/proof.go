@@ -21,15 +21,15 @@ import (
 func (s *Store) mayUpdate(ctx context.Context, a actor.Actor, in Update, what string) error {
 	var u *accounts.User
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) (err error) {
-		if u, err = accounts.UserByID(tx, a.UserID); err != nil || in.proves() || what != "" && !in.Opens(u) {
+		if u, err = accounts.UserByID(tx, a.UserID); err != nil || in.bringsProof() || what != "" && !in.Opens(u) {
 			return err
 		}
 		return s.Proofs.OwnAccount(tx, u, a, what)
 	})
-	if err != nil || !in.proves() {
+	if err != nil || !in.bringsProof() {
 		return err
 	}
-	return s.entitled(ctx, a, u, sessions.Row{}, in)
+	return s.requireEntitled(ctx, a, u, sessions.Row{}, in)
 }
 
 // Opens reports an update that changes who can come into an account.
@@ -37,8 +37,8 @@ func (in Update) Opens(u *accounts.User) bool {
 	return in.Email != "" && in.Email != u.Email || in.Phone != "" && in.Phone != u.Phone || len(in.Remove) > 0
 }
 
-// proves reports an update that brings a proof.
-func (in Update) proves() bool { return in.CurrentPassword != "" || in.Nonce != "" }
+// bringsProof reports an update that brings a proof.
+func (in Update) bringsProof() bool { return in.CurrentPassword != "" || in.Nonce != "" }
 
 // Proof is a credential shown again: one of them.
 type Proof struct {
@@ -178,8 +178,8 @@ func (s *Store) removeIdentities(tx *db.Tx, a actor.Actor, u *accounts.User) err
 
 var wayOf = map[string]letter.WayKind{factor.TOTP: letter.ByApp, factor.WebAuthn: letter.ByKey, factor.Phone: letter.ByPhone}
 
-// ways names what else opens an account, for the mail about a new password.
-func (s *Store) ways(tx *db.Tx, u *accounts.User) (list []letter.Way, err error) {
+// otherWays names what else opens an account, for the mail about a new password.
+func (s *Store) otherWays(tx *db.Tx, u *accounts.User) (list []letter.Way, err error) {
 	if u.Passkeys, err = mfa.PasskeysOf(tx, u.ID); err != nil {
 		return nil, err
 	}

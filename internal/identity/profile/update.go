@@ -175,7 +175,7 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 			if err := s.Passwords.SetPassword(tx, u, hash, a); err != nil {
 				return err
 			}
-			ways, err := s.ways(tx, u)
+			ways, err := s.otherWays(tx, u)
 			if err != nil {
 				return err
 			}
@@ -270,7 +270,7 @@ func (s *Store) newHash(ctx context.Context, a actor.Actor, in Update) (string, 
 	}
 	// Before any hash is compared: an old session, or a stolen one, must not
 	// find out by trial which password is the right one.
-	if err := s.entitled(ctx, a, u, sess, in); err != nil {
+	if err := s.requireEntitled(ctx, a, u, sess, in); err != nil {
 		return "", err
 	}
 	if u.Hash != "" {
@@ -283,9 +283,9 @@ func (s *Store) newHash(ctx context.Context, a actor.Actor, in Update) (string, 
 	return s.Passwords.Hasher.Hash(ctx, in.Password)
 }
 
-// entitled asks for the old password, a mailed nonce, which takeNonce uses up with
+// requireEntitled asks for the old password, a mailed nonce, which takeNonce uses up with
 // the change, or a sign-in of today.
-func (s *Store) entitled(ctx context.Context, a actor.Actor, u *accounts.User, sess sessions.Row, in Update) error {
+func (s *Store) requireEntitled(ctx context.Context, a actor.Actor, u *accounts.User, sess sessions.Row, in Update) error {
 	switch {
 	case in.CurrentPassword != "":
 		return s.Passwords.OwnPassword(ctx, a, u, in.CurrentPassword)

@@ -2,5 +2,5 @@
 // configuration, ID tokens, linked identities, and organisations' own providers. It
 // may import signin, sessions and what lies below.
 //
-// Floor: domains. Begin at [Federation].
+// Layer: domains. Begin at [Federation].
 package providers

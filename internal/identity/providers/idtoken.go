@@ -95,7 +95,7 @@ func (s *OAuth) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c ac
 		if err := s.Proofs.OwnAccount(tx, u, a, "Linking an identity"); err != nil {
 			return err
 		}
-		if err := s.attach(tx, u, p.Config().Name, who, c); err != nil {
+		if err := s.attachIdentity(tx, u, p.Config().Name, who, c); err != nil {
 			return err
 		}
 		sess, err := sessions.SessionBy(tx, a.SessionID)
@@ -115,7 +115,7 @@ func (s *OAuth) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c ac
 // issuer and the client which older applications name instead; nil = none.
 func (s *OAuth) providerOf(in IDToken) *oidc.Provider {
 	if in.Provider != "" {
-		return s.provider(in.Provider)
+		return s.findProvider(in.Provider)
 	}
 	for _, p := range s.Providers {
 		if c := p.Config(); in.Issuer != "" && c.Issuer == in.Issuer && c.Has(in.ClientID) {

@@ -69,7 +69,7 @@ func (s *OAuth) arriveLink(ctx context.Context, f codes.Flow, who oidc.Person, c
 			loc, err = s.handCode(tx, f, u, sealed)
 			return err
 		}
-		if err := s.attach(tx, u, f.Provider, who, c); err != nil {
+		if err := s.attachIdentity(tx, u, f.Provider, who, c); err != nil {
 			return err
 		}
 		if g, err = s.Sessions.Begin(tx, u, token.Method{Method: "oauth", Provider: f.Provider}, c); err != nil {
@@ -89,10 +89,10 @@ func (s *OAuth) arriveLink(ctx context.Context, f codes.Flow, who oidc.Person, c
 	return signin.Fragment(s.Links, sess, f.Redirect, ""), nil
 }
 
-// attach links an identity to an account whose owner asked for it. An
+// attachIdentity links an identity to an account whose owner asked for it. An
 // anonymous account becomes one with the identity's address, if that is proved
 // and free.
-func (s *OAuth) attach(tx *db.Tx, u *accounts.User, provider string, who oidc.Person, c accounts.Client) error {
+func (s *OAuth) attachIdentity(tx *db.Tx, u *accounts.User, provider string, who oidc.Person, c accounts.Client) error {
 	p := s.Providers[provider]
 	if p == nil {
 		return fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
@@ -123,7 +123,7 @@ func (s *OAuth) attach(tx *db.Tx, u *accounts.User, provider string, who oidc.Pe
 		}
 	}
 	s.Post.Alert(tx, u, letter.Linked, cfg.Name)
-	return s.link(tx, u, cfg, who, email, c)
+	return s.linkIdentity(tx, u, cfg, who, email, c)
 }
 
 // Unlink removes an identity from the caller's account, never the last one. An
@@ -173,7 +173,7 @@ func (s *OAuth) withoutIdentity(tx *db.Tx, u *accounts.User, gone accounts.Ident
 	if slices.ContainsFunc(u.Identities, func(i accounts.Identity) bool { return i.Email == u.Email }) {
 		return nil
 	}
-	next := slices.IndexFunc(u.Identities, s.proves)
+	next := slices.IndexFunc(u.Identities, s.provesAddress)
 	if next < 0 {
 		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity: no other identity has a proved email address")
 	}
@@ -185,9 +185,9 @@ func (s *OAuth) withoutIdentity(tx *db.Tx, u *accounts.User, gone accounts.Ident
 	return nil
 }
 
-// proves reports an identity whose address its provider has proved and is
+// provesAddress reports an identity whose address its provider has proved and is
 // trusted for, as the operator has configured it now.
-func (s *OAuth) proves(i accounts.Identity) bool {
+func (s *OAuth) provesAddress(i accounts.Identity) bool {
 	if i.Email == "" || i.Data["email_verified"] != true {
 		return false
 	}

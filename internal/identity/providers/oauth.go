@@ -68,14 +68,14 @@ type AuthStart struct {
 	MaxAge              time.Duration
 }
 
-// provider is one of the configuration, by its name or as custom:name, which is
+// findProvider is one of the configuration, by its name or as custom:name, which is
 // what clients call a provider that they do not know; nil = none.
-func (s *OAuth) provider(name string) *oidc.Provider {
+func (s *OAuth) findProvider(name string) *oidc.Provider {
 	return s.Providers[strings.TrimPrefix(name, "custom:")]
 }
 
 // Configured reports whether a name is a provider's of the configuration.
-func (s *OAuth) Configured(name string) bool { return s.provider(name) != nil }
+func (s *OAuth) Configured(name string) bool { return s.findProvider(name) != nil }
 
 // UnknownProvider refuses a sign-in at a provider that there is not.
 func UnknownProvider() error {
@@ -84,7 +84,7 @@ func UnknownProvider() error {
 
 // Authorize starts a sign-in at a provider.
 func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
-	p := s.provider(in.Provider)
+	p := s.findProvider(in.Provider)
 	if p == nil {
 		return AuthStart{}, UnknownProvider()
 	}
@@ -97,7 +97,7 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 	}
 	id, browser, now := db.NewID(), seal.RandomHex(32), s.Now()
 	sec := codes.FlowSecrets{Nonce: seal.RandomHex(16), Verifier: oidc.NewVerifier()}
-	loc, err := p.AuthURL(ctx, oidc.Request{State: s.state(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
+	loc, err := p.AuthURL(ctx, oidc.Request{State: s.signedState(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
 	if err != nil {
 		return AuthStart{}, err
 	}
@@ -117,16 +117,16 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 	return AuthStart{Location: loc, CookieName: codes.CookieName(id), Browser: browser, MaxAge: s.Config.ProviderTTL}, err
 }
 
-// state is the flow's id with a keyed hash behind it: it can neither be guessed
+// signedState is the flow's id with a keyed hash behind it: it can neither be guessed
 // nor enumerated.
-func (s *OAuth) state(flowID string) string {
+func (s *OAuth) signedState(flowID string) string {
 	return flowID + "." + hex.EncodeToString(s.Secrets.Sum("state", flowID)[:16])
 }
 
 func (s *OAuth) flowOf(state string) (string, bool) {
 	id, _, _ := strings.Cut(state, ".")
 	id, ok := accounts.CanonicalID(id)
-	return id, ok && subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) == 1
+	return id, ok && subtle.ConstantTimeCompare([]byte(s.signedState(id)), []byte(state)) == 1
 }
 
 // Callback is what a provider's redirect brought back. Provider is the path's:
@@ -152,7 +152,7 @@ func (s *OAuth) FinishOAuth(ctx context.Context, in Callback, c accounts.Client)
 		v := url.Values{"error": {accounts.OAuthError(fa)}, "error_code": {accounts.WireCode(fa)}, "error_description": {fa.Msg}}
 		return signin.Landing{Location: redirect.WithQuery(s.Links.Redirects.Site(), v)}
 	}
-	to, err := s.arrive(ctx, f, in, c)
+	to, err := s.finishAnswer(ctx, f, in, c)
 	if err != nil {
 		s.Links.Ours(err)
 		to.Location = s.Links.Failure(f.Redirect, err, true)
@@ -199,8 +199,8 @@ func (s *OAuth) claimFlow(ctx context.Context, in Callback) (codes.Flow, error) 
 	return f, err
 }
 
-// arrive turns the provider's answer into a session or an authorization code.
-func (s *OAuth) arrive(ctx context.Context, f codes.Flow, in Callback, c accounts.Client) (to signin.Landing, err error) {
+// finishAnswer turns the provider's answer into a session or an authorization code.
+func (s *OAuth) finishAnswer(ctx context.Context, f codes.Flow, in Callback, c accounts.Client) (to signin.Landing, err error) {
 	p := s.Providers[f.Provider]
 	if p == nil {
 		return to, fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
@@ -228,19 +228,19 @@ func (s *OAuth) arrive(ctx context.Context, f codes.Flow, in Callback, c account
 		return to, err
 	}
 	f.Invite, c.Invite = sec.Invite, sec.Offer
-	return s.admit(ctx, f, p.Config(), who, c)
+	return s.admitPerson(ctx, f, p.Config(), who, c)
 }
 
-// admit finds or makes the account, then finishes the flow. A refusal comes
+// admitPerson finds or makes the account, then finishes the flow. A refusal comes
 // apart from the error where something has to be stored with it: an account
 // whose address the provider does not vouch for waits for its owner's proof.
-func (s *OAuth) admit(ctx context.Context, f codes.Flow, p oidc.Config, who oidc.Person, c accounts.Client) (to signin.Landing, err error) {
+func (s *OAuth) admitPerson(ctx context.Context, f codes.Flow, p oidc.Config, who oidc.Person, c accounts.Client) (to signin.Landing, err error) {
 	var g *sessions.Grant
 	var needs *proof
 	err = s.Accounts.OnceMore(func() error {
 		return s.Write(ctx, func(tx *db.Tx) (err error) {
 			g, to, needs = nil, signin.Landing{}, nil
-			guest, err := s.guest(tx, f, who)
+			guest, err := s.invitedAccount(tx, f, who)
 			if err != nil {
 				return err
 			}
@@ -287,10 +287,10 @@ func (s *OAuth) admit(ctx context.Context, f codes.Flow, p oidc.Config, who oidc
 	return signin.Landing{Location: signin.Fragment(s.Links, sess, f.Redirect, "")}, nil
 }
 
-// guest is the account that was invited where a flow takes an invitation up, or
+// invitedAccount is the account that was invited where a flow takes an invitation up, or
 // "". The provider's person has to have the invited address; whether the account
 // is theirs by it is decided as in any sign-in there.
-func (s *OAuth) guest(tx *db.Tx, f codes.Flow, who oidc.Person) (string, error) {
+func (s *OAuth) invitedAccount(tx *db.Tx, f codes.Flow, who oidc.Person) (string, error) {
 	if f.Invite == "" {
 		return "", nil
 	}
@@ -367,7 +367,7 @@ func ownerOf(tx *db.Tx, provider, issuer, subject string) (owner string, err err
 func (s *OAuth) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c accounts.Client) (*accounts.User, error) {
 	owner, err := ownerOf(tx, p.Name, p.Issuer, who.Subject)
 	if err == nil {
-		return s.known(tx, owner, p, who)
+		return s.refreshKnown(tx, owner, p, who)
 	}
 	if !fault.Is(err, fault.NotFound) {
 		return nil, err
@@ -386,14 +386,14 @@ func (s *OAuth) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c accounts
 	case !trusted:
 		return nil, fault.New(fault.Unprocessable, "provider_email_needs_verification", "An account with this email address exists; sign in with it first")
 	case u.ConfirmedAt.IsZero():
-		err = s.reclaim(tx, u, c)
+		err = s.reclaimAccount(tx, u, c)
 	case u.EmailConfirmedAt.IsZero(): // whose number is proved
 		err = s.Addresses.Confirm(tx, u, codes.OneTime{Kind: "oauth"}, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return u, s.link(tx, u, p, who, email, c)
+	return u, s.linkIdentity(tx, u, p, who, email, c)
 }
 
 // answersFor reports a provider that is trusted for the domain of an address.
@@ -401,8 +401,8 @@ func answersFor(p oidc.Config, email string) bool {
 	return len(p.Domains) == 0 || slices.Contains(p.Domains, accounts.DomainOf(email))
 }
 
-// known refreshes the account of an identity seen before.
-func (s *OAuth) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) (*accounts.User, error) {
+// refreshKnown refreshes the account of an identity seen before.
+func (s *OAuth) refreshKnown(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) (*accounts.User, error) {
 	u, err := accounts.LockedUser(tx, userID)
 	if err != nil {
 		return nil, err
@@ -417,9 +417,9 @@ func (s *OAuth) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) 
 	return u, s.mergeProfile(tx, u, who)
 }
 
-// reclaim takes an unproved account from whoever made it: password, sessions
+// reclaimAccount takes an unproved account from whoever made it: password, sessions
 // and other identities go before the proved owner comes in.
-func (s *OAuth) reclaim(tx *db.Tx, u *accounts.User, c accounts.Client) error {
+func (s *OAuth) reclaimAccount(tx *db.Tx, u *accounts.User, c accounts.Client) error {
 	if _, err := tx.Exec("DELETE FROM identities WHERE user_id = $1", u.ID); err != nil {
 		return err
 	}
@@ -436,7 +436,7 @@ func identityData(p oidc.Config, who oidc.Person) map[string]any {
 	return m
 }
 
-func (s *OAuth) link(tx *db.Tx, u *accounts.User, p oidc.Config, who oidc.Person, email string, c accounts.Client) error {
+func (s *OAuth) linkIdentity(tx *db.Tx, u *accounts.User, p oidc.Config, who oidc.Person, email string, c accounts.Client) error {
 	now := s.Now()
 	id := accounts.Identity{IdentityID: db.NewID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, Issuer: p.Issuer, Email: email,
 		Data:         identityData(p, who),
@@ -472,5 +472,5 @@ func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email strin
 		return nil, err
 	}
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c})
-	return u, s.link(tx, u, p, who, email, c)
+	return u, s.linkIdentity(tx, u, p, who, email, c)
 }

@@ -26,7 +26,7 @@ func (s *OAuth) Exchange(ctx context.Context, authCode, verifier string, c accou
 	}
 	var g *sessions.Grant
 	err := s.Write(ctx, func(tx *db.Tx) (err error) {
-		g, err = s.redeem(tx, authCode, verifier, c)
+		g, err = s.redeemCode(tx, authCode, verifier, c)
 		return err
 	})
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *OAuth) Exchange(ctx context.Context, authCode, verifier string, c accou
 	return s.Sessions.Issue(g)
 }
 
-// redeem ends a flow; no grant and no error is the first half of an e-mail change.
-func (s *OAuth) redeem(tx *db.Tx, authCode, verifier string, c accounts.Client) (*sessions.Grant, error) {
+// redeemCode ends a flow; no grant and no error is the first half of an e-mail change.
+func (s *OAuth) redeemCode(tx *db.Tx, authCode, verifier string, c accounts.Client) (*sessions.Grant, error) {
 	f, err := codes.FlowBy(tx, "code_hash = $1", seal.Digest(authCode))
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -73,7 +73,7 @@ func (s *OAuth) redeem(tx *db.Tx, authCode, verifier string, c accounts.Client) 
 		return nil, err
 	}
 	if sec.Person != nil {
-		if err := s.attach(tx, u, f.Provider, *sec.Person, c); err != nil {
+		if err := s.attachIdentity(tx, u, f.Provider, *sec.Person, c); err != nil {
 			return nil, err
 		}
 	}

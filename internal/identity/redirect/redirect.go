@@ -2,7 +2,7 @@
 // readings of an address are the whole danger, so everything that browsers and
 // net/url might read differently is refused before anything is compared.
 //
-// Floor: domains. Begin at [Rules].
+// Layer: domains. Begin at [Rules].
 package redirect
 
 import (

@@ -58,21 +58,21 @@ func CheckAudience(asked string) error {
 // A session that lacks the second factor its tenant asks for is
 // fault.Forbidden, insufficient_aal.
 func (s *Authenticator) Authenticate(ctx context.Context, c accounts.Credential) (actor.Actor, error) {
-	a, mfa, err := s.authenticate(ctx, c)
+	a, mfa, err := s.authenticateCredential(ctx, c)
 	if err == nil {
 		err = mfa
 	}
-	return s.named(a, c, err)
+	return s.withClient(a, c, err)
 }
 
 // Identify is Authenticate without the tenant's demand for a second factor:
 // for the account's own endpoints, where the factor is given.
 func (s *Authenticator) Identify(ctx context.Context, c accounts.Credential) (actor.Actor, error) {
-	a, _, err := s.authenticate(ctx, c)
-	return s.named(a, c, err)
+	a, _, err := s.authenticateCredential(ctx, c)
+	return s.withClient(a, c, err)
 }
 
-func (s *Authenticator) named(a actor.Actor, c accounts.Credential, err error) (actor.Actor, error) {
+func (s *Authenticator) withClient(a actor.Actor, c accounts.Credential, err error) (actor.Actor, error) {
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -80,7 +80,7 @@ func (s *Authenticator) named(a actor.Actor, c accounts.Credential, err error) (
 	return a, nil
 }
 
-func (s *Authenticator) authenticate(ctx context.Context, c accounts.Credential) (a actor.Actor, mfa, err error) {
+func (s *Authenticator) authenticateCredential(ctx context.Context, c accounts.Credential) (a actor.Actor, mfa, err error) {
 	switch {
 	case c.Bearer == "" && c.APIKey == "":
 		return actor.Actor{Role: actor.Anon}, nil, nil
@@ -91,7 +91,7 @@ func (s *Authenticator) authenticate(ctx context.Context, c accounts.Credential)
 		a, err = s.byAPIKey(ctx, c.Bearer, c)
 		return a, nil, err
 	}
-	v, err := s.verify(ctx, c.Bearer)
+	v, err := s.verifyToken(ctx, c.Bearer)
 	if err != nil {
 		return actor.Actor{}, nil, err
 	}
@@ -106,8 +106,8 @@ func (s *Authenticator) authenticate(ctx context.Context, c accounts.Credential)
 	return st.Actor, st.MFA, st.Err
 }
 
-// verify checks a token once and remembers it by its hash.
-func (s *Authenticator) verify(ctx context.Context, raw string) (*accounts.Verified, error) {
+// verifyToken checks a token once and remembers it by its hash.
+func (s *Authenticator) verifyToken(ctx context.Context, raw string) (*accounts.Verified, error) {
 	if len(raw) > 16<<10 {
 		return nil, fault.New(fault.Unauthorized, "bad_jwt", "invalid JWT: unable to parse or verify signature, token is too long")
 	}
@@ -148,11 +148,11 @@ func (s *Authenticator) unknownKey(ks *keyring.SigningKeys, raw string) bool {
 // unknown publishable key is nobody; an unknown secret one is refused.
 func (s *Authenticator) byAPIKey(ctx context.Context, key string, c accounts.Credential) (actor.Actor, error) {
 	if !accounts.Opaque(key) {
-		v, err := s.verify(ctx, key)
+		v, err := s.verifyToken(ctx, key)
 		if err != nil || v.Session != "" {
 			// An apikey that is no key identifies no project, and a user's
 			// token does not belong into this header.
-			return actor.Actor{Role: actor.Anon}, ignore(err)
+			return actor.Actor{Role: actor.Anon}, keepOurErrors(err)
 		}
 		return s.keyActor(ctx, v, c)
 	}
@@ -177,8 +177,8 @@ func (s *Authenticator) byAPIKey(ctx context.Context, key string, c accounts.Cre
 	return actor.Actor{Role: actor.Anon, KeyID: k.ID}, nil
 }
 
-// ignore keeps only the errors that are ours.
-func ignore(err error) error {
+// keepOurErrors keeps only the errors that are ours.
+func keepOurErrors(err error) error {
 	if fault.Is(err, fault.Unauthorized) {
 		return nil
 	}

@@ -2,5 +2,5 @@
 // who a request is from, a machine's included. It may import what makes no session:
 // accounts, codes, keyring and tenants.
 //
-// Floor: domains. Begin at [Store].
+// Layer: domains. Begin at [Store].
 package sessions

@@ -12,11 +12,11 @@ import (
 // MethodSAML is the amr method of a SAML sign-in; an OpenID one is oauth.
 const MethodSAML = "sso/saml"
 
-// federate holds a beginning session to the rules of its connection: nothing
+// checkConnectionRules holds a beginning session to the rules of its connection: nothing
 // begins at one that is disabled, nothing outlives the assertion, and an
 // address whose domain is enforced signs in at its provider only. begin calls
 // it for every sign-in there is.
-func (s *Store) federate(tx *db.Tx, u *accounts.User, st *accounts.Belonging, sess *Row) error {
+func (s *Store) checkConnectionRules(tx *db.Tx, u *accounts.User, st *accounts.Belonging, sess *Row) error {
 	if !u.SSO {
 		return st.Elsewhere(u)
 	}

@@ -104,7 +104,7 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 			return accounts.ErrNoSession()
 		}
 		n, err := tx.Exec("DELETE FROM sessions WHERE user_id = $1 AND (tenant_id = $2 OR $3 = 1) AND (id = $4 OR $5 = 1)",
-			r.user, db.Null(r.TenantID), flag(r.TenantID == ""), db.Null(one), flag(id == ""))
+			r.user, db.Null(r.TenantID), boolToInt(r.TenantID == ""), db.Null(one), boolToInt(id == ""))
 		if err != nil {
 			return err
 		}
@@ -122,18 +122,18 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 	})
 }
 
-// seen notes on a membership that its member is here, and with entered that he
+// noteSeen notes on a membership that its member is here, and with entered that he
 // has just signed in. The row's version stays: nobody has changed it.
-func (s *Store) seen(tx *db.Tx, tenant, userID string, entered bool) {
+func (s *Store) noteSeen(tx *db.Tx, tenant, userID string, entered bool) {
 	if tenant == "" {
 		return
 	}
 	tx.Queue("UPDATE members SET last_seen_at = $3, last_sign_in_at = CASE WHEN $4 = 1 THEN $3 ELSE last_sign_in_at END WHERE tenant_id = $1 AND user_id = $2",
-		[]any{tenant, userID, s.Now(), flag(entered)}, nil)
+		[]any{tenant, userID, s.Now(), boolToInt(entered)}, nil)
 }
 
-// flag is a condition as a bind.
-func flag(on bool) int {
+// boolToInt is a condition as a bind.
+func boolToInt(on bool) int {
 	if on {
 		return 1
 	}

@@ -25,7 +25,7 @@ func (s *Store) Refresh(ctx context.Context, raw string, c accounts.Client) (*Se
 	var g *Grant
 	var refused error
 	err = s.DB.Write(ctx, accounts.Everywhere, func(tx *db.Tx) (err error) {
-		g, refused, err = s.advance(tx, t, c)
+		g, refused, err = s.advanceSession(tx, t, c)
 		return err
 	})
 	if err != nil {
@@ -41,9 +41,9 @@ func refreshNotFound() error {
 	return fault.New(fault.Invalid, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
 }
 
-// advance returns a refusal apart from an error: ending a session is a change
+// advanceSession returns a refusal apart from an error: ending a session is a change
 // that has to commit.
-func (s *Store) advance(tx *db.Tx, t token.Refresh, c accounts.Client) (g *Grant, refused, err error) {
+func (s *Store) advanceSession(tx *db.Tx, t token.Refresh, c accounts.Client) (g *Grant, refused, err error) {
 	sess, err := SessionBy(tx, t.Session)
 	if fault.Is(err, fault.NotFound) {
 		return nil, refreshNotFound(), nil
@@ -64,10 +64,10 @@ func (s *Store) advance(tx *db.Tx, t token.Refresh, c accounts.Client) (g *Grant
 	case u.Banned(s.Now()):
 		return nil, fault.New(fault.Invalid, "user_banned", "Invalid Refresh Token: User Banned"), nil
 	}
-	if refused := s.expired(sess); refused != nil {
+	if refused := s.checkExpired(sess); refused != nil {
 		return nil, refused, s.EndSessionsWhere(tx, u.ID, " AND id = $2", sess.ID)
 	}
-	if copied, late := s.copied(sess, t); copied {
+	if copied, late := s.isCopied(sess, t); copied {
 		s.Audit(tx, accounts.Event{Tenant: sess.Tenant, User: u.ID, Action: "session.refresh_replayed", Outcome: "refused", Entity: "session",
 			EntityID: sess.ID, Client: c})
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
@@ -77,22 +77,22 @@ func (s *Store) advance(tx *db.Tx, t token.Refresh, c accounts.Client) (g *Grant
 		return nil, refused, s.EndSessionsWhere(tx, u.ID, " AND id = $2", sess.ID)
 	}
 	g.user = u
-	refused, err = s.renew(tx, g, t, c)
+	refused, err = s.renewGrant(tx, g, t, c)
 	return g, refused, err
 }
 
-// last is when the session was begun or refreshed.
-func (s Row) last() time.Time {
+// lastUse is when the session was begun or refreshed.
+func (s Row) lastUse() time.Time {
 	if s.refreshed.After(s.Created) {
 		return s.refreshed
 	}
 	return s.Created
 }
 
-// expired checks the session's end, its time without use, and that the
+// checkExpired checks the session's end, its time without use, and that the
 // provider it began at is still configured.
-func (s *Store) expired(sess Row) error {
-	last := sess.last()
+func (s *Store) checkExpired(sess Row) error {
+	last := sess.lastUse()
 	for _, m := range sess.AMR {
 		if m.Provider != "" && !AtProvider(m) && s.Providers[m.Provider] == nil {
 			return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Provider Disabled)")
@@ -106,25 +106,25 @@ func (s *Store) expired(sess Row) error {
 	return nil
 }
 
-// copied reports a token that somebody else may hold: one from before the session
+// isCopied reports a token that somebody else may hold: one from before the session
 // was raised, one whose answer is in use, any older one. Late is one that a tab may
 // still have by right, within the reuse interval of what made it old.
-func (s *Store) copied(sess Row, t token.Refresh) (copied, late bool) {
+func (s *Store) isCopied(sess Row, t token.Refresh) (copied, late bool) {
 	if n, current := t.Counter, uint64(sess.counter); n < uint64(sess.floor) {
-		return true, s.lately(sess.raised)
+		return true, s.isRecent(sess.raised)
 	} else if n == current || n+1 == current && sess.arrived.IsZero() {
 		return false, false
 	}
-	return true, s.lately(sess.refreshed)
+	return true, s.isRecent(sess.refreshed)
 }
 
-func (s *Store) lately(at time.Time) bool {
+func (s *Store) isRecent(at time.Time) bool {
 	since := s.Now().Sub(at)
 	return since >= 0 && since <= s.Config.RefreshReuseInterval
 }
 
-// renew moves the session of a grant on, unless it was only to be told again.
-func (s *Store) renew(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Client) (refused, err error) {
+// renewGrant moves the session of a grant on, unless it was only to be told again.
+func (s *Store) renewGrant(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Client) (refused, err error) {
 	u, sess := g.user, g.sess
 	// A session whose membership has ended works where a new one would.
 	if g.member.TenantID == "" {
@@ -137,7 +137,7 @@ func (s *Store) renew(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Client) (
 		g.sess.Tenant = g.member.TenantID
 		u.SettledIn(tx, g.sess.Tenant)
 		tx.After(func() { s.Tokens.Changes.Add(1) }) // the account shows the tenant
-		if err := s.alone(tx, sess, g.member, g.rules); err != nil {
+		if err := s.endOtherSessions(tx, sess, g.member, g.rules); err != nil {
 			return nil, err
 		}
 	}
@@ -151,8 +151,8 @@ func (s *Store) renew(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Client) (
 	g.sess.counter++
 	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4, arrived_at = NULL WHERE id = $1",
 		[]any{sess.ID, g.sess.counter, s.Now(), db.Null(g.sess.Tenant)}, nil)
-	if last := sess.last(); !last.Truncate(time.Hour).Equal(s.Now().Truncate(time.Hour)) {
-		s.seen(tx, g.sess.Tenant, u.ID, false) // once an hour is enough
+	if last := sess.lastUse(); !last.Truncate(time.Hour).Equal(s.Now().Truncate(time.Hour)) {
+		s.noteSeen(tx, g.sess.Tenant, u.ID, false) // once an hour is enough
 	}
 	return nil, nil
 }

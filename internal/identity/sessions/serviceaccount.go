@@ -100,9 +100,9 @@ func GrantableScopes(c *catalog.Catalog, verbs, functions []string) []string {
 	return out
 }
 
-// admit lets an administrator's session through that has both factors and a
+// requireAdministrator lets an administrator's session through that has both factors and a
 // fresh proof.
-func (s *ServiceAccounts) admit(a actor.Actor, writes bool) error {
+func (s *ServiceAccounts) requireAdministrator(a actor.Actor, writes bool) error {
 	switch {
 	case a.Scope != nil || a.SessionID == "" || !a.Administrator() || a.TenantID == "":
 		return fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant keeps its service accounts")
@@ -118,18 +118,18 @@ func (s *ServiceAccounts) admit(a actor.Actor, writes bool) error {
 
 // List returns the tenant's service accounts by name, each with its keys.
 func (s *ServiceAccounts) List(ctx context.Context, a actor.Actor) (list []ServiceAccount, err error) {
-	if err := s.admit(a, false); err != nil {
+	if err := s.requireAdministrator(a, false); err != nil {
 		return nil, err
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		list, err = s.read(tx, a.TenantID, "")
+		list, err = s.readAccounts(tx, a.TenantID, "")
 		return err
 	})
 	return list, err
 }
 
-// read returns the accounts of a tenant, or the one with an id.
-func (s *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, error) {
+// readAccounts returns the accounts of a tenant, or the one with an id.
+func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceAccount, error) {
 	list := []ServiceAccount{}
 	at := map[string]int{}
 	now, args, one := s.Now(), []any{tenant}, ""
@@ -138,7 +138,7 @@ func (s *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, 
 	}
 	tx.Queue("SELECT id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at FROM service_accounts a "+
 		"WHERE tenant_id = $1 AND removed_at IS NULL"+one+" ORDER BY name NULLS LAST, id", args, func(r *db.Row) error {
-		x := ServiceAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), ExpiresAt: moment(r, 5), CreatedAt: accounts.Time{Time: r.Time(6)},
+		x := ServiceAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), ExpiresAt: optionalTime(r, 5), CreatedAt: accounts.Time{Time: r.Time(6)},
 			CreatedBy: r.Text(7), UpdatedAt: accounts.Time{Time: r.Time(8)}, Keys: []ServiceKey{}}
 		at[x.ID], list = len(list), append(list, x)
 		last := &list[len(list)-1]
@@ -150,8 +150,8 @@ func (s *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, 
 	tx.Queue("SELECT k.account_id, k.id, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.last_used_at, k.last_used_from FROM service_keys k "+
 		"JOIN service_accounts a ON a.tenant_id = k.tenant_id AND a.id = k.account_id WHERE k.tenant_id = $1 AND a.removed_at IS NULL"+one+
 		" ORDER BY k.created_at DESC NULLS LAST, k.id DESC", args, func(r *db.Row) error {
-		k := ServiceKey{ID: r.Text(1), CreatedAt: accounts.Time{Time: r.Time(2)}, CreatedBy: r.Text(3), ExpiresAt: moment(r, 4), RevokedAt: moment(r, 5),
-			LastUsedAt: moment(r, 6), LastUsedFrom: r.Text(7)}
+		k := ServiceKey{ID: r.Text(1), CreatedAt: accounts.Time{Time: r.Time(2)}, CreatedBy: r.Text(3), ExpiresAt: optionalTime(r, 4), RevokedAt: optionalTime(r, 5),
+			LastUsedAt: optionalTime(r, 6), LastUsedFrom: r.Text(7)}
 		k.State = stateOf(r.Time(4), r.Time(5), now)
 		if i, ok := at[r.Text(0)]; ok {
 			list[i].Keys = append(list[i].Keys, k)
@@ -161,7 +161,7 @@ func (s *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, 
 	return list, tx.Flush()
 }
 
-func moment(r *db.Row, i int) *accounts.Time {
+func optionalTime(r *db.Row, i int) *accounts.Time {
 	if r.Null(i) {
 		return nil
 	}
@@ -186,7 +186,7 @@ type checked struct {
 	expires           time.Time
 }
 
-func (s *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []string) (out checked, err error) {
+func (s *ServiceAccounts) checkChange(a actor.Actor, in *AccountChange, grantable []string) (out checked, err error) {
 	invalid := func(field, text string) error {
 		return fault.New(fault.Invalid, "validation_failed", "%s: %s", field, text).At(field, "%s", text)
 	}
@@ -218,7 +218,7 @@ func (s *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []st
 	}
 	if in.Addresses != nil {
 		for i, text := range in.Addresses {
-			p, ok := place(text)
+			p, ok := parsePrefix(text)
 			if !ok {
 				return out, invalid("addresses", fmt.Sprintf("%q is no address or prefix", accounts.CutText(text, 60)))
 			}
@@ -229,7 +229,7 @@ func (s *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []st
 		}
 		out.addresses = listText(in.Addresses)
 	}
-	out.expires, err = s.end(in.ExpiresAt)
+	out.expires, err = s.parseEnd(in.ExpiresAt)
 	return out, err
 }
 
@@ -238,8 +238,8 @@ func listText(v []string) string {
 	return string(b)
 }
 
-// place reads an address or a prefix.
-func place(text string) (netip.Prefix, bool) {
+// parsePrefix reads an address or a prefix.
+func parsePrefix(text string) (netip.Prefix, bool) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		a = a.Unmap()
 		return netip.PrefixFrom(a, a.BitLen()), true
@@ -248,8 +248,8 @@ func place(text string) (netip.Prefix, bool) {
 	return p.Masked(), err == nil
 }
 
-// end reads when something expires; zero = never.
-func (s *ServiceAccounts) end(text *string) (time.Time, error) {
+// parseEnd reads when something expires; zero = never.
+func (s *ServiceAccounts) parseEnd(text *string) (time.Time, error) {
 	if text == nil || *text == "" {
 		return time.Time{}, nil
 	}
@@ -260,7 +260,7 @@ func (s *ServiceAccounts) end(text *string) (time.Time, error) {
 	return at.UTC().Truncate(time.Microsecond), nil
 }
 
-func ending(at time.Time) any {
+func nullableTime(at time.Time) any {
 	if at.IsZero() {
 		return nil
 	}
@@ -269,7 +269,7 @@ func ending(at time.Time) any {
 
 // Create makes a service account without keys. scopes are the grantable ones.
 func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountChange, grantable []string) (ServiceAccount, error) {
-	if err := s.admit(a, true); err != nil {
+	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
 	for field, missing := range map[string]bool{"name": in.Name == nil, "role": in.Role == "", "scopes": in.Scopes == nil} {
@@ -280,12 +280,12 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 	if in.Addresses == nil {
 		in.Addresses = []string{}
 	}
-	c, err := s.check(a, &in, grantable)
+	c, err := s.checkChange(a, &in, grantable)
 	if err != nil {
 		return ServiceAccount{}, err
 	}
 	id := db.NewID()
-	return s.change(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
+	return s.changeAccount(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
 		n := int64(0)
 		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID}, func(r *db.Row) error {
 			n = r.Int(0)
@@ -298,7 +298,7 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 			return err
 		}
 		_, err = tx.Exec("INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at) "+
-			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)", a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, ending(c.expires), s.Now(), a.UserID)
+			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)", a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, nullableTime(c.expires), s.Now(), a.UserID)
 		return err
 	})
 }
@@ -306,19 +306,19 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 // Change changes a service account; its keys follow within five seconds on
 // every node, here at once.
 func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, in AccountChange, grantable []string) (ServiceAccount, error) {
-	if err := s.admit(a, true); err != nil {
+	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
-	c, err := s.check(a, &in, grantable)
+	c, err := s.checkChange(a, &in, grantable)
 	if err != nil {
 		return ServiceAccount{}, err
 	}
-	return s.change(ctx, a, id, "service_account.changed", in, func(tx *db.Tx) error {
-		if err := s.keeps(tx, a, id); err != nil {
+	return s.changeAccount(ctx, a, id, "service_account.changed", in, func(tx *db.Tx) error {
+		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
 		if in.ExpiresAt != nil {
-			tx.Queue("UPDATE service_accounts SET expires_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, ending(c.expires)}, nil)
+			tx.Queue("UPDATE service_accounts SET expires_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, nullableTime(c.expires)}, nil)
 		}
 		_, err := tx.Exec(`UPDATE service_accounts SET name = COALESCE($3, name), role = COALESCE($4, role), scopes = COALESCE($5, scopes),
 			addresses = COALESCE($6, addresses), updated_at = $7 WHERE tenant_id = $1 AND id = $2`,
@@ -327,9 +327,9 @@ func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, 
 	})
 }
 
-// keeps locks an account and refuses an administrator whose role is below its;
+// lockAccount locks an account and refuses an administrator whose role is below its;
 // another tenant's is missing.
-func (s *ServiceAccounts) keeps(tx *db.Tx, a actor.Actor, id string) error {
+func (s *ServiceAccounts) lockAccount(tx *db.Tx, a actor.Actor, id string) error {
 	var role actor.Role
 	err := tx.One("SELECT role FROM service_accounts WHERE tenant_id = $1 AND id = $2 AND removed_at IS NULL"+tx.DB().ForUpdate(), []any{a.TenantID, id},
 		func(r *db.Row) error { role = actor.Role(r.Text(0)); return nil })
@@ -346,8 +346,8 @@ func errNoAccount() error {
 	return fault.New(fault.NotFound, "not_found", "There is no such service account")
 }
 
-// change runs fn, notes it and returns the account as it is then.
-func (s *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action string, in AccountChange,
+// changeAccount runs fn, notes it and returns the account as it is then.
+func (s *ServiceAccounts) changeAccount(ctx context.Context, a actor.Actor, id, action string, in AccountChange,
 	fn func(*db.Tx) error) (out ServiceAccount, err error) {
 	details := map[string]any{}
 	for name, v := range map[string]any{"name": in.Name, "expires_at": in.ExpiresAt} {
@@ -368,8 +368,8 @@ func (s *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action 
 		if err := fn(tx); err != nil {
 			return err
 		}
-		s.note(tx, a, accounts.Event{Action: action, Entity: "service_account", EntityID: id, Details: details})
-		list, err := s.read(tx, a.TenantID, id)
+		s.auditChange(tx, a, accounts.Event{Action: action, Entity: "service_account", EntityID: id, Details: details})
+		list, err := s.readAccounts(tx, a.TenantID, id)
 		if err == nil && len(list) == 1 {
 			out = list[0]
 		}
@@ -381,8 +381,8 @@ func (s *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action 
 	return out, err
 }
 
-// note records what an administrator did, and makes what is kept of keys go.
-func (s *ServiceAccounts) note(tx *db.Tx, a actor.Actor, e accounts.Event) {
+// auditChange records what an administrator did, and makes what is kept of keys go.
+func (s *ServiceAccounts) auditChange(tx *db.Tx, a actor.Actor, e accounts.Event) {
 	e.Tenant, e.User, e.Key, e.Client = a.TenantID, a.UserID, a.KeyID, accounts.ClientOf(a)
 	s.Audit(tx, e)
 	tx.After(func() { s.Forget(e.EntityID) })
@@ -390,17 +390,17 @@ func (s *ServiceAccounts) note(tx *db.Tx, a actor.Actor, e accounts.Event) {
 
 // Remove takes an account away, and with it its keys.
 func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) error {
-	if err := s.admit(a, true); err != nil {
+	if err := s.requireAdministrator(a, true); err != nil {
 		return err
 	}
 	return s.Write(ctx, func(tx *db.Tx) error {
-		if err := s.keeps(tx, a, id); err != nil {
+		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
 		now := s.Now()
 		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, now}, nil)
 		revokeKeys(tx, a.TenantID, id, now)
-		s.note(tx, a, accounts.Event{Action: "service_account.removed", Entity: "service_account", EntityID: id})
+		s.auditChange(tx, a, accounts.Event{Action: "service_account.removed", Entity: "service_account", EntityID: id})
 		return tx.Flush()
 	})
 }
@@ -417,14 +417,14 @@ const maxOverlap = 30 * 24 * time.Hour
 // Renew makes a key of an account; those before it are refused from overlap
 // on, 0 = at once. Its secret is answered this once.
 func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, overlap time.Duration, expires *string) (ServiceKey, error) {
-	if err := s.admit(a, true); err != nil {
+	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceKey{}, err
 	}
 	if overlap < 0 || overlap > maxOverlap {
 		return ServiceKey{}, fault.New(fault.Invalid, "validation_failed", "overlap_seconds: 0 to %d", int(maxOverlap.Seconds())).
 			At("overlap_seconds", "out of range")
 	}
-	until, err := s.end(expires)
+	until, err := s.parseEnd(expires)
 	if err != nil {
 		return ServiceKey{}, err
 	}
@@ -435,7 +435,7 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		k.ExpiresAt = &accounts.Time{Time: until}
 	}
 	return k, s.Write(ctx, func(tx *db.Tx) error {
-		if err := s.keeps(tx, a, id); err != nil {
+		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
 		revokeKeys(tx, a.TenantID, id, now.Add(overlap))
@@ -449,14 +449,14 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 			return err
 		}
 		tx.Queue("INSERT INTO service_keys (tenant_id, id, account_id, hash, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-			[]any{a.TenantID, k.ID, id, seal.Digest(k.Secret), now, a.UserID, ending(until)}, nil)
-		s.note(tx, a, accounts.Event{Action: "service_key.made", Entity: "service_account", EntityID: id,
-			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(text0(expires), "never")}})
+			[]any{a.TenantID, k.ID, id, seal.Digest(k.Secret), now, a.UserID, nullableTime(until)}, nil)
+		s.auditChange(tx, a, accounts.Event{Action: "service_key.made", Entity: "service_account", EntityID: id,
+			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(textOrEmpty(expires), "never")}})
 		return tx.Flush()
 	})
 }
 
-func text0(s *string) string {
+func textOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -465,11 +465,11 @@ func text0(s *string) string {
 
 // Revoke ends a key now.
 func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID string) error {
-	if err := s.admit(a, true); err != nil {
+	if err := s.requireAdministrator(a, true); err != nil {
 		return err
 	}
 	return s.Write(ctx, func(tx *db.Tx) error {
-		if err := s.keeps(tx, a, id); err != nil {
+		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
 		n, err := tx.Exec("UPDATE service_keys SET revoked_at = $4 WHERE tenant_id = $1 AND account_id = $2 AND id = $3 AND (revoked_at IS NULL OR revoked_at > $4)",
@@ -478,7 +478,7 @@ func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID s
 			err = fault.New(fault.NotFound, "not_found", "The account has no such key that is valid")
 		}
 		if err == nil {
-			s.note(tx, a, accounts.Event{Action: "service_key.revoked", Entity: "service_account", EntityID: id, Details: map[string]any{"key_id": keyID}})
+			s.auditChange(tx, a, accounts.Event{Action: "service_key.revoked", Entity: "service_account", EntityID: id, Details: map[string]any{"key_id": keyID}})
 		}
 		return err
 	})

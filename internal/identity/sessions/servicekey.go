@@ -26,9 +26,9 @@ type OAuthStyle struct{}
 const keyQuery = `SELECT k.tenant_id, k.account_id, k.id, k.expires_at, k.revoked_at, a.expires_at, a.role, a.scopes, a.addresses, t.plan, t.status
 	FROM service_keys k JOIN service_accounts a ON a.tenant_id = k.tenant_id AND a.id = k.account_id JOIN tenants t ON t.id = k.tenant_id WHERE k.`
 
-// find looks a key up by its hash or id; nil = there is none. What it finds is
+// findKey looks a key up by its hash or id; nil = there is none. What it finds is
 // at most as old as a session's standing.
-func (s *ServiceAccounts) find(ctx context.Context, column, value string) (*accounts.TenantKey, error) {
+func (s *ServiceAccounts) findKey(ctx context.Context, column, value string) (*accounts.TenantKey, error) {
 	now := s.Now()
 	if k, ok := s.ServiceKeys.Get(value, now); ok {
 		return k, nil
@@ -73,32 +73,32 @@ func scanKey(r *db.Row) (*accounts.TenantKey, error) {
 
 // byKey is the actor of a key that was shown.
 func (s *ServiceAccounts) byKey(ctx context.Context, key string, c accounts.Credential) (actor.Actor, error) {
-	k, err := s.find(ctx, "hash", seal.Digest(key))
+	k, err := s.findKey(ctx, "hash", seal.Digest(key))
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	return s.pass(k, c)
+	return s.checkKey(k, c)
 }
 
 // byToken is the actor of an access token that a key was exchanged for: it
 // falls with the key, and has no more than the account has now.
 func (s *ServiceAccounts) byToken(ctx context.Context, v *accounts.Verified, c accounts.Credential) (actor.Actor, error) {
-	k, err := s.find(ctx, "id", v.Key)
+	k, err := s.findKey(ctx, "id", v.Key)
 	if err != nil {
 		return actor.Actor{}, err
 	}
 	if k != nil && (k.Actor.UserID != v.User || k.Actor.TenantID != v.Tenant) {
 		k = nil
 	}
-	a, err := s.pass(k, c)
+	a, err := s.checkKey(k, c)
 	if err == nil {
 		a.Scope = a.Scope.Narrow(cmp.Or(v.Scope, "-"))
 	}
 	return a, err
 }
 
-// pass refuses a key that is none, at its end, or out of its place.
-func (s *ServiceAccounts) pass(k *accounts.TenantKey, c accounts.Credential) (actor.Actor, error) {
+// checkKey refuses a key that is none, at its end, or out of its place.
+func (s *ServiceAccounts) checkKey(k *accounts.TenantKey, c accounts.Credential) (actor.Actor, error) {
 	if k == nil {
 		return actor.Actor{}, errKey()
 	}
@@ -112,13 +112,13 @@ func (s *ServiceAccounts) pass(k *accounts.TenantKey, c accounts.Credential) (ac
 		reason = "closed"
 	}
 	if reason != "" {
-		return actor.Actor{}, s.refuse(k, reason, c, errKey())
+		return actor.Actor{}, s.noteRefusedKey(k, reason, c, errKey())
 	}
 	if c.Browser() {
-		return actor.Actor{}, s.refuse(k, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
+		return actor.Actor{}, s.noteRefusedKey(k, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
 	}
 	if !k.From(c.Address) {
-		return actor.Actor{}, s.refuse(k, "address", c,
+		return actor.Actor{}, s.noteRefusedKey(k, "address", c,
 			fault.New(fault.Forbidden, "no_authorization", "This key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
 	}
 	return k.Actor, nil
@@ -126,8 +126,8 @@ func (s *ServiceAccounts) pass(k *accounts.TenantKey, c accounts.Credential) (ac
 
 func errKey() error { return fault.New(fault.Unauthorized, "no_authorization", "Invalid API key") }
 
-// refuse keeps for WriteKeyUses that a key was shown where it is refused.
-func (s *ServiceAccounts) refuse(k *accounts.TenantKey, reason string, c accounts.Credential, err error) error {
+// noteRefusedKey keeps for WriteKeyUses that a key was shown where it is refused.
+func (s *ServiceAccounts) noteRefusedKey(k *accounts.TenantKey, reason string, c accounts.Credential, err error) error {
 	s.Keyring.KeyUses.Add(keyring.KeyUse{Key: k.Actor.KeyID, Address: c.Address, Refused: reason, Tenant: k.Actor.TenantID, Account: k.Actor.UserID},
 		keyring.KeyUsed{Times: 1, Since: s.Now(), Last: s.Now(), Request: c.RequestID, Address: c.Address})
 	return err
@@ -146,8 +146,8 @@ type AccountToken struct {
 	Scope       string `json:"scope"`
 }
 
-// oauth is an error in the words of RFC 6749 section 5.2.
-func oauth(kind fault.Kind, code, text string) error {
+// oauthError is an error in the words of RFC 6749 section 5.2.
+func oauthError(kind fault.Kind, code, text string) error {
 	f := fault.New(kind, code, "%s", text)
 	f.Data = OAuthStyle{}
 	return f
@@ -157,17 +157,17 @@ func oauth(kind fault.Kind, code, text string) error {
 // the scopes asked for, "" = all it has.
 func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope string, c accounts.Credential) (AccountToken, error) {
 	if clientID == "" || secret == "" {
-		return AccountToken{}, oauth(fault.Invalid, "invalid_request", "client_id and client_secret are required")
+		return AccountToken{}, oauthError(fault.Invalid, "invalid_request", "client_id and client_secret are required")
 	}
-	bad := oauth(fault.Unauthorized, "invalid_client", "There is no such client, or its secret is not valid")
-	k, err := s.find(ctx, "hash", seal.Digest(secret))
+	bad := oauthError(fault.Unauthorized, "invalid_client", "There is no such client, or its secret is not valid")
+	k, err := s.findKey(ctx, "hash", seal.Digest(secret))
 	if err != nil {
 		return AccountToken{}, err
 	}
 	if k == nil || k.Actor.UserID != strings.ToLower(clientID) {
 		return AccountToken{}, bad
 	}
-	a, err := s.pass(k, c)
+	a, err := s.checkKey(k, c)
 	if fault.Is(err, fault.Unauthorized) || fault.Is(err, fault.Forbidden) {
 		return AccountToken{}, bad
 	}
@@ -176,7 +176,7 @@ func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope 
 	}
 	granted := a.Scope.Narrow(scope)
 	if scope != "" && len(granted) < len(strings.Fields(scope)) || len(granted) == 0 {
-		return AccountToken{}, oauth(fault.Invalid, "invalid_scope", "The client does not have what scope asks for")
+		return AccountToken{}, oauthError(fault.Invalid, "invalid_scope", "The client does not have what scope asks for")
 	}
 	now := s.Now()
 	exp := now.Add(accountTokenTTL)

@@ -122,24 +122,24 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 	if in.Passkey != "" {
 		sess.aal, sess.factor = accounts.AAL2, in.Passkey
 	}
-	if err := s.federate(tx, u, st, &sess); err != nil {
+	if err := s.checkConnectionRules(tx, u, st, &sess); err != nil {
 		return nil, err
 	}
 	g := &Grant{user: u, member: m, rules: st.Rules[m.TenantID]}
-	if err := s.alone(tx, sess, m, g.rules); err != nil {
+	if err := s.endOtherSessions(tx, sess, m, g.rules); err != nil {
 		return nil, err
 	}
 	u.LastSignInAt = accounts.Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
-		[]any{sess.ID, u.ID, db.Null(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter, clip(c.UserAgent),
+		[]any{sess.ID, u.ID, db.Null(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter, clipAgent(c.UserAgent),
 			db.Null(c.Address), now,
 			db.Null(sess.factor)}, nil)
 	u.SettledIn(tx, sess.Tenant)
 	if err := u.Arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
 	}
-	s.seen(tx, sess.Tenant, u.ID, true)
+	s.noteSeen(tx, sess.Tenant, u.ID, true)
 	s.Audit(tx, accounts.Event{Tenant: m.TenantID, User: u.ID, Action: "session.started", Entity: "session", EntityID: sess.ID,
 		Details: map[string]any{"method": how.Method}, Client: c})
 	g.sess = sess
@@ -148,18 +148,18 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 
 const aal1 = "aal1"
 
-// settle reads the rules of the tenant a session begins to work in, and ends
+// readTenantRules reads the rules of the tenant a session begins to work in, and ends
 // the user's others there when it may be the only one.
-func (s *Store) settle(tx *db.Tx, sess Row, m accounts.Member) (accounts.Rules, error) {
+func (s *Store) readTenantRules(tx *db.Tx, sess Row, m accounts.Member) (accounts.Rules, error) {
 	ru, err := accounts.RulesOf(tx, m.TenantID)
 	if err != nil {
 		return ru, err
 	}
-	return ru, s.alone(tx, sess, m, ru)
+	return ru, s.endOtherSessions(tx, sess, m, ru)
 }
 
-// alone ends the user's other sessions in a tenant that allows one.
-func (s *Store) alone(tx *db.Tx, sess Row, m accounts.Member, ru accounts.Rules) error {
+// endOtherSessions ends the user's other sessions in a tenant that allows one.
+func (s *Store) endOtherSessions(tx *db.Tx, sess Row, m accounts.Member, ru accounts.Rules) error {
 	if !ru.Single {
 		return nil
 	}
@@ -237,9 +237,9 @@ func (s *Store) Lower(tx *db.Tx, userID, factorID, method string) error {
 	return tx.Flush()
 }
 
-// clip makes of what a client calls itself a text that both engines take: a
+// clipAgent makes of what a client calls itself a text that both engines take: a
 // header may hold any bytes.
-func clip(agent string) any {
+func clipAgent(agent string) any {
 	return db.Null(accounts.CutText(strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), ""), 300))
 }
 

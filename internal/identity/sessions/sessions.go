@@ -43,7 +43,7 @@ func (s *Store) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([
 	list := []OpenSession{}
 	err := tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
 		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id LIMIT $5`,
-		[]any{userID, s.Now(), db.Null(tenant), flag(tenant == ""), maxListed}, func(r *db.Row) error {
+		[]any{userID, s.Now(), db.Null(tenant), boolToInt(tenant == ""), maxListed}, func(r *db.Row) error {
 			o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
 				CreatedAt: accounts.Time{Time: r.Time(6)}, RefreshedAt: accounts.Time{Time: r.Time(7)}, NotAfter: accounts.Time{Time: r.Time(8)}}
 			o.Current = o.ID == a.SessionID

@@ -19,13 +19,13 @@ func (s *Store) SwitchTo(tx *db.Tx, a actor.Actor, tenantID string) (accounts.Me
 	if err != nil {
 		return accounts.Member{}, err
 	}
-	if _, err := s.settle(tx, Row{ID: a.SessionID, user: a.UserID}, m); err != nil {
+	if _, err := s.readTenantRules(tx, Row{ID: a.SessionID, user: a.UserID}, m); err != nil {
 		return accounts.Member{}, err
 	}
 	now := s.Now()
 	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
 	accounts.WorksIn(tx, a.UserID, tenantID)
-	s.seen(tx, tenantID, a.UserID, false)
+	s.noteSeen(tx, tenantID, a.UserID, false)
 	s.Audit(tx, accounts.Event{Tenant: tenantID, User: a.UserID, Action: "tenant.switched", Entity: "session", EntityID: a.SessionID,
 		Client: accounts.ClientOf(a)})
 	tx.After(func() { s.Forget(a.UserID) })

@@ -2,5 +2,5 @@
 // passwords by mail and text, links, and sign-up. It may import sessions and what
 // lies below.
 //
-// Floor: domains. Begin at [SignIns].
+// Layer: domains. Begin at [SignIns].
 package signin

@@ -21,9 +21,9 @@ func Fragment(s *accounts.Links, sess *sessions.Session, target, typ string) str
 	return redirect.WithFragment(s.Exactly(target), v)
 }
 
-// halfway leads to target with the first of the two confirmations: in the query
+// halfwayURL leads to target with the first of the two confirmations: in the query
 // too where the client reads it there.
-func halfway(target string, query bool) string {
+func halfwayURL(target string, query bool) string {
 	v := url.Values{"message": {Halfway}}
 	if query {
 		target = redirect.WithQuery(target, v)

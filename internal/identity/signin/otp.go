@@ -28,9 +28,9 @@ type MailRequest struct {
 	Create   bool           // OTP: make an account for an unknown address
 }
 
-// order checks a request and takes it off the request path: what follows
+// queueWork checks a request and takes it off the request path: what follows
 // depends on whether the address is known, and must not show.
-func (s *OTP) order(ctx context.Context, purpose string, in MailRequest, c accounts.Client, work func(ctx context.Context, email string) error) error {
+func (s *OTP) queueWork(ctx context.Context, purpose string, in MailRequest, c accounts.Client, work func(ctx context.Context, email string) error) error {
 	if err := s.Accounts.EmailOn(fault.Invalid); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *OTP) order(ctx context.Context, purpose string, in MailRequest, c accou
 
 // Recover mails a link to choose a new password, if there is an account.
 func (s *OTP) Recover(ctx context.Context, in MailRequest, c accounts.Client) error {
-	return s.order(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
+	return s.queueWork(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
 		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error) {
 			if lately, err := s.Post.AskedLately(tx, u, codes.KindRecovery, c); err != nil || lately {
 				return "", codes.CodeOrder{}, err
@@ -103,7 +103,7 @@ func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error 
 			return err
 		}
 	}
-	return s.order(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
+	return s.queueWork(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
 		made := false
 		if in.Create && s.Config.SignupEnabled && accounts.Legible(email) == nil {
 			var err error
@@ -178,7 +178,7 @@ func (s *OTP) makeUnknown(ctx context.Context, email string, data map[string]any
 func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c accounts.Client) error {
 	switch typ {
 	case "signup":
-		return s.order(ctx, "confirmation", in, c, func(ctx context.Context, email string) error {
+		return s.queueWork(ctx, "confirmation", in, c, func(ctx context.Context, email string) error {
 			return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error) {
 				if !u.EmailConfirmedAt.IsZero() {
 					return "", codes.CodeOrder{}, nil
@@ -190,7 +190,7 @@ func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c accounts
 			})
 		})
 	case "email_change":
-		return s.order(ctx, "email_change", in, c, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in, c) })
+		return s.queueWork(ctx, "email_change", in, c, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in, c) })
 	case "sms", "phone_change":
 		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
 	}

@@ -67,14 +67,14 @@ func (s *SignIns) byPassword(ctx context.Context, pw string, c accounts.Client, 
 		err = errCredentials()
 	}
 	if err == nil {
-		sess.WeakPassword = s.weakness(pw, sess.User)
+		sess.WeakPassword = s.weaknessOf(pw, sess.User)
 	}
 	return sess, err
 }
 
-// weakness is what the policy of today has against a password that was taken
+// weaknessOf is what the policy of today has against a password that was taken
 // before, or that the service key chose; nil = nothing.
-func (s *SignIns) weakness(pw string, u *accounts.User) *sessions.WeakPassword {
+func (s *SignIns) weaknessOf(pw string, u *accounts.User) *sessions.WeakPassword {
 	f := fault.As(s.Passwords.CheckPassword(pw, []string{u.Email, u.Phone}, u.UserMetadata))
 	if f == nil || f.Code != "weak_password" {
 		return nil
@@ -86,7 +86,7 @@ var errHashChanged = errors.New("identity: the password changed since it was che
 
 func (s *SignIns) tryPassword(ctx context.Context, pw string, c accounts.Client, find func(*db.Tx, *accounts.User),
 	proved func(*accounts.User) error) (*sessions.Session, error) {
-	u, err := s.candidate(ctx, find)
+	u, err := s.findCandidate(ctx, find)
 	if err != nil {
 		return nil, err
 	}
@@ -115,19 +115,19 @@ func (s *SignIns) tryPassword(ctx context.Context, pw string, c accounts.Client,
 		if !stranger {
 			u.WrongPasswords.Account = "" // counts nothing
 		}
-		if err := s.refused(ctx, u, "password", c); err != nil {
+		if err := s.auditRefusal(ctx, u, "password", c); err != nil {
 			return nil, err
 		}
 		return nil, errCredentials()
 	}
 	if u.Banned(s.Now()) {
-		if err := s.refused(ctx, u, "banned", c); err != nil {
+		if err := s.auditRefusal(ctx, u, "banned", c); err != nil {
 			return nil, err
 		}
 		return nil, accounts.ErrBanned()
 	}
 	if unproved := proved(u); unproved != nil {
-		if err := s.refused(ctx, u, "unconfirmed", c); err != nil {
+		if err := s.auditRefusal(ctx, u, "unconfirmed", c); err != nil {
 			return nil, err
 		}
 		return nil, unproved
@@ -141,9 +141,9 @@ func (s *SignIns) tryPassword(ctx context.Context, pw string, c accounts.Client,
 	return s.signIn(ctx, u, rehashed, c)
 }
 
-// refused notes a sign-in that failed, where the account's tenant sees it. An
+// auditRefusal notes a sign-in that failed, where the account's tenant sees it. An
 // unknown account, which has no id, takes as long.
-func (s *SignIns) refused(ctx context.Context, u *accounts.User, why string, c accounts.Client) error {
+func (s *SignIns) auditRefusal(ctx context.Context, u *accounts.User, why string, c accounts.Client) error {
 	return s.DB.Write(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		id := u.ID
 		if id == "" {
@@ -165,9 +165,9 @@ func (s *SignIns) refused(ctx context.Context, u *accounts.User, why string, c a
 	})
 }
 
-// candidate returns the account that find finds, without its identities and
+// findCandidate returns the account that find finds, without its identities and
 // factors, or an empty one where it finds none.
-func (s *SignIns) candidate(ctx context.Context, find func(*db.Tx, *accounts.User)) (*accounts.User, error) {
+func (s *SignIns) findCandidate(ctx context.Context, find func(*db.Tx, *accounts.User)) (*accounts.User, error) {
 	u := &accounts.User{}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		find(tx, u)

@@ -96,7 +96,7 @@ func (s *SignUps) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 				return fault.New(fault.Unprocessable, "user_already_exists", "User already registered")
 			case err == nil:
 				// Made for an invitation, and never opened.
-				err = s.adopt(tx, u, hash, in.Data)
+				err = s.adoptInvited(tx, u, hash, in.Data)
 			case fault.Is(err, fault.NotFound):
 				u = s.Accounts.Draft(email, in.Data)
 				u.Hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, accounts.Time{Time: s.Now()}, accounts.Time{Time: s.Now()}
@@ -119,8 +119,8 @@ func (s *SignUps) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 	return s.Sessions.Issue(g)
 }
 
-// adopt gives an invited account its password and confirms it.
-func (s *SignUps) adopt(tx *db.Tx, u *accounts.User, hash string, data map[string]any) error {
+// adoptInvited gives an invited account its password and confirms it.
+func (s *SignUps) adoptInvited(tx *db.Tx, u *accounts.User, hash string, data map[string]any) error {
 	if err := s.Accounts.WithoutProviders(tx, u, ""); err != nil {
 		return err
 	}

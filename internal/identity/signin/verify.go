@@ -40,10 +40,10 @@ type Verify struct {
 // Verify redeems a code. A nil session without an error is the first half of
 // an e-mail change.
 func (s *Verification) Verify(ctx context.Context, in Verify, c accounts.Client) (*sessions.Session, error) {
-	if err := in.check(); err != nil {
+	if err := in.checkRequest(); err != nil {
 		return nil, err
 	}
-	if in.texted() {
+	if in.isTexted() {
 		if err := s.Accounts.PhonesOn(); err != nil {
 			return nil, err
 		}
@@ -79,11 +79,11 @@ func (s *Verification) Verify(ctx context.Context, in Verify, c accounts.Client)
 	return s.Sessions.Issue(g)
 }
 
-func (in *Verify) check() error {
+func (in *Verify) checkRequest() error {
 	switch {
-	case in.texted() && (in.Token == "" || in.Phone == "" || in.TokenHash != ""):
+	case in.isTexted() && (in.Token == "" || in.Phone == "" || in.TokenHash != ""):
 		return fault.New(fault.Invalid, "validation_failed", "Verify requires a token and a phone")
-	case in.texted():
+	case in.isTexted():
 		return nil
 	case !codes.KnownType(in.Type):
 		return fault.New(fault.Invalid, "validation_failed", "Verify requires a verification type")
@@ -95,12 +95,14 @@ func (in *Verify) check() error {
 	return nil
 }
 
-// texted reports a code that came by text message.
-func (in *Verify) texted() bool { return in.Type == codes.KindSMS || in.Type == codes.KindPhoneChange }
+// isTexted reports a code that came by text message.
+func (in *Verify) isTexted() bool {
+	return in.Type == codes.KindSMS || in.Type == codes.KindPhoneChange
+}
 
 // Account is the address or the number whose code is tried.
 func (in *Verify) Account() string {
-	if in.texted() {
+	if in.isTexted() {
 		return in.Phone
 	}
 	return in.Email
@@ -116,14 +118,14 @@ func (s *Verification) findCode(tx *db.Tx, in Verify, place string) (codes.OneTi
 		return t, err
 	}
 	canonical, addr := accounts.Canonical, in.Email
-	if in.texted() {
+	if in.isTexted() {
 		canonical, addr = accounts.CanonicalPhone, in.Phone
 	}
 	addr, err := canonical(addr)
 	if err != nil {
 		return codes.OneTime{}, codes.ErrCode()
 	}
-	ids, err := typed(tx, in.Type, addr, place)
+	ids, err := codesTyped(tx, in.Type, addr, place)
 	if err != nil {
 		return codes.OneTime{}, err
 	}
@@ -143,10 +145,10 @@ func (s *Verification) findCode(tx *db.Tx, in Verify, place string) (codes.OneTi
 	return codes.OneTime{}, codes.ErrCode()
 }
 
-// typed lists the codes that digits typed at a place may be: of each slot the one
+// codesTyped lists the codes that digits typed at a place may be: of each slot the one
 // that was asked for there, else the latest of others'; and what no stranger asks
 // for. So the codes of strangers do not multiply what a guess may hit.
-func typed(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
+func codesTyped(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
 	others := map[string]string{} // by account and slot
 	err = tx.Query("SELECT id, kind, user_id, slot, asked_from FROM one_time_tokens WHERE address = $1 ORDER BY created_at DESC NULLS LAST, id",
 		[]any{addr}, func(r *db.Row) error {
@@ -267,13 +269,13 @@ func (s *Verification) OpenLink(ctx context.Context, in Open, c accounts.Client)
 		var half bool
 		g, half, err = s.Accept(tx, t, token.Method{Method: "otp"}, c)
 		if half {
-			out.Location = halfway(target, false)
+			out.Location = halfwayURL(target, false)
 		}
 		return err
 	})
 	if err != nil {
 		s.Links.Ours(err)
-		return Landing{Location: s.Links.Failure(target, err, in.pkce())}, nil
+		return Landing{Location: s.Links.Failure(target, err, in.isPKCE())}, nil
 	}
 	if g == nil {
 		return out, nil
@@ -285,7 +287,7 @@ func (s *Verification) OpenLink(ctx context.Context, in Open, c accounts.Client)
 	return Landing{Location: Fragment(s.Links, sess, target, in.Type)}, nil
 }
 
-func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
+func (in Open) isPKCE() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
 
 // changeOnPage takes a half of an e-mail change that began with a challenge. The
 // whole one leads to a code for whoever still has the verifier.
@@ -298,7 +300,7 @@ func (s *Verification) changeOnPage(tx *db.Tx, f codes.Flow, t codes.OneTime, ta
 		return "", err
 	}
 	if half {
-		return halfway(target, true), nil
+		return halfwayURL(target, true), nil
 	}
 	authCode, err := s.Codes.IssueCode(tx, f)
 	if err != nil {

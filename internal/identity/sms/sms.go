@@ -1,7 +1,7 @@
 // Package sms hands text messages on. Which service carries them is the
 // operator's choice: anything with the one method will do.
 //
-// Floor: domains. Begin at [Sender].
+// Layer: domains. Begin at [Sender].
 package sms
 
 import (

@@ -1,6 +1,6 @@
 // Package stamp is an instant as the identity endpoints write it.
 //
-// Floor: domains. Begin at [Time].
+// Layer: domains. Begin at [Time].
 package stamp
 
 import (

@@ -2,5 +2,5 @@
 // proof of addresses and numbers, which lets people in where they are invited. It
 // may import accounts and codes.
 //
-// Floor: domains. Begin at [Store].
+// Layer: domains. Begin at [Store].
 package tenants

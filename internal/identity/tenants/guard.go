@@ -26,16 +26,16 @@ func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes [
 			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At("owner_id", "is for viewers alone")
 		}
 		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
-		if owns(c.Before) && !owns(c.After) {
+		if isActiveOwner(c.Before) && !isActiveOwner(c.After) {
 			demoted[tenant] = true
 		}
-		if active(c.Before) && !active(c.After) {
+		if isActive(c.Before) && !isActive(c.After) {
 			endMembership(tx, tenant, user, accounts.ChangedText(c, "email"), s.Now())
 		}
-		if c.Op == store.Update && active(c.Before) && !active(c.After) {
+		if c.Op == store.Update && isActive(c.Before) && !isActive(c.After) {
 			tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
 		}
-		if c.Op == store.Update && active(c.Before) != active(c.After) {
+		if c.Op == store.Update && isActive(c.Before) != isActive(c.After) {
 			NotByDirectory(tx, tenant, user)
 		}
 		tx.After(func() { s.Forget(user) })
@@ -153,7 +153,7 @@ func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, 
 		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
 	}
 	for tenant, list := range byTenant {
-		if err := s.announce(tx, tenant, list...); err != nil {
+		if err := s.queueMails(tx, tenant, list...); err != nil {
 			return err
 		}
 	}
@@ -170,6 +170,6 @@ func (s *Store) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes [
 	return nil
 }
 
-func active(r store.Row) bool { return r.Text("status") == "active" }
+func isActive(r store.Row) bool { return r.Text("status") == "active" }
 
-func owns(r store.Row) bool { return active(r) && r.Text("role") == string(actor.Owner) }
+func isActiveOwner(r store.Row) bool { return isActive(r) && r.Text("role") == string(actor.Owner) }

@@ -108,7 +108,7 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 			inv.Link, err = s.handedOver(tx, inv)
 			return err
 		}
-		if err := s.announce(tx, a.TenantID, inv); err != nil {
+		if err := s.queueMails(tx, a.TenantID, inv); err != nil {
 			return err
 		}
 		return tx.Flush()
@@ -124,30 +124,30 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 // the person signs in or up in a way of his own. It never opens an account that
 // is in use: that would be a key to somebody else's.
 func (s *Invitations) handedOver(tx *db.Tx, inv Invitation) (string, error) {
-	vouched, err := s.vouches(tx, inv.TenantID, inv.Email)
+	vouched, err := s.vouchesFor(tx, inv.TenantID, inv.Email)
 	if err != nil || !vouched {
-		return s.link(inv), err
+		return s.invitationLink(inv), err
 	}
-	u, _, err := s.invitee(tx, inv.Email)
+	u, _, err := s.findOrMakeInvitee(tx, inv.Email)
 	if err != nil {
 		return "", err
 	}
 	if !u.EmailConfirmedAt.IsZero() {
-		return s.link(inv), nil
+		return s.invitationLink(inv), nil
 	}
 	c, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindInvite, Address: inv.Email, TTL: inv.ExpiresAt.Sub(s.Now())})
 	if err != nil {
 		return "", err
 	}
-	return c.Link, named(tx, inv, seal.Digest(c.Hash))
+	return c.Link, markLinked(tx, inv, seal.Digest(c.Hash))
 }
 
-// link leads to the site, which shows the invitation to who signs in there.
-func (s *Invitations) link(inv Invitation) string {
-	return redirect.WithQuery(s.Config.Home(), url.Values{"invite_token": {s.token(inv.TenantID, inv.ID)}})
+// invitationLink leads to the site, which shows the invitation to who signs in there.
+func (s *Invitations) invitationLink(inv Invitation) string {
+	return redirect.WithQuery(s.Config.Home(), url.Values{"invite_token": {s.invitationToken(inv.TenantID, inv.ID)}})
 }
 
-func (s *Invitations) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
+func (s *Invitations) vouchesFor(tx *db.Tx, tenantID, email string) (bool, error) {
 	if s.Config.Autoconfirm || s.Config.InviteLinksAny {
 		return true, nil
 	}
@@ -159,13 +159,13 @@ func (s *Invitations) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return trusts(tx, tenantID, noted, accounts.DomainOf(email))
+	return isTrustedDomain(tx, tenantID, noted, accounts.DomainOf(email))
 }
 
-// invitee finds the account of an invited address or makes it. What a stranger
+// findOrMakeInvitee finds the account of an invited address or makes it. What a stranger
 // left in one that nobody has proved, a password or a wish for another tenant,
 // goes.
-func (s *Invitations) invitee(tx *db.Tx, email string) (u *accounts.User, known bool, err error) {
+func (s *Invitations) findOrMakeInvitee(tx *db.Tx, email string) (u *accounts.User, known bool, err error) {
 	u, err = accounts.UserByEmail(tx, email)
 	if fault.Is(err, fault.NotFound) {
 		u, err = s.MakeInvited(tx, email, nil)

@@ -47,10 +47,10 @@ const standsFor = `i.email = $1
 	AND t.status = 'active'
 	AND ` + inviterMayGrant
 
-// received are the invitations that stand for an account's proved address. An
+// listReceived are the invitations that stand for an account's proved address. An
 // account of an organisation's provider gets none: who works where is the
 // provider's to say.
-func (s *Invitations) received(tx *db.Tx, u *accounts.User, where string, args ...any) (list []ReceivedInvitation, err error) {
+func (s *Invitations) listReceived(tx *db.Tx, u *accounts.User, where string, args ...any) (list []ReceivedInvitation, err error) {
 	list = []ReceivedInvitation{}
 	if u.EmailConfirmedAt.IsZero() || u.SSO {
 		return list, nil
@@ -73,7 +73,7 @@ func (s *Invitations) List(ctx context.Context, a actor.Actor) (list []ReceivedI
 		if err != nil {
 			return err
 		}
-		list, err = s.received(tx, u, "")
+		list, err = s.listReceived(tx, u, "")
 		return err
 	})
 	return list, err
@@ -82,15 +82,15 @@ func (s *Invitations) List(ctx context.Context, a actor.Actor) (list []ReceivedI
 // Accept makes the caller a member where he is invited. One that is
 // somebody else's, was answered, revoked or has expired is invite_not_found.
 func (s *Invitations) Accept(ctx context.Context, a actor.Actor, id string) (ReceivedInvitation, error) {
-	return s.answer(ctx, a, id, "invitation.accept_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
-		return s.accepted(tx, u, inv, accounts.ClientOf(a))
+	return s.answerInvitation(ctx, a, id, "invitation.accept_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
+		return s.acceptOnce(tx, u, inv, accounts.ClientOf(a))
 	})
 }
 
 // Decline turns an invitation down. Its tenant is not told: the invitation
 // stays pending there until it expires.
 func (s *Invitations) Decline(ctx context.Context, a actor.Actor, id string) error {
-	_, err := s.answer(ctx, a, id, "invitation.decline_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
+	_, err := s.answerInvitation(ctx, a, id, "invitation.decline_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
 		s.Audit(tx, accounts.Event{User: u.ID, Action: "invitation.declined", Entity: "invitations", EntityID: inv.ID, Client: accounts.ClientOf(a)})
 		_, err := tx.Exec("UPDATE invitations SET declined_at = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, s.Now())
 		return err
@@ -98,7 +98,7 @@ func (s *Invitations) Decline(ctx context.Context, a actor.Actor, id string) err
 	return err
 }
 
-func (s *Invitations) answer(ctx context.Context, a actor.Actor, id, refused string, do func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error) (
+func (s *Invitations) answerInvitation(ctx context.Context, a actor.Actor, id, refused string, do func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error) (
 	out ReceivedInvitation, err error,
 ) {
 	err = s.Write(ctx, func(tx *db.Tx) error {
@@ -109,7 +109,7 @@ func (s *Invitations) answer(ctx context.Context, a actor.Actor, id, refused str
 		if err := accounts.NeedAAL2(u, a, fault.Forbidden, "AAL2 required to answer an invitation"); err != nil {
 			return err
 		}
-		list, err := s.received(tx, u, " AND i.id = $4", id)
+		list, err := s.listReceived(tx, u, " AND i.id = $4", id)
 		if err != nil {
 			return err
 		}
@@ -128,8 +128,8 @@ func (s *Invitations) answer(ctx context.Context, a actor.Actor, id, refused str
 	return out, err
 }
 
-// accepted turns a pending invitation into a membership, once.
-func (s *Invitations) accepted(tx *db.Tx, u *accounts.User, inv ReceivedInvitation, c accounts.Client) error {
+// acceptOnce turns a pending invitation into a membership, once.
+func (s *Invitations) acceptOnce(tx *db.Tx, u *accounts.User, inv ReceivedInvitation, c accounts.Client) error {
 	n, err := tx.Exec(`UPDATE invitations SET status = 'accepted', accepted_at = $3, updated_at = $3, version = version + 1
 		WHERE tenant_id = $1 AND id = $2 AND status = 'pending'`,
 		inv.TenantID, inv.ID, s.Now())
@@ -148,18 +148,18 @@ func errNoInvitation() error {
 
 // TakeUp accepts the invitation that a sign-in or sign-up names by its token.
 func (s *Invitations) TakeUp(tx *db.Tx, u *accounts.User, token string, c accounts.Client) error {
-	tenant, id, ok := s.parse(token)
+	tenant, id, ok := s.parseToken(token)
 	if !ok {
 		return errNoInvitation()
 	}
-	list, err := s.received(tx, u, " AND i.tenant_id = $4 AND i.id = $5", tenant, id)
+	list, err := s.listReceived(tx, u, " AND i.tenant_id = $4 AND i.id = $5", tenant, id)
 	if err == nil && len(list) == 0 {
 		err = errNoInvitation()
 	}
 	if err != nil {
 		return err
 	}
-	return s.accepted(tx, u, list[0], c)
+	return s.acceptOnce(tx, u, list[0], c)
 }
 
 // OpenedInvitation is what the bearer of an invitation's link may know of it
@@ -196,7 +196,7 @@ const openedInvitationSQL = `
 // Opened says what an invitation's token is about and what became of it, so that
 // a page can say why it lets nobody in. A forged token is invite_not_found.
 func (s *Invitations) Opened(ctx context.Context, token string) (out OpenedInvitation, err error) {
-	tenant, id, ok := s.parse(token)
+	tenant, id, ok := s.parseToken(token)
 	if !ok {
 		return out, errNoInvitation()
 	}
@@ -215,23 +215,23 @@ func (s *Invitations) Opened(ctx context.Context, token string) (out OpenedInvit
 // inviteMAC is how many bytes of a token vouch for the two ids before them.
 const inviteMAC = 16
 
-// token names an invitation to a client: tenant, id and a keyed hash of
+// invitationToken names an invitation to a client: tenant, id and a keyed hash of
 // both in base64url. It opens no account; whoever shows it accepts with an
 // account that has the invited address.
-func (s *Invitations) token(tenantID, id string) string {
+func (s *Invitations) invitationToken(tenantID, id string) string {
 	tenant, own := uuid.MustParse(tenantID), uuid.MustParse(id)
 	raw := append(append(tenant[:], own[:]...), s.Secrets.Sum("invitation", tenant.String(), own.String())[:inviteMAC]...)
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// parse reads what token made.
-func (s *Invitations) parse(token string) (tenantID, id string, ok bool) {
+// parseToken reads what token made.
+func (s *Invitations) parseToken(token string) (tenantID, id string, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(raw) != 32+inviteMAC {
 		return "", "", false
 	}
 	tenantID, id = uuid.UUID(raw[:16]).String(), uuid.UUID(raw[16:32]).String()
-	return tenantID, id, subtle.ConstantTimeCompare([]byte(s.token(tenantID, id)), []byte(token)) == 1
+	return tenantID, id, subtle.ConstantTimeCompare([]byte(s.invitationToken(tenantID, id)), []byte(token)) == 1
 }
 
 // Leave ends the caller's membership in a tenant, and his sessions there work
@@ -257,11 +257,11 @@ func (s *Invitations) Leave(ctx context.Context, a actor.Actor, tenantID string)
 		if err != nil {
 			return err
 		}
-		return s.leave(tx, u, m, accounts.ClientOf(a))
+		return s.leaveTenant(tx, u, m, accounts.ClientOf(a))
 	})
 }
 
-func (s *Invitations) leave(tx *db.Tx, u *accounts.User, m accounts.Member, c accounts.Client) error {
+func (s *Invitations) leaveTenant(tx *db.Tx, u *accounts.User, m accounts.Member, c accounts.Client) error {
 	s.Audit(tx, accounts.Event{Tenant: m.TenantID, User: u.ID, Action: "member.left", Entity: "user", EntityID: u.ID,
 		Details: map[string]any{"role": m.Role}, Client: c})
 	if err := s.Tenants.RemoveMember(tx, m.TenantID, u.ID); err != nil {
@@ -292,7 +292,7 @@ func (s *Invitations) InvitedBy(tx *db.Tx, t codes.OneTime) (token string, err e
 	stands := true
 	err = tx.Query(linkedInvitationSQL, []any{t.Address, s.Now(), t.Link}, func(r *db.Row) error {
 		stands = r.Int(2) == 1
-		token = s.token(r.Text(0), r.Text(1))
+		token = s.invitationToken(r.Text(0), r.Text(1))
 		return nil
 	})
 	if err == nil && !stands {
@@ -301,8 +301,8 @@ func (s *Invitations) InvitedBy(tx *db.Tx, t codes.OneTime) (token string, err e
 	return token, err
 }
 
-// named marks an invitation as the one that a link's code was made for.
-func named(tx *db.Tx, inv Invitation, hash string) error {
+// markLinked marks an invitation as the one that a link's code was made for.
+func markLinked(tx *db.Tx, inv Invitation, hash string) error {
 	_, err := tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, hash)
 	return err
 }
@@ -311,7 +311,7 @@ func named(tx *db.Tx, inv Invitation, hash string) error {
 // link that opens an account, whose code it returns, or that of a tenant's
 // offer. offer is "" where the service key invited.
 func (s *Invitations) Shown(tx *db.Tx, token string) (code, offer string, err error) {
-	if _, _, ok := s.parse(token); ok {
+	if _, _, ok := s.parseToken(token); ok {
 		return "", token, nil
 	}
 	t, err := s.Codes.CodeByLink(tx, token)
@@ -348,11 +348,11 @@ func (s *Invitations) JoinAsWished(tx *db.Tx, u *accounts.User, c accounts.Clien
 	if id == "" {
 		return tx.Flush()
 	}
-	if list, err := s.received(tx, u, " AND i.tenant_id = $4", id); err != nil || len(list) > 0 {
+	if list, err := s.listReceived(tx, u, " AND i.tenant_id = $4", id); err != nil || len(list) > 0 {
 		if err != nil {
 			return err
 		}
-		return s.accepted(tx, u, list[0], c)
+		return s.acceptOnce(tx, u, list[0], c)
 	}
 	return s.joinOpen(tx, u, id, c)
 }
@@ -391,7 +391,7 @@ func (s *Invitations) joinOpen(tx *db.Tx, u *accounts.User, id string, c account
 	}
 	in := policy == "open"
 	if policy == "domain" {
-		if in, err = trusts(tx, id, domains, accounts.DomainOf(u.Email)); err != nil {
+		if in, err = isTrustedDomain(tx, id, domains, accounts.DomainOf(u.Email)); err != nil {
 			return err
 		}
 		in = in && !u.EmailConfirmedAt.IsZero()

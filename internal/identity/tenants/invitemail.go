@@ -27,10 +27,10 @@ const invitesADay = 1000
 // invitation's id.
 const MailJob = "invitation-mail"
 
-// announce stores the mails of new invitations of a tenant with them: one to an
+// queueMails stores the mails of new invitations of a tenant with them: one to an
 // address within the mail interval, no more than invitesADay. They are
 // jobs, which begin after the commit.
-func (s *Invitations) announce(tx *db.Tx, tenantID string, list ...Invitation) error {
+func (s *Invitations) queueMails(tx *db.Tx, tenantID string, list ...Invitation) error {
 	switch {
 	case len(list) == 0:
 		return nil
@@ -67,7 +67,7 @@ func (s *Invitations) Mails(away func() bool) job.Kind {
 	return job.Mails(job.Kind{
 		Name: MailJob, Doc: "the mail of an invitation", Timeout: 30 * time.Second, Life: s.Config.InviteTTL, Keep: s.Config.InviteTTL + 24*time.Hour,
 		Run: func(ctx context.Context, j job.Job) error {
-			inv, err := s.mailed(ctx, j)
+			inv, err := s.mailedInvitation(ctx, j)
 			if err != nil || inv == nil {
 				return err
 			}
@@ -89,9 +89,9 @@ const mailedInvitationSQL = `
 		AND i.declined_at IS NULL
 		AND ` + inviterMayGrant
 
-// mailed is the invitation that a job is about, or nil where it stands no more. A
+// mailedInvitation is the invitation that a job is about, or nil where it stands no more. A
 // tenant that is suspended may not be tomorrow.
-func (s *Invitations) mailed(ctx context.Context, j job.Job) (inv *Invitation, err error) {
+func (s *Invitations) mailedInvitation(ctx context.Context, j job.Job) (inv *Invitation, err error) {
 	suspended := false
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		inv = nil
@@ -112,7 +112,7 @@ func (s *Invitations) mailed(ctx context.Context, j job.Job) (inv *Invitation, e
 // link that opens it; an account holder is asked to sign in, and so is who was
 // mailed a code within the mail interval, which stays good.
 func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first bool) error {
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.link(inv), Role: string(inv.Role),
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.invitationLink(inv), Role: string(inv.Role),
 		Valid: inv.ExpiresAt.Sub(s.Now())}
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
@@ -122,7 +122,7 @@ func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first 
 		if err != nil {
 			return err
 		}
-		u, known, err := s.invitee(tx, inv.Email)
+		u, known, err := s.findOrMakeInvitee(tx, inv.Email)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first 
 			return err
 		}
 		l.Kind, l.Link = letter.Invite, c.Link
-		return named(tx, inv, seal.Digest(c.Hash))
+		return markLinked(tx, inv, seal.Digest(c.Hash))
 	})
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ const revokeOutgrownSQL = `
 // removed or given a lower role by these changes and may not grant them any more.
 func (s *Store) revokeOutgrown(tx *db.Tx, by actor.Actor, changes []accounts.MemberChange) error {
 	for _, c := range changes {
-		if !active(c.Before) || !accounts.Administrates(actor.Role(c.Before.Text("role"))) {
+		if !isActive(c.Before) || !accounts.Administrates(actor.Role(c.Before.Text("role"))) {
 			continue
 		}
 		tenant, user := c.Before.Text("tenant_id"), c.Before.Text("user_id")

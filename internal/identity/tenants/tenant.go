@@ -197,10 +197,10 @@ func (s *Store) Memberships(ctx context.Context, a actor.Actor) (list []accounts
 	return list, err
 }
 
-// trusts reports a domain that the operator has noted for the tenant, or that
+// isTrustedDomain reports a domain that the operator has noted for the tenant, or that
 // the tenant has proved for its single sign-on.
-func trusts(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
-	if domain == "" || holds(noted, domain) {
+func isTrustedDomain(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
+	if domain == "" || holdsDomain(noted, domain) {
 		return domain != "", nil
 	}
 	proved := false
@@ -212,7 +212,7 @@ func trusts(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
 	return proved, err
 }
 
-func holds(list, domain string) bool {
+func holdsDomain(list, domain string) bool {
 	var ds []string
 	if json.Unmarshal([]byte(list), &ds) != nil {
 		return false

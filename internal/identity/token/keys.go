@@ -2,7 +2,7 @@
 // tokens, refresh tokens and API keys. It keeps no state; the identity service
 // decides what a valid token may still do.
 //
-// Floor: domains. Begin at [Keys].
+// Layer: domains. Begin at [Keys].
 package token
 
 import (

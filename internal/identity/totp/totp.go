@@ -1,7 +1,7 @@
 // Package totp makes and checks time-based one-time passwords: SHA-1, six
 // digits, steps of 30 seconds (RFC 6238), the form every authenticator reads.
 //
-// Floor: domains. Begin at [NewSecret].
+// Layer: domains. Begin at [NewSecret].
 package totp
 
 import (

@@ -73,7 +73,7 @@ func (m *Applier) Apply(ctx context.Context, a actor.Actor, jobID string) (_ *Ap
 			return jobs.ErrAnswered
 		}
 		var err error
-		p, err = m.appliable(tx, a, job)
+		p, err = m.checkAppliable(tx, a, job)
 		return err
 	})
 	if errors.Is(err, jobs.ErrAnswered) {
@@ -92,7 +92,7 @@ func (m *Applier) Apply(ctx context.Context, a actor.Actor, jobID string) (_ *Ap
 	})
 	if err != nil {
 		err = errors.Join(err, m.jobs.End(ctx, s, jobs.FailedState(err, jobs.Ready), fault.As(err).Msg))
-		return m.afterwards(ctx, s, err)
+		return m.answerAfterFailure(ctx, s, err)
 	}
 	return appliedOf(done), nil
 }
@@ -103,15 +103,15 @@ func (m *Applier) applyAll(ctx context.Context, s *jobs.Step, p *plan.Plan) (don
 		return m.applyChunks(ctx, s, p)
 	}
 	err = m.jobs.Write(ctx, s, func(tx *db.Tx) (err error) {
-		done, err = m.apply(tx, s, p)
+		done, err = m.applyInOne(tx, s, p)
 		return err
 	})
 	return done, err
 }
 
-// afterwards answers when applying broke. A connection lost during commit may
+// answerAfterFailure answers when applying broke. A connection lost during commit may
 // have committed all the same; then the job says so.
-func (m *Applier) afterwards(ctx context.Context, s *jobs.Step, cause error) (*Applied, error) {
+func (m *Applier) answerAfterFailure(ctx context.Context, s *jobs.Step, cause error) (*Applied, error) {
 	if job, err := m.jobs.Load(ctx, s.Actor, s.Job.ID); err == nil && job.Status == jobs.Completed {
 		return appliedOf(job), nil
 	}
@@ -122,8 +122,8 @@ func appliedOf(job *jobs.Job) *Applied {
 	return &Applied{Success: true, ImportedCount: job.ImportedCount, Message: job.Message}
 }
 
-// appliable checks that a job may be applied as it stands.
-func (m *Applier) appliable(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Plan, error) {
+// checkAppliable checks that a job may be applied as it stands.
+func (m *Applier) checkAppliable(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Plan, error) {
 	switch job.Status {
 	case jobs.Ready, jobs.Failed:
 	case jobs.Created, jobs.Uploaded:
@@ -188,8 +188,8 @@ type application struct {
 	makes, changes bool            // whether the role may
 }
 
-// application begins to apply inside a transaction.
-func (m *Applier) application(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*application, error) {
+// newApplication begins to apply inside a transaction.
+func (m *Applier) newApplication(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*application, error) {
 	if err := m.jobs.Hold(tx, s); err != nil {
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func (m *Applier) application(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*applicati
 	return ap, nil
 }
 
-func (m *Applier) apply(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
-	ap, err := m.application(tx, s, p)
+func (m *Applier) applyInOne(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
+	ap, err := m.newApplication(tx, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (m *Applier) apply(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*jobs.Job, error
 	var rows []staged.Row
 	var chunks []span
 	for seq := 1; seq <= p.Chunks; seq++ {
-		more, err := ap.chunk(seq)
+		more, err := ap.readChunk(seq)
 		if err != nil {
 			return nil, err
 		}
@@ -219,17 +219,17 @@ func (m *Applier) apply(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*jobs.Job, error
 		if t.Posts != nil && len(rows) < bulk.Movements && seq < p.Chunks {
 			continue
 		}
-		if err := ap.put(t, rows); err != nil {
+		if err := ap.putRows(t, rows); err != nil {
 			return nil, err
 		}
 		ap.tellOutcomes(chunks)
 		rows, chunks = rows[:0], chunks[:0]
 	}
-	return ap.finish()
+	return ap.finishJob()
 }
 
-// chunk reads a staged chunk; what the one before it queued goes along.
-func (ap *application) chunk(seq int) (rows []staged.Row, err error) {
+// readChunk reads a staged chunk; what the one before it queued goes along.
+func (ap *application) readChunk(seq int) (rows []staged.Row, err error) {
 	rows, err = staged.ReadRows(ap.Tx, ap.Actor.TenantID, ap.step.Job.ID, seq, len(ap.plan.Fields))
 	if err != nil {
 		return nil, fmt.Errorf("imports: read chunk %d: %w", seq, err)
@@ -237,47 +237,47 @@ func (ap *application) chunk(seq int) (rows []staged.Row, err error) {
 	return rows, nil
 }
 
-// row is a staged row by field, only what the file gave.
-func (ap *application) row(s staged.Row, spare int) store.Row {
+// rowFields is a staged row by field, only what the file gave.
+func (ap *application) rowFields(s staged.Row, spare int) store.Row {
 	return s.Fields(ap.plan.Fields, spare)
 }
 
-func (ap *application) put(t *targets.Target, list []staged.Row) error {
+func (ap *application) putRows(t *targets.Target, list []staged.Row) error {
 	if len(list) == 0 {
 		return nil
 	}
 	rows := make([]store.Row, len(list))
 	lines := make([]int, len(list))
 	for i, s := range list {
-		rows[i], lines[i] = ap.row(s, len(t.Resource.Fields)), s.Line
+		rows[i], lines[i] = ap.rowFields(s, len(t.Resource.Fields)), s.Line
 	}
 	switch {
 	case t.Name == "stock_levels":
-		return ap.count(rows, lines)
+		return ap.bookCounts(rows, lines)
 	case t.Posts != nil:
-		return ap.move(rows, lines)
+		return ap.postMovements(rows, lines)
 	case ap.plan.Lined:
-		return ap.documents(rows, lines)
+		return ap.writeDocuments(rows, lines)
 	case t.Keyed():
-		return ap.merge(rows, lines)
+		return ap.mergeRows(rows, lines)
 	}
-	err := ap.add(rows, lines)
-	ap.became(inserts(rows))
+	err := ap.addRows(rows, lines)
+	ap.noteOutcomes(insertChanges(rows))
 	return err
 }
 
-// add inserts rows and keeps their ids.
-func (ap *application) add(rows []store.Row, lines []int) error {
+// addRows inserts rows and keeps their ids.
+func (ap *application) addRows(rows []store.Row, lines []int) error {
 	ids, err := ap.Insert(rows, lines)
 	if err != nil {
 		return err
 	}
 	ap.sum.fresh += int64(len(ids))
-	return ap.snapshot(ap.Resource.Name, "insert", len(ids), staged.PackIDs(ids))
+	return ap.queueSnapshot(ap.Resource.Name, "insert", len(ids), staged.PackIDs(ids))
 }
 
-// merge inserts the rows whose key is new and changes the others.
-func (ap *application) merge(rows []store.Row, lines []int) error {
+// mergeRows inserts the rows whose key is new and changes the others.
+func (ap *application) mergeRows(rows []store.Row, lines []int) error {
 	existing, err := ap.Existing(rows)
 	if err != nil {
 		return err
@@ -286,8 +286,8 @@ func (ap *application) merge(rows []store.Row, lines []int) error {
 	if err != nil {
 		return err
 	}
-	err = ap.write(s)
-	ap.became(s.all)
+	err = ap.writeSorted(s)
+	ap.noteOutcomes(s.all)
 	return err
 }
 
@@ -324,11 +324,11 @@ func (ap *application) sortOut(rows []store.Row, lines []int, existing map[strin
 	return s, nil
 }
 
-func (ap *application) write(s *sorted) error {
-	if err := ap.revise(s.changes, s.changedLines); err != nil || len(s.fresh) == 0 {
+func (ap *application) writeSorted(s *sorted) error {
+	if err := ap.reviseRows(s.changes, s.changedLines); err != nil || len(s.fresh) == 0 {
 		return err
 	}
-	return ap.add(s.fresh, s.freshLines)
+	return ap.addRows(s.fresh, s.freshLines)
 }
 
 // mayMake and mayChange hold applying to the mode and to what the role may do,
@@ -353,8 +353,8 @@ func (ap *application) mayChange(line int) error {
 	return nil
 }
 
-// revise writes changes and keeps what was there before.
-func (ap *application) revise(changes []store.Change, lines []int) error {
+// reviseRows writes changes and keeps what was there before.
+func (ap *application) reviseRows(changes []store.Change, lines []int) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -368,11 +368,11 @@ func (ap *application) revise(changes []store.Change, lines []int) error {
 	if err != nil {
 		return err
 	}
-	return ap.snapshot(ap.Resource.Name, "update", len(changed), images)
+	return ap.queueSnapshot(ap.Resource.Name, "update", len(changed), images)
 }
 
-// snapshot queues one batch of what the import did.
-func (ap *application) snapshot(resource, op string, rows int, data []byte) error {
+// queueSnapshot queues one batch of what the import did.
+func (ap *application) queueSnapshot(resource, op string, rows int, data []byte) error {
 	if rows == 0 {
 		return nil
 	}
@@ -382,8 +382,8 @@ func (ap *application) snapshot(resource, op string, rows int, data []byte) erro
 	return nil
 }
 
-// counted writes the counters.
-func (ap *application) counted() {
+// writeCounters writes the counters.
+func (ap *application) writeCounters() {
 	ap.Done()
 	for _, w := range []*bulk.Writer{ap.lots, ap.details} {
 		if w != nil {
@@ -392,21 +392,21 @@ func (ap *application) counted() {
 	}
 }
 
-func (ap *application) finish() (*jobs.Job, error) {
-	ap.counted()
-	return ap.m.completed(ap.Tx, ap.step, ap.sum)
+func (ap *application) finishJob() (*jobs.Job, error) {
+	ap.writeCounters()
+	return ap.m.completeJob(ap.Tx, ap.step, ap.sum)
 }
 
-// completed writes audit and state and drops the staged rows.
-func (m *Applier) completed(tx *db.Tx, s *jobs.Step, t tally) (*jobs.Job, error) {
+// completeJob writes audit and state and drops the staged rows.
+func (m *Applier) completeJob(tx *db.Tx, s *jobs.Step, t tally) (*jobs.Job, error) {
 	a, job := s.Actor, s.Job
-	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", t.total(), t.fresh, t.again, t.same)
+	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", t.totalRows(), t.fresh, t.again, t.same)
 	if job.InvalidRows > 0 {
 		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
 	}
 	m.jobs.Audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})
 	tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	return m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Completed, "lease_until": nil, "imported_count": t.total(),
+	return m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Completed, "lease_until": nil, "imported_count": t.totalRows(),
 		"applied_at": m.store.Now(), "message": msg})
 }

@@ -15,7 +15,7 @@ import (
 // tally is what an application did.
 type tally struct{ fresh, again, same int64 }
 
-func (t tally) total() int64 { return t.fresh + t.again + t.same }
+func (t tally) totalRows() int64 { return t.fresh + t.again + t.same }
 
 // applyChunks applies a job chunk by chunk from the first that the journal does
 // not have.
@@ -31,7 +31,7 @@ func (m *Applier) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (
 	if err != nil {
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}
-	for seqs := range slices.Chunk(sequence(last+1, p.Chunks), m.some) {
+	for seqs := range slices.Chunk(numbersBetween(last+1, p.Chunks), m.some) {
 		err := m.jobs.Write(ctx, s, func(tx *db.Tx) error { return m.applySome(tx, s, p, seqs) })
 		if err != nil {
 			return nil, err
@@ -45,8 +45,8 @@ func (m *Applier) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (
 	return done, err
 }
 
-// sequence is the whole numbers from first to last.
-func sequence(first, last int) []int {
+// numbersBetween is the whole numbers from first to last.
+func numbersBetween(first, last int) []int {
 	var out []int
 	for n := first; n <= last; n++ {
 		out = append(out, n)
@@ -56,7 +56,7 @@ func sequence(first, last int) []int {
 
 // applySome writes some chunks, and how far the job is.
 func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) error {
-	ap, err := m.application(tx, s, p)
+	ap, err := m.newApplication(tx, s, p)
 	if err != nil {
 		return err
 	}
@@ -64,12 +64,12 @@ func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) e
 		return err
 	}
 	for _, seq := range seqs {
-		if err := ap.journaled(seq); err != nil {
+		if err := ap.writeJournaledChunk(seq); err != nil {
 			return err
 		}
 	}
-	ap.counted()
-	job, err := m.jobs.Set(tx, s.Actor, s.Job.ID, store.Row{"imported_count": s.Job.ImportedCount + ap.sum.total(), "lease_until": m.jobs.Renew(s)})
+	ap.writeCounters()
+	job, err := m.jobs.Set(tx, s.Actor, s.Job.ID, store.Row{"imported_count": s.Job.ImportedCount + ap.sum.totalRows(), "lease_until": m.jobs.Renew(s)})
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,14 @@ func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) e
 	return nil
 }
 
-// journaled writes one chunk and its row in the journal.
-func (ap *application) journaled(seq int) error {
-	rows, err := ap.chunk(seq)
+// writeJournaledChunk writes one chunk and its row in the journal.
+func (ap *application) writeJournaledChunk(seq int) error {
+	rows, err := ap.readChunk(seq)
 	if err != nil {
 		return err
 	}
 	before := ap.sum
-	if err := ap.put(ap.target, rows); err != nil {
+	if err := ap.putRows(ap.target, rows); err != nil {
 		return err
 	}
 	ap.tellOutcomes([]span{{seq, len(rows)}})
@@ -108,5 +108,5 @@ func (m *Applier) closeJournal(tx *db.Tx, s *jobs.Step) (*jobs.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}
-	return m.completed(tx, s, t)
+	return m.completeJob(tx, s, t)
 }

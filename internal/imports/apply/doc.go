@@ -4,5 +4,5 @@
 // that broke off goes on. It may import all rooms of imports but check and undo, which
 // it meets in the job's rows.
 //
-// Floor: between domains. Begin at [Applier].
+// Layer: across domains. Begin at [Applier].
 package apply

@@ -16,19 +16,19 @@ type counted struct {
 	quantity decimal.Dec
 }
 
-// count books what a file says is there: nothing writes stock levels, so the
+// bookCounts books what a file says is there: nothing writes stock levels, so the
 // difference to each becomes a movement, an opening where no stock was known.
-func (ap *application) count(rows []store.Row, lines []int) error {
+func (ap *application) bookCounts(rows []store.Row, lines []int) error {
 	if err := ap.makeLots(rows, lines); err != nil {
 		return err
 	}
-	levels, err := ap.levels(rows)
+	levels, err := ap.lockLevels(rows)
 	if err != nil {
 		return err
 	}
 	// What leaves a place is booked first: undone in the other order, it is never
 	// in two places at a time.
-	out, err := ap.vacated(rows, lines)
+	out, err := ap.vacatingMoves(rows, lines)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 		if err := may(lines[i]); err != nil {
 			return err
 		}
-		m := recount{row, was}.movement()
+		m := recount{row, was}.countMovement()
 		booked[i] = store.Change{Before: store.Row{}, After: m}
 		switch {
 		case m == nil:
@@ -56,9 +56,9 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 			booked[i].Before = nil
 		}
 		if m["from_zone_id"] != nil {
-			out.add(m, lines[i])
+			out.addMove(m, lines[i])
 		} else {
-			in.add(m, lines[i])
+			in.addMove(m, lines[i])
 		}
 	}
 	rows, lines = append(out.rows, in.rows...), append(out.lines, in.lines...)
@@ -66,7 +66,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 		m["import_job_id"] = ap.step.Job.ID
 	}
 	_, err = ap.Insert(rows, lines)
-	ap.became(booked)
+	ap.noteOutcomes(booked)
 	return err
 }
 
@@ -76,7 +76,7 @@ type moves struct {
 	lines []int
 }
 
-func (m *moves) add(row store.Row, line int) {
+func (m *moves) addMove(row store.Row, line int) {
 	m.rows, m.lines = append(m.rows, row), append(m.lines, line)
 }
 
@@ -86,8 +86,8 @@ type recount struct {
 	was counted
 }
 
-// movement is what makes the level the count, nil when it is.
-func (d recount) movement() store.Row {
+// countMovement is what makes the level the count, nil when it is.
+func (d recount) countMovement() store.Row {
 	diff := match.Dec(d.row, "quantity") - d.was.quantity
 	m := store.Row{"item_id": d.row["item_id"], "quantity": max(diff, -diff)}
 	for _, f := range []string{"lot_id", "serial", "lpn"} {
@@ -113,9 +113,9 @@ func (d recount) movement() store.Row {
 	return m
 }
 
-// levels reads the stock levels that rows name. The items are locked first:
+// lockLevels reads the stock levels that rows name. The items are locked first:
 // that keeps every movement of them away until the count is booked.
-func (ap *application) levels(rows []store.Row) (map[string]counted, error) {
+func (ap *application) lockLevels(rows []store.Row) (map[string]counted, error) {
 	items := match.Parts(ap.target.Column("item_id").Field, rows)
 	if lock := ap.Tx.DB().ForUpdate(); lock != "" {
 		ap.Tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+ap.Tx.DB().InUUID("id", 2)+" ORDER BY id"+lock,

@@ -16,9 +16,9 @@ import (
 	"holdfast/internal/store"
 )
 
-// documents writes a batch of rows that are lines of records: the records
+// writeDocuments writes a batch of rows that are lines of records: the records
 // first, then the lines.
-func (ap *application) documents(rows []store.Row, lines []int) error {
+func (ap *application) writeDocuments(rows []store.Row, lines []int) error {
 	ids, kept, err := ap.putHeads(rows, lines)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 		}
 	}
 	sum := ap.sum // rows are counted as lines
-	err = ap.write(s)
+	err = ap.writeSorted(s)
 	ap.sum = sum
 	for _, row := range s.fresh {
 		ids[match.Text(row[key])] = match.Text(row["id"])
@@ -94,7 +94,7 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 	for _, row := range existing {
 		if id := match.Text(row["id"]); ap.own[id] {
 			made[id] = true
-		} else if !older(row, ap.step.Job) {
+		} else if !isOlder(row, ap.step.Job) {
 			ask[id] = true
 		}
 	}
@@ -120,8 +120,8 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 	return made, nil
 }
 
-// older reports a record made well before a job, whose maker's clock may differ.
-func older(row store.Row, job *jobs.Job) bool {
+// isOlder reports a record made well before a job, whose maker's clock may differ.
+func isOlder(row store.Row, job *jobs.Job) bool {
 	at, err := time.Parse(db.TimeLayout, match.Text(row["created_at"]))
 	began, fail := time.Parse(db.TimeLayout, job.CreatedAt)
 	return err == nil && fail == nil && at.Before(began.Add(-time.Hour))
@@ -155,16 +155,16 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 			touched[match.Text(c.After[ap.target.Parent])] = true
 		}
 	}
-	if err := ap.touch(touched, kept); err != nil {
+	if err := ap.touchHeads(touched, kept); err != nil {
 		return err
 	}
-	err = ap.write(s)
-	ap.became(s.all)
+	err = ap.writeSorted(s)
+	ap.noteOutcomes(s.all)
 	return err
 }
 
-// touch keeps when records were last changed that only their lines change.
-func (ap *application) touch(ids map[string]bool, kept map[string]store.Row) error {
+// touchHeads keeps when records were last changed that only their lines change.
+func (ap *application) touchHeads(ids map[string]bool, kept map[string]store.Row) error {
 	var list []staged.Image
 	for id := range ids {
 		if old := kept[id]; old != nil {
@@ -181,5 +181,5 @@ func (ap *application) touch(ids map[string]bool, kept map[string]store.Row) err
 	if err != nil {
 		return err
 	}
-	return ap.snapshot(ap.target.Resource.Name, "update", len(list), data)
+	return ap.queueSnapshot(ap.target.Resource.Name, "update", len(list), data)
 }

@@ -5,15 +5,15 @@ import (
 	"holdfast/internal/store"
 )
 
-// became takes down what the rows of the batch at hand became, in their order.
-func (ap *application) became(changes []store.Change) {
+// noteOutcomes takes down what the rows of the batch at hand became, in their order.
+func (ap *application) noteOutcomes(changes []store.Change) {
 	for _, c := range changes {
 		ap.outcomes = append(ap.outcomes, staged.OutcomeOf(c))
 	}
 }
 
-// inserts are new records as changes.
-func inserts(rows []store.Row) []store.Change {
+// insertChanges are new records as changes.
+func insertChanges(rows []store.Row) []store.Change {
 	out := make([]store.Change, len(rows))
 	for i, row := range rows {
 		out[i] = store.Change{After: row}

@@ -10,9 +10,9 @@ import (
 	"holdfast/internal/store"
 )
 
-// move posts stock movements; lots they name and nobody made yet are made
+// postMovements posts stock movements; lots they name and nobody made yet are made
 // first.
-func (ap *application) move(rows []store.Row, lines []int) error {
+func (ap *application) postMovements(rows []store.Row, lines []int) error {
 	if err := ap.makeLots(rows, lines); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (ap *application) move(rows []store.Row, lines []int) error {
 	}
 	ids, err := ap.Insert(rows, lines)
 	ap.sum.fresh += int64(len(ids))
-	ap.became(inserts(rows))
+	ap.noteOutcomes(insertChanges(rows))
 	return err
 }
 

@@ -11,10 +11,10 @@ import (
 	"holdfast/internal/store"
 )
 
-// vacated are the losses by which units that are counted leave where the books
+// vacatingMoves are the losses by which units that are counted leave where the books
 // have them. Where rows of this batch find nothing there, they say so
 // themselves; others of the file come later, or came before.
-func (ap *application) vacated(rows []store.Row, lines []int) (*moves, error) {
+func (ap *application) vacatingMoves(rows []store.Row, lines []int) (*moves, error) {
 	r := ap.target.Resource
 	var come []store.Row
 	here := map[string]bool{}
@@ -42,22 +42,22 @@ func (ap *application) vacated(rows []store.Row, lines []int) (*moves, error) {
 			if here[s.Key] {
 				continue
 			}
-			empty, err := ap.empty()
+			empty, err := ap.emptiedPlaces()
 			if err != nil {
 				return nil, err
 			}
 			if s.Key == "" || empty.Line(s.Key) == 0 {
 				return nil, bulk.Stale(lines[i], fmt.Sprintf("by now the books have serial number %s in %s", u.Serial, s))
 			}
-			out.add(recount{row: s.Level, was: counted{true, decimal.One}}.movement(), lines[i])
+			out.addMove(recount{row: s.Level, was: counted{true, decimal.One}}.countMovement(), lines[i])
 		}
 	}
 	return out, nil
 }
 
-// empty are the places of units in which the whole file finds nothing. Few
+// emptiedPlaces are the places of units in which the whole file finds nothing. Few
 // counts ask, and those once.
-func (ap *application) empty() (*staged.Keys, error) {
+func (ap *application) emptiedPlaces() (*staged.Keys, error) {
 	if ap.plan.Vacant != nil {
 		return ap.plan.Vacant, nil
 	}
@@ -66,7 +66,7 @@ func (ap *application) empty() (*staged.Keys, error) {
 		func(r *db.Row) error {
 			list, err := staged.Decode(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
 			for i := range list {
-				match.Vacant(places, ap.target.Resource, ap.row(list[i], 0), list[i].Line)
+				match.Vacant(places, ap.target.Resource, ap.rowFields(list[i], 0), list[i].Line)
 			}
 			return err
 		})

@@ -2,5 +2,5 @@
 // and tells what is refused by the lines of the file. It may import match, targets and
 // jobs, and what stands below them.
 //
-// Floor: between domains. Begin at [Writer].
+// Layer: across domains. Begin at [Writer].
 package bulk

@@ -3,7 +3,7 @@
 // of a closed set. Where a text has two readings it says so instead of
 // choosing.
 //
-// Floor: between domains. Begin at [Date].
+// Layer: across domains. Begin at [Date].
 package cell
 
 import (

@@ -32,14 +32,14 @@ type Dates struct {
 
 // Add looks at one value.
 func (d *Dates) Add(s string) {
-	p, _, ok := parts(s)
-	if !ok || p.certain() {
+	p, _, ok := splitDate(s)
+	if !ok || p.isCertain() {
 		return
 	}
 	var read [len(orders)]date
 	some := false
 	for i, order := range orders {
-		read[i], _ = p.in(order)
+		read[i], _ = p.readIn(order)
 		some = some || read[i] != date{}
 	}
 	if !some {
@@ -58,11 +58,11 @@ func (d *Dates) Add(s string) {
 	}
 }
 
-// left are the orders that all values read in. The year in front is one where
+// possibleOrders are the orders that all values read in. The year in front is one where
 // some value has dashes, as ISO 8601 wants them before it, or where none reads
 // otherwise, as 85/03/14: 31/01/25 and 31.01.25 are written with the day in front,
 // and 32/01/25 among them is a slip.
-func (d *Dates) left() []string {
+func (d *Dates) possibleOrders() []string {
 	var out []string
 	for i, n := range d.against {
 		if n == 0 && (orders[i] != YMD || d.dashed || !d.other) {
@@ -76,7 +76,7 @@ func (d *Dates) left() []string {
 // that one, unless it is no order of theirs; otherwise what they prove, or do not
 // rule out. None is any.
 func (d *Dates) Orders(given string) []string {
-	left := d.left()
+	left := d.possibleOrders()
 	at := slices.Index(orders[:], given)
 	switch {
 	case at >= 0 && (d.against[at] == 0 || len(left) == 0):
@@ -93,7 +93,7 @@ func (d *Dates) Orders(given string) []string {
 // first of them, and the orders it may be in. Without orders some values prove
 // one and some another.
 func (d *Dates) Unclear() (example string, in []string, asks bool) {
-	in = d.left()
+	in = d.possibleOrders()
 	switch len(in) {
 	case 0:
 		return "", nil, true
@@ -120,20 +120,20 @@ type day struct {
 	short      bool // the year has two digits
 }
 
-func (d day) certain() bool { return d.iso || d.named }
+func (d day) isCertain() bool { return d.iso || d.named }
 
 // date is a year, month and day of the calendar.
 type date struct{ year, month, day int }
 
-// in reads the date in an order; the zero date where it cannot be read so.
-func (d day) in(order string) (x date, ok bool) {
+// readIn reads the date in an order; the zero date where it cannot be read so.
+func (d day) readIn(order string) (x date, ok bool) {
 	switch {
-	case d.certain() || order == MDY:
+	case d.isCertain() || order == MDY:
 		x = date{d.year, d.a, d.b}
 	case order == DMY:
 		x = date{d.year, d.b, d.a}
 	case order == YMD && d.front:
-		x = date{century(d.a), d.b, d.last}
+		x = date{fullYear(d.a), d.b, d.last}
 	}
 	if x.month < 1 || x.month > 12 || x.day < 1 || x.day > 31 {
 		return date{}, false
@@ -141,9 +141,9 @@ func (d day) in(order string) (x date, ok bool) {
 	return x, true
 }
 
-// among are the orders that a text may be in, of some. Where several are
+// ordersOf are the orders that a text may be in, of some. Where several are
 // possible the year stands in front of dashes alone.
-func (d day) among(in []string) []string {
+func (d day) ordersOf(in []string) []string {
 	if len(in) == 0 {
 		in = orders[:]
 	}
@@ -153,11 +153,11 @@ func (d day) among(in []string) []string {
 	return in
 }
 
-// readings are the different dates that a text may be, in some orders.
-func (d day) readings(in []string) []date {
+// possibleDates are the different dates that a text may be, in some orders.
+func (d day) possibleDates(in []string) []date {
 	var out []date
 	for _, order := range in {
-		if x, ok := d.in(order); ok && !slices.Contains(out, x) {
+		if x, ok := d.readIn(order); ok && !slices.Contains(out, x) {
 			out = append(out, x)
 		}
 	}
@@ -166,12 +166,12 @@ func (d day) readings(in []string) []date {
 
 // Readings are the dates that a text may be in some orders, as people say them.
 func Readings(s string, in []string) []string {
-	p, _, ok := parts(s)
+	p, _, ok := splitDate(s)
 	if !ok {
 		return nil
 	}
 	var out []string
-	for _, x := range p.readings(p.among(in)) {
+	for _, x := range p.possibleDates(p.ordersOf(in)) {
 		out = append(out, fmt.Sprintf("%d %s %d", x.day, time.Month(x.month), x.year))
 	}
 	return out
@@ -221,11 +221,11 @@ func (m Moment) In(loc *time.Location) time.Time {
 // or abbreviated. Years of two digits mean 1970 to 2069. A text that the orders read
 // differently is none; no order given is any.
 func Date(s string, in ...string) (Moment, error) {
-	p, rest, ok := parts(s)
+	p, rest, ok := splitDate(s)
 	if !ok {
 		return Moment{}, ErrDate
 	}
-	x, err := p.read(in)
+	x, err := p.readOnly(in)
 	if err != nil {
 		return Moment{}, err
 	}
@@ -237,7 +237,7 @@ func Date(s string, in ...string) (Moment, error) {
 		return m, nil
 	}
 	m.HasTime = true
-	m.Clock, m.Zone, err = clock(rest)
+	m.Clock, m.Zone, err = parseClock(rest)
 	return m, err
 }
 
@@ -250,15 +250,15 @@ var errNoDay = errors.New("is a day that does not exist")
 // firsts is what stands first in each order.
 var firsts = map[string]string{DMY: "day", MDY: "month", YMD: "year"}
 
-// read is the only date that the text is in some orders.
-func (d day) read(in []string) (date, error) {
-	in = d.among(in)
-	switch all := d.readings(in); {
+// readOnly is the only date that the text is in some orders.
+func (d day) readOnly(in []string) (date, error) {
+	in = d.ordersOf(in)
+	switch all := d.possibleDates(in); {
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) > 1:
 		return date{}, ErrOrder
-	case len(d.readings(orders[:])) == 0:
+	case len(d.possibleDates(orders[:])) == 0:
 		return date{}, errNoDay
 	}
 	first := make([]string, len(in))
@@ -268,8 +268,8 @@ func (d day) read(in []string) (date, error) {
 	return date{}, fmt.Errorf("is not a date with the %s first", strings.Join(first, " or the "))
 }
 
-// parts cuts a text into its date and what follows it.
-func parts(s string) (d day, rest string, ok bool) {
+// splitDate cuts a text into its date and what follows it.
+func splitDate(s string) (d day, rest string, ok bool) {
 	s = strings.TrimSpace(s)
 	if len(s) < 6 || len(s) > 64 {
 		return d, "", false
@@ -290,13 +290,13 @@ func parts(s string) (d day, rest string, ok bool) {
 	}
 	sep := strings.IndexAny(date, "-/.")
 	if sep < 0 {
-		return compact(date, rest)
+		return readCompact(date, rest)
 	}
 	f := strings.Split(date, date[sep:sep+1])
 	if len(f) != 3 {
 		return d, "", false
 	}
-	n, ok := numbers(f)
+	n, ok := parseNumbers(f)
 	switch {
 	case !ok:
 		return d, "", false
@@ -305,25 +305,25 @@ func parts(s string) (d day, rest string, ok bool) {
 	case len(f[2]) == 4:
 		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	case len(f[2]) == 2:
-		d = day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-', short: true}
+		d = day{year: fullYear(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-', short: true}
 		return d, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	}
 	return d, "", false
 }
 
-// compact reads YYYYMMDD.
-func compact(date, rest string) (day, string, bool) {
+// readCompact reads YYYYMMDD.
+func readCompact(date, rest string) (day, string, bool) {
 	if len(date) != 8 {
 		return day{}, "", false
 	}
-	n, ok := numbers([]string{date[:4], date[4:6], date[6:]})
+	n, ok := parseNumbers([]string{date[:4], date[4:6], date[6:]})
 	if !ok {
 		return day{}, "", false
 	}
 	return day{year: n[0], a: n[1], b: n[2], iso: true}, rest, true
 }
 
-func numbers(f []string) (n [3]int, ok bool) {
+func parseNumbers(f []string) (n [3]int, ok bool) {
 	for i, s := range f {
 		if s == "" || len(s) > 4 {
 			return n, false
@@ -338,7 +338,7 @@ func numbers(f []string) (n [3]int, ok bool) {
 	return n, true
 }
 
-func century(y int) int {
+func fullYear(y int) int {
 	if y < 70 {
 		return 2000 + y
 	}
@@ -368,22 +368,22 @@ func namedParts(s string) (d day, rest string, ok bool) {
 		dayText, name = f[1], f[0]
 	}
 	month := monthOf(name)
-	n, ok := numbers([]string{dayText, f[2], "0"})
+	n, ok := parseNumbers([]string{dayText, f[2], "0"})
 	if month == 0 || !ok || len(dayText) > 2 || len(f[2]) != 2 && len(f[2]) != 4 {
 		return d, "", false
 	}
 	year := n[1]
 	if len(f[2]) == 2 {
-		year = century(year)
+		year = fullYear(year)
 	}
 	return day{year: year, a: month, b: n[0], named: true, short: len(f[2]) == 2}, strings.Join(f[3:], " "), true
 }
 
-// clock reads a time of day: h:mm, with seconds, fractions, am or pm, and a
+// parseClock reads a time of day: h:mm, with seconds, fractions, am or pm, and a
 // zone: Z, +hh:mm, an abbreviation, a region's word or a name (see named).
-func clock(s string) (time.Duration, *time.Location, error) {
+func parseClock(s string) (time.Duration, *time.Location, error) {
 	bad := errors.New("has a time of day that cannot be read")
-	body, zone, err := zoned(strings.TrimSpace(s))
+	body, zone, err := splitZone(strings.TrimSpace(s))
 	if err != nil {
 		return 0, nil, bad
 	}
@@ -398,8 +398,8 @@ func clock(s string) (time.Duration, *time.Location, error) {
 	if len(f) < 2 || len(f) > 3 {
 		return 0, nil, bad
 	}
-	h, err1 := digits(f[0], 23)
-	m, err2 := digits(f[1], 59)
+	h, err1 := parseDigits(f[0], 23)
+	m, err2 := parseDigits(f[1], 59)
 	if err1 != nil || err2 != nil || half != "" && (h < 1 || h > 12) {
 		return 0, nil, bad
 	}
@@ -411,7 +411,7 @@ func clock(s string) (time.Duration, *time.Location, error) {
 	}
 	total := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
 	if len(f) == 3 {
-		sec, err := seconds(f[2])
+		sec, err := parseSeconds(f[2])
 		if err != nil {
 			return 0, nil, bad
 		}
@@ -420,10 +420,10 @@ func clock(s string) (time.Duration, *time.Location, error) {
 	return total, zone, nil
 }
 
-// zoned takes the zone off the end of a time.
-func zoned(s string) (string, *time.Location, error) {
-	if body, word := worded(s); word != "" {
-		zone := named(word)
+// splitZone takes the zone off the end of a time.
+func splitZone(s string) (string, *time.Location, error) {
+	if body, word := splitZoneWord(s); word != "" {
+		zone := findZone(word)
 		if zone == nil {
 			return "", nil, ErrDate
 		}
@@ -440,8 +440,8 @@ func zoned(s string) (string, *time.Location, error) {
 	if len(off) != 4 {
 		return "", nil, ErrDate
 	}
-	h, err1 := digits(off[:2], 14)
-	m, err2 := digits(off[2:], 59)
+	h, err1 := parseDigits(off[:2], 14)
+	m, err2 := parseDigits(off[2:], 59)
 	if err1 != nil || err2 != nil {
 		return "", nil, ErrDate
 	}
@@ -452,9 +452,9 @@ func zoned(s string) (string, *time.Location, error) {
 	return strings.TrimSpace(s[:i]), time.FixedZone("", sec), nil
 }
 
-// worded cuts a time at the word of its zone, which begins with a letter that
+// splitZoneWord cuts a time at the word of its zone, which begins with a letter that
 // does not say which half of the day it is.
-func worded(s string) (body, word string) {
+func splitZoneWord(s string) (body, word string) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i] | 0x20; {
 		case c < 'a' || c > 'z':
@@ -468,7 +468,7 @@ func worded(s string) (body, word string) {
 	return s, ""
 }
 
-func digits(s string, most int) (int, error) {
+func parseDigits(s string, most int) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err != nil || len(s) > 2 || int(n) > most {
 		return 0, ErrDate
@@ -476,9 +476,9 @@ func digits(s string, most int) (int, error) {
 	return int(n), nil
 }
 
-func seconds(s string) (time.Duration, error) {
+func parseSeconds(s string) (time.Duration, error) {
 	whole, frac, _ := strings.Cut(s, ".")
-	n, err := digits(whole, 59)
+	n, err := parseDigits(whole, 59)
 	if err != nil || len(frac) > 9 {
 		return 0, ErrDate
 	}

@@ -64,7 +64,7 @@ func MonthEnd(s string) (iso string, ok bool) {
 	if len(first) == 4 {
 		first, second = second, first
 	}
-	n, numeric := numbers([]string{first, second, "0"})
+	n, numeric := parseNumbers([]string{first, second, "0"})
 	if !cut || !numeric || len(first) > 2 || len(second) != 4 || n[0] < 1 || n[0] > 12 || n[1] < 1 {
 		return "", false
 	}

@@ -21,7 +21,7 @@ type Marks struct {
 
 // Add looks at one value.
 func (m *Marks) Add(s string) {
-	s = bare(s)
+	s = dropGrouping(s)
 	dots, commas := strings.Count(s, "."), strings.Count(s, ",")
 	switch {
 	case dots == 0 && commas == 0:
@@ -35,7 +35,7 @@ func (m *Marks) Add(s string) {
 		m.Comma++
 	case commas > 1:
 		m.Dot++
-	case thousands(s):
+	case maySeparateThousands(s):
 		if m.Unclear++; m.Example == "" {
 			m.Example = s
 		}
@@ -46,9 +46,9 @@ func (m *Marks) Add(s string) {
 	}
 }
 
-// thousands reports whether the one mark in s may separate thousands: one to
+// maySeparateThousands reports whether the one mark in s may separate thousands: one to
 // three digits before it, the first no zero, three after.
-func thousands(s string) bool {
+func maySeparateThousands(s string) bool {
 	i := strings.IndexAny(s, ".,")
 	whole, frac := strings.TrimLeft(s[:i], "+-"), s[i+1:]
 	return len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0' && len(frac) == 3
@@ -67,11 +67,11 @@ func (m *Marks) Mark() byte {
 	return 0
 }
 
-// bare drops what groups digits besides dot and comma: blanks, the narrow and
+// dropGrouping drops what groups digits besides dot and comma: blanks, the narrow and
 // the fixed one, and the Swiss apostrophe.
 // A number in parentheses is negative, as bookkeepers write it, and so is one with
 // its minus behind, as SAP writes it.
-func bare(s string) string {
+func dropGrouping(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.Contains(s, "\u2212") {
 		s = strings.ReplaceAll(s, "\u2212", "-")
@@ -97,7 +97,7 @@ func (m *Marks) Asks() bool { return m.Mark() == 0 && m.Unclear+m.Dot > 0 }
 // writes it. Groups of digits must be groups of three. Where the mark is 0, not
 // known, a text with two readings is none.
 func Number(s string, mark byte) (string, error) {
-	s = bare(s)
+	s = dropGrouping(s)
 	if mark == 0 {
 		var m Marks
 		if m.Add(s); m.Unclear > 0 {
@@ -115,7 +115,7 @@ func Number(s string, mark byte) (string, error) {
 		group = '.'
 	}
 	whole, frac, pointed := strings.Cut(s, string(mark))
-	if strings.IndexByte(frac, group) >= 0 || !grouped(whole, group) {
+	if strings.IndexByte(frac, group) >= 0 || !isGrouped(whole, group) {
 		return "", ErrNumber
 	}
 	whole = strings.ReplaceAll(whole, string(group), "")
@@ -135,9 +135,9 @@ func hasStraySign(number string) bool {
 	return i > 0 && number[i-1] != 'e' && number[i-1] != 'E'
 }
 
-// grouped reports whether every group separator in whole has three digits
+// isGrouped reports whether every group separator in whole has three digits
 // behind it and some before.
-func grouped(whole string, group byte) bool {
+func isGrouped(whole string, group byte) bool {
 	if strings.IndexByte(whole, group) < 0 {
 		return true
 	}

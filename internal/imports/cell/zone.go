@@ -29,9 +29,9 @@ var regions = map[string]string{
 // time" name whatever the date.
 var standard = map[string]string{"atlantic": "a", "eastern": "e", "central": "c", "mountain": "m", "pacific": "p", "alaska": "ak"}
 
-// named finds a zone by its abbreviation, the region's word or its name in the
+// findZone finds a zone by its abbreviation, the region's word or its name in the
 // tz database; nil is none.
-func named(word string) *time.Location {
+func findZone(word string) *time.Location {
 	low := strings.ToLower(strings.Trim(word, " ()"))
 	if region, ok := strings.CutSuffix(low, " time"); ok {
 		low = strings.TrimSpace(region)
@@ -45,10 +45,10 @@ func named(word string) *time.Location {
 		return time.FixedZone(strings.ToUpper(low), minutes*60)
 	}
 	if name := regions[low]; name != "" {
-		return location(name)
+		return loadLocation(name)
 	}
 	if name := strings.Trim(word, " ()"); strings.Contains(name, "/") {
-		return location(name)
+		return loadLocation(name)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func named(word string) *time.Location {
 // known are the locations that were loaded; there are some hundred.
 var known sync.Map
 
-func location(name string) *time.Location {
+func loadLocation(name string) *time.Location {
 	if l, ok := known.Load(name); ok {
 		return l.(*time.Location)
 	}

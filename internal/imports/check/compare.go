@@ -45,15 +45,15 @@ type comparison struct {
 
 // Differences are what applying rows by a plan would do.
 func (m *Checker) Differences(tx *db.Tx, a actor.Actor, t *targets.Target, p *plan.Plan, rows []store.Row, lines []int) ([]Difference, error) {
-	return comparison{m.store, tx, a, t, p.Lined, p.Soft}.of(rows, lines)
+	return comparison{m.store, tx, a, t, p.Lined, p.Soft}.compareRows(rows, lines)
 }
 
-func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
+func (c comparison) compareRows(rows []store.Row, lines []int) ([]Difference, error) {
 	heads := make([]store.Row, len(rows))
 	for i, row := range rows {
 		heads[i] = c.target.Part(row, false)
 	}
-	old, err := c.there(c.target.Resource, heads)
+	old, err := c.readExisting(c.target.Resource, heads)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
 				parts[i][c.target.Parent] = head["id"]
 			}
 		}
-		if details, err = c.there(c.target.Lines, parts); err != nil {
+		if details, err = c.readExisting(c.target.Lines, parts); err != nil {
 			return nil, err
 		}
 	}
@@ -74,16 +74,16 @@ func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
 	for i, row := range rows {
 		was := old[match.Key(c.target.Resource, heads[i])]
 		if c.lined && was != nil {
-			was = both(was, details[match.Key(c.target.Lines, parts[i])])
+			was = mergeLine(was, details[match.Key(c.target.Lines, parts[i])])
 		}
-		out[i] = c.difference(was, row)
+		out[i] = c.differenceOf(was, row)
 		out[i].Line = lines[i]
 	}
 	return out, nil
 }
 
-// both is a record together with its line, nil without one: its fields first.
-func both(head, line store.Row) store.Row {
+// mergeLine is a record together with its line, nil without one: its fields first.
+func mergeLine(head, line store.Row) store.Row {
 	if line == nil {
 		return nil
 	}
@@ -92,8 +92,8 @@ func both(head, line store.Row) store.Row {
 	return out
 }
 
-// there reads the records of a resource that have the keys of rows.
-func (c comparison) there(r *catalog.Resource, rows []store.Row) (map[string]store.Row, error) {
+// readExisting reads the records of a resource that have the keys of rows.
+func (c comparison) readExisting(r *catalog.Resource, rows []store.Row) (map[string]store.Row, error) {
 	old := map[string]store.Row{}
 	if len(r.Import.Key) == 0 {
 		return old, nil
@@ -110,7 +110,7 @@ func (c comparison) there(r *catalog.Resource, rows []store.Row) (map[string]sto
 	return old, err
 }
 
-func (c comparison) difference(old, row store.Row) Difference {
+func (c comparison) differenceOf(old, row store.Row) Difference {
 	d := Difference{Action: "insert", Label: match.Label(row), Fields: map[string]Values{}}
 	if old != nil {
 		d.Action, d.Label = "unchanged", match.Label(old)
@@ -134,8 +134,8 @@ func (c comparison) difference(old, row store.Row) Difference {
 	return d
 }
 
-// foresee counts what a dry run's rows would do.
-func (st *stager) foresee(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+// countDryRun counts what a dry run's rows would do.
+func (st *stager) countDryRun(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
 	if st.preview == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (st *stager) foresee(ctx context.Context, batch []*draft.Draft, good []stor
 		}
 	}
 	return st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
-		list, err := comparison{st.m.store, tx, st.step.Actor, st.v.Target, st.v.Lined(), st.v.Soft()}.of(rows, lines)
+		list, err := comparison{st.m.store, tx, st.step.Actor, st.v.Target, st.v.Lined(), st.v.Soft()}.compareRows(rows, lines)
 		for _, d := range list {
 			switch d.Action {
 			case "insert":

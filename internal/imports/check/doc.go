@@ -3,5 +3,5 @@
 // The valid ones are staged. Corrected rows are checked again in the same way. It may
 // import all rooms of imports but apply and undo, which it meets in the job's rows.
 //
-// Floor: between domains. Begin at [Checker].
+// Layer: across domains. Begin at [Checker].
 package check

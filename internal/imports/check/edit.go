@@ -80,30 +80,30 @@ type editing struct {
 func (m *Checker) editRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*staged.Record, map[string]any, error) {
 	ed := &editing{m: m}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		return ed.load(tx, a, jobID, row)
+		return ed.loadRow(tx, a, jobID, row)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := e.into(&ed.list[ed.at], ed.veil); err != nil {
+	if err := e.applyTo(&ed.list[ed.at], ed.veil); err != nil {
 		return nil, nil, err
 	}
 	batch := make([]*draft.Draft, len(ed.list))
 	for i := range ed.list {
 		batch[i] = ed.st.v.Draft(ed.list[i].Sheet(), ed.st.defaults)
 	}
-	if err := ed.reread(ctx); err != nil {
+	if err := ed.rereadLines(ctx); err != nil {
 		return nil, nil, err
 	}
-	good, err := ed.st.judge(ctx, batch)
+	good, err := ed.st.judgeBatch(ctx, batch)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := ed.st.pack(batch, good, ed.list)
+	c, err := ed.st.packBatch(batch, good, ed.list)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.save(tx, a, row, c) }); err != nil {
+	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.saveChunk(tx, a, row, c) }); err != nil {
 		return nil, nil, err
 	}
 	rec := ed.veil.Over(&ed.list[ed.at])
@@ -113,8 +113,8 @@ func (m *Checker) editRow(ctx context.Context, a actor.Actor, jobID string, row 
 	return rec, ed.plan.Seen(ed.st.v.Target, a.Role, good[ed.at]), nil
 }
 
-// load reads the job, what was decided about its file, and the row's chunk.
-func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
+// loadRow reads the job, what was decided about its file, and the row's chunk.
+func (ed *editing) loadRow(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	m := ed.m
 	job, err := m.jobs.Read(tx, a, jobID, "")
 	if err != nil {
@@ -140,7 +140,7 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %d rows", row, job.TotalRows)
 	}
 	ed.job, ed.plan = job, p
-	if err := ed.find(tx, row); err != nil {
+	if err := ed.findChunk(tx, row); err != nil {
 		return err
 	}
 	t, err := m.targets.Named(job.Target)
@@ -150,13 +150,13 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	ed.veil = p.Veil(t, a.Role)
 	v := &draft.Reader{Survey: p.Survey(t, settings), Now: m.store.Now()}
 	v.Rows = int(job.TotalRows)
-	ed.st = m.stager(&jobs.Step{Job: job, Actor: a}, v)
+	ed.st = m.newStager(&jobs.Step{Job: job, Actor: a}, v)
 	ed.st.fields = p.Fields
-	return ed.remember(tx, a.TenantID)
+	return ed.rememberKeys(tx, a.TenantID)
 }
 
-// find reads the chunk that the row is in.
-func (ed *editing) find(tx *db.Tx, row int) error {
+// findChunk reads the chunk that the row is in.
+func (ed *editing) findChunk(tx *db.Tx, row int) error {
 	chunks, err := staged.Chunks(tx, ed.job)
 	if err != nil {
 		return err
@@ -177,9 +177,9 @@ func (ed *editing) find(tx *db.Tx, row int) error {
 	return nil
 }
 
-// remember takes down the keys of the other chunks' rows, so that the row
+// rememberKeys takes down the keys of the other chunks' rows, so that the row
 // cannot become the second with one key.
-func (ed *editing) remember(tx *db.Tx, tenant string) error {
+func (ed *editing) rememberKeys(tx *db.Tx, tenant string) error {
 	if !ed.st.v.Target.Keyed() && ed.st.serials == nil {
 		return nil
 	}
@@ -196,11 +196,11 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 				}
 				for at, fields := range ed.st.v.Target.Resource.Unique {
 					if k := match.OtherKey(ed.st.v.Target.Resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.Target.Resource.Import.Key) {
-						ed.st.take(k, row, s.Line)
+						ed.st.takeKey(k, row, s.Line)
 					}
 				}
 				if ed.st.serials != nil {
-					ed.st.recall(row, s.Line, int(r.Int(2)) < ed.seq)
+					ed.st.recallRow(row, s.Line, int(r.Int(2)) < ed.seq)
 				}
 				if ed.st.hours != nil {
 					ed.st.hours.Enter(row, s.Line)
@@ -210,9 +210,9 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 		})
 }
 
-// reread enters the rows before the chunk into the book of records with lines:
+// rereadLines enters the rows before the chunk into the book of records with lines:
 // what a line is called depends on those before it.
-func (ed *editing) reread(ctx context.Context) error {
+func (ed *editing) rereadLines(ctx context.Context) error {
 	st := ed.st
 	for seq := 1; st.book != nil && seq < ed.seq; seq++ {
 		if seq > staged.CountedChunks {
@@ -240,9 +240,9 @@ func (ed *editing) reread(ctx context.Context) error {
 	return nil
 }
 
-// into puts the texts into a record. What was damaged about it is settled by
+// applyTo puts the texts into a record. What was damaged about it is settled by
 // writing the damaged cells anew.
-func (e Edit) into(r *staged.Record, v plan.Veil) error {
+func (e Edit) applyTo(r *staged.Record, v plan.Veil) error {
 	headers, anew := v.Headers, map[int]bool{}
 	for name, text := range e.Cells {
 		at := slices.Index(headers, name)
@@ -270,13 +270,13 @@ func (e Edit) into(r *staged.Record, v plan.Veil) error {
 		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).
 			At("cells", "are too long together")
 	}
-	r.Bad, r.Edited = unsettled(r, anew, len(headers)), true
+	r.Bad, r.Edited = remainingDamage(r, anew, len(headers)), true
 	return nil
 }
 
-// unsettled is what is still damaged about a record some cells of which were
+// remainingDamage is what is still damaged about a record some cells of which were
 // written anew.
-func unsettled(r *staged.Record, anew map[int]bool, columns int) *sheet.Damage {
+func remainingDamage(r *staged.Record, anew map[int]bool, columns int) *sheet.Damage {
 	if r.Bad == nil || r.Bad.Cell < 0 || r.Bad.Cell >= columns {
 		return nil
 	}
@@ -291,8 +291,8 @@ func unsettled(r *staged.Record, anew map[int]bool, columns int) *sheet.Damage {
 	return nil
 }
 
-// save writes the chunk back, unless the job moved on since it was read.
-func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
+// saveChunk writes the chunk back, unless the job moved on since it was read.
+func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 	job, err := ed.m.jobs.Locked(tx, a, ed.job.ID)
 	if err != nil {
 		return err
@@ -333,11 +333,11 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 	tx.Queue("INSERT INTO import_edits (tenant_id, job_id, row_no, cells, edited_by, edited_at) VALUES ($1, $2, $3, $4, $5, $6) "+
 		"ON CONFLICT (tenant_id, job_id, row_no) DO UPDATE SET cells = excluded.cells, edited_by = excluded.edited_by, edited_at = excluded.edited_at",
 		[]any{a.TenantID, job.ID, row, string(text), orNull(a.UserID), ed.m.store.Now()}, nil)
-	return ed.retell(tx, a, job, int64(c.invalid)-was)
+	return ed.updateJob(tx, a, job, int64(c.invalid)-was)
 }
 
-// retell brings the job's numbers and its answer up to date.
-func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64) error {
+// updateJob brings the job's numbers and its answer up to date.
+func (ed *editing) updateJob(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64) error {
 	p, res := *ed.plan, *ed.plan.Result // copies: the transaction may run again
 	p.Result = &res
 	res.Stats.InvalidRows += more
@@ -367,8 +367,8 @@ type correction struct {
 	row int
 }
 
-// edits are the corrections of a job: by line, or by row where the file is JSON.
-func (m *Checker) edits(ctx context.Context, a actor.Actor, jobID, fileType string) (map[int]correction, error) {
+// readEdits are the corrections of a job: by line, or by row where the file is JSON.
+func (m *Checker) readEdits(ctx context.Context, a actor.Actor, jobID, fileType string) (map[int]correction, error) {
 	out := map[int]correction{}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
@@ -391,9 +391,9 @@ func (m *Checker) edits(ctx context.Context, a actor.Actor, jobID, fileType stri
 	return out, nil
 }
 
-// renumber gives the corrections the numbers that their rows have now. Those of
+// renumberEdits gives the corrections the numbers that their rows have now. Those of
 // lines that are no rows any more get numbers below 1 and wait there.
-func (st *stager) renumber(tx *db.Tx) error {
+func (st *stager) renumberEdits(tx *db.Tx) error {
 	if st.shift == 0 {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// unique refuses a key that an earlier row of the file has.
-func (st *stager) unique(d *draft.Draft, row store.Row) {
+// refuseRepeatedKey refuses a key that an earlier row of the file has.
+func (st *stager) refuseRepeatedKey(d *draft.Draft, row store.Row) {
 	key := st.v.RowKey(row)
 	if key == "" {
 		return
@@ -28,8 +28,8 @@ func (st *stager) unique(d *draft.Draft, row store.Row) {
 // standing is what is known of a record that a row may change.
 type standing struct{ id, state string }
 
-// standings reads the records that have the keys of rows.
-func (st *stager) standings(ctx context.Context, rows []store.Row) (map[string]standing, error) {
+// readStandings reads the records that have the keys of rows.
+func (st *stager) readStandings(ctx context.Context, rows []store.Row) (map[string]standing, error) {
 	r := st.v.Target.Resource
 	read := []string{"id"}
 	if r.States != nil {
@@ -48,10 +48,10 @@ func (st *stager) standings(ctx context.Context, rows []store.Row) (map[string]s
 	return there, err
 }
 
-// present refuses keys that exist already when only new records are wanted or
+// checkPresence refuses keys that exist already when only new records are wanted or
 // allowed, unknown ones when only existing ones are, and states that a record
 // cannot begin in or move to.
-func (st *stager) present(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+func (st *stager) checkPresence(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
 	t, mode := st.v.Target, st.v.Settings.Mode
 	r := t.Resource
 	create, update := t.Rights(st.step.Actor.Role)
@@ -59,7 +59,7 @@ func (st *stager) present(ctx context.Context, batch []*draft.Draft, good []stor
 	if !t.Keyed() || mode == targets.ModeUpsert && create && update && !states && !st.v.Lined() {
 		return nil
 	}
-	there, err := st.standings(ctx, good)
+	there, err := st.readStandings(ctx, good)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (st *stager) present(ctx context.Context, batch []*draft.Draft, good []stor
 			continue
 		}
 		was, exists := there[match.Key(r, good[i])]
-		name := st.called(good[i])
+		name := st.recordName(good[i])
 		switch {
 		case exists && mode == targets.ModeInsert:
 			d.Fail(st.v.Header(last), "exists", "%s exists already", name)
@@ -79,30 +79,30 @@ func (st *stager) present(ctx context.Context, batch []*draft.Draft, good []stor
 			d.Fail(st.v.Header(last), "unknown", "there is no record %s to update", name)
 		case !exists && !create:
 			d.Fail(st.v.Header(last), "unknown", "there is no record %s, and your role may not make one", name)
-		case exists && st.v.Lined() && st.closed(was.state):
+		case exists && st.v.Lined() && st.isClosedState(was.state):
 			d.Fail(st.v.Header(last), "state", "%s is %s: its lines no longer change", name, was.state)
 		case states:
-			st.movable(d, good[i], was.state, exists)
+			st.checkTransition(d, good[i], was.state, exists)
 		}
 	}
 	return nil
 }
 
-// called is what a row's record is called in a message.
-func (st *stager) called(row store.Row) string {
+// recordName is what a row's record is called in a message.
+func (st *stager) recordName(row store.Row) string {
 	if s := match.Label(row); s != "" {
 		return s
 	}
 	return "with this " + st.v.Header(st.v.Target.Resource.Import.Key[0])
 }
 
-// closed reports a state that a record does not leave.
-func (st *stager) closed(state string) bool {
+// isClosedState reports a state that a record does not leave.
+func (st *stager) isClosedState(state string) bool {
 	return !slices.ContainsFunc(st.v.Target.Resource.States.Moves, func(m catalog.Move) bool { return slices.Contains(m.From, state) })
 }
 
-// movable holds a row's state to the state machine.
-func (st *stager) movable(d *draft.Draft, row store.Row, was string, exists bool) {
+// checkTransition holds a row's state to the state machine.
+func (st *stager) checkTransition(d *draft.Draft, row store.Row, was string, exists bool) {
 	machine := st.v.Target.Resource.States
 	to, ok := row[machine.Field].(string)
 	switch {

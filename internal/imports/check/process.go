@@ -105,7 +105,7 @@ func (m *Checker) Process(ctx context.Context, a actor.Actor, jobID string) (_ *
 	defer cease()
 	var res *plan.Processed
 	err = jobs.Guarded(func() (err error) {
-		res, err = m.process(ctx, s)
+		res, err = m.processFile(ctx, s)
 		return err
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ const (
 	leaner   = 110
 )
 
-func (m *Checker) process(ctx context.Context, s *jobs.Step) (*plan.Processed, error) {
+func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processed, error) {
 	t, err := m.targets.Named(s.Job.Target)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (m *Checker) process(ctx context.Context, s *jobs.Step) (*plan.Processed, e
 		return &heeding{f, ctx}, err
 	}
 	f := plan.Upload{Open: open, Kind: s.Job.FileType, Role: s.Actor.Role}
-	f.Others = func(headers []string) []string { return m.fitting(s.Actor.Role, t, headers) }
+	f.Others = func(headers []string) []string { return m.fittingTargets(s.Actor.Role, t, headers) }
 	if !settings.Guess {
 		f.Known = func(headers []string) (json.RawMessage, string, error) {
 			return m.savedMapping(ctx, s.Actor, t.Name, headers)
@@ -172,21 +172,21 @@ func (m *Checker) process(ctx context.Context, s *jobs.Step) (*plan.Processed, e
 	if v.Zone, err = time.LoadLocation(settings.Timezone); err != nil {
 		v.Zone = time.UTC
 	}
-	st := m.stager(s, v)
+	st := m.newStager(s, v)
 	if err := st.refs.Strangers(ctx, v); err != nil {
 		return nil, err
 	}
 	st.fields, st.defaults = v.Fields(), v.Defaults()
-	if st.edits, err = m.edits(ctx, s.Actor, s.Job.ID, v.Format.Type); err != nil {
+	if st.edits, err = m.readEdits(ctx, s.Actor, s.Job.ID, v.Format.Type); err != nil {
 		return nil, err
 	}
 	if v.Rows > manyRows {
 		defer heap.Thrifty(leaner)()
 	}
-	if err := st.run(ctx, open); err != nil {
+	if err := st.runStager(ctx, open); err != nil {
 		return nil, err
 	}
-	return st.finish(ctx)
+	return st.finishPlan(ctx)
 }
 
 // heeding is a file that is read no further when ctx is done.
@@ -202,9 +202,9 @@ func (h *heeding) Read(p []byte) (int, error) {
 	return h.ReadSeekCloser.Read(p)
 }
 
-// fitting names the other targets a role may import into that a header fits:
+// fittingTargets names the other targets a role may import into that a header fits:
 // all that they need is there, and more than one column is known.
-func (m *Checker) fitting(r actor.Role, but *targets.Target, headers []string) []string {
+func (m *Checker) fittingTargets(r actor.Role, but *targets.Target, headers []string) []string {
 	var names []string
 	for name, t := range m.targets {
 		if t == but || targets.MayImport(m.targets, actor.Actor{Role: r}, name) != nil {

@@ -11,8 +11,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// promised refuses counts below what orders have reserved.
-func (st *stager) promised(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+// refuseBelowReserved refuses counts below what orders have reserved.
+func (st *stager) refuseBelowReserved(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
 	r := st.v.Target.Resource
 	if r.Name != "stock_levels" {
 		return nil

@@ -23,13 +23,13 @@ import (
 // errRehearsed ends a rehearsal, in which nothing may stay.
 var errRehearsed = errors.New("imports: rehearsed")
 
-// rehearse runs what the domains have to say before records are written, so
+// rehearseEffects runs what the domains have to say before records are written, so
 // that a row they refuse is an error of that row and does not stop the whole
 // file when it is applied; and so for keys beside the one by which the file
 // finds its records. Items and counts have no rule that their own checks here
 // lack, and movements but one, that the stock they take is there when they are
 // applied: it depends on all of the file's rows, which come by the million.
-func (st *stager) rehearse(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+func (st *stager) rehearseEffects(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
 	t := st.v.Target
 	if t.Posts != nil || t.Name == "items" {
 		return nil
@@ -44,7 +44,7 @@ func (st *stager) rehearse(ctx context.Context, batch []*draft.Draft, good []sto
 		}
 		reh := &rehearsal{st: st, resource: r, line: i > 0}
 		err := st.m.db.Write(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
-			if err := reh.run(tx, batch, good); err != nil {
+			if err := reh.runRehearsal(tx, batch, good); err != nil {
 				return err
 			}
 			return errRehearsed
@@ -67,7 +67,7 @@ type rehearsal struct {
 	changes []store.Change
 }
 
-func (r *rehearsal) run(tx *db.Tx, batch []*draft.Draft, good []store.Row) error {
+func (r *rehearsal) runRehearsal(tx *db.Tx, batch []*draft.Draft, good []store.Row) error {
 	st := r.st
 	w := st.m.records.Writer(tx, st.step.Actor, r.resource)
 	r.tx, r.drafts, r.changes = tx, nil, nil
@@ -98,15 +98,15 @@ func (r *rehearsal) run(tx *db.Tx, batch []*draft.Draft, good []store.Row) error
 		}
 		r.changes = append(r.changes, c)
 	}
-	if err := r.clashes(); err != nil {
+	if err := r.refuseClashes(); err != nil {
 		return err
 	}
-	return r.admit(0, len(r.changes))
+	return r.judgeRange(0, len(r.changes))
 }
 
-// clashes refuses rows with another key of the resource, orders' reference at
+// refuseClashes refuses rows with another key of the resource, orders' reference at
 // their source, that an earlier row's record has or one that is there.
-func (r *rehearsal) clashes() error {
+func (r *rehearsal) refuseClashes() error {
 	for at, key := range r.resource.Unique {
 		if r.line || slices.Equal(key, r.resource.Import.Key) {
 			continue
@@ -117,14 +117,14 @@ func (r *rehearsal) clashes() error {
 				list = append(list, i)
 			}
 		}
-		there, err := r.holders(at, list)
+		there, err := r.readHolders(at, list)
 		if err != nil {
 			return err
 		}
 		for _, i := range list {
 			k, d := match.OtherKey(r.resource, at, r.changes[i].After), r.drafts[i]
 			last := r.st.v.Header(key[len(key)-1])
-			if line, taken := r.st.take(k, r.changes[i].After, d.Line); taken {
+			if line, taken := r.st.takeKey(k, r.changes[i].After, d.Line); taken {
 				d.Fail(last, "duplicate", "line %d has the same %s", line, strings.Join(r.st.v.Titles(key), " and "))
 			} else if name := there[k]; name != "" {
 				d.Fail(last, "exists", "%s has the same %s", name, strings.Join(r.st.v.Titles(key), " and "))
@@ -142,8 +142,8 @@ func (r *rehearsal) clashes() error {
 	return nil
 }
 
-// holders reads what the records are called that have keys of the changes.
-func (r *rehearsal) holders(at int, list []int) (map[string]string, error) {
+// readHolders reads what the records are called that have keys of the changes.
+func (r *rehearsal) readHolders(at int, list []int) (map[string]string, error) {
 	out := map[string]string{}
 	if len(list) == 0 {
 		return out, nil
@@ -171,9 +171,9 @@ func (r *rehearsal) holders(at int, list []int) (map[string]string, error) {
 	return out, nil
 }
 
-// take notes another key of a row's record, unless a different one has it: then
+// takeKey notes another key of a row's record, unless a different one has it: then
 // it returns the line of that.
-func (st *stager) take(other string, row store.Row, line int) (earlier int, taken bool) {
+func (st *stager) takeKey(other string, row store.Row, line int) (earlier int, taken bool) {
 	own := other + "\x00\x00" + cmp.Or(match.Key(st.v.Target.Resource, row), strconv.Itoa(line))
 	earlier, there := st.others.Put(other, line)
 	if !there {
@@ -183,9 +183,9 @@ func (st *stager) take(other string, row store.Row, line int) (earlier int, take
 	return earlier, st.others.Line(own) == 0
 }
 
-// admit has changes from..to judged; where they are refused, each half, down to
+// judgeRange has changes from..to judged; where they are refused, each half, down to
 // the row that is refused.
-func (r *rehearsal) admit(from, to int) error {
+func (r *rehearsal) judgeRange(from, to int) error {
 	if from == to {
 		return nil
 	}
@@ -198,22 +198,22 @@ func (r *rehearsal) admit(from, to int) error {
 	switch {
 	case err == nil:
 		return nil
-	case !refusal(err):
+	case !isRefusal(err):
 		return err
 	case to-from == 1:
-		r.refuse(r.drafts[from], fault.As(err))
+		r.refuseRow(r.drafts[from], fault.As(err))
 		return nil
 	}
 	mid := (from + to) / 2
-	if err := r.admit(from, mid); err != nil {
+	if err := r.judgeRange(from, mid); err != nil {
 		return err
 	}
-	return r.admit(mid, to)
+	return r.judgeRange(mid, to)
 }
 
-// refusal reports an error that says something of the record and not of the
+// isRefusal reports an error that says something of the record and not of the
 // server.
-func refusal(err error) bool {
+func isRefusal(err error) bool {
 	switch fault.As(err).Kind {
 	case fault.Invalid, fault.Conflict, fault.Forbidden, fault.NotFound:
 		return true
@@ -221,7 +221,7 @@ func refusal(err error) bool {
 	return false
 }
 
-func (r *rehearsal) refuse(d *draft.Draft, f *fault.Error) {
+func (r *rehearsal) refuseRow(d *draft.Draft, f *fault.Error) {
 	column, why := "", f.Msg
 	if len(f.Fields) > 0 {
 		field, _, _ := strings.Cut(f.Fields[0].Name, ".")

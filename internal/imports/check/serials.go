@@ -22,8 +22,8 @@ const gone = 1 << 31
 
 func newSerials() *serials { return &serials{units: staged.NewKeys(0), empty: staged.NewKeys(0)} }
 
-// arrives tells whether a row says that a unit is there that was not.
-func (st *stager) arrives(row store.Row) bool {
+// bringsUnit tells whether a row says that a unit is there that was not.
+func (st *stager) bringsUnit(row store.Row) bool {
 	if _, ok := match.UnitOf(row); !ok {
 		return false
 	}
@@ -33,15 +33,15 @@ func (st *stager) arrives(row store.Row) bool {
 	return draft.Gains(match.Text(row["type"]))
 }
 
-// recall takes down a row of a chunk that is not looked at now.
-func (st *stager) recall(row store.Row, line int, earlier bool) {
+// recallRow takes down a row of a chunk that is not looked at now.
+func (st *stager) recallRow(row store.Row, line int, earlier bool) {
 	u, ok := match.UnitOf(row)
 	kind := match.Text(row["type"])
 	switch {
 	case !ok:
 	case st.v.Target.Name == "stock_levels":
 		match.Vacant(st.serials.empty, st.v.Target.Resource, row, line)
-		if st.arrives(row) {
+		if st.bringsUnit(row) {
 			st.serials.units.Put(u.Key(), line)
 		}
 	case earlier && draft.Gains(kind):
@@ -59,7 +59,7 @@ func (st *stager) oneUnit(ctx context.Context, batch []*draft.Draft, good []stor
 	}
 	var come []store.Row
 	for i, d := range batch {
-		if good[i] != nil && len(d.Errs) == 0 && st.arrives(good[i]) {
+		if good[i] != nil && len(d.Errs) == 0 && st.bringsUnit(good[i]) {
 			come = append(come, good[i])
 		}
 	}
@@ -71,9 +71,9 @@ func (st *stager) oneUnit(ctx context.Context, batch []*draft.Draft, good []stor
 	if err != nil {
 		return err
 	}
-	judge := st.moved
+	judge := st.judgeMovement
 	if st.v.Target.Name == "stock_levels" {
-		judge = st.found
+		judge = st.judgeCount
 		for i, d := range batch {
 			if good[i] != nil && len(d.Errs) == 0 {
 				match.Vacant(st.serials.empty, st.v.Target.Resource, good[i], d.Line)
@@ -91,14 +91,14 @@ func (st *stager) oneUnit(ctx context.Context, batch []*draft.Draft, good []stor
 	return nil
 }
 
-// moved judges a movement of a unit, in the file's order, in which they are
+// judgeMovement judges a movement of a unit, in the file's order, in which they are
 // applied.
-func (st *stager) moved(d *draft.Draft, row store.Row, u match.Unit, there []match.Stand) {
+func (st *stager) judgeMovement(d *draft.Draft, row store.Row, u match.Unit, there []match.Stand) {
 	if draft.Losses(match.Text(row["type"])) {
 		st.serials.units.Set(u.Key(), d.Line|gone)
 		return
 	}
-	if !st.arrives(row) {
+	if !st.bringsUnit(row) {
 		return
 	}
 	switch line := st.serials.units.Line(u.Key()); {
@@ -111,9 +111,9 @@ func (st *stager) moved(d *draft.Draft, row store.Row, u match.Unit, there []mat
 	}
 }
 
-// found judges a count of a unit.
-func (st *stager) found(d *draft.Draft, row store.Row, u match.Unit, there []match.Stand) {
-	if !st.arrives(row) {
+// judgeCount judges a count of a unit.
+func (st *stager) judgeCount(d *draft.Draft, row store.Row, u match.Unit, there []match.Stand) {
+	if !st.bringsUnit(row) {
 		return
 	}
 	if line, twice := st.serials.units.Put(u.Key(), d.Line); twice {
@@ -153,10 +153,10 @@ func (st *stager) lookAhead(ctx context.Context, list []staged.Record) error {
 	for i, d := range batch {
 		good[i] = st.v.Check(st.m.store, d)
 	}
-	if err := st.present(ctx, batch, good); err != nil {
+	if err := st.checkPresence(ctx, batch, good); err != nil {
 		return err
 	}
-	if err := st.promised(ctx, batch, good); err != nil {
+	if err := st.refuseBelowReserved(ctx, batch, good); err != nil {
 		return err
 	}
 	for i, d := range batch {

@@ -51,7 +51,7 @@ type stager struct {
 	staged []byte // of the chunk at hand
 }
 
-func (m *Checker) stager(s *jobs.Step, v *draft.Reader) *stager {
+func (m *Checker) newStager(s *jobs.Step, v *draft.Reader) *stager {
 	st := &stager{m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0)}
 	st.fields, st.defaults = v.Fields(), v.Defaults()
 	if v.Lined() {
@@ -69,17 +69,17 @@ func (m *Checker) stager(s *jobs.Step, v *draft.Reader) *stager {
 	return st
 }
 
-func (st *stager) run(ctx context.Context, open sheet.Source) error {
+func (st *stager) runStager(ctx context.Context, open sheet.Source) error {
 	if st.serials != nil && st.v.Target.Name == "stock_levels" {
-		if err := st.read(open, func(list []staged.Record) error { return st.lookAhead(ctx, list) }); err != nil {
+		if err := st.readChunks(open, func(list []staged.Record) error { return st.lookAhead(ctx, list) }); err != nil {
 			return err
 		}
 	}
-	return st.read(open, func(list []staged.Record) error { return st.stage(ctx, list) })
+	return st.readChunks(open, func(list []staged.Record) error { return st.stageChunk(ctx, list) })
 }
 
-// read hands over the file's records, chunk by chunk.
-func (st *stager) read(open sheet.Source, take func([]staged.Record) error) error {
+// readChunks hands over the file's records, chunk by chunk.
+func (st *stager) readChunks(open sheet.Source, take func([]staged.Record) error) error {
 	rows, err := sheet.Open(open, st.v.Format)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (st *stager) read(open sheet.Source, take func([]staged.Record) error) erro
 		if err != nil {
 			return err
 		}
-		r := st.corrected(no, rec)
+		r := st.correctedRecord(no, rec)
 		list, size = append(list, r), size+r.Size()
 		if len(list) == staged.ChunkRows || size >= staged.ChunkBytes {
 			if err := take(list); err != nil {
@@ -111,10 +111,10 @@ func (st *stager) read(open sheet.Source, take func([]staged.Record) error) erro
 	}
 }
 
-// corrected is a record as it stands in the file, or as somebody corrected it.
+// correctedRecord is a record as it stands in the file, or as somebody corrected it.
 // Several records of JSON may stand on one line, and rows of other files get
 // other numbers when another line is their header.
-func (st *stager) corrected(no int, rec *sheet.Record) staged.Record {
+func (st *stager) correctedRecord(no int, rec *sheet.Record) staged.Record {
 	at := rec.Line
 	if st.v.Format.Type == sheet.JSON {
 		at = no
@@ -127,8 +127,8 @@ func (st *stager) corrected(no int, rec *sheet.Record) staged.Record {
 	return c.Record
 }
 
-// stage checks a chunk of records and writes it away.
-func (st *stager) stage(ctx context.Context, list []staged.Record) error {
+// stageChunk checks a chunk of records and writes it away.
+func (st *stager) stageChunk(ctx context.Context, list []staged.Record) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -136,15 +136,15 @@ func (st *stager) stage(ctx context.Context, list []staged.Record) error {
 	for i := range list {
 		batch[i] = st.v.Draft(list[i].Sheet(), st.defaults)
 	}
-	good, err := st.judge(ctx, batch)
+	good, err := st.judgeBatch(ctx, batch)
 	if err != nil {
 		return err
 	}
-	c, err := st.pack(batch, good, list)
+	c, err := st.packBatch(batch, good, list)
 	if err != nil {
 		return err
 	}
-	if err := st.foresee(ctx, batch, good); err != nil {
+	if err := st.countDryRun(ctx, batch, good); err != nil {
 		return err
 	}
 	st.stats.TotalRows += int64(len(list))
@@ -153,11 +153,11 @@ func (st *stager) stage(ctx context.Context, list []staged.Record) error {
 	for i := range list {
 		st.first = append(st.first, list[i].Errors[:min(len(list[i].Errors), shownErrors-len(st.first))]...)
 	}
-	return st.write(ctx, len(list), c)
+	return st.writeChunk(ctx, len(list), c)
 }
 
-// judge resolves and validates a batch. A draft without errors has its row.
-func (st *stager) judge(ctx context.Context, batch []*draft.Draft) ([]store.Row, error) {
+// judgeBatch resolves and validates a batch. A draft without errors has its row.
+func (st *stager) judgeBatch(ctx context.Context, batch []*draft.Draft) ([]store.Row, error) {
 	if err := st.refs.Resolve(ctx, st.v, batch); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (st *stager) judge(ctx context.Context, batch []*draft.Draft) ([]store.Row,
 			st.book.Enter(st.v, d)
 		}
 		if good[i] = st.v.Check(st.m.store, d); good[i] != nil {
-			st.unique(d, good[i])
+			st.refuseRepeatedKey(d, good[i])
 		}
 		if st.hours != nil && good[i] != nil && len(d.Errs) == 0 {
 			if line, overlaps := st.hours.Enter(good[i], d.Line); overlaps {
@@ -175,16 +175,16 @@ func (st *stager) judge(ctx context.Context, batch []*draft.Draft) ([]store.Row,
 			}
 		}
 	}
-	if err := st.present(ctx, batch, good); err != nil {
+	if err := st.checkPresence(ctx, batch, good); err != nil {
 		return nil, err
 	}
-	if err := st.promised(ctx, batch, good); err != nil {
+	if err := st.refuseBelowReserved(ctx, batch, good); err != nil {
 		return nil, err
 	}
 	if err := st.oneUnit(ctx, batch, good); err != nil {
 		return nil, err
 	}
-	return good, st.rehearse(ctx, batch, good)
+	return good, st.rehearseEffects(ctx, batch, good)
 }
 
 // chunk is a checked batch as it is kept.
@@ -193,8 +193,8 @@ type chunk struct {
 	staged, records        []byte
 }
 
-// pack puts a judged batch into its two forms; the errors go to their records.
-func (st *stager) pack(batch []*draft.Draft, good []store.Row, list []staged.Record) (*chunk, error) {
+// packBatch puts a judged batch into its two forms; the errors go to their records.
+func (st *stager) packBatch(batch []*draft.Draft, good []store.Row, list []staged.Record) (*chunk, error) {
 	c, rows := &chunk{}, st.staged[:0]
 	for i, d := range batch {
 		list[i].Errors = nil
@@ -222,12 +222,12 @@ func (st *stager) pack(batch []*draft.Draft, good []store.Row, list []staged.Rec
 	return c, err
 }
 
-// write puts a chunk into the database, and renews the lease.
-func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
+// writeChunk puts a chunk into the database, and renews the lease.
+func (st *stager) writeChunk(ctx context.Context, rows int, c *chunk) error {
 	seq := st.chunks + 1
 	a, job := st.step.Actor, st.step.Job
 	err := st.m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		if err := st.hold(tx); err != nil {
+		if err := st.holdJob(tx); err != nil {
 			return err
 		}
 		tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)", []any{a.TenantID, job.ID, seq, c.valid, c.staged}, nil)
@@ -242,9 +242,9 @@ func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
 	return nil
 }
 
-// hold tells how far the work is, renewing the lease, and makes sure before
+// holdJob tells how far the work is, renewing the lease, and makes sure before
 // that it is still ours.
-func (st *stager) hold(tx *db.Tx) error {
+func (st *stager) holdJob(tx *db.Tx) error {
 	if err := st.m.jobs.Hold(tx, st.step); err != nil {
 		return err
 	}
@@ -260,9 +260,9 @@ func (st *stager) hold(tx *db.Tx) error {
 	return nil
 }
 
-// finish writes the plan and makes the job ready.
-func (st *stager) finish(ctx context.Context) (*plan.Processed, error) {
-	res := st.result()
+// finishPlan writes the plan and makes the job ready.
+func (st *stager) finishPlan(ctx context.Context) (*plan.Processed, error) {
+	res := st.processedResult()
 	err := st.m.db.Write(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
 		if err := st.m.jobs.Hold(tx, st.step); err != nil {
 			return err
@@ -275,7 +275,7 @@ func (st *stager) finish(ctx context.Context) (*plan.Processed, error) {
 		p := &plan.Plan{Reading: plan.Reading, Fingerprint: plan.Fingerprint(st.v.Settings, job.Mapping), Mode: st.v.Settings.Mode, Fields: st.fields,
 			Chunks: st.chunks, Result: res}
 		st.v.Keep(p)
-		if err := st.renumber(tx); err != nil {
+		if err := st.renumberEdits(tx); err != nil {
 			return err
 		}
 		if err := st.m.saveMapping(tx, a, job, st.v); err != nil {
@@ -314,7 +314,7 @@ func delimiterText(f sheet.Format) any {
 	return string(rune(f.Delimiter))
 }
 
-func (st *stager) result() *plan.Processed {
+func (st *stager) processedResult() *plan.Processed {
 	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
 		Columns: st.v.Explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}

@@ -43,7 +43,7 @@ type reference struct {
 	text string
 }
 
-func (d *Draft) state(field, is string) {
+func (d *Draft) noteState(field, is string) {
 	if d.also == nil {
 		d.also = map[string]string{}
 	}
@@ -75,16 +75,16 @@ func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
 		v.takeCell(d, c, rec)
 	}
 	for name, text := range defaults {
-		if _, given := d.Row[name]; !given && !d.pending(name) {
+		if _, given := d.Row[name]; !given && !d.isPending(name) {
 			c := v.Target.Column(name)
-			v.take(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()}, text)
+			v.readInto(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()}, text)
 		}
 	}
 	return d
 }
 
-// pending reports a value that is still to be looked up, or was refused.
-func (d *Draft) pending(name string) bool {
+// isPending reports a value that is still to be looked up, or was refused.
+func (d *Draft) isPending(name string) bool {
 	for _, r := range d.refs {
 		if r.col.Name == name {
 			return true
@@ -107,7 +107,7 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 		d.Fail(c.Header, "formula", "the cell %s", text)
 		return
 	case sheet.Dated:
-		if names(c.Field) {
+		if holdsNames(c.Field) {
 			d.Fail(c.Header, "dated", "%s is the date that a spreadsheet made of another text: %s", fault.Clip(text, 80), enterAsText)
 			return
 		}
@@ -124,11 +124,11 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 			c = &exact
 		}
 	}
-	v.take(d, c, text)
+	v.readInto(d, c, text)
 }
 
-// take reads one cell into the draft. A blank cell gives nothing.
-func (v *Reader) take(d *Draft, c *plan.Mapped, text string) {
+// readInto reads one cell into the draft. A blank cell gives nothing.
+func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -138,7 +138,7 @@ func (v *Reader) take(d *Draft, c *plan.Mapped, text string) {
 		return
 	}
 	f := c.Field
-	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
+	if holdsNames(f) && exponent.MatchString(strings.TrimSpace(text)) {
 		d.Fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", fault.Clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
@@ -146,7 +146,7 @@ func (v *Reader) take(d *Draft, c *plan.Mapped, text string) {
 		d.refs = append(d.refs, reference{c, plan.NameIn(text)})
 		return
 	}
-	value, code, why := v.value(c, text)
+	value, code, why := v.readValue(c, text)
 	if why != "" {
 		d.Fail(c.Header, code, "%q %s", fault.Clip(strings.TrimSpace(text), 80), why)
 		return
@@ -160,14 +160,14 @@ var exponent = regexp.MustCompile(`^-?[0-9]([.,][0-9]+[eE]\+?|[eE]\+)[0-9]{2,}$`
 
 const enterAsText = "format the column as text and enter it again"
 
-// names reports a field whose texts are names of something, in whose place a
+// holdsNames reports a field whose texts are names of something, in whose place a
 // rounded number would be another name.
-func names(f *catalog.Field) bool {
+func holdsNames(f *catalog.Field) bool {
 	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain && len(f.OneOf) == 0
 }
 
-// value turns a cell into what the store reads, or says why not.
-func (v *Reader) value(c *plan.Mapped, text string) (value any, code, why string) {
+// readValue turns a cell into what the store reads, or says why not.
+func (v *Reader) readValue(c *plan.Mapped, text string) (value any, code, why string) {
 	f := c.Field
 	switch f.Type {
 	case catalog.Int, catalog.Decimal, catalog.Float:
@@ -185,13 +185,13 @@ func (v *Reader) value(c *plan.Mapped, text string) (value any, code, why string
 		}
 		return b, "", ""
 	case catalog.Array:
-		return choices(f, list(text))
+		return readChoices(f, splitList(text))
 	case catalog.JSON:
 		return json.RawMessage(text), "", ""
 	case catalog.UUID:
 		return strings.TrimSpace(text), "", ""
 	}
-	return v.text(f, text)
+	return v.readText(f, text)
 }
 
 // rounded gives a number of a decimal field the decimals that records keep, and
@@ -239,7 +239,7 @@ var past = map[string]bool{
 
 func isExpiry(field string) bool { return strings.Contains(field, "expir") || field == "best_before" }
 
-func (v *Reader) text(f *catalog.Field, text string) (value any, code, why string) {
+func (v *Reader) readText(f *catalog.Field, text string) (value any, code, why string) {
 	if len(f.OneOf) > 0 {
 		choose := cell.Choice
 		if f.Name == "severity" || f.Name == "potential_severity" {
@@ -258,8 +258,8 @@ func (v *Reader) text(f *catalog.Field, text string) (value any, code, why strin
 	return text, "", ""
 }
 
-// choices brings the words of a closed set into its spelling.
-func choices(f *catalog.Field, words json.RawMessage) (value any, code, why string) {
+// readChoices brings the words of a closed set into its spelling.
+func readChoices(f *catalog.Field, words json.RawMessage) (value any, code, why string) {
 	var given []string
 	if len(f.OneOf) == 0 || json.Unmarshal(words, &given) != nil {
 		return words, "", "" // the store says what is wrong with it
@@ -278,9 +278,9 @@ func choices(f *catalog.Field, words json.RawMessage) (value any, code, why stri
 	return json.RawMessage(append(b, ']')), "", ""
 }
 
-// list reads a cell of several words: JSON, or separated by semicolon, bar or
+// splitList reads a cell of several words: JSON, or separated by semicolon, bar or
 // comma, the first of these that occurs.
-func list(text string) json.RawMessage {
+func splitList(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "[") && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -3,5 +3,5 @@
 // its resource and to those that tie its fields together. It may import plan and match,
 // and what stands below them.
 //
-// Floor: between domains. Begin at [Reader].
+// Layer: across domains. Begin at [Reader].
 package draft

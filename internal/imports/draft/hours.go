@@ -30,9 +30,9 @@ func NewHours() *Hours { return &Hours{maphash.MakeSeed(), map[uint64][]stretch{
 // Enter notes a shift, or returns the line of one that it overlaps.
 func (b *Hours) Enter(row store.Row, line int) (other int, overlaps bool) {
 	worker, _ := row["worker_id"].(string)
-	s := stretch{from: micros(row["started_at"]), to: math.MaxInt64, line: line}
+	s := stretch{from: parseMicros(row["started_at"]), to: math.MaxInt64, line: line}
 	if row["ended_at"] != nil {
-		s.to = micros(row["ended_at"])
+		s.to = parseMicros(row["ended_at"])
 	} else if row["hours"] != nil {
 		s.to = safety.ShiftEnd(time.UnixMicro(s.from), row).UnixMicro()
 	}
@@ -51,7 +51,7 @@ func (b *Hours) Enter(row store.Row, line int) (other int, overlaps bool) {
 	return 0, false
 }
 
-func micros(v any) int64 {
+func parseMicros(v any) int64 {
 	text, _ := v.(string)
 	at, err := time.Parse(db.TimeLayout, text)
 	if err != nil {

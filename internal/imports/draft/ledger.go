@@ -55,7 +55,7 @@ func (l *Ledger) Enter(v *Reader, d *Draft) {
 		if c.Line || c.Name == key {
 			continue
 		}
-		h := l.hash(d.Row[c.Name])
+		h := l.hashValue(d.Row[c.Name])
 		if !there {
 			l.says = append(l.says, h)
 		} else if h != 0 && h != l.says[doc.says+at] {
@@ -65,7 +65,7 @@ func (l *Ledger) Enter(v *Reader, d *Draft) {
 	}
 }
 
-func (l *Ledger) hash(v any) uint32 {
+func (l *Ledger) hashValue(v any) uint32 {
 	if v == nil {
 		return 0
 	}

@@ -75,7 +75,7 @@ var namings = map[string][]naming{
 // resource without the s.
 var singulars = map[string]string{"equipment": "equipment", targets.People: "person who signs in"}
 
-func singular(resource string) string {
+func singularName(resource string) string {
 	if s := singulars[resource]; s != "" {
 		return s
 	}
@@ -91,7 +91,7 @@ func codeOf(resource string) string {
 
 // Resolve looks up the references of a batch and sets the ids.
 func (r *Resolver) Resolve(ctx context.Context, v *Reader, batch []*Draft) error {
-	r.forget()
+	r.forgetLookups()
 	want := map[string]map[string]bool{}
 	for _, d := range batch {
 		for _, ref := range d.refs {
@@ -112,7 +112,7 @@ func (r *Resolver) Resolve(ctx context.Context, v *Reader, batch []*Draft) error
 			}
 		}
 		for _, d := range batch {
-			r.put(v, d)
+			r.putIDs(v, d)
 		}
 		return r.resolveLots(tx, v, batch)
 	})
@@ -122,9 +122,9 @@ func (r *Resolver) Resolve(ctx context.Context, v *Reader, batch []*Draft) error
 	return nil
 }
 
-// forget drops what was remembered when it gets too much, between batches
+// forgetLookups drops what was remembered when it gets too much, between batches
 // only: a batch looks up just what is not known when it begins.
-func (r *Resolver) forget() {
+func (r *Resolver) forgetLookups() {
 	for to, hits := range r.known {
 		if len(hits) > cacheLimit {
 			delete(r.known, to)
@@ -217,20 +217,20 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 		})
 }
 
-// put writes the ids found into a draft, and an error where there is none or
+// putIDs writes the ids found into a draft, and an error where there is none or
 // more than one.
-func (r *Resolver) put(v *Reader, d *Draft) {
+func (r *Resolver) putIDs(v *Reader, d *Draft) {
 	for _, ref := range d.refs {
 		to := ref.col.Field.Ref
 		if to == "lots" {
 			continue
 		}
 		hit := r.known[to][ref.text]
-		one := singular(to)
+		one := singularName(to)
 		switch hit.n {
 		case 1:
 			d.Row[ref.col.Name] = hit.id
-			d.state(ref.col.Name, hit.state)
+			d.noteState(ref.col.Name, hit.state)
 		case 0:
 			d.Fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
 		default:

@@ -34,10 +34,10 @@ func (v *Reader) Check(s *store.Store, d *Draft) store.Row {
 			delete(d.Row, k)
 		}
 	}
-	v.infer(d)
-	checked := v.validate(s, d, v.Target.Resource, op, false)
+	v.inferFields(d)
+	checked := v.validateRecord(s, d, v.Target.Resource, op, false)
 	if v.Lined() {
-		maps.Copy(checked, v.validate(s, d, v.Target.Lines, op, true))
+		maps.Copy(checked, v.validateRecord(s, d, v.Target.Lines, op, true))
 	}
 	switch v.Target.Name {
 	case "stock_movements":
@@ -63,9 +63,9 @@ func (v *Reader) wantKey(d *Draft) {
 	}
 }
 
-// infer fills in what a row says without saying it: training with a date of
+// inferFields fills in what a row says without saying it: training with a date of
 // completion is completed, a shift with an end is closed.
-func (v *Reader) infer(d *Draft) {
+func (v *Reader) inferFields(d *Draft) {
 	if v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.Row["completed_at"] != nil && d.Row["status"] == nil {
 		d.Row["status"] = "completed"
 	} else if v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open" {
@@ -73,9 +73,9 @@ func (v *Reader) infer(d *Draft) {
 	}
 }
 
-// validate checks the part of a draft that belongs to the record, or to its
+// validateRecord checks the part of a draft that belongs to the record, or to its
 // line.
-func (v *Reader) validate(s *store.Store, d *Draft, r *catalog.Resource, op store.Op, line bool) store.Row {
+func (v *Reader) validateRecord(s *store.Store, d *Draft, r *catalog.Resource, op store.Op, line bool) store.Row {
 	checked, fields := s.Validate(r, v.Target.Part(d.Row, line), op)
 	for _, f := range fields {
 		if d.Refused(v, f.Name) || v.Target.Column(f.Name) == nil {
@@ -124,7 +124,7 @@ func (v *Reader) movementRules(s *store.Store, d *Draft, row store.Row) {
 	for _, f := range []string{"to_zone_id", "from_zone_id"} {
 		rule(d.also[f] == "archived", f, "archived", "the zone is archived")
 	}
-	rule(d.also["item_id"] == "lot" && !d.pending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
 	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid", "a serial number moves one unit at a time")
 	if at, ok := row["occurred_at"].(string); ok {
@@ -140,7 +140,7 @@ func levelRules(v *Reader, d *Draft, row store.Row) {
 		}
 	}
 	rule(d.also["zone_id"] == "archived", "zone_id", "archived", "the zone is archived")
-	rule(d.also["item_id"] == "lot" && !d.pending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
 	rule(row["serial"] != nil && match.Dec(row, "quantity") != 0 && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid",
 		"of a serial number there is one unit, or none")

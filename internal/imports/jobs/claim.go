@@ -18,10 +18,10 @@ type claims struct {
 	over bool           // no more are taken
 }
 
-// of returns the key to work under, nil where there is none. It takes its own
+// claimKey returns the key to work under, nil where there is none. It takes its own
 // bounded time: a caller who hangs up would close the connection, and with it
 // end the claim on all jobs that this process works on.
-func (c *claims) of(ctx context.Context, d *db.DB) any {
+func (c *claims) claimKey(ctx context.Context, d *db.DB) any {
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *claims) of(ctx context.Context, d *db.DB) any {
 }
 
 // End gives the claim back for good.
-func (c *claims) end() {
+func (c *claims) endClaim() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
@@ -57,8 +57,8 @@ func (c *claims) end() {
 	}
 }
 
-// ours reports a key that this process works or worked under.
-func (c *claims) ours(key int64) bool {
+// isOurs reports a key that this process works or worked under.
+func (c *claims) isOurs(key int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keys[key]

@@ -3,5 +3,5 @@
 // the process that works on it, the steps under way, and what becomes of a job
 // whose process died.
 //
-// Floor: between domains. Begin at [Table].
+// Layer: across domains. Begin at [Table].
 package jobs

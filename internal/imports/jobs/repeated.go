@@ -22,23 +22,23 @@ func (t *Table) Repeated(tx *db.Tx, a actor.Actor, target, sha, except string) s
 		return ""
 	}
 	for _, job := range others {
-		if w := t.standing(tx, job); w != "" {
+		if w := t.describeStanding(tx, job); w != "" {
 			return w
 		}
 	}
 	return ""
 }
 
-// standing says what stands of another job's file; "" = nothing: it died before
+// describeStanding says what stands of another job's file; "" = nothing: it died before
 // it had applied any of it.
-func (t *Table) standing(tx *db.Tx, job *Job) string {
+func (t *Table) describeStanding(tx *db.Tx, job *Job) string {
 	switch job.Status {
 	case Completed:
 		return fmt.Sprintf("The same file was applied before by %s: to apply it again, it must be forced.", job.JobNo)
 	case RollingBack:
 		return fmt.Sprintf("The same file is being rolled back by %s: wait for that; to apply it meanwhile, it must be forced.", job.JobNo)
 	case Applying:
-		if t.applies(tx, job) {
+		if t.isApplying(tx, job) {
 			return fmt.Sprintf("The same file is being applied by %s: to apply it again, it must be forced.", job.JobNo)
 		}
 		if job.ImportedCount == 0 {
@@ -49,10 +49,10 @@ func (t *Table) standing(tx *db.Tx, job *Job) string {
 		"be forced.", job.JobNo)
 }
 
-// applies reports that a job which is applying may be alive. On the embedded
+// isApplying reports that a job which is applying may be alive. On the embedded
 // engine only this process is asked: there the lease outlives a death by a
 // minute, in which the file must be free to be imported again.
-func (t *Table) applies(tx *db.Tx, job *Job) bool {
+func (t *Table) isApplying(tx *db.Tx, job *Job) bool {
 	if here := t.Here(job.ID); here || t.db.Engine() != db.PostgreSQL {
 		return here
 	}

@@ -36,8 +36,8 @@ type places struct {
 	taken map[string]int
 }
 
-// take reports whether a tenant had a place left, and takes it.
-func (p *places) take(tenant string) bool {
+// takePlace reports whether a tenant had a place left, and takes it.
+func (p *places) takePlace(tenant string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken[tenant] >= stepsAtOnce {
@@ -50,7 +50,7 @@ func (p *places) take(tenant string) bool {
 	return true
 }
 
-func (p *places) give(tenant string) {
+func (p *places) givePlace(tenant string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken[tenant]--; p.taken[tenant] <= 0 {
@@ -77,8 +77,8 @@ func (t *Table) Renew(s *Step) time.Time {
 	return end
 }
 
-// took reports that a lease that ends then is one of the step.
-func (s *Step) took(end time.Time) bool {
+// tookLease reports that a lease that ends then is one of the step.
+func (s *Step) tookLease(end time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.leases, end.Equal)
@@ -93,13 +93,13 @@ const closeCare = 5 * time.Second
 // Those that do not end soon it leaves to their leases, and gives back the claim.
 func (t *Table) Close() {
 	t.stop()
-	for end := time.Now().Add(closeCare); t.working() && time.Now().Before(end); {
+	for end := time.Now().Add(closeCare); t.isWorking() && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.claims.end()
+	t.claims.endClaim()
 }
 
-func (t *Table) working() (some bool) {
+func (t *Table) isWorking() (some bool) {
 	t.running.Range(func(_, _ any) bool {
 		some = true
 		return false
@@ -118,10 +118,10 @@ func (t *Table) UntilClosed(ctx context.Context) (_ context.Context, cease conte
 	}
 }
 
-// renew extends the lease until the step is left: reading a large file from afar,
+// renewLease extends the lease until the step is left: reading a large file from afar,
 // or looking through a large import, takes no transaction by which others could
 // see that somebody is at work.
-func (t *Table) renew(s *Step) {
+func (t *Table) renewLease(s *Step) {
 	ctx, stop := context.WithCancel(db.Counted(context.Background()))
 	var ended sync.WaitGroup
 	s.rest = func() {
@@ -139,20 +139,20 @@ func (t *Table) renew(s *Step) {
 				return
 			case <-tick.C:
 			}
-			renewals.Note(ctx, t.extend(ctx, s, id))
+			renewals.Note(ctx, t.extendLease(ctx, s, id))
 		}
 	})
 }
 
-// extend renews the lease, unless the work holds the job's row at the moment,
+// extendLease renews the lease, unless the work holds the job's row at the moment,
 // which keeps others away as well.
-func (t *Table) extend(ctx context.Context, s *Step, id string) error {
+func (t *Table) extendLease(ctx context.Context, s *Step, id string) error {
 	err := t.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
 		rows, err := t.store.RowsTx(tx, s.Actor, t.Resource, "id = $2"+tx.DB().SkipLocked(), []any{id})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if job := FromRow(rows[0]); job.Status != s.working || !s.took(job.Lease) {
+		if job := FromRow(rows[0]); job.Status != s.working || !s.tookLease(job.Lease) {
 			return nil // the work finds it out itself
 		}
 		_, err = t.Set(tx, s.Actor, id, store.Row{"lease_until": t.Renew(s)})

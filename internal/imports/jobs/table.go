@@ -53,7 +53,7 @@ func NewTable(s *store.Store, lease time.Duration, may func(a actor.Actor, targe
 func (t *Table) LeaseTime() time.Duration { return t.lease }
 
 // TakeClaim is the claim to work under, nil where there is none.
-func (t *Table) TakeClaim(ctx context.Context) any { return t.claims.of(ctx, t.db) }
+func (t *Table) TakeClaim(ctx context.Context) any { return t.claims.claimKey(ctx, t.db) }
 
 // Here reports that this process works on a job.
 func (t *Table) Here(id string) bool {
@@ -159,13 +159,13 @@ func (t *Table) Begin(ctx context.Context, a actor.Actor, jobID, working string,
 	if _, busy := t.running.LoadOrStore(jobID, true); busy {
 		return nil, Busy(job)
 	}
-	if !t.places.take(job.TenantID) {
+	if !t.places.takePlace(job.TenantID) {
 		t.running.Delete(jobID)
-		return nil, crowded()
+		return nil, refuseCrowded()
 	}
 	defer func() {
 		if begun == nil { // refused, or it panicked
-			t.places.give(job.TenantID)
+			t.places.givePlace(job.TenantID)
 			t.running.Delete(jobID)
 		}
 	}()
@@ -197,7 +197,7 @@ func (t *Table) Begin(ctx context.Context, a actor.Actor, jobID, working string,
 		return nil, err
 	}
 	if !t.db.Alone() {
-		t.renew(s)
+		t.renewLease(s)
 	}
 	return s, nil
 }
@@ -207,11 +207,11 @@ func (t *Table) Leave(s *Step) {
 	if s.rest != nil {
 		s.rest()
 	}
-	t.places.give(s.Job.TenantID)
+	t.places.givePlace(s.Job.TenantID)
 	t.running.Delete(s.Job.ID)
 }
 
-func crowded() error {
+func refuseCrowded() error {
 	f := fault.New(fault.Conflict, "import_busy",
 		"%d import jobs are being worked on, and more at once are not: try again when one of them has finished", stepsAtOnce)
 	f.RetryAfter = time.Second
@@ -230,7 +230,7 @@ func Busy(job *Job) error {
 // claim is held, whatever the clocks say, or, where it could take none, its lease
 // lasts.
 func (t *Table) Orphaned(tx *db.Tx, job *Job) (bool, error) {
-	if t.db.Alone() || t.claims.ours(job.Claim) {
+	if t.db.Alone() || t.claims.isOurs(job.Claim) {
 		return true, nil
 	}
 	if job.Claim == 0 {
@@ -252,7 +252,7 @@ func (t *Table) Held(tx *db.Tx, s *Step) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if job.Status != s.working || !s.took(job.Lease) {
+	if job.Status != s.working || !s.tookLease(job.Lease) {
 		return nil, fault.New(fault.Conflict, "import_lost", "the import job was taken over by another worker")
 	}
 	return job, nil
@@ -308,7 +308,7 @@ func (t *Table) End(ctx context.Context, s *Step, state, message string) error {
 			return err
 		}
 		if t.life.Err() != nil {
-			state, message = job.Rest(), interrupted(job)
+			state, message = job.Rest(), interruptedMessage(job)
 		}
 		_, err = t.Set(tx, s.Actor, s.Job.ID, store.Row{"status": state, "lease_until": nil, "message": fault.Clip(message, 2000)})
 		return err
@@ -345,8 +345,8 @@ func (t *Table) Recover(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// interrupted tells what a step left that ended with its process.
-func interrupted(job *Job) string {
+// interruptedMessage tells what a step left that ended with its process.
+func interruptedMessage(job *Job) string {
 	if job.Status == Applying && job.ImportedCount > 0 {
 		return fmt.Sprintf("The server stopped during the work: %d of %d rows were applied. Apply again to go on, or roll back.", job.ImportedCount, job.ValidRows)
 	}
@@ -377,7 +377,7 @@ func (t *Table) giveBack(ctx context.Context, tenant, id string) (given bool, er
 		if given, err = t.Orphaned(tx, job); err != nil || !given {
 			return err
 		}
-		_, err = t.Set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": interrupted(job)})
+		_, err = t.Set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": interruptedMessage(job)})
 		return err
 	})
 	return given, err

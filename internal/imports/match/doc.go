@@ -3,5 +3,5 @@
 // record is called in a message. It may import targets and staged, and what stands
 // below them.
 //
-// Floor: between domains. Begin at [Look].
+// Layer: across domains. Begin at [Look].
 package match

@@ -27,8 +27,8 @@ type Column struct {
 	Why    string   `json:"why"`
 }
 
-// told is a column that is read.
-func (c Mapped) told() Column {
+// columnOf is a column that is read.
+func (c Mapped) columnOf() Column {
 	out := Column{Index: c.Index, Header: c.Header, Field: c.Name, How: c.How}
 	switch len(c.Orders) {
 	case 0:
@@ -70,7 +70,7 @@ func (v *Survey) Explain() []Column {
 			c.How = "saved"
 		}
 		read[c.Index] = true
-		out = append(out, c.told())
+		out = append(out, c.columnOf())
 	}
 	for _, c := range v.Layout.withheld {
 		read[c.Index] = true
@@ -112,7 +112,7 @@ func (v *Survey) whyIgnored(header string) string {
 func Signature(headers []string) string {
 	folds := make([]string, len(headers))
 	for i, h := range headers {
-		folds[i] = cell.Fold(heading(h))
+		folds[i] = cell.Fold(shortHeading(h))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(folds, "\x1f")))
 	return hex.EncodeToString(sum[:])

@@ -4,5 +4,5 @@
 // correcting read the file as processing did. It may import targets and staged, and what
 // stands below them.
 //
-// Floor: between domains. Begin at [Look].
+// Layer: across domains. Begin at [Look].
 package plan

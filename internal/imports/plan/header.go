@@ -54,9 +54,9 @@ func (o *opening) Next() (*sheet.Record, error) {
 	return o.Records.Next()
 }
 
-// begin opens the file behind what stands above its header, or above its data
+// openFile opens the file behind what stands above its header, or above its data
 // where it has none, and returns the first record.
-func (v *Survey) begin(f Upload, given map[string]Place) (rows sheet.Records, first *sheet.Record, err error) {
+func (v *Survey) openFile(f Upload, given map[string]Place) (rows sheet.Records, first *sheet.Record, err error) {
 	o, err := openHead(f.Open, v.Format)
 	if err != nil {
 		return nil, nil, err
@@ -104,18 +104,18 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 	case !v.Headed || f.Kind == sheet.JSON:
 		return 0, nil
 	case v.Settings.HeaderRow > 0:
-		return v.chosen(o)
+		return v.findChosenHeader(o)
 	case v.Settings.Header != nil:
 		return 0, nil
 	}
 	at := -1
 	if given == nil && f.Known != nil {
-		if at, err = remembered(f, o.head); err != nil {
+		if at, err = findRememberedHeader(f, o.head); err != nil {
 			return 0, err
 		}
 	}
 	if at < 0 {
-		at = v.matching(o.head, given)
+		at = v.findMatchingHeader(o.head, given)
 	}
 	if at > 0 {
 		if err := onlyTitles(o.head[:at], &o.head[at]); err != nil {
@@ -126,12 +126,12 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 	if at >= 0 || given == nil || byHeader(given) {
 		return max(at, 0), nil
 	}
-	switch first := &o.head[0]; likeness(o.head) {
+	switch first := &o.head[0]; findLikelyHeader(o.head) {
 	case likeData:
 		v.Headed = false
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
-		return 0, question("options.header", "is line %d (%s) the header, or data already? Say which, or on which line the header is", first.Line, excerpt(first)).
+		return 0, askQuestion("options.header", "is line %d (%s) the header, or data already? Say which, or on which line the header is", first.Line, excerptOf(first)).
 			With("", "options.header: true or false; or options.header_row")
 	}
 	return 0, nil
@@ -140,20 +140,20 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 // onlyTitles asks about a record above header that may be data: one that has
 // as many cells, or cannot be read.
 func onlyTitles(above []sheet.Record, header *sheet.Record) error {
-	_, wide := matches(*header, nil)
+	_, wide := countMatches(*header, nil)
 	for i := range above {
 		rec := &above[i]
-		if _, filled := matches(*rec, nil); filled < wide && rec.Bad == nil {
+		if _, filled := countMatches(*rec, nil); filled < wide && rec.Bad == nil {
 			continue
 		}
-		return question("options.header_row",
+		return askQuestion("options.header_row",
 			"line %d (%s) reads like the header, but line %d (%s) above it may be data: say on which line the header is, or that there is none",
-			header.Line, excerpt(header), rec.Line, excerpt(rec)).With("", "options.header_row; or options.header: true for the first line, false for none")
+			header.Line, excerptOf(header), rec.Line, excerptOf(rec)).With("", "options.header_row; or options.header: true for the first line, false for none")
 	}
 	return nil
 }
 
-func excerpt(rec *sheet.Record) string {
+func excerptOf(rec *sheet.Record) string {
 	return fault.Clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
 }
 
@@ -167,8 +167,8 @@ func byHeader(given map[string]Place) bool {
 	return false
 }
 
-// chosen finds the record on the line that the options name.
-func (v *Survey) chosen(o *opening) (skip int, err error) {
+// findChosenHeader finds the record on the line that the options name.
+func (v *Survey) findChosenHeader(o *opening) (skip int, err error) {
 	want := v.Settings.HeaderRow
 	defer func() { o.at = 0 }()
 	for ; ; skip++ {
@@ -176,7 +176,7 @@ func (v *Survey) chosen(o *opening) (skip int, err error) {
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && rec.Line > want:
 			return 0,
-				question("options.header_row",
+				askQuestion("options.header_row",
 					"line %d of the file is blank, or not there, or inside a row that begins above it: say on which line its header begins", want)
 		case err != nil:
 			return 0, err
@@ -186,14 +186,14 @@ func (v *Survey) chosen(o *opening) (skip int, err error) {
 	}
 }
 
-// matching is the record whose cells are called most like the columns that are
+// findMatchingHeader is the record whose cells are called most like the columns that are
 // looked for, -1 when none is. A later one has to be wider than one that
 // matched before it, or a header from end to end.
-func (v *Survey) matching(head []sheet.Record, given map[string]Place) int {
+func (v *Survey) findMatchingHeader(head []sheet.Record, given map[string]Place) int {
 	names, named := map[string]bool{}, byHeader(given)
 	for _, p := range given {
 		if p.header != "" {
-			names[cell.Fold(heading(p.header))] = true
+			names[cell.Fold(shortHeading(p.header))] = true
 		}
 	}
 	if !named {
@@ -205,7 +205,7 @@ func (v *Survey) matching(head []sheet.Record, given map[string]Place) int {
 	}
 	best, most, wide := -1, 0, 0
 	for i := range head {
-		n, filled := matches(head[i], names)
+		n, filled := countMatches(head[i], names)
 		enough := i == 0 || n > 1 || named && n == len(names)
 		if given != nil && !named { // the file may have no header: a row of data can hold such words
 			enough = n > 1 && (n == filled || i == 0 && 2*n > filled)
@@ -217,9 +217,9 @@ func (v *Survey) matching(head []sheet.Record, given map[string]Place) int {
 	return best
 }
 
-// matches counts the cells that are called like one of names, each name once,
+// countMatches counts the cells that are called like one of names, each name once,
 // and those that are not blank.
-func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
+func countMatches(rec sheet.Record, names map[string]bool) (n, filled int) {
 	if rec.Bad != nil {
 		return 0, 0
 	}
@@ -229,7 +229,7 @@ func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
 			continue
 		}
 		filled++
-		if f := cell.Fold(heading(c)); names[f] && !seen[f] {
+		if f := cell.Fold(shortHeading(c)); names[f] && !seen[f] {
 			seen[f] = true
 			n++
 		}
@@ -237,12 +237,12 @@ func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
 	return n, filled
 }
 
-// remembered is the record that has the headers of a file whose mapping is kept:
+// findRememberedHeader is the record that has the headers of a file whose mapping is kept:
 // the first one, or the first of the widest.
-func remembered(f Upload, head []sheet.Record) (at int, err error) {
+func findRememberedHeader(f Upload, head []sheet.Record) (at int, err error) {
 	widest, most := 0, 0
 	for i := range head {
-		if _, filled := matches(head[i], nil); filled > most {
+		if _, filled := countMatches(head[i], nil); filled > most {
 			widest, most = i, filled
 		}
 	}
@@ -269,16 +269,16 @@ const (
 	likeData
 )
 
-// likeness tells a header by words above numbers or dates, data by numbers or
+// findLikelyHeader tells a header by words above numbers or dates, data by numbers or
 // dates above such: in two columns, or wherever the first record is not blank,
 // as one column may well be called by its year.
-func likeness(head []sheet.Record) int {
+func findLikelyHeader(head []sheet.Record) int {
 	words, values, texts := 0, 0, 0
 	for i, c := range head[0].Cells {
 		if strings.TrimSpace(c) == "" {
 			continue
 		}
-		first := measured(&head[0], i)
+		first := isMeasured(&head[0], i)
 		if !first {
 			texts++
 		}
@@ -307,7 +307,7 @@ func measuredBelow(rows []sheet.Record, i int) bool {
 		if i >= len(rec.Cells) || strings.TrimSpace(rec.Cells[i]) == "" {
 			continue
 		}
-		if !measured(rec, i) {
+		if !isMeasured(rec, i) {
 			return false
 		}
 		found = true
@@ -315,8 +315,8 @@ func measuredBelow(rows []sheet.Record, i int) bool {
 	return found
 }
 
-// measured reports a number or a date, however it is written.
-func measured(rec *sheet.Record, i int) bool {
+// isMeasured reports a number or a date, however it is written.
+func isMeasured(rec *sheet.Record, i int) bool {
 	text := rec.Cells[i]
 	if rec.Kind(i) == sheet.Exact || rec.Kind(i) == sheet.Rounded {
 		return true

@@ -106,9 +106,9 @@ type Layout struct {
 	withheld []Mapped // of fields that the role may not see
 }
 
-// question is a fault that the caller can answer with an option: the job
+// askQuestion is a fault that the caller can answer with an option: the job
 // fails, is changed, and is processed again.
-func question(field, format string, args ...any) *fault.Error {
+func askQuestion(field, format string, args ...any) *fault.Error {
 	f := fault.New(fault.Invalid, "import_question", format, args...)
 	return f.At(field, format, args...)
 }
@@ -116,9 +116,9 @@ func question(field, format string, args ...any) *fault.Error {
 // maxHeader bounds a column's label, which stands in each of its errors.
 const maxHeader = 200 // characters
 
-// heading is what a column is called: its header in one line, the beginning of
+// shortHeading is what a column is called: its header in one line, the beginning of
 // one that is longer, as forms have that ask in whole sentences.
-func heading(header string) string {
+func shortHeading(header string) string {
 	h := cell.Line(header)
 	if utf8.RuneCountInString(h) <= maxHeader {
 		return h
@@ -133,29 +133,29 @@ func Arrange(t *targets.Target, first []string, given map[string]Place, headed b
 		if !headed {
 			h = fmt.Sprintf("column %d", i+1)
 		}
-		l.Headers = append(l.Headers, heading(h))
+		l.Headers = append(l.Headers, shortHeading(h))
 	}
 	var err error
 	switch {
 	case given != nil:
-		err = l.follow(t, given, headed)
+		err = l.placeGiven(t, given, headed)
 	case !headed:
-		err = question("mapping", "the file has no header: say by its number which column is which")
+		err = askQuestion("mapping", "the file has no header: say by its number which column is which")
 	default:
-		if err = l.guess(t, nil, true); err == nil && len(l.Cols) == 0 {
-			err = l.strange(t)
+		if err = l.guessColumns(t, nil, true); err == nil && len(l.Cols) == 0 {
+			err = l.askUnknownColumns(t)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.settle()
+	l.orderColumns()
 	return l, nil
 }
 
-// settle puts the columns in the order of the file and lists those that give
+// orderColumns puts the columns in the order of the file and lists those that give
 // nothing.
-func (l *Layout) settle() {
+func (l *Layout) orderColumns() {
 	slices.SortFunc(l.Cols, func(a, b Mapped) int { return a.Index - b.Index })
 	used := map[int]bool{}
 	for _, c := range l.Cols {
@@ -169,32 +169,32 @@ func (l *Layout) settle() {
 	}
 }
 
-// supplement recognises the columns that a mapping does not name, but for fields
+// guessRemaining recognises the columns that a mapping does not name, but for fields
 // that have a default beside it. Two that read equally well are a question only
 // where the mapping lacks what records need.
-func (l *Layout) supplement(t *targets.Target, s Settings, given map[string]Place) error {
+func (l *Layout) guessRemaining(t *targets.Target, s Settings, given map[string]Place) error {
 	told := maps.Clone(given)
 	for name, text := range s.Defaults {
 		if _, mapped := told[name]; !mapped && text != "" {
 			told[name] = Place{}
 		}
 	}
-	if err := l.guess(t, told, len(l.missing(t, s)) > 0); err != nil {
+	if err := l.guessColumns(t, told, len(l.listMissing(t, s)) > 0); err != nil {
 		return err
 	}
-	l.settle()
+	l.orderColumns()
 	return nil
 }
 
-// follow places columns as the caller said.
-func (l *Layout) follow(t *targets.Target, given map[string]Place, headed bool) error {
+// placeGiven places columns as the caller said.
+func (l *Layout) placeGiven(t *targets.Target, given map[string]Place, headed bool) error {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		p := given[c.Name]
 		if p == (Place{}) {
 			continue
 		}
-		at, err := l.find(c.Name, p, headed)
+		at, err := l.findColumn(c.Name, p, headed)
 		if err != nil {
 			return err
 		}
@@ -203,43 +203,43 @@ func (l *Layout) follow(t *targets.Target, given map[string]Place, headed bool) 
 	return nil
 }
 
-func (l *Layout) find(name string, p Place, headed bool) (int, error) {
+func (l *Layout) findColumn(name string, p Place, headed bool) (int, error) {
 	field := "mapping." + name
 	n := p.number
 	if n == 0 && !headed {
 		var err error
 		if n, err = strconv.Atoi(p.header); err != nil || n < 1 {
-			return 0, question(field, "the file has no header: the column of the %s is told by its number, not as %q", targets.Spoken(name), p.header)
+			return 0, askQuestion(field, "the file has no header: the column of the %s is told by its number, not as %q", targets.Spoken(name), p.header)
 		}
 	}
 	if n > 0 {
 		if n > l.Width {
-			return 0, question(field, "the %s is said to be in column %d, but the file has %d columns", targets.Spoken(name), n, l.Width)
+			return 0, askQuestion(field, "the %s is said to be in column %d, but the file has %d columns", targets.Spoken(name), n, l.Width)
 		}
 		return n - 1, nil
 	}
-	at, want := -1, heading(p.header)
+	at, want := -1, shortHeading(p.header)
 	for i, h := range l.Headers {
 		if h != want && cell.Fold(h) != cell.Fold(want) {
 			continue
 		}
 		if at >= 0 {
-			return 0, question(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, want)
+			return 0, askQuestion(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, want)
 		}
 		at = i
 	}
 	if at < 0 {
-		f := question(field, "the file has no column %q", want)
+		f := askQuestion(field, "the file has no column %q", want)
 		f.Details = "columns: " + strings.Join(l.Headers, ", ")
 		return 0, f
 	}
 	return at, nil
 }
 
-// guess matches headers to columns by name, label and synonyms, the closest
+// guessColumns matches headers to columns by name, label and synonyms, the closest
 // first; two headers that match equally well are a question, or give nothing where
 // none is to be asked. What was given stays as it is.
-func (l *Layout) guess(t *targets.Target, given map[string]Place, asks bool) error {
+func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bool) error {
 	type match struct{ index, rank int }
 	best := map[int]match{} // target column -> file column
 	taken := map[int]int{}  // file column -> target column
@@ -270,7 +270,7 @@ func (l *Layout) guess(t *targets.Target, given map[string]Place, asks bool) err
 					break
 				}
 				if twice {
-					return question("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.Words())
+					return askQuestion("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.Words())
 				}
 				best[ci], taken[i] = match{i, rank}, ci
 			}
@@ -291,9 +291,9 @@ func (l *Layout) guess(t *targets.Target, given map[string]Place, asks bool) err
 // unclear stands for the column of a field that two columns may give.
 const unclear = -1
 
-// strange asks about a file none of whose columns is known.
-func (l *Layout) strange(t *targets.Target) error {
-	f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; "+
+// askUnknownColumns asks about a file none of whose columns is known.
+func (l *Layout) askUnknownColumns(t *targets.Target) error {
+	f := askQuestion("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; "+
 		"if the first row is data and no header, say so and tell the columns by their numbers; "+
 		"if the header is not where it was looked for, say on which line it is", targets.Spoken(t.Name))
 	f.Details, f.Hint = "columns of the file: "+strings.Join(l.Headers, ", "), "mapping; options.header: false; options.header_row"
@@ -309,12 +309,12 @@ func maxRank(t *targets.Target) int {
 }
 
 // Lined reports that the file gives lines of records.
-func (l *Layout) lined(t *targets.Target) bool {
+func (l *Layout) givesLines(t *targets.Target) bool {
 	return t.Lines != nil && slices.ContainsFunc(l.Cols, func(c Mapped) bool { return c.Line })
 }
 
-// needs are the fields that a row cannot do without.
-func (l *Layout) needs(t *targets.Target, mode string) map[string]bool {
+// neededFields are the fields that a row cannot do without.
+func (l *Layout) neededFields(t *targets.Target, mode string) map[string]bool {
 	need := map[string]bool{"quantity": t.Posts != nil}
 	if mode == targets.ModeUpdate {
 		for _, k := range t.Resource.Import.Key {
@@ -326,7 +326,7 @@ func (l *Layout) needs(t *targets.Target, mode string) map[string]bool {
 	if t.Lines != nil {
 		need[t.Resource.Import.Key[0]] = true // which rows are lines of one record
 	}
-	lined := l.lined(t)
+	lined := l.givesLines(t)
 	for _, c := range t.Columns {
 		if f := c.Field; f.Required && f.Default == "" && t.Defaults[c.Name] == "" && (!c.Line || lined) {
 			need[c.Name] = c.Name != LineNumber
@@ -338,9 +338,9 @@ func (l *Layout) needs(t *targets.Target, mode string) map[string]bool {
 // Complete checks that the columns a record cannot do without are there.
 func (l *Layout) Complete(t *targets.Target, s Settings) error {
 	if s.Mode == targets.ModeUpdate && !t.Keyed() {
-		return question("options.mode", "%s are never changed, only added: use the mode insert", targets.Spoken(t.Name))
+		return askQuestion("options.mode", "%s are never changed, only added: use the mode insert", targets.Spoken(t.Name))
 	}
-	missing := l.missing(t, s)
+	missing := l.listMissing(t, s)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -350,16 +350,16 @@ func (l *Layout) Complete(t *targets.Target, s Settings) error {
 	}
 	f := fault.New(fault.Invalid, "import_question",
 		"the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows",
-		listed(words, "and"), targets.Spoken(t.Name)).With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
+		joinWords(words, "and"), targets.Spoken(t.Name)).With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
 	for _, name := range missing {
 		f.At("mapping."+name, "no column gives it")
 	}
 	return f
 }
 
-// missing lists what records cannot do without and no column or default gives.
-func (l *Layout) missing(t *targets.Target, s Settings) []string {
-	need := l.needs(t, s.Mode)
+// listMissing lists what records cannot do without and no column or default gives.
+func (l *Layout) listMissing(t *targets.Target, s Settings) []string {
+	need := l.neededFields(t, s.Mode)
 	var out []string
 	for i := range t.Columns {
 		name := t.Columns[i].Name
@@ -370,8 +370,8 @@ func (l *Layout) missing(t *targets.Target, s Settings) []string {
 	return out
 }
 
-// listed puts words into a sentence.
-func listed(words []string, last string) string {
+// joinWords puts words into a sentence.
+func joinWords(words []string, last string) string {
 	if n := len(words) - 1; n > 0 {
 		return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 	}

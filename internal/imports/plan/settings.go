@@ -55,7 +55,7 @@ func ParseSettings(raw json.RawMessage) (Settings, error) {
 	if s.Mode == "" {
 		s.Mode = targets.ModeUpsert
 	}
-	return s, s.check()
+	return s, s.checkSettings()
 }
 
 // Orders are the given order of dates, if any.
@@ -74,7 +74,7 @@ func (s *Settings) Mark() byte {
 	return s.DecimalMark[0]
 }
 
-func (s *Settings) check() error {
+func (s *Settings) checkSettings() error {
 	bad := func(field, format string, args ...any) error {
 		f := fault.New(fault.Invalid, "options", "the "+targets.Spoken(field)+" "+format, args...)
 		return f.At("options."+field, format, args...)

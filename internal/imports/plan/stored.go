@@ -39,15 +39,15 @@ func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
 
 // Write keeps the plan of a job that has none.
 func (p *Plan) Write(tx *db.Tx, job *jobs.Job) error {
-	return p.keep(tx, job, "INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)")
+	return p.keepPlan(tx, job, "INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)")
 }
 
 // Rewrite keeps the plan of a job in place of the one it has.
 func (p *Plan) Rewrite(tx *db.Tx, job *jobs.Job) error {
-	return p.keep(tx, job, "UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2")
+	return p.keepPlan(tx, job, "UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2")
 }
 
-func (p *Plan) keep(tx *db.Tx, job *jobs.Job, statement string) error {
+func (p *Plan) keepPlan(tx *db.Tx, job *jobs.Job, statement string) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err

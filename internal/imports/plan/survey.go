@@ -106,42 +106,42 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if n := len(v.Format.Sheets); n > 1 && s.Sheet == "" {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
 	}
-	rows, first, err := v.begin(f, given)
+	rows, first, err := v.openFile(f, given)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	if given, err = v.recall(f, first.Cells, given); err != nil {
+	if given, err = v.recallMapping(f, first.Cells, given); err != nil {
 		return nil, err
 	}
 	v.given = given
 	if v.Layout, err = Arrange(t, first.Cells, given, v.Headed); err == nil && given != nil && v.Headed {
-		err = v.Layout.supplement(t, s, given)
+		err = v.Layout.guessRemaining(t, s, given)
 	}
 	if err == nil {
-		v.withhold(f.Role)
+		v.withholdFields(f.Role)
 		err = v.Layout.Complete(t, s)
 	}
 	if err != nil {
-		return nil, v.elsewhere(err, f, first.Cells)
+		return nil, v.suggestTargets(err, f, first.Cells)
 	}
-	return v, v.columns(rows, first)
+	return v, v.surveyColumns(rows, first)
 }
 
-// elsewhere adds to a question about a file's columns what they would fit.
-func (v *Survey) elsewhere(err error, f Upload, first []string) error {
+// suggestTargets adds to a question about a file's columns what they would fit.
+func (v *Survey) suggestTargets(err error, f Upload, first []string) error {
 	q := fault.As(err)
 	if q.Code != "import_question" || f.Others == nil || !v.Headed {
 		return err
 	}
 	if names := f.Others(first); len(names) > 0 {
-		q.Msg += "; the columns would fit " + listed(names, "or")
+		q.Msg += "; the columns would fit " + joinWords(names, "or")
 	}
 	return q
 }
 
 // Columns looks down every column whose writing has to be found out.
-func (v *Survey) columns(rows sheet.Records, first *sheet.Record) error {
+func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 	dates := map[int]*cell.Dates{}
 	marks, fields := map[int]*cell.Marks{}, map[int]*catalog.Field{}
 	texts := map[int]map[string]bool{}
@@ -220,12 +220,12 @@ func (v *Survey) settleDates(dates map[int]*cell.Dates) error {
 		switch {
 		case !asks:
 		case len(in) == 0:
-			return question("options.date_order",
+			return askQuestion("options.date_order",
 				"column %q has dates in different orders of day, month and year: say which is meant (date order: %s); the others become row errors",
 				c.Header, spokenOrders([]string{cell.DMY, cell.MDY, cell.YMD}))
 		default:
-			return question("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.Header, example,
-				listed(cell.Readings(example, in), "or"), spokenOrders(in))
+			return askQuestion("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.Header, example,
+				joinWords(cell.Readings(example, in), "or"), spokenOrders(in))
 		}
 	}
 	return nil
@@ -264,10 +264,10 @@ func (v *Survey) settleMarks(marks map[int]*cell.Marks) error {
 		case file.Dot != file.Comma:
 			c.Mark = file.Mark()
 		case m.Asks() && m.Example != "":
-			return question("options.decimal_mark",
+			return askQuestion("options.decimal_mark",
 				"column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")", c.Header, m.Example)
 		case m.Asks():
-			return question("options.decimal_mark",
+			return askQuestion("options.decimal_mark",
 				"column %q has fractions behind a point and fractions behind a comma: say which is meant (decimal mark: \".\" or \",\"); the others become row "+
 					"errors", c.Header)
 		}
@@ -275,9 +275,9 @@ func (v *Survey) settleMarks(marks map[int]*cell.Marks) error {
 	return nil
 }
 
-// recall takes the mapping that was once given for the same columns, where
+// recallMapping takes the mapping that was once given for the same columns, where
 // none is given now.
-func (v *Survey) recall(f Upload, first []string, given map[string]Place) (map[string]Place, error) {
+func (v *Survey) recallMapping(f Upload, first []string, given map[string]Place) (map[string]Place, error) {
 	if given != nil || !v.Headed || f.Known == nil {
 		return given, nil
 	}
@@ -295,7 +295,7 @@ func (v *Survey) recall(f Upload, first []string, given map[string]Place) (map[s
 }
 
 // Lined reports a file each row of which is also a line of its record.
-func (v *Survey) Lined() bool { return v.Layout.lined(v.Target) }
+func (v *Survey) Lined() bool { return v.Layout.givesLines(v.Target) }
 
 // Soft are the fields that only a new record takes from the target's defaults:
 // the file says nothing of them.
@@ -314,11 +314,11 @@ func (v *Survey) Keep(p *Plan) {
 	p.Headers, p.Width, p.Zone = v.Layout.Headers, v.Layout.Width, v.Zone.String()
 	p.Lined, p.Soft = v.Lined(), v.Soft()
 	for _, c := range v.Layout.Cols {
-		p.Columns = append(p.Columns, c.told())
+		p.Columns = append(p.Columns, c.columnOf())
 	}
 	for _, c := range v.Layout.withheld {
 		c.How = Withheld
-		p.Columns = append(p.Columns, c.told())
+		p.Columns = append(p.Columns, c.columnOf())
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // Withheld is how a plan notes a column that was left out for whom it was made.
 const Withheld = "withheld"
 
-// withhold leaves out the columns of fields that a role may not give.
-func (v *Survey) withhold(r actor.Role) {
+// withholdFields leaves out the columns of fields that a role may not give.
+func (v *Survey) withholdFields(r actor.Role) {
 	for _, c := range slices.Clone(v.Layout.Cols) {
 		verb := targets.Denied(c.Field, r)
 		if verb == "" {
@@ -64,8 +64,8 @@ func (p *Plan) Veil(t *targets.Target, r actor.Role) Veil {
 	return v
 }
 
-// sees reports that nothing lies under the veil.
-func (v Veil) sees() bool { return len(v.At) == 0 && !v.All }
+// seesAll reports that nothing lies under the veil.
+func (v Veil) seesAll() bool { return len(v.At) == 0 && !v.All }
 
 // Header names the file's columns that are seen.
 func (v Veil) Header() []string {
@@ -78,10 +78,10 @@ func (v Veil) Header() []string {
 	return out
 }
 
-// cut takes the cells away that lie under the veil. A row of another width than
+// hideCells takes the cells away that lie under the veil. A row of another width than
 // the file's may hold anything anywhere.
-func (v Veil) cut(cells []string) []string {
-	if v.sees() {
+func (v Veil) hideCells(cells []string) []string {
+	if v.seesAll() {
 		return cells
 	}
 	if v.All || Width(cells, v.width) != v.width {
@@ -99,7 +99,7 @@ func (v Veil) cut(cells []string) []string {
 // Mute takes the words away that an error has for a cell under the veil, which
 // may quote it.
 func (v Veil) Mute(errs []staged.RowError) []staged.RowError {
-	if v.sees() {
+	if v.seesAll() {
 		return errs
 	}
 	out := slices.Clone(errs)
@@ -117,11 +117,11 @@ func (v Veil) Mute(errs []staged.RowError) []staged.RowError {
 
 // Over is a record as it is seen through the veil.
 func (v Veil) Over(r *staged.Record) *staged.Record {
-	if v.sees() {
+	if v.seesAll() {
 		return r
 	}
 	out := *r
-	out.Cells, out.Errors = v.cut(r.Cells), v.Mute(r.Errors)
+	out.Cells, out.Errors = v.hideCells(r.Cells), v.Mute(r.Errors)
 	return &out
 }
 

@@ -42,8 +42,8 @@ func openGrid(open Source, index int) (*grid, error) {
 		return nil, err
 	}
 	g := &grid{w: w, left: MaxBytes}
-	if g.m, g.part, err = w.part(w.tabs[index].part); err == nil && g.m == nil {
-		err = broken("the sheet %q is missing", clipped(w.tabs[index].name))
+	if g.m, g.part, err = w.openPart(w.tabs[index].part); err == nil && g.m == nil {
+		err = brokenWorkbook("the sheet %q is missing", clipText(w.tabs[index].name))
 	}
 	if err != nil {
 		w.src.Close()
@@ -58,46 +58,46 @@ func (g *grid) Close() error { return errors.Join(g.part.Close(), g.w.src.Close(
 // Next returns the next row that is not blank. Its line is the row's number.
 func (g *grid) Next() (*Record, error) {
 	for {
-		if err := g.next(); err != nil {
+		if err := g.nextRow(); err != nil {
 			if errors.Is(err, errMarkup) {
-				err = broken("row %d or one after it is damaged", g.row)
+				err = brokenWorkbook("row %d or one after it is damaged", g.row)
 			}
 			return nil, err
 		}
-		if g.rec.Bad != nil || !blank(g.rec.Cells) {
+		if g.rec.Bad != nil || !isBlankRow(g.rec.Cells) {
 			return &g.rec, nil
 		}
 	}
 }
 
-// next reads up to the end of a row.
-func (g *grid) next() error {
+// nextRow reads up to the end of a row.
+func (g *grid) nextRow() error {
 	for !g.done {
-		err := g.m.next()
+		err := g.m.nextTag()
 		switch {
 		case errors.Is(err, io.EOF):
-			return broken("the sheet ends before its end")
+			return brokenWorkbook("the sheet ends before its end")
 		case err != nil:
 			return err
 		case g.m.name == "sheetData":
 			g.inside = !g.m.closing && !g.m.empty
 			g.done = !g.inside
 		case g.m.name == "row" && g.inside && !g.m.closing:
-			return g.cells()
+			return g.readCells()
 		}
 	}
 	return io.EOF
 }
 
-func (g *grid) cells() error {
-	if err := g.number(); err != nil {
+func (g *grid) readCells() error {
+	if err := g.readRowNumber(); err != nil {
 		return err
 	}
 	g.rec = Record{Line: g.row, Cells: g.rec.Cells[:0]}
 	g.text, g.ends, g.kinds = g.text[:0], g.ends[:0], g.kinds[:0]
 	at := 0
 	for ended := g.m.empty; !ended; {
-		if err := g.m.next(); err != nil {
+		if err := g.m.nextTag(); err != nil {
 			if errors.Is(err, io.EOF) {
 				err = errMarkup
 			}
@@ -108,7 +108,7 @@ func (g *grid) cells() error {
 			ended = true
 		case g.m.name == "c" && !g.m.closing:
 			var err error
-			if at, err = g.cell(at); err != nil {
+			if at, err = g.readCell(at); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (g *grid) cells() error {
 		g.rec.Cells = append(g.rec.Cells, all[from:to])
 		from = to
 	}
-	if g.width == 0 && !blank(g.rec.Cells) {
+	if g.width == 0 && !isBlankRow(g.rec.Cells) {
 		g.width = len(g.rec.Cells)
 	}
 	for len(g.rec.Cells) < g.width {
@@ -133,29 +133,29 @@ func (g *grid) cells() error {
 	}
 	g.rec.Kinds = g.kinds
 	if g.rec.Bad == nil {
-		g.rec.Bad = unfit(all, g.rec.Cells)
+		g.rec.Bad = findUnfit(all, g.rec.Cells)
 	}
 	return nil
 }
 
-// number takes the row's number, which must go up and stay on the sheet.
-func (g *grid) number() error {
+// readRowNumber takes the row's number, which must go up and stay on the sheet.
+func (g *grid) readRowNumber() error {
 	n := g.row + 1
 	if r := g.m.rawAttr("r"); r != nil {
 		var err error
 		if n, err = strconv.Atoi(string(r)); err != nil || n <= g.row {
-			return broken("a row has the number %q after row %d", clipped(string(r)), g.row)
+			return brokenWorkbook("a row has the number %q after row %d", clipText(string(r)), g.row)
 		}
 	}
 	if n > lastRow {
-		return broken("it has a row %d, and a sheet ends at row %d", n, lastRow)
+		return brokenWorkbook("it has a row %d, and a sheet ends at row %d", n, lastRow)
 	}
 	g.row = n
 	return nil
 }
 
-// column reads the column of a reference such as AB12, from 0.
-func column(ref []byte) (int, bool) {
+// parseColumn reads the column of a reference such as AB12, from 0.
+func parseColumn(ref []byte) (int, bool) {
 	n, i := 0, 0
 	for ; i < len(ref) && i < 4 && ref[i]|0x20 >= 'a' && ref[i]|0x20 <= 'z'; i++ {
 		n = n*26 + int(ref[i]|0x20-'a') + 1
@@ -163,32 +163,32 @@ func column(ref []byte) (int, bool) {
 	return n - 1, i > 0 && n <= lastColumn
 }
 
-// cell reads one cell and returns the column after it.
-func (g *grid) cell(at int) (int, error) {
+// readCell reads one cell and returns the column after it.
+func (g *grid) readCell(at int) (int, error) {
 	if ref := g.m.rawAttr("r"); ref != nil {
-		n, ok := column(ref)
+		n, ok := parseColumn(ref)
 		if !ok || n < at {
-			return 0, broken("row %d has a cell %q out of place", g.row, clipped(string(ref)))
+			return 0, brokenWorkbook("row %d has a cell %q out of place", g.row, clipText(string(ref)))
 		}
 		at = n
 	}
 	kind, style := string(g.m.rawAttr("t")), string(g.m.rawAttr("s"))
-	v, err := g.content(kind)
+	v, err := g.readContent(kind)
 	if err != nil {
 		return 0, err
 	}
 	text, k := v.buf, Written
 	if kind != "inlineStr" {
-		text, k = g.value(kind, style, v)
+		text, k = g.valueText(kind, style, v)
 	} else {
-		text = unfold(unescape(nil, text))
+		text = decodeEscapes(replaceEntities(nil, text))
 	}
 	if v.over || len(text) > MaxCell {
-		g.damage(at, "cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
+		g.noteDamage(at, "cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
 		text = nil
 	}
 	if len(text) > 0 {
-		g.put(at, text, k)
+		g.putCell(at, text, k)
 	}
 	return at + 1, nil
 }
@@ -201,10 +201,10 @@ type content struct {
 	formula bool
 }
 
-func (g *grid) content(kind string) (*content, error) {
+func (g *grid) readContent(kind string) (*content, error) {
 	v := &content{gather: gather{buf: g.buf[:0]}}
 	for ended := g.m.empty; !ended; {
-		if err := g.m.next(); err != nil {
+		if err := g.m.nextTag(); err != nil {
 			if errors.Is(err, io.EOF) {
 				err = errMarkup
 			}
@@ -216,30 +216,30 @@ func (g *grid) content(kind string) (*content, error) {
 		case g.m.name == "f":
 			v.formula = true
 		case g.m.name == "v" && !g.m.closing && !g.m.empty:
-			g.m.want(max(0, 6*MaxCell-len(v.buf)))
+			g.m.keepNextText(max(0, 6*MaxCell-len(v.buf)))
 			v.valued = true
 		case g.m.name == "v" && g.m.closing:
 			v.over = v.over || g.m.over
 			v.buf = append(v.buf, g.m.text...)
 			g.m.room = 0
 		case kind == "inlineStr":
-			v.tag(g.m)
+			v.handleTag(g.m)
 		}
 	}
 	g.buf = v.buf
 	return v, nil
 }
 
-// value turns a cell's value into text. A formula gives the result it had when
+// valueText turns a cell's value into text. A formula gives the result it had when
 // the workbook was saved.
-func (g *grid) value(kind, style string, v *content) ([]byte, Kind) {
+func (g *grid) valueText(kind, style string, v *content) ([]byte, Kind) {
 	if v.formula && !v.valued {
 		return []byte("holds a formula without its result: open the workbook in a spreadsheet program, save it and upload it again"), Broken
 	}
 	switch kind {
 	case "s":
 		n, err := strconv.Atoi(strings.TrimSpace(string(v.buf)))
-		text, ok := g.w.texts.get(n)
+		text, ok := g.w.texts.getText(n)
 		switch {
 		case !v.valued:
 			return nil, Written
@@ -250,22 +250,22 @@ func (g *grid) value(kind, style string, v *content) ([]byte, Kind) {
 		}
 		return text, Written
 	case "str":
-		return unfold(unescape(nil, v.buf)), Written
+		return decodeEscapes(replaceEntities(nil, v.buf)), Written
 	case "d":
-		return unescape(nil, v.buf), Written
+		return replaceEntities(nil, v.buf), Written
 	case "b":
 		if s := strings.TrimSpace(string(v.buf)); s == "1" || s == "true" {
 			return []byte("true"), Exact
 		}
 		return []byte("false"), Exact
 	case "e":
-		return append([]byte("shows the error "), unescape(nil, v.buf)...), Broken
+		return append([]byte("shows the error "), replaceEntities(nil, v.buf)...), Broken
 	}
-	return g.numeric(style, strings.TrimSpace(string(v.buf)))
+	return g.numberOrDate(style, strings.TrimSpace(string(v.buf)))
 }
 
-// numeric is a number, or the date that its style makes of it.
-func (g *grid) numeric(style, s string) ([]byte, Kind) {
+// numberOrDate is a number, or the date that its style makes of it.
+func (g *grid) numberOrDate(style, s string) ([]byte, Kind) {
 	if s == "" {
 		return nil, Written
 	}
@@ -274,12 +274,12 @@ func (g *grid) numeric(style, s string) ([]byte, Kind) {
 		return []byte("holds a number that cannot be read"), Broken
 	}
 	if n, err := strconv.Atoi(style); err == nil && n >= 0 && n < len(g.w.dates) && g.w.dates[n] {
-		if text, ok := serial(f, g.w.epoch); ok {
+		if text, ok := serialDate(f, g.w.epoch); ok {
 			return []byte(text), Dated
 		}
 	}
 	if math.Abs(f) >= 1e15 {
-		return long(s)
+		return longNumber(s)
 	}
 	// A workbook's numbers have 15 digits; what a double has more is noise.
 	f, err = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64)
@@ -292,21 +292,21 @@ func (g *grid) numeric(style, s string) ([]byte, Kind) {
 	return strconv.AppendFloat(nil, f, 'f', -1, 64), Exact
 }
 
-// long is a number of more than 15 digits. One that is written out digit by
+// longNumber is a number of more than 15 digits. One that is written out digit by
 // digit is as the program meant it; what a spreadsheet program has written with
 // an exponent it has rounded.
-func long(s string) ([]byte, Kind) {
+func longNumber(s string) ([]byte, Kind) {
 	if digits := strings.TrimPrefix(s, "-"); strings.Trim(digits, "0123456789") == "" {
 		return []byte(s), Exact
 	}
 	return []byte(s), Rounded
 }
 
-// serial writes the date of a serial number as ISO 8601. Day 60 of the 1900
+// serialDate writes the date of a serial number as ISO 8601. Day 60 of the 1900
 // system is a 29 February that never was (kept from Lotus 1-2-3): days before
 // it count from 1899-12-31, those after from 1899-12-30. In the 1904 system
 // day 0 is 1904-01-01. A number under 1 is a time of day.
-func serial(f float64, from1904 bool) (string, bool) {
+func serialDate(f float64, from1904 bool) (string, bool) {
 	const last = 2_958_466 // 10000-01-01
 	if f < 0 || f >= last {
 		return "", false
@@ -339,10 +339,10 @@ func serial(f float64, from1904 bool) (string, bool) {
 	return t.Format(layout), true
 }
 
-// put appends a cell, with blank ones for those that were left out before it.
-func (g *grid) put(at int, text []byte, k Kind) {
+// putCell appends a cell, with blank ones for those that were left out before it.
+func (g *grid) putCell(at int, text []byte, k Kind) {
 	if at >= MaxColumns {
-		g.damage(-1, "too_many_columns", fmt.Sprintf("more than %d columns; at most %d are read", MaxColumns, MaxColumns))
+		g.noteDamage(-1, "too_many_columns", fmt.Sprintf("more than %d columns; at most %d are read", MaxColumns, MaxColumns))
 		return
 	}
 	if len(g.text)+len(text) > MaxRecord {
@@ -356,7 +356,7 @@ func (g *grid) put(at int, text []byte, k Kind) {
 	g.ends, g.kinds = append(g.ends, len(g.text)), append(g.kinds, k)
 }
 
-func (g *grid) damage(at int, code, msg string) {
+func (g *grid) noteDamage(at int, code, msg string) {
 	if g.rec.Bad == nil {
 		g.rec.Bad = &Damage{Code: code, Cell: at, Msg: msg}
 	}

@@ -27,15 +27,15 @@ func (f *Format) detectDelimiter(head []byte, whole bool) {
 	}
 	best := 0.0
 	for i := range len(preference) {
-		if s := consistency(head, preference[i], whole); s > best {
+		if s := delimiterConsistency(head, preference[i], whole); s > best {
 			best, f.Delimiter = s, preference[i]
 		}
 	}
 }
 
-// consistency is the share of sampled records that have the commonest number
+// delimiterConsistency is the share of sampled records that have the commonest number
 // of cells, 0 when that number is 1.
-func consistency(head []byte, delim byte, whole bool) float64 {
+func delimiterConsistency(head []byte, delim byte, whole bool) float64 {
 	r := NewReader(bytes.NewReader(head), delim)
 	seen := map[int]int{}
 	var counts []int

@@ -28,7 +28,7 @@ type census struct {
 
 const censusHead = 4096
 
-func (c *census) add(p []byte) {
+func (c *census) addBytes(p []byte) {
 	if len(c.head) < censusHead {
 		c.head = append(c.head, p[:min(len(p), censusHead-len(c.head))]...)
 	}
@@ -45,10 +45,10 @@ func (c *census) add(p []byte) {
 		p = append(c.pending, p...)
 		c.pending = nil
 	}
-	c.runes(p)
+	c.countRunes(p)
 }
 
-func (c *census) runes(p []byte) {
+func (c *census) countRunes(p []byte) {
 	for len(p) > 0 {
 		if p[0] < utf8.RuneSelf {
 			p = p[1:]
@@ -73,7 +73,7 @@ func (c *census) runes(p []byte) {
 // throughout, or more often than not, is UTF-8; the rest is Windows-1252, in
 // which nearly every byte is a letter.
 func (f *Format) detectEncoding(open Source) error {
-	c, err := count(open)
+	c, err := takeCensus(open)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (f *Format) detectEncoding(open Source) error {
 	return nil
 }
 
-func count(open Source) (*census, error) {
+func takeCensus(open Source) (*census, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func count(open Source) (*census, error) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := src.Read(buf)
-		c.add(buf[:n])
+		c.addBytes(buf[:n])
 		if errors.Is(err, io.EOF) {
 			return c, nil
 		}
@@ -122,9 +122,9 @@ func count(open Source) (*census, error) {
 	}
 }
 
-// decode gives the text as UTF-8 without byte order mark. What is broken stays
+// decodeText gives the text as UTF-8 without byte order mark. What is broken stays
 // broken: the record it stands in is refused by its line.
-func (f Format) decode(r io.Reader) io.Reader {
+func (f Format) decodeText(r io.Reader) io.Reader {
 	mark := int64(2)
 	if f.Encoding == "utf-8" {
 		mark = 3
@@ -183,7 +183,7 @@ const noText = 0xFF
 // Transform implements transform.Transformer.
 func (u utf16Text) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
 	for nSrc < len(src) {
-		r, size := u.next(src[nSrc:], atEOF)
+		r, size := u.nextRune(src[nSrc:], atEOF)
 		if size == 0 {
 			return nDst, nSrc, transform.ErrShortSrc
 		}
@@ -201,8 +201,8 @@ func (u utf16Text) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// next decodes one character, -1 for what is none; size 0 asks for more bytes.
-func (u utf16Text) next(src []byte, atEOF bool) (r rune, size int) {
+// nextRune decodes one character, -1 for what is none; size 0 asks for more bytes.
+func (u utf16Text) nextRune(src []byte, atEOF bool) (r rune, size int) {
 	if len(src) < 2 {
 		if atEOF {
 			return -1, 1

@@ -143,7 +143,7 @@ func TestHostileFiles(t *testing.T) {
 		{"105 MB that pack to a fiftieth", "workbook_too_large", longSheet("", unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10), "")},
 		{"a size that lies", "workbook", func(t *testing.T) []byte { return lying(oneText(strings.Repeat("ab", 1<<20), 60)(t)) }},
 		{"19 million shared texts", "workbook_too_large", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", long{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", longNumber{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
 		}},
 		{"one long text in 200,000 cells", "row_too_long", func(t *testing.T) []byte {
 			var rows strings.Builder
@@ -168,7 +168,7 @@ func TestHostileFiles(t *testing.T) {
 		{"a cell with many values", "cell_too_long", longSheet(`<row><c t="str">`, "<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000, `</c></row>`)},
 		{"'>' inside attributes", "", func(t *testing.T) []byte {
 			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
-				part{"_rels/.rels", long{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
+				part{"_rels/.rels", longNumber{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
 		}},
 		{"sheets without end", "workbook_too_large", func(t *testing.T) []byte {
 			rel := `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>`
@@ -177,12 +177,12 @@ func TestHostileFiles(t *testing.T) {
 				rels += fmt.Sprintf(rel, i+1)
 			}
 			tag := "<sheet " + strings.Repeat(`a="" `, 6000) + `id="x"/>` + unlike(3000)
-			return pack(t, part{"xl/workbook.xml", long{"<workbook>", tag, 2800, "</workbook>"}},
+			return pack(t, part{"xl/workbook.xml", longNumber{"<workbook>", tag, 2800, "</workbook>"}},
 				part{"xl/_rels/workbook.xml.rels", rels + "</Relationships>"}, part{"xl/worksheets/sheet1.xml", oneCell})
 		}},
 		{"90 MB of a comment", "", func(t *testing.T) []byte {
 			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
-				part{"_rels/.rels", long{"<r><!--", strings.Repeat("->", 16_000) + unlike(1000), 2800, "--></r>"}})
+				part{"_rels/.rels", longNumber{"<r><!--", strings.Repeat("->", 16_000) + unlike(1000), 2800, "--></r>"}})
 		}},
 		{"row 2^31", "workbook", sheetOf(`<row r="2147483648"><c><v>1</v></c></row>`)},
 		{"row -1", "workbook", sheetOf(`<row r="-1"><c><v>1</v></c></row>`)},
@@ -295,7 +295,7 @@ func shell(t *testing.T, parts ...part) []byte {
 // oneText is a workbook with one shared text: a piece, n times.
 func oneText(piece string, n int) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", long{"<sst><si><t>", piece, n, "</t></si></sst>"}})
+		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", longNumber{"<sst><si><t>", piece, n, "</t></si></sst>"}})
 	}
 }
 
@@ -303,7 +303,7 @@ func sheetOf(rows string) func(t *testing.T) []byte { return longSheet(rows, "",
 
 func longSheet(before, piece string, n int, after string) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", long{"<worksheet><sheetData>" + before, piece, n, after + "</sheetData></worksheet>"}})
+		return shell(t, part{"xl/worksheets/sheet1.xml", longNumber{"<worksheet><sheetData>" + before, piece, n, after + "</sheetData></worksheet>"}})
 	}
 }
 

@@ -41,35 +41,35 @@ func newMarkup(r io.Reader) *markup {
 
 var errMarkup = errors.New("sheet: the XML inside the workbook is damaged")
 
-// damaged is the error of a part that ends where it may not, or cannot be read.
-func damaged(err error) error {
+// markupError is the error of a part that ends where it may not, or cannot be read.
+func markupError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errMarkup
 	}
 	return err
 }
 
-// want starts keeping text, at most n bytes of it.
-func (m *markup) want(n int) { m.text, m.room, m.over = m.text[:0], n, false }
+// keepNextText starts keeping text, at most n bytes of it.
+func (m *markup) keepNextText(n int) { m.text, m.room, m.over = m.text[:0], n, false }
 
-// next goes to the next tag. Text on the way is kept where it is wanted.
+// nextTag goes to the next tag. Text on the way is kept where it is wanted.
 // io.EOF ends the part.
-func (m *markup) next() error {
+func (m *markup) nextTag() error {
 	for {
-		if err := m.upto(); err != nil {
+		if err := m.readToTag(); err != nil {
 			return err
 		}
 		c, err := m.r.Peek(1)
 		if err != nil {
-			return damaged(err)
+			return markupError(err)
 		}
 		switch c[0] {
 		case '!':
-			err = m.bang()
+			err = m.readDeclaration()
 		case '?':
 			err = m.skipTo("?>")
 		default:
-			return m.tag()
+			return m.readTag()
 		}
 		if err != nil {
 			return err
@@ -77,25 +77,25 @@ func (m *markup) next() error {
 	}
 }
 
-// upto reads to the next '<' and takes it.
-func (m *markup) upto() error {
+// readToTag reads to the next '<' and takes it.
+func (m *markup) readToTag() error {
 	for {
 		b, err := m.r.ReadSlice('<')
 		if err == nil {
-			return m.keep(b[:len(b)-1])
+			return m.keepText(b[:len(b)-1])
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return err
 		}
-		if err := m.keep(b); err != nil {
+		if err := m.keepText(b); err != nil {
 			return err
 		}
 	}
 }
 
-// keep appends text as it stands, up to the room there is. Entities may lie
+// keepText appends text as it stands, up to the room there is. Entities may lie
 // across two pieces and are replaced at the end.
-func (m *markup) keep(b []byte) error {
+func (m *markup) keepText(b []byte) error {
 	if m.room <= 0 {
 		m.over = m.over || len(bytes.TrimSpace(b)) > 0
 		return nil
@@ -108,7 +108,7 @@ func (m *markup) keep(b []byte) error {
 	return nil
 }
 
-func (m *markup) bang() error {
+func (m *markup) readDeclaration() error {
 	b, err := m.r.Peek(8)
 	switch {
 	case bytes.HasPrefix(b, []byte("!--")):
@@ -116,21 +116,23 @@ func (m *markup) bang() error {
 		return m.skipTo("-->")
 	case bytes.HasPrefix(b, []byte("![CDATA[")):
 		_, _ = m.r.Discard(8) // it was just seen
-		return m.cdata()
+		return m.readCDATA()
 	case err != nil:
-		return damaged(err)
+		return markupError(err)
 	}
 	return fault.New(fault.Invalid, "workbook", "the workbook holds a document type or entity declaration, which no spreadsheet program writes: it was refused")
 }
 
 // skipTo drops everything up to end and end itself.
-func (m *markup) skipTo(end string) error { return m.through(end, func([]byte) error { return nil }) }
+func (m *markup) skipTo(end string) error {
+	return m.readThrough(end, func([]byte) error { return nil })
+}
 
-// through hands over what stands before end, piece by piece, and takes both.
-func (m *markup) through(end string, piece func([]byte) error) error {
+// readThrough hands over what stands before end, piece by piece, and takes both.
+func (m *markup) readThrough(end string, piece func([]byte) error) error {
 	for {
 		if _, err := m.r.Peek(len(end)); err != nil {
-			return damaged(err)
+			return markupError(err)
 		}
 		b, _ := m.r.Peek(m.r.Buffered()) // it is there
 		n, take := len(b)-len(end)+1, len(b)-len(end)+1
@@ -148,19 +150,19 @@ func (m *markup) through(end string, piece func([]byte) error) error {
 	}
 }
 
-// cdata keeps a literal section. What is special in text is escaped, so that
+// readCDATA keeps a literal section. What is special in text is escaped, so that
 // text is undone in one way only.
-func (m *markup) cdata() error {
-	return m.through("]]>", func(b []byte) error { return m.keep(bytes.ReplaceAll(b, []byte("&"), []byte("&amp;"))) })
+func (m *markup) readCDATA() error {
+	return m.readThrough("]]>", func(b []byte) error { return m.keepText(bytes.ReplaceAll(b, []byte("&"), []byte("&amp;"))) })
 }
 
-// tag reads a tag behind its '<'. A '>' inside quotes does not end it.
-func (m *markup) tag() error {
+// readTag reads a tag behind its '<'. A '>' inside quotes does not end it.
+func (m *markup) readTag() error {
 	m.held = m.held[:0]
 	open := byte(0) // the quote that is open
 	for {
 		if _, err := m.r.Peek(1); err != nil {
-			return damaged(err)
+			return markupError(err)
 		}
 		b, _ := m.r.Peek(m.r.Buffered()) // it is there
 		n, ends := tagEnd(b, &open)
@@ -174,7 +176,7 @@ func (m *markup) tag() error {
 			whole = m.held
 		}
 		if ends {
-			return m.cut(whole[:len(whole)-1])
+			return m.cutTag(whole[:len(whole)-1])
 		}
 	}
 }
@@ -203,8 +205,8 @@ func tagEnd(b []byte, open *byte) (n int, ends bool) {
 	return len(b), false
 }
 
-// cut takes a tag's text apart. The attributes are valid until the next tag.
-func (m *markup) cut(b []byte) error {
+// cutTag takes a tag's text apart. The attributes are valid until the next tag.
+func (m *markup) cutTag(b []byte) error {
 	m.closing, m.empty = false, false
 	if len(b) > 0 && b[0] == '/' {
 		m.closing, b = true, b[1:]
@@ -251,10 +253,10 @@ func tagName(b []byte) string {
 	return string(b)
 }
 
-// attr returns an attribute by its local name, undone; "" when it is not
+// attribute returns an attribute by its local name, undone; "" when it is not
 // there.
-func (m *markup) attr(name string) string {
-	return string(unescape(nil, m.rawAttr(name)))
+func (m *markup) attribute(name string) string {
+	return string(replaceEntities(nil, m.rawAttr(name)))
 }
 
 func (m *markup) rawAttr(name string) []byte {
@@ -284,10 +286,10 @@ func (m *markup) rawAttr(name string) []byte {
 	}
 }
 
-// unescape appends text with its entities replaced. One that XML does not
+// replaceEntities appends text with its entities replaced. One that XML does not
 // define is kept as it stands: without a document type there is nothing else
 // it could mean.
-func unescape(dst, b []byte) []byte {
+func replaceEntities(dst, b []byte) []byte {
 	for {
 		i := bytes.IndexByte(b, '&')
 		if i < 0 {
@@ -332,9 +334,9 @@ func appendEntity(dst, e []byte) []byte {
 	return utf8.AppendRune(dst, rune(n))
 }
 
-// unfold undoes the _xHHHH_ that workbooks write for characters XML has no
+// decodeEscapes undoes the _xHHHH_ that workbooks write for characters XML has no
 // place for (ECMA-376 part 1, 22.9.2.19).
-func unfold(b []byte) []byte {
+func decodeEscapes(b []byte) []byte {
 	if !bytes.Contains(b, []byte("_x")) {
 		return b
 	}

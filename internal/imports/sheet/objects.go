@@ -28,9 +28,9 @@ type splitter struct {
 	long bool // it did not fit
 }
 
-// next returns the next record's bytes, valid until the next call; bad says
+// nextRecord returns the next record's bytes, valid until the next call; bad says
 // why they are none.
-func (s *splitter) next() (raw []byte, bad string, err error) {
+func (s *splitter) nextRecord() (raw []byte, bad string, err error) {
 	for {
 		c, err := s.r.ReadByte()
 		if err != nil {
@@ -42,17 +42,17 @@ func (s *splitter) next() (raw []byte, bad string, err error) {
 		case ' ', '\t', '\r', ',', '[', ']':
 		case '{':
 			s.at = s.line
-			bad, err := s.object()
+			bad, err := s.readObject()
 			return s.raw, bad, err
 		default:
 			s.at = s.line
-			return nil, "is no JSON object: a file of records is [{...}, {...}] or one object per line", s.rest()
+			return nil, "is no JSON object: a file of records is [{...}, {...}] or one object per line", s.dropLine()
 		}
 	}
 }
 
-// rest drops the line under way.
-func (s *splitter) rest() error {
+// dropLine drops the line under way.
+func (s *splitter) dropLine() error {
 	for {
 		c, err := s.r.ReadByte()
 		switch {
@@ -67,8 +67,8 @@ func (s *splitter) rest() error {
 	}
 }
 
-// object reads up to the brace that closes the record.
-func (s *splitter) object() (bad string, err error) {
+// readObject reads up to the brace that closes the record.
+func (s *splitter) readObject() (bad string, err error) {
 	s.raw = append(s.raw[:0], '{')
 	depth, quoted, escaped := 1, false, false
 	s.long = false
@@ -118,7 +118,7 @@ type objects struct {
 }
 
 func openObjects(src io.ReadCloser, f Format) *objects {
-	o := &objects{s: splitter{r: bufio.NewReaderSize(f.decode(src), 64<<10), line: 1}, closer: src, keys: f.Keys, index: map[string]int{}}
+	o := &objects{s: splitter{r: bufio.NewReaderSize(f.decodeText(src), 64<<10), line: 1}, closer: src, keys: f.Keys, index: map[string]int{}}
 	for i, k := range f.Keys {
 		o.index[k] = i
 	}
@@ -136,7 +136,7 @@ func (o *objects) Next() (*Record, error) {
 		return &o.rec, nil
 	}
 	for {
-		raw, bad, err := o.s.next()
+		raw, bad, err := o.s.nextRecord()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				err = fmt.Errorf("sheet: %w", err)
@@ -151,15 +151,15 @@ func (o *objects) Next() (*Record, error) {
 			o.rec.Bad = &Damage{Code: "json", Cell: -1, Msg: "the record " + bad}
 			return &o.rec, nil
 		}
-		o.fill(raw, o.s.long)
-		if o.rec.Bad != nil || !blank(o.rec.Cells) {
+		o.fillCells(raw, o.s.long)
+		if o.rec.Bad != nil || !isBlankRow(o.rec.Cells) {
 			return &o.rec, nil
 		}
 	}
 }
 
-// fill sets the cells from a record.
-func (o *objects) fill(raw []byte, long bool) {
+// fillCells sets the cells from a record.
+func (o *objects) fillCells(raw []byte, long bool) {
 	if long {
 		o.rec.Bad = tooLong()
 		return
@@ -170,17 +170,17 @@ func (o *objects) fill(raw []byte, long bool) {
 	}
 	bytesOf := 0
 	seen := make([]bool, len(o.keys))
-	err := members(raw, func(key string, value json.RawMessage) error {
+	err := eachMember(raw, func(key string, value json.RawMessage) error {
 		i, ok := o.index[key]
 		if !ok {
-			return fmt.Errorf("has a field %q that came out of nowhere", clipped(key))
+			return fmt.Errorf("has a field %q that came out of nowhere", clipText(key))
 		}
 		if seen[i] {
-			return fmt.Errorf("has the field %q twice", clipped(key))
+			return fmt.Errorf("has the field %q twice", clipText(key))
 		}
 		seen[i] = true
 		var err error
-		o.rec.Cells[i], o.rec.Kinds[i], err = scalar(value)
+		o.rec.Cells[i], o.rec.Kinds[i], err = scalarText(value)
 		if bytesOf += len(o.rec.Cells[i]); bytesOf > MaxRecord {
 			return errTooLong
 		}
@@ -198,7 +198,7 @@ func (o *objects) fill(raw []byte, long bool) {
 		return
 	}
 	for i, c := range o.rec.Cells {
-		if d := unfit(c, []string{c}); d != nil {
+		if d := findUnfit(c, []string{c}); d != nil {
 			d.Cell = i
 			o.rec.Bad = d
 			return
@@ -208,9 +208,9 @@ func (o *objects) fill(raw []byte, long bool) {
 
 var errTooLong = errors.New("sheet: a record over the bound")
 
-// scalar is a value as a cell holds it: a text as it is, a number as an exact
+// scalarText is a value as a cell holds it: a text as it is, a number as an exact
 // one, lists and objects as JSON.
-func scalar(value json.RawMessage) (string, Kind, error) {
+func scalarText(value json.RawMessage) (string, Kind, error) {
 	switch value[0] {
 	case '"':
 		var s string
@@ -230,8 +230,8 @@ func scalar(value json.RawMessage) (string, Kind, error) {
 	return string(value), Exact, nil
 }
 
-// members calls f for every member of an object in its order.
-func members(raw []byte, f func(key string, value json.RawMessage) error) error {
+// eachMember calls f for every member of an object in its order.
+func eachMember(raw []byte, f func(key string, value json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := d.Token(); err != nil {
 		return notJSON(err)
@@ -275,14 +275,14 @@ func (f *Format) detectObjects(open Source) error {
 		return err
 	}
 	defer src.Close()
-	s := splitter{r: bufio.NewReaderSize(f.decode(src), 64<<10), line: 1}
+	s := splitter{r: bufio.NewReaderSize(f.decodeText(src), 64<<10), line: 1}
 	if c, err := firstByte(s.r); err != nil || c != '{' && c != '[' {
 		return fault.New(fault.Invalid, "json", "the file holds no JSON records: it must be [{...}, {...}] or one object per line")
 	}
 	seen := map[string]bool{}
 	bytesOf := 0
 	for {
-		raw, bad, err := s.next()
+		raw, bad, err := s.nextRecord()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -292,7 +292,7 @@ func (f *Format) detectObjects(open Source) error {
 		if bad != "" || s.long {
 			continue
 		}
-		err = members(raw, func(key string, _ json.RawMessage) error {
+		err = eachMember(raw, func(key string, _ json.RawMessage) error {
 			if !seen[key] {
 				seen[key] = true
 				f.Keys = append(f.Keys, key)

@@ -47,16 +47,16 @@ func (r *Reader) Close() error {
 // Next returns the next record that is not blank.
 func (r *Reader) Next() (*Record, error) {
 	for {
-		if err := r.record(); err != nil {
+		if err := r.readRecord(); err != nil {
 			return nil, err
 		}
-		if r.rec.Bad != nil || !blank(r.rec.Cells) {
+		if r.rec.Bad != nil || !isBlankRow(r.rec.Cells) {
 			return &r.rec, nil
 		}
 	}
 }
 
-func blank(cells []string) bool {
+func isBlankRow(cells []string) bool {
 	for _, c := range cells {
 		if strings.TrimSpace(c) != "" {
 			return false
@@ -65,8 +65,8 @@ func blank(cells []string) bool {
 	return true
 }
 
-// peek returns the next byte without taking it.
-func (r *Reader) peek() (byte, bool) {
+// peekByte returns the next byte without taking it.
+func (r *Reader) peekByte() (byte, bool) {
 	for r.pos == r.end {
 		if r.eof {
 			return 0, false
@@ -83,61 +83,61 @@ func (r *Reader) peek() (byte, bool) {
 	return r.buf[r.pos], true
 }
 
-func (r *Reader) record() error {
+func (r *Reader) readRecord() error {
 	r.rec = Record{Line: r.line, Cells: r.rec.Cells[:0]}
 	r.text, r.ends, r.cells, r.start = r.text[:0], r.ends[:0], 0, 0
-	if _, ok := r.peek(); !ok {
+	if _, ok := r.peekByte(); !ok {
 		if r.fail != nil {
 			return r.fail
 		}
 		return io.EOF
 	}
 	for more := true; more; {
-		more = r.cell()
+		more = r.readCell()
 		r.endCell()
 	}
 	if r.fail != nil {
 		return r.fail
 	}
-	r.finish()
+	r.finishRecord()
 	return nil
 }
 
-// ended reads c if it ends a cell, and reports whether another one follows.
-func (r *Reader) ended(c byte) (yes, more bool) {
+// endsCell reads c if it ends a cell, and reports whether another one follows.
+func (r *Reader) endsCell(c byte) (yes, more bool) {
 	switch c {
 	case r.delim:
 		r.pos++
 		return true, true
 	case '\n', '\r':
-		r.newline(c)
+		r.readNewline(c)
 		return true, false
 	}
 	return false, false
 }
 
-// cell reads one cell and reports whether a delimiter followed it.
-func (r *Reader) cell() bool {
+// readCell reads one cell and reports whether a delimiter followed it.
+func (r *Reader) readCell() bool {
 	for opens := true; ; { // a quote opens a quoted cell after nothing but blanks
-		c, ok := r.peek()
+		c, ok := r.peekByte()
 		if !ok {
 			return false
 		}
-		if ended, more := r.ended(c); ended {
+		if ended, more := r.endsCell(c); ended {
 			return more
 		} else if c == '"' && opens {
 			r.text = r.text[:r.start]
 			r.pos++
-			return r.quoted()
+			return r.readQuoted()
 		}
-		opens = r.plain() && opens
+		opens = r.readPlain() && opens
 	}
 }
 
-// plain takes bytes up to the next one with a meaning. A quote it starts at is
+// readPlain takes bytes up to the next one with a meaning. A quote it starts at is
 // a character: cell has seen that it opens nothing. It reports whether they
 // were all blanks.
-func (r *Reader) plain() bool {
+func (r *Reader) readPlain() bool {
 	i := r.pos + 1
 	for i < r.end {
 		if c := r.buf[i]; c == r.delim || c == '\n' || c == '\r' || c == '"' {
@@ -147,26 +147,26 @@ func (r *Reader) plain() bool {
 	}
 	run := r.buf[r.pos:i]
 	r.pos = i
-	r.keep(run)
+	r.keepBytes(run)
 	return len(bytes.TrimLeft(run, " ")) == 0
 }
 
-// newline takes one line end.
-func (r *Reader) newline(c byte) {
+// readNewline takes one line end.
+func (r *Reader) readNewline(c byte) {
 	r.pos++
 	r.line++
 	if c == '\r' {
-		if n, ok := r.peek(); ok && n == '\n' {
+		if n, ok := r.peekByte(); ok && n == '\n' {
 			r.pos++
 		}
 	}
 }
 
-// quoted reads from behind the opening quote to the end of the cell.
-func (r *Reader) quoted() bool {
+// readQuoted reads from behind the opening quote to the end of the cell.
+func (r *Reader) readQuoted() bool {
 	opened := r.line
 	for {
-		c, ok := r.peek()
+		c, ok := r.peekByte()
 		if !ok {
 			r.rec.Bad = &Damage{Code: "unclosed_quote", Cell: r.cells,
 				Msg: fmt.Sprintf("the quote opened on line %d is never closed: everything after it was read as one cell", opened)}
@@ -175,20 +175,20 @@ func (r *Reader) quoted() bool {
 		switch c {
 		case '"':
 			r.pos++
-			if n, ok := r.peek(); ok && n == '"' {
+			if n, ok := r.peekByte(); ok && n == '"' {
 				r.pos++
-				r.keep([]byte{'"'})
+				r.keepBytes([]byte{'"'})
 				continue
 			}
 			return r.afterQuote()
 		case '\n':
 			r.pos++
 			r.line++
-			r.keep([]byte{c})
+			r.keepBytes([]byte{c})
 		case '\r':
 			r.pos++
-			r.keep([]byte{c})
-			if n, ok := r.peek(); !ok || n != '\n' {
+			r.keepBytes([]byte{c})
+			if n, ok := r.peekByte(); !ok || n != '\n' {
 				r.line++
 			}
 		default:
@@ -205,7 +205,7 @@ func (r *Reader) quotedRun() {
 		}
 		i++
 	}
-	r.keep(r.buf[r.pos:i])
+	r.keepBytes(r.buf[r.pos:i])
 	r.pos = i
 }
 
@@ -213,22 +213,22 @@ func (r *Reader) quotedRun() {
 // blanks, or damage.
 func (r *Reader) afterQuote() bool {
 	for {
-		c, ok := r.peek()
+		c, ok := r.peekByte()
 		if !ok {
 			return false
 		}
-		if ended, more := r.ended(c); ended {
+		if ended, more := r.endsCell(c); ended {
 			return more
 		} else if c != ' ' {
-			r.damage("quote", "text follows a closing quote: a quote inside a quoted cell must be doubled")
-			r.keep([]byte{c})
+			r.noteDamage("quote", "text follows a closing quote: a quote inside a quoted cell must be doubled")
+			r.keepBytes([]byte{c})
 		}
 		r.pos++
 	}
 }
 
-// keep appends to the cell under way, up to its limit.
-func (r *Reader) keep(p []byte) {
+// keepBytes appends to the cell under way, up to its limit.
+func (r *Reader) keepBytes(p []byte) {
 	if r.cells >= MaxColumns {
 		return
 	}
@@ -237,14 +237,14 @@ func (r *Reader) keep(p []byte) {
 		return
 	}
 	if len(r.text)-r.start+len(p) > MaxCell {
-		r.damage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
+		r.noteDamage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
 		return
 	}
 	r.text = append(r.text, p...)
 }
 
-// damage keeps the first thing that is wrong with the record.
-func (r *Reader) damage(code, msg string) {
+// noteDamage keeps the first thing that is wrong with the record.
+func (r *Reader) noteDamage(code, msg string) {
 	if r.rec.Bad == nil {
 		r.rec.Bad = &Damage{Code: code, Cell: r.cells, Msg: msg}
 	}
@@ -258,8 +258,8 @@ func (r *Reader) endCell() {
 	r.cells++
 }
 
-// finish turns the bytes into cells: one string for the record, cut in pieces.
-func (r *Reader) finish() {
+// finishRecord turns the bytes into cells: one string for the record, cut in pieces.
+func (r *Reader) finishRecord() {
 	if r.rec.Bad != nil && r.rec.Bad.Code == rowTooLong {
 		return
 	}
@@ -273,13 +273,13 @@ func (r *Reader) finish() {
 		r.rec.Bad = &Damage{Code: "too_many_columns", Cell: -1, Msg: fmt.Sprintf("%d columns; at most %d are read", r.cells, MaxColumns)}
 	}
 	if r.rec.Bad == nil {
-		r.rec.Bad = unfit(all, r.rec.Cells)
+		r.rec.Bad = findUnfit(all, r.rec.Cells)
 	}
 }
 
-// unfit finds what no text column holds: broken UTF-8, which the other encodings
+// findUnfit finds what no text column holds: broken UTF-8, which the other encodings
 // become where they are broken, and NUL.
-func unfit(all string, cells []string) *Damage {
+func findUnfit(all string, cells []string) *Damage {
 	if utf8.ValidString(all) && strings.IndexByte(all, 0) < 0 {
 		return nil
 	}

@@ -2,7 +2,7 @@
 // out encoding and delimiter by looking, reads workbooks and JSON, and gives
 // records with the line they start on. It knows nothing of what the rows mean.
 //
-// Floor: between domains. Begin at [Open].
+// Layer: across domains. Begin at [Open].
 package sheet
 
 import (
@@ -122,7 +122,7 @@ func Detect(open Source, wish Wish) (Format, error) {
 		f.Type = JSON
 		return f, f.detectObjects(open)
 	}
-	head, whole, err := f.head(open)
+	head, whole, err := f.readHead(open)
 	if err != nil {
 		return f, err
 	}
@@ -159,7 +159,7 @@ func (f Format) detectSheet(open Source, wish string) (Format, error) {
 		f.Sheet = 0
 		return f, nil
 	}
-	bad := fault.New(fault.Invalid, "import_question", "the workbook has no sheet %q; its sheets are: %s", clipped(wish), strings.Join(f.Sheets, ", "))
+	bad := fault.New(fault.Invalid, "import_question", "the workbook has no sheet %q; its sheets are: %s", clipText(wish), strings.Join(f.Sheets, ", "))
 	return f, bad.At("options.sheet", "must name a sheet of the workbook")
 }
 
@@ -167,15 +167,15 @@ func (f Format) detectSheet(open Source, wish string) (Format, error) {
 // file.
 const headBytes = 256 << 10
 
-// head reads the beginning as UTF-8 and says whether that was all.
-func (f Format) head(open Source) (text []byte, whole bool, err error) {
+// readHead reads the beginning as UTF-8 and says whether that was all.
+func (f Format) readHead(open Source) (text []byte, whole bool, err error) {
 	src, err := open()
 	if err != nil {
 		return nil, false, err
 	}
 	defer src.Close()
 	buf := make([]byte, headBytes)
-	n, err := io.ReadFull(f.decode(src), buf)
+	n, err := io.ReadFull(f.decodeText(src), buf)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return buf[:n], true, nil
 	}
@@ -187,7 +187,7 @@ func (f Format) head(open Source) (text []byte, whole bool, err error) {
 
 // Open starts reading the file's records from the first that counts.
 func Open(open Source, f Format) (Records, error) {
-	r, err := f.open(open)
+	r, err := f.openRecords(open)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func Open(open Source, f Format) (Records, error) {
 	return r, nil
 }
 
-func (f Format) open(open Source) (Records, error) {
+func (f Format) openRecords(open Source) (Records, error) {
 	if f.Type == XLSX {
 		return openGrid(open, f.Sheet)
 	}
@@ -213,7 +213,7 @@ func (f Format) open(open Source) (Records, error) {
 	if f.Type == JSON {
 		return openObjects(src, f), nil
 	}
-	r := NewReader(f.decode(src), f.Delimiter)
+	r := NewReader(f.decodeText(src), f.Delimiter)
 	r.closer = src
 	if f.SepLine {
 		if _, err := r.Next(); err != nil && !errors.Is(err, io.EOF) {

@@ -46,7 +46,7 @@ type tab struct {
 	hidden     bool
 }
 
-func broken(format string, args ...any) error {
+func brokenWorkbook(format string, args ...any) error {
 	return fault.New(fault.Invalid, "workbook", "the workbook cannot be read: "+format+
 		"; open it in a spreadsheet program, save it again as .xlsx, and upload that", args...)
 }
@@ -63,27 +63,27 @@ func openWorkbook(open Source, shared bool) (*workbook, error) {
 		return nil, err
 	}
 	w := &workbook{src: src, left: MaxUnpacked}
-	if err := w.load(src, shared); err != nil {
+	if err := w.loadParts(src, shared); err != nil {
 		src.Close()
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *workbook) load(src io.ReadCloser, shared bool) error {
-	at, size, err := random(src)
+func (w *workbook) loadParts(src io.ReadCloser, shared bool) error {
+	at, size, err := openRandomAccess(src)
 	if err != nil {
 		return err
 	}
 	w.file = &place{at: at}
-	if err := w.directory(w.file, size); err != nil {
+	if err := w.openDirectory(w.file, size); err != nil {
 		if w.file.err != nil {
 			return w.file.err
 		}
 		return err
 	}
 	main := "xl/workbook.xml"
-	rels, err := w.relations("_rels/.rels", "")
+	rels, err := w.readRelations("_rels/.rels", "")
 	if err != nil {
 		return err
 	}
@@ -92,18 +92,18 @@ func (w *workbook) load(src io.ReadCloser, shared bool) error {
 			main = r.target
 		}
 	}
-	if rels, err = w.relations(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), path.Dir(main)); err != nil {
+	if rels, err = w.readRelations(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), path.Dir(main)); err != nil {
 		return err
 	}
-	if err := w.book(main, rels); err != nil {
+	if err := w.readBook(main, rels); err != nil {
 		return err
 	}
 	for _, r := range rels {
 		switch {
 		case strings.HasSuffix(r.kind, "/styles"):
-			err = w.styles(r.target)
+			err = w.readStyles(r.target)
 		case strings.HasSuffix(r.kind, "/sharedStrings") && shared:
-			err = w.shared(r.target)
+			err = w.readSharedTexts(r.target)
 		case strings.HasSuffix(r.kind, "/vbaProject"):
 			err = fault.New(fault.Unsupported, "file_type", "the workbook holds macros: save it as an Excel workbook without macros (.xlsx) or as CSV")
 		}
@@ -114,8 +114,8 @@ func (w *workbook) load(src io.ReadCloser, shared bool) error {
 	return nil
 }
 
-// random gives access to any place of a file.
-func random(src io.ReadCloser) (io.ReaderAt, int64, error) {
+// openRandomAccess gives access to any place of a file.
+func openRandomAccess(src io.ReadCloser) (io.ReaderAt, int64, error) {
 	s, ok := src.(io.ReadSeeker)
 	if !ok {
 		return nil, 0, errors.New("sheet: a workbook needs a file that can be read from any place")
@@ -164,20 +164,20 @@ func (s *seeking) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// directory opens the archive. How much of a directory there can be is looked
+// openDirectory opens the archive. How much of a directory there can be is looked
 // at first: the reader of the archive makes room for all of it.
-func (w *workbook) directory(at io.ReaderAt, size int64) error {
+func (w *workbook) openDirectory(at io.ReaderAt, size int64) error {
 	tail := make([]byte, min(size, 66<<10))
 	if _, err := at.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("sheet: %w", err)
 	}
 	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
 	if i < 0 || len(tail)-i < 22 {
-		return broken("it is not complete")
+		return brokenWorkbook("it is not complete")
 	}
 	end := tail[i:]
 	if i >= 20 && string(tail[i-20:i-16]) == "PK\x06\x07" {
-		return broken("it is packed as an archive of more than 4 GB") // then that record says where the directory is, and how large
+		return brokenWorkbook("it is packed as an archive of more than 4 GB") // then that record says where the directory is, and how large
 	}
 	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
 	begins := size - int64(len(end))
@@ -185,11 +185,11 @@ func (w *workbook) directory(at io.ReaderAt, size int64) error {
 		return tooBig("the workbook has more than %d parts", MaxParts)
 	}
 	if int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 || int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22 {
-		return broken("its directory does not match its size")
+		return brokenWorkbook("its directory does not match its size")
 	}
 	z, err := zip.NewReader(at, size)
 	if err != nil {
-		return broken("it is no complete archive")
+		return brokenWorkbook("it is no complete archive")
 	}
 	if len(z.File) > MaxParts {
 		return tooBig("the workbook has more than %d parts", MaxParts)
@@ -198,15 +198,15 @@ func (w *workbook) directory(at io.ReaderAt, size int64) error {
 	for _, f := range z.File {
 		name := strings.ToLower(strings.TrimPrefix(f.Name, "/"))
 		if w.parts[name] != nil {
-			return broken("it has two parts called %q", clipped(f.Name))
+			return brokenWorkbook("it has two parts called %q", clipText(f.Name))
 		}
 		w.parts[name] = f
 	}
 	return nil
 }
 
-// clipped is the beginning of a text out of a file, fit for a sentence.
-func clipped(s string) string {
+// clipText is the beginning of a text out of a file, fit for a sentence.
+func clipText(s string) string {
 	if len(s) > 80 {
 		return Plain(s[:80]) + "..."
 	}
@@ -223,8 +223,8 @@ func Plain(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// part opens a part by its name; nil = there is none.
-func (w *workbook) part(name string) (*markup, io.Closer, error) {
+// openPart opens a part by its name; nil = there is none.
+func (w *workbook) openPart(name string) (*markup, io.Closer, error) {
 	f := w.parts[strings.ToLower(name)]
 	if f == nil {
 		return nil, nil, nil
@@ -234,7 +234,7 @@ func (w *workbook) part(name string) (*markup, io.Closer, error) {
 		return nil, nil, w.file.err
 	}
 	if err != nil {
-		return nil, nil, broken("part %s is packed in a way that is not known", clipped(name))
+		return nil, nil, brokenWorkbook("part %s is packed in a way that is not known", clipText(name))
 	}
 	u := &unpacking{r: r, w: w, packed: max(1, int64(f.CompressedSize64))}
 	return newMarkup(u), r, nil
@@ -260,20 +260,20 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	case u.size > ratioFrom && u.size/u.packed > MaxRatio:
 		return 0, tooBig("the workbook unpacks to more than %d times its size", MaxRatio)
 	case err != nil && !errors.Is(err, io.EOF):
-		return n, broken("it is damaged (%v)", err)
+		return n, brokenWorkbook("it is damaged (%v)", err)
 	}
 	return n, err
 }
 
-// each calls f for every tag of a part. Parts that are not there have none.
-func (w *workbook) each(name string, f func(m *markup) error) error {
-	m, c, err := w.part(name)
+// eachTag calls f for every tag of a part. Parts that are not there have none.
+func (w *workbook) eachTag(name string, f func(m *markup) error) error {
+	m, c, err := w.openPart(name)
 	if err != nil || m == nil {
 		return err
 	}
 	defer c.Close()
 	for {
-		err := m.next()
+		err := m.nextTag()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -281,7 +281,7 @@ func (w *workbook) each(name string, f func(m *markup) error) error {
 			err = f(m)
 		}
 		if errors.Is(err, errMarkup) {
-			return broken("part %s is damaged", clipped(name))
+			return brokenWorkbook("part %s is damaged", clipText(name))
 		}
 		if err != nil {
 			return err
@@ -294,70 +294,70 @@ type relation struct{ id, kind, target string }
 // maxNamed bounds lists that a workbook keeps few of.
 const maxNamed = 70_000
 
-func (w *workbook) relations(name, base string) ([]relation, error) {
+func (w *workbook) readRelations(name, base string) ([]relation, error) {
 	var out []relation
-	err := w.each(name, func(m *markup) error {
-		if m.name != "Relationship" || m.closing || m.attr("TargetMode") == "External" {
+	err := w.eachTag(name, func(m *markup) error {
+		if m.name != "Relationship" || m.closing || m.attribute("TargetMode") == "External" {
 			return nil
 		}
 		if len(out) == MaxParts {
-			return broken("it has too many relations")
+			return brokenWorkbook("it has too many relations")
 		}
-		target := m.attr("Target")
+		target := m.attribute("Target")
 		if strings.HasPrefix(target, "/") {
 			target = strings.TrimPrefix(target, "/")
 		} else {
 			target = path.Join(base, target)
 		}
-		out = append(out, relation{m.attr("Id"), m.attr("Type"), target})
+		out = append(out, relation{m.attribute("Id"), m.attribute("Type"), target})
 		return nil
 	})
 	return out, err
 }
 
-func (w *workbook) book(name string, rels []relation) error {
+func (w *workbook) readBook(name string, rels []relation) error {
 	sheets := 0
-	err := w.each(name, func(m *markup) error {
+	err := w.eachTag(name, func(m *markup) error {
 		switch {
 		case m.closing:
 		case m.name == "workbookPr":
-			v := m.attr("date1904")
+			v := m.attribute("date1904")
 			w.epoch = v == "1" || v == "true"
 		case m.name == "sheet":
 			if sheets++; sheets > MaxParts {
 				return tooBig("the workbook has more than %d sheets", MaxParts)
 			}
-			state, id := m.attr("state"), m.attr("id")
+			state, id := m.attribute("state"), m.attribute("id")
 			for _, r := range rels {
 				if r.id == id && strings.HasSuffix(r.kind, "/worksheet") {
-					w.tabs = append(w.tabs, tab{Plain(m.attr("name")), r.target, state == "hidden" || state == "veryHidden"})
+					w.tabs = append(w.tabs, tab{Plain(m.attribute("name")), r.target, state == "hidden" || state == "veryHidden"})
 				}
 			}
 		}
 		return nil
 	})
 	if err == nil && len(w.tabs) == 0 {
-		return broken("it has no worksheet")
+		return brokenWorkbook("it has no worksheet")
 	}
 	return err
 }
 
-// styles finds out which cell styles show a number as a date.
-func (w *workbook) styles(name string) error {
+// readStyles finds out which cell styles show a number as a date.
+func (w *workbook) readStyles(name string) error {
 	codes := map[int]bool{} // own number formats: is it a date
 	inside := false
-	return w.each(name, func(m *markup) error {
+	return w.eachTag(name, func(m *markup) error {
 		switch {
 		case m.name == "cellXfs":
 			inside = !m.closing && !m.empty
 		case m.closing:
 		case m.name == "numFmt" && len(codes) < maxNamed:
-			id, err := strconv.Atoi(m.attr("numFmtId"))
+			id, err := strconv.Atoi(m.attribute("numFmtId"))
 			if err == nil {
-				codes[id] = dateCode(m.attr("formatCode"))
+				codes[id] = dateCode(m.attribute("formatCode"))
 			}
 		case m.name == "xf" && inside && len(w.dates) < maxNamed:
-			id, err := strconv.Atoi(m.attr("numFmtId"))
+			id, err := strconv.Atoi(m.attribute("numFmtId"))
 			date, own := codes[id]
 			w.dates = append(w.dates, err == nil && (own && date || !own && builtinDate(id)))
 		}
@@ -414,7 +414,7 @@ type texts struct {
 
 const textPage = 1 << 20 // an offset and a length take 20 bits each
 
-func (t *texts) add(b []byte) error {
+func (t *texts) addText(b []byte) error {
 	if len(t.at) == MaxSharedTexts || t.bytes+len(b) > maxShared {
 		return tooBig("the workbook holds more than %d different texts or %d MB of them", MaxSharedTexts, maxShared>>20)
 	}
@@ -430,9 +430,9 @@ func (t *texts) add(b []byte) error {
 	return nil
 }
 
-// get returns a text; ok is false when there is none of that number or it is
+// getText returns a text; ok is false when there is none of that number or it is
 // longer than a cell may be.
-func (t *texts) get(i int) (b []byte, ok bool) {
+func (t *texts) getText(i int) (b []byte, ok bool) {
 	if i < 0 || i >= len(t.at) || t.at[i] == 0 {
 		return nil, false
 	}
@@ -441,15 +441,15 @@ func (t *texts) get(i int) (b []byte, ok bool) {
 	return t.pages[a>>40][from : from+n], true
 }
 
-// shared reads the shared texts: of rich text the runs, without the phonetic
+// readSharedTexts reads the shared texts: of rich text the runs, without the phonetic
 // ones.
-func (w *workbook) shared(name string) error {
+func (w *workbook) readSharedTexts(name string) error {
 	g := gather{}
-	return w.each(name, func(m *markup) error {
+	return w.eachTag(name, func(m *markup) error {
 		if m.name == "si" && !m.closing {
 			g = gather{buf: g.buf[:0]}
 		}
-		g.tag(m)
+		g.handleTag(m)
 		if m.name != "si" || !m.closing && !m.empty {
 			return nil
 		}
@@ -460,7 +460,7 @@ func (w *workbook) shared(name string) error {
 			w.texts.at = append(w.texts.at, 0)
 			return nil
 		}
-		return w.texts.add(unfold(unescape(nil, g.buf)))
+		return w.texts.addText(decodeEscapes(replaceEntities(nil, g.buf)))
 	})
 }
 
@@ -471,7 +471,7 @@ type gather struct {
 	over     bool
 }
 
-func (g *gather) tag(m *markup) {
+func (g *gather) handleTag(m *markup) {
 	switch {
 	case m.name == "rPh":
 		g.phonetic = !m.closing && !m.empty
@@ -481,6 +481,6 @@ func (g *gather) tag(m *markup) {
 		g.buf = append(g.buf, m.text...)
 		m.room = 0
 	default:
-		m.want(max(0, 6*MaxCell-len(g.buf)))
+		m.keepNextText(max(0, 6*MaxCell-len(g.buf)))
 	}
 }

@@ -36,14 +36,14 @@ type part struct {
 	text any
 }
 
-// long is a text that is never whole in memory: a piece, n times, between two others.
-type long struct {
+// longNumber is a text that is never whole in memory: a piece, n times, between two others.
+type longNumber struct {
 	before, piece string
 	n             int
 	after         string
 }
 
-func (l long) writeTo(w io.Writer) error {
+func (l longNumber) writeTo(w io.Writer) error {
 	_, err := io.WriteString(w, l.before)
 	for i := 0; i < l.n && err == nil; i++ {
 		_, err = io.WriteString(w, l.piece)
@@ -63,7 +63,7 @@ func pack(t testing.TB, parts ...part) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, ok := p.text.(long)
+		text, ok := p.text.(longNumber)
 		if !ok {
 			text.before = p.text.(string)
 		}

@@ -3,5 +3,5 @@
 // them, what stood before in the records that were changed, and a set of keys small
 // enough for every row of a file. It may import jobs and sheet.
 //
-// Floor: between domains. Begin at [Record].
+// Layer: across domains. Begin at [Record].
 package staged

@@ -32,7 +32,7 @@ func slotOf(hash uint64, line int) (s keySlot) {
 	return s
 }
 
-func (s *keySlot) at() int { return int(binary.LittleEndian.Uint32(s.line[:])) }
+func (s *keySlot) lineOf() int { return int(binary.LittleEndian.Uint32(s.line[:])) }
 
 // NewKeys makes room for the keys of n rows: a table that grew would need two
 // and a half times the memory while it does. Few places stay free; on its way in
@@ -53,9 +53,9 @@ func tableOf(n, spare int) *Keys {
 // Put notes a key's line unless the key is there; then it returns its line.
 func (k *Keys) Put(key string, line int) (earlier int, there bool) {
 	hash := maphash.String(k.seed[0], key)
-	s := k.find(hash, maphash.String(k.seed[1], key))
-	if s.at() != 0 {
-		return s.at(), true
+	s := k.findSlot(hash, maphash.String(k.seed[1], key))
+	if s.lineOf() != 0 {
+		return s.lineOf(), true
 	}
 	if k.n == k.room {
 		if k.more == nil {
@@ -71,9 +71,9 @@ func (k *Keys) Put(key string, line int) (earlier int, there bool) {
 // Set notes a key's line, in place of the one it may have.
 func (k *Keys) Set(key string, line int) {
 	hash := maphash.String(k.seed[0], key)
-	s := k.find(hash, maphash.String(k.seed[1], key))
+	s := k.findSlot(hash, maphash.String(k.seed[1], key))
 	switch {
-	case s.at() != 0:
+	case s.lineOf() != 0:
 	case k.n == k.room:
 		if k.more == nil {
 			k.more = tableOf(2*k.room, 3)
@@ -88,21 +88,21 @@ func (k *Keys) Set(key string, line int) {
 
 // Line is where a key stands, 0 when it is not there.
 func (k *Keys) Line(key string) int {
-	s := k.find(maphash.String(k.seed[0], key), maphash.String(k.seed[1], key))
-	if s.at() == 0 && k.more != nil {
+	s := k.findSlot(maphash.String(k.seed[0], key), maphash.String(k.seed[1], key))
+	if s.lineOf() == 0 && k.more != nil {
 		return k.more.Line(key)
 	}
-	return s.at()
+	return s.lineOf()
 }
 
-// find returns the slot of a key by its hashes: its own, or the free one where
+// findSlot returns the slot of a key by its hashes: its own, or the free one where
 // it goes.
-func (k *Keys) find(hash, place uint64) *keySlot {
+func (k *Keys) findSlot(hash, place uint64) *keySlot {
 	want := slotOf(hash, 0).hash
 	i, _ := bits.Mul64(place, uint64(len(k.slots)))
 	for {
 		s := &k.slots[i]
-		if s.hash == want || s.at() == 0 {
+		if s.hash == want || s.lineOf() == 0 {
 			return s
 		}
 		if i++; i == uint64(len(k.slots)) {

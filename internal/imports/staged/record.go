@@ -68,7 +68,7 @@ type Packer struct {
 	z    *flate.Writer
 }
 
-func (p *Packer) pack(text []byte) (_ []byte, err error) {
+func (p *Packer) packText(text []byte) (_ []byte, err error) {
 	p.out.Reset()
 	if p.z == nil {
 		p.z, err = flate.NewWriter(&p.out, flate.BestSpeed)
@@ -98,7 +98,7 @@ func (p *Packer) Records(list []Record) ([]byte, error) {
 		}
 	}
 	p.text = append(b, ']')
-	return p.pack(p.text)
+	return p.packText(p.text)
 }
 
 // appendJSON writes what encoding/json would, the usual record without it.
@@ -118,7 +118,7 @@ func (r *Record) appendJSON(b []byte) ([]byte, error) {
 }
 
 func unpackRecords(b []byte) (list []Record, err error) {
-	text, err := unpack(b)
+	text, err := unpackText(b)
 	if fault.HasCode(err, "import_state") {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func EachRecord(packed []byte, each func(*Record) error) error {
 // maxUnpacked is more than a chunk of today unpacks to, with all its errors.
 const maxUnpacked = 128 << 20
 
-// unpack undoes pack. Chunks that former versions made may be too large.
-func unpack(b []byte) ([]byte, error) {
+// unpackText undoes pack. Chunks that former versions made may be too large.
+func unpackText(b []byte) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxUnpacked+1))
 	if len(text) > maxUnpacked {
 		return nil, fault.New(fault.Conflict, "import_state", "the rows of the import job are too large to be read again: upload its file anew")

@@ -87,7 +87,7 @@ const packedMark = 0
 
 // Rows compresses a chunk of staged rows.
 func (p *Packer) Rows(rows []byte) ([]byte, error) {
-	z, err := p.pack(rows)
+	z, err := p.packText(rows)
 	return append([]byte{packedMark}, z...), err
 }
 
@@ -97,7 +97,7 @@ func unpackStaged(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] != packedMark {
 		return b, nil
 	}
-	return unpack(b[1:])
+	return unpackText(b[1:])
 }
 
 var errStaged = errors.New("imports: a staged chunk is damaged")
@@ -112,10 +112,10 @@ func Decode(b []byte, n, rows int) ([]Row, error) {
 	out := make([]Row, 0, rows)
 	values := make([]any, rows*n)
 	for len(d.b) > 0 && len(out) < rows {
-		s := Row{Line: int(d.uvarint()), values: values[:n:n]}
+		s := Row{Line: int(d.readUvarint()), values: values[:n:n]}
 		values = values[n:]
 		for i := range s.values {
-			s.values[i] = d.value()
+			s.values[i] = d.readValue()
 		}
 		out = append(out, s)
 	}
@@ -132,69 +132,69 @@ type decoder struct {
 	bad  bool
 }
 
-func (d *decoder) skip(n int) {
+func (d *decoder) skipBytes(n int) {
 	if n < 0 || n > len(d.b) {
 		d.bad, n = true, len(d.b)
 	}
 	d.b = d.b[n:]
 }
 
-// took skips a number of n bytes, or all when none was there.
-func (d *decoder) took(n int) {
+// tookBytes skips a number of n bytes, or all when none was there.
+func (d *decoder) tookBytes(n int) {
 	if n <= 0 {
 		d.bad, n = true, len(d.b)
 	}
-	d.skip(n)
+	d.skipBytes(n)
 }
 
-func (d *decoder) uvarint() uint64 {
+func (d *decoder) readUvarint() uint64 {
 	v, n := binary.Uvarint(d.b)
-	d.took(n)
+	d.tookBytes(n)
 	return v
 }
 
-func (d *decoder) varint() int64 {
+func (d *decoder) readVarint() int64 {
 	v, n := binary.Varint(d.b)
-	d.took(n)
+	d.tookBytes(n)
 	return v
 }
 
-func (d *decoder) bytes() string {
-	n := d.uvarint()
+func (d *decoder) readText() string {
+	n := d.readUvarint()
 	if n > uint64(len(d.b)) {
 		d.bad, n = true, uint64(len(d.b))
 	}
 	at := len(d.text) - len(d.b)
-	d.skip(int(n))
+	d.skipBytes(int(n))
 	return d.text[at : at+int(n)]
 }
 
-func (d *decoder) value() any {
+func (d *decoder) readValue() any {
 	if len(d.b) == 0 {
 		d.bad = true
 		return nil
 	}
 	tag := d.b[0]
-	d.skip(1)
+	d.skipBytes(1)
 	switch tag {
 	case tagText:
-		return d.bytes()
+		return d.readText()
 	case tagInt:
-		return d.varint()
+		return d.readVarint()
 	case tagDec:
-		return decimal.Dec(d.varint())
+		return decimal.Dec(d.readVarint())
 	case tagFloat:
 		if len(d.b) < 8 {
 			d.bad = true
 			return nil
 		}
 		v := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
-		d.skip(8)
+		d.skipBytes(8)
 		return v
 	case tagTrue, tagFalse:
 		return tag == tagTrue
 	case tagJSON:
-		return json.RawMessage(d.bytes())
+		return json.RawMessage(d.readText())
 	case tagAbsent:
 		return nil
 	}

@@ -2,5 +2,5 @@
 // file may give, how its columns are usually called, and what a role may do with it.
 // They follow from the catalog. It may import cell.
 //
-// Floor: between domains. Begin at [Of].
+// Layer: across domains. Begin at [Of].
 package targets

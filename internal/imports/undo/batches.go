@@ -22,7 +22,7 @@ import (
 // that was changed meanwhile. What is back is gone from the snapshots, or
 // reversed in the ledger, and so a rollback that broke off goes on.
 func (u *rollback) inBatches(ctx context.Context) (job *jobs.Job, err error) {
-	if err := u.survey(ctx); err != nil {
+	if err := u.surveyConflicts(ctx); err != nil {
 		return nil, err
 	}
 	if u.target.Posts != nil {
@@ -34,29 +34,29 @@ func (u *rollback) inBatches(ctx context.Context) (job *jobs.Job, err error) {
 		return nil, err
 	}
 	err = u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) (err error) {
-		if err := u.enter(tx); err != nil {
+		if err := u.enterTransaction(tx); err != nil {
 			return err
 		}
-		job, err = u.finish(u.sofar())
+		job, err = u.finishJob(u.rolledBackSoFar())
 		return err
 	})
 	return job, err
 }
 
-// survey looks for conflicts, in one snapshot of the database.
-func (u *rollback) survey(ctx context.Context) error {
+// surveyConflicts looks for conflicts, in one snapshot of the database.
+func (u *rollback) surveyConflicts(ctx context.Context) error {
 	return u.m.db.Read(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
 		return jobs.Guarded(func() error {
-			if err := u.open(tx); err != nil {
+			if err := u.openJob(tx); err != nil {
 				return err
 			}
 			if u.target.Posts != nil {
 				if err := u.checkStock(); err != nil {
 					return err
 				}
-				return u.refusal()
+				return u.conflictFault()
 			}
-			last, err := u.batches()
+			last, err := u.countBatches()
 			if err != nil {
 				return err
 			}
@@ -65,19 +65,19 @@ func (u *rollback) survey(ctx context.Context) error {
 	})
 }
 
-// apart runs one batch in its transaction, and tells how far the job is. The
+// runBatchAlone runs one batch in its transaction, and tells how far the job is. The
 // job's row is locked last, so that two batches wait for each other only while
 // they count: whether the job is still this step's is known before anything lasts.
-func (u *rollback) apart(ctx context.Context, do func() error) error {
+func (u *rollback) runBatchAlone(ctx context.Context, do func() error) error {
 	return u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) error {
 		u.undone = 0
-		if err := u.open(tx); err != nil {
+		if err := u.openJob(tx); err != nil {
 			return err
 		}
 		if err := do(); err != nil {
 			return err
 		}
-		u.leave()
+		u.writeCounters()
 		s := u.step
 		job, err := u.m.jobs.Held(tx, s)
 		if err != nil {
@@ -97,10 +97,10 @@ func (u *rollback) eachBatch(ctx context.Context) error {
 	last, n := 0, 1
 	err := u.m.db.Read(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) (err error) {
 		u.Tx = tx
-		if last, err = u.batches(); err != nil {
+		if last, err = u.countBatches(); err != nil {
 			return err
 		}
-		n, err = u.lanes()
+		n, err = u.countLanes()
 		return err
 	})
 	if err != nil {
@@ -112,27 +112,27 @@ func (u *rollback) eachBatch(ctx context.Context) error {
 	}
 	lanes := make([]*rollback, n)
 	for i := range lanes {
-		lanes[i] = u.lane()
+		lanes[i] = u.newLane()
 	}
 	err = eachIn(lanes, slices.Collect(slices.Chunk(seqs, u.m.some)), func(l *rollback, some []int) error {
-		return settled(func(attempt int) error { return l.undoSome(ctx, some, attempt > 0) })
+		return retryOnReference(func(attempt int) error { return l.undoSome(ctx, some, attempt > 0) })
 	})
 	for _, l := range lanes {
-		u.merge(l)
+		u.mergeLane(l)
 	}
-	if refused := u.refusal(); refused != nil {
+	if refused := u.conflictFault(); refused != nil {
 		return refused
 	}
 	return err
 }
 
-// lanes is how many transactions of the rollback run at once. Deleting a row
+// countLanes is how many transactions of the rollback run at once. Deleting a row
 // costs PostgreSQL more than making it, as each table that may refer to it is
 // asked, and one connection keeps one processor busy. One after the other go
 // records that refer to each other, so that those go first that refer, and those
 // whose removal or change touches others: two transactions would wait for each
 // other's.
-func (u *rollback) lanes() (int, error) {
+func (u *rollback) countLanes() (int, error) {
 	r := u.target.Written()
 	among := slices.ContainsFunc(r.Relations(), func(rel catalog.Relation) bool { return rel.From == rel.To })
 	if u.m.db.Engine() == db.SQLite || u.target.Lines != nil || among || !u.m.quiet.Idle(r) {
@@ -153,16 +153,16 @@ func (u *rollback) lanes() (int, error) {
 	return 2, nil
 }
 
-// lane is a rollback of the same job that knows what this one found so far.
-func (u *rollback) lane() *rollback {
+// newLane is a rollback of the same job that knows what this one found so far.
+func (u *rollback) newLane() *rollback {
 	l := &rollback{inspection: u.inspection, lined: u.lined}
 	l.Writer, l.writers, l.target = nil, nil, nil // each transaction has its own
 	l.made, l.kept, l.conflicts = maps.Clone(u.made), maps.Clone(u.kept), slices.Clone(u.conflicts)
 	return l
 }
 
-// merge takes over what a lane found.
-func (u *rollback) merge(l *rollback) {
+// mergeLane takes over what a lane found.
+func (u *rollback) mergeLane(l *rollback) {
 	if l.job.RolledBackCount > u.job.RolledBackCount {
 		u.job = l.job
 	}
@@ -204,7 +204,7 @@ func eachIn[W, T any](workers []W, tasks []T, do func(W, T) error) error {
 // undoSome puts some batches back, having looked again what stands against them
 // if need be.
 func (u *rollback) undoSome(ctx context.Context, seqs []int, look bool) error {
-	return u.apart(ctx, func() error {
+	return u.runBatchAlone(ctx, func() error {
 		for _, seq := range seqs {
 			if look {
 				if err := u.checkBatch(seq); err != nil {
@@ -223,8 +223,8 @@ func (u *rollback) undoSome(ctx context.Context, seqs []int, look bool) error {
 func (u *rollback) eachStep(ctx context.Context) error {
 	for before := ""; ; {
 		next, more := "", false
-		err := u.apart(ctx, func() (err error) {
-			next, more, err = u.reverse(before, staged.ChunkRows) // from the same place when it runs again
+		err := u.runBatchAlone(ctx, func() (err error) {
+			next, more, err = u.reverseMovements(before, staged.ChunkRows) // from the same place when it runs again
 			return err
 		})
 		before = next

@@ -40,8 +40,8 @@ type inspection struct {
 	count        int
 }
 
-// use turns to the records of a resource.
-func (u *inspection) use(tx *db.Tx, resource string) error {
+// useResource turns to the records of a resource.
+func (u *inspection) useResource(tx *db.Tx, resource string) error {
 	if w := u.writers[resource]; w != nil {
 		u.Writer = w
 		return nil
@@ -55,8 +55,8 @@ func (u *inspection) use(tx *db.Tx, resource string) error {
 	return nil
 }
 
-// conflict notes a record that stands against the rollback.
-func (u *inspection) conflict(id, label, format string, args ...any) {
+// addConflict notes a record that stands against the rollback.
+func (u *inspection) addConflict(id, label, format string, args ...any) {
 	if u.kept[id] {
 		return // told before
 	}
@@ -67,8 +67,8 @@ func (u *inspection) conflict(id, label, format string, args ...any) {
 	}
 }
 
-// refusal is the fault of the conflicts found, or nil.
-func (u *inspection) refusal() error {
+// conflictFault is the fault of the conflicts found, or nil.
+func (u *inspection) conflictFault() error {
 	if u.count == 0 || u.partial {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (u *inspection) refusal() error {
 		lines[i] = c.Label + ": " + c.Reason
 	}
 	f := fault.New(fault.Conflict, "import_conflict", "%d records stand against rolling the import back; nothing was changed", u.count)
-	if n := u.sofar(); n > 0 {
+	if n := u.rolledBackSoFar(); n > 0 {
 		f.Msg = fmt.Sprintf("%d records stand against rolling the rest of the import back; %d were rolled back before", u.count, n)
 	}
 	f.Details = strings.Join(lines, "; ")
@@ -85,8 +85,8 @@ func (u *inspection) refusal() error {
 	return f
 }
 
-// sofar is how many records are back, of all runs.
-func (u *inspection) sofar() int64 { return u.job.RolledBackCount }
+// rolledBackSoFar is how many records are back, of all runs.
+func (u *inspection) rolledBackSoFar() int64 { return u.job.RolledBackCount }
 
 // checkInserted looks for records made by the import that were changed since
 // or that others refer to. Those deleted since are gone already.
@@ -96,7 +96,7 @@ func (u *inspection) checkInserted(data []byte) error {
 		return err
 	}
 	made := groupOf(ids)
-	if err := u.changed(made); err != nil {
+	if err := u.findChanged(made); err != nil {
 		return err
 	}
 	for _, rel := range u.Resource.Relations() {
@@ -114,7 +114,7 @@ func (u *inspection) checkInserted(data []byte) error {
 // checkMentions looks for records that name those the import made where no
 // foreign key keeps them.
 func (u *inspection) checkMentions(g *group) error {
-	for _, m := range u.mentions() {
+	for _, m := range u.mentionFields() {
 		if err := u.checkMention(m, g); err != nil {
 			return err
 		}
@@ -131,9 +131,9 @@ type mention struct {
 	fresh      bool   // only what was written since the job, whose time is $4, can name its records
 }
 
-// mentions are the fields that name the resource's records by id though no
+// mentionFields are the fields that name the resource's records by id though no
 // foreign key holds them.
-func (u *inspection) mentions() []mention {
+func (u *inspection) mentionFields() []mention {
 	var out []mention
 	for _, r := range u.m.cat.All() {
 		for i := range r.Fields {
@@ -167,7 +167,7 @@ func groupOf(ids []string) *group {
 	return &group{ids: ids, first: slices.Min(ids), last: slices.Max(ids)}
 }
 
-func (g *group) has(id string) bool {
+func (g *group) hasID(id string) bool {
 	if g.member == nil {
 		g.member = make(map[string]bool, len(g.ids))
 		for _, id := range g.ids {
@@ -177,18 +177,20 @@ func (g *group) has(id string) bool {
 	return g.member[id]
 }
 
-// within is the condition that a column lies in the group, whose bounds are $2
+// withinCondition is the condition that a column lies in the group, whose bounds are $2
 // and $3.
-func within(col string) string { return "tenant_id = $1 AND " + col + " >= $2 AND " + col + " <= $3" }
+func withinCondition(col string) string {
+	return "tenant_id = $1 AND " + col + " >= $2 AND " + col + " <= $3"
+}
 
-func (u *inspection) bounds(g *group) []any { return []any{u.Actor.TenantID, g.first, g.last} }
+func (u *inspection) boundArguments(g *group) []any { return []any{u.Actor.TenantID, g.first, g.last} }
 
-// changed finds the records that somebody changed since the import made them.
-func (u *inspection) changed(g *group) error {
-	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id",
-		u.bounds(g), func(r *db.Row) error {
-			if id := r.Text(0); g.has(id) {
-				u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
+// findChanged finds the records that somebody changed since the import made them.
+func (u *inspection) findChanged(g *group) error {
+	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+withinCondition("id")+" AND version <> 1 ORDER BY id",
+		u.boundArguments(g), func(r *db.Row) error {
+			if id := r.Text(0); g.hasID(id) {
+				u.addConflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
 			}
 			return nil
 		})
@@ -204,8 +206,8 @@ type held struct {
 	label   string
 }
 
-// held reads how records stand.
-func (u *inspection) held(ids []string) (map[string]held, error) {
+// readHeld reads how records stand.
+func (u *inspection) readHeld(ids []string) (map[string]held, error) {
 	out := make(map[string]held, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -232,15 +234,15 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	if len(made) > 0 {
 		count, last = m.id, ""
 	}
-	args, also := u.bounds(g), m.also
+	args, also := u.boundArguments(g), m.also
 	if m.fresh {
-		args, also = append(args, u.since()), also+" AND n.updated_at >= $4"
+		args, also = append(args, u.startMoment()), also+" AND n.updated_at >= $4"
 	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
+	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+withinCondition(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
-		if !g.has(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
+		if !g.hasID(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
 			return nil
 		}
 		if len(made) == 0 {
@@ -255,7 +257,7 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	if err != nil {
 		return fmt.Errorf("imports: look for references in %s: %w", m.by, err)
 	}
-	names, err := u.held(order)
+	names, err := u.readHeld(order)
 	if err != nil {
 		return err
 	}
@@ -264,13 +266,13 @@ func (u *inspection) checkMention(m mention, g *group) error {
 		if uses[id] > 1 {
 			many = strconv.FormatInt(uses[id], 10) + " records"
 		}
-		u.conflict(id, names[id].label, "is used by %s of %s", many, strings.ReplaceAll(m.by, "_", " "))
+		u.addConflict(id, names[id].label, "is used by %s of %s", many, strings.ReplaceAll(m.by, "_", " "))
 	}
 	return nil
 }
 
-// since is a moment before the job made anything, whatever a node's clock says.
-func (u *inspection) since() string {
+// startMoment is a moment before the job made anything, whatever a node's clock says.
+func (u *inspection) startMoment() string {
 	at, _ := time.Parse(time.RFC3339Nano, u.step.Job.CreatedAt) // the zero time looks at everything
 	return query.FormatTime(at.Add(-time.Hour))
 }
@@ -297,13 +299,13 @@ func (u *inspection) keepLines() error {
 	if err != nil {
 		return err
 	}
-	if err := u.use(u.Tx, u.target.Lines.Name); err != nil {
+	if err := u.useResource(u.Tx, u.target.Lines.Name); err != nil {
 		return err
 	}
 	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.Tx.DB().InUUID(u.target.Parent, 2) + " ORDER BY id"
 	return u.Tx.Query(sql, []any{u.Actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
 		if id := r.Text(0); made.Has(id) {
-			u.conflict(id, id, "belongs to a record that stays")
+			u.addConflict(id, id, "belongs to a record that stays")
 		}
 		return nil
 	})
@@ -319,32 +321,32 @@ func (u *inspection) checkUpdated(data []byte) error {
 	for i, im := range images {
 		ids[i] = im.ID
 	}
-	now, err := u.held(ids)
+	now, err := u.readHeld(ids)
 	if err != nil {
 		return err
 	}
 	for _, im := range images {
 		h, there := now[im.ID]
-		u.stands(im, h, there)
+		u.isUnchanged(im, h, there)
 	}
 	return nil
 }
 
-// stands reports a record that is as the import left it; another is a conflict.
-func (u *inspection) stands(im staged.Image, h held, there bool) bool {
+// isUnchanged reports a record that is as the import left it; another is a conflict.
+func (u *inspection) isUnchanged(im staged.Image, h held, there bool) bool {
 	switch {
 	case !there:
-		u.conflict(im.ID, im.ID, "was deleted after the import")
+		u.addConflict(im.ID, im.ID, "was deleted after the import")
 	case h.version != im.Version:
-		u.conflict(im.ID, h.label, "was changed after the import (version %d, the import left %d)", h.version, im.Version)
+		u.addConflict(im.ID, h.label, "was changed after the import (version %d, the import left %d)", h.version, im.Version)
 	default:
 		return !u.kept[im.ID]
 	}
 	return false
 }
 
-// current reads and locks the records of images.
-func (u *inspection) current(images []staged.Image) (map[string]store.Row, error) {
+// lockCurrent reads and locks the records of images.
+func (u *inspection) lockCurrent(images []staged.Image) (map[string]store.Row, error) {
 	ids := make([]string, len(images))
 	for i, im := range images {
 		ids[i] = im.ID

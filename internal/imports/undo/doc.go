@@ -5,5 +5,5 @@
 // on where it broke off. It may import all rooms of imports but check and apply, which
 // it meets in the job's rows.
 //
-// Floor: between domains. Begin at [Undoer].
+// Layer: across domains. Begin at [Undoer].
 package undo

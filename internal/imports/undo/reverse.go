@@ -12,37 +12,37 @@ import (
 // reversalReason is the reason code of movements that undo an import.
 const reversalReason = "import_rollback"
 
-// movements undoes an import of stock by movements the other way. Effects
+// undoMovements undoes an import of stock by movements the other way. Effects
 // refuse what is not there any more; which stock that is, is found first, so
 // that all of it can be named.
-func (u *rollback) movements() error {
+func (u *rollback) undoMovements() error {
 	if err := u.checkStock(); err != nil {
 		return err
 	}
-	if err := u.refusal(); err != nil {
+	if err := u.conflictFault(); err != nil {
 		return err
 	}
 	for before := ""; ; {
 		var more bool
 		var err error
-		if before, more, err = u.reverse(before, bulk.Movements); err != nil || !more {
+		if before, more, err = u.reverseMovements(before, bulk.Movements); err != nil || !more {
 			return err
 		}
 	}
 }
 
-// reverse undoes up to n of the job's movements, those before one: the newest
+// reverseMovements undoes up to n of the job's movements, those before one: the newest
 // first, so that what is there at each step was there once. It returns the one
 // to go on before.
-func (u *rollback) reverse(before string, n int) (next string, more bool, err error) {
-	rows, err := u.booked(before, n)
+func (u *rollback) reverseMovements(before string, n int) (next string, more bool, err error) {
+	rows, err := u.readBooked(before, n)
 	if err != nil || len(rows) == 0 {
 		return before, false, err
 	}
 	reversals := make([]store.Row, 0, len(rows))
 	for _, row := range rows {
 		if id, _ := row["item_id"].(string); !u.kept[id] {
-			reversals = append(reversals, reversal(row))
+			reversals = append(reversals, reversalOf(row))
 		}
 	}
 	if _, err := u.Insert(reversals, nil); err != nil {
@@ -56,8 +56,8 @@ func (u *rollback) reverse(before string, n int) (next string, more bool, err er
 const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (SELECT 1 FROM stock_movements r WHERE r.tenant_id = $1 AND " +
 	"r.reversal_of = stock_movements.id)"
 
-// booked reads the next batch of the job's movements that are not undone.
-func (u *rollback) booked(before string, n int) ([]store.Row, error) {
+// readBooked reads the next batch of the job's movements that are not undone.
+func (u *rollback) readBooked(before string, n int) ([]store.Row, error) {
 	where := unreversed
 	args := []any{u.step.Job.ID}
 	if before != "" {
@@ -71,8 +71,8 @@ func (u *rollback) booked(before string, n int) ([]store.Row, error) {
 	return rows, nil
 }
 
-// reversal is the movement that undoes one.
-func reversal(row store.Row) store.Row {
+// reversalOf is the movement that undoes one.
+func reversalOf(row store.Row) store.Row {
 	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"], "item_id": row["item_id"],
 		"from_status": row["to_status"], "to_status": row["from_status"]}
 	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity"} {
@@ -119,7 +119,7 @@ SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0
   WHERE COALESCE(l.quantity - l.reserved, 0) < d.quantity
   ORDER BY i.sku, z.code`
 	err := u.Tx.Query(moved, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
-		u.conflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
+		u.addConflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
 		return nil
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
   JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
   ORDER BY i.sku, g.serial, z.code`
 	err = u.Tx.Query(again, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
-		u.conflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
+		u.addConflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
 		return nil
 	})
 	if err != nil {

@@ -62,11 +62,11 @@ func (m *Undoer) takeBack(ctx context.Context, a actor.Actor, jobID string, part
 	u := &rollback{inspection: inspection{m: m, step: s, job: s.Job, partial: partial, kept: map[string]bool{}}}
 	var done *jobs.Job
 	err = jobs.Guarded(func() (err error) {
-		done, err = u.run(ctx)
+		done, err = u.runRollback(ctx)
 		return err
 	})
 	if err != nil {
-		err = errors.Join(err, m.jobs.End(ctx, s, s.From, u.stopped(err)))
+		err = errors.Join(err, m.jobs.End(ctx, s, s.From, u.stoppedMessage(err)))
 		if job, lost := m.jobs.Load(ctx, a, jobID); lost == nil && job.Status == jobs.RolledBack {
 			return rolledBackOf(job), nil // committed before the connection was lost
 		}
@@ -88,43 +88,43 @@ type rollback struct {
 	undone int64
 }
 
-// run rolls back in one transaction or, a large import, in batches.
-func (u *rollback) run(ctx context.Context) (done *jobs.Job, err error) {
+// runRollback rolls back in one transaction or, a large import, in batches.
+func (u *rollback) runRollback(ctx context.Context) (done *jobs.Job, err error) {
 	if u.job.ImportedCount-u.job.RolledBackCount > u.m.whole {
 		return u.inBatches(ctx)
 	}
-	err = settled(func(int) (err error) {
+	err = retryOnReference(func(int) (err error) {
 		done, err = u.atOnce(ctx)
 		return err
 	})
 	return done, err
 }
 
-// stopped tells what a rollback that failed leaves.
-func (u *rollback) stopped(err error) string {
+// stoppedMessage tells what a rollback that failed leaves.
+func (u *rollback) stoppedMessage(err error) string {
 	msg := "Rolling back was refused: " + fault.As(err).Msg
-	if n := u.sofar(); n > 0 {
+	if n := u.rolledBackSoFar(); n > 0 {
 		msg += fmt.Sprintf(". %d of %d records are back; roll back again to go on.", n, u.job.ImportedCount)
 	}
 	return msg
 }
 
-// enter begins a transaction of the rollback.
-func (u *rollback) enter(tx *db.Tx) error {
+// enterTransaction begins a transaction of the rollback.
+func (u *rollback) enterTransaction(tx *db.Tx) error {
 	if err := u.m.jobs.Hold(tx, u.step); err != nil {
 		return err
 	}
-	return u.open(tx)
+	return u.openJob(tx)
 }
 
-// open turns to the job's records in a transaction.
-func (u *rollback) open(tx *db.Tx) error {
+// openJob turns to the job's records in a transaction.
+func (u *rollback) openJob(tx *db.Tx) error {
 	u.writers = map[string]*bulk.Writer{}
 	var err error
 	if u.target, err = u.m.targets.Named(u.step.Job.Target); err != nil {
 		return err
 	}
-	if err := u.use(tx, u.target.Written().Name); err != nil || u.target.Lines == nil {
+	if err := u.useResource(tx, u.target.Written().Name); err != nil || u.target.Lines == nil {
 		return err
 	}
 	p, _, err := plan.Of(tx, u.step.Job)
@@ -132,8 +132,8 @@ func (u *rollback) open(tx *db.Tx) error {
 	return err
 }
 
-// leave writes the counters of a transaction.
-func (u *rollback) leave() {
+// writeCounters writes the counters of a transaction.
+func (u *rollback) writeCounters() {
 	for _, w := range u.writers {
 		w.Done()
 	}
@@ -142,24 +142,24 @@ func (u *rollback) leave() {
 // atOnce rolls back in one transaction.
 func (u *rollback) atOnce(ctx context.Context) (job *jobs.Job, err error) {
 	err = u.m.jobs.Write(ctx, u.step, func(tx *db.Tx) (err error) {
-		u.again()
-		if err := u.enter(tx); err != nil {
+		u.forgetAttempt()
+		if err := u.enterTransaction(tx); err != nil {
 			return err
 		}
-		if err := u.all(); err != nil {
+		if err := u.undoAll(); err != nil {
 			return err
 		}
-		u.leave()
-		job, err = u.finish(u.sofar() + u.undone)
+		u.writeCounters()
+		job, err = u.finishJob(u.rolledBackSoFar() + u.undone)
 		return err
 	})
 	return job, err
 }
 
-// settled runs a transaction of the rollback again when somebody began to refer
+// retryOnReference runs a transaction of the rollback again when somebody began to refer
 // to a record between the look for such references and its deletion: the next
 // look finds the reference and names it.
-func settled(do func(attempt int) error) (err error) {
+func retryOnReference(do func(attempt int) error) (err error) {
 	for attempt := range 3 {
 		if err = do(attempt); !fault.HasCode(err, "23503") {
 			return err
@@ -168,16 +168,16 @@ func settled(do func(attempt int) error) (err error) {
 	return err
 }
 
-// again forgets what a transaction found that is run a second time.
-func (u *rollback) again() {
+// forgetAttempt forgets what a transaction found that is run a second time.
+func (u *rollback) forgetAttempt() {
 	u.made, u.kept, u.conflicts, u.count, u.undone = nil, map[string]bool{}, nil, 0, 0
 }
 
-func (u *rollback) all() error {
+func (u *rollback) undoAll() error {
 	if u.target.Posts != nil {
-		return u.movements()
+		return u.undoMovements()
 	}
-	last, err := u.batches()
+	last, err := u.countBatches()
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (u *rollback) all() error {
 	return nil
 }
 
-func (u *rollback) finish(total int64) (*jobs.Job, error) {
+func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 	a, job := u.step.Actor, u.step.Job
 	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
 	msg := fmt.Sprintf("%d records were rolled back.", total)
@@ -222,11 +222,11 @@ func (u *rollback) checkAll(last int) error {
 	if err := u.keepLines(); err != nil {
 		return err
 	}
-	return u.refusal()
+	return u.conflictFault()
 }
 
 func (u *rollback) checkBatch(seq int) error {
-	b, err := u.batch(seq)
+	b, err := u.readBatch(seq)
 	if err != nil || b.op == "" {
 		return err
 	}
@@ -239,19 +239,19 @@ func (u *rollback) checkBatch(seq int) error {
 // undoBatch puts one batch back, unless something stands against it, and keeps
 // of its snapshot what stays.
 func (u *rollback) undoBatch(seq int) error {
-	b, err := u.batch(seq)
+	b, err := u.readBatch(seq)
 	if err != nil || b.op == "" {
 		return err
 	}
-	before, do := u.undone, u.remove
+	before, do := u.undone, u.removeMade
 	if b.op == "update" {
-		do = u.restore
+		do = u.restoreChanged
 	}
 	left, n, err := do(b.data)
 	if err != nil {
 		return err
 	}
-	if err := u.refusal(); err != nil {
+	if err := u.conflictFault(); err != nil {
 		return err
 	}
 	if u.lined && b.entity == u.target.Name {
@@ -266,13 +266,13 @@ func (u *rollback) undoBatch(seq int) error {
 	return nil
 }
 
-func (u *rollback) batches() (int, error) {
+func (u *rollback) countBatches() (int, error) {
 	return staged.LastSnapshot(u.Tx, u.Actor.TenantID, u.step.Job.ID)
 }
 
-// batch reads a snapshot and turns to its records; the zero batch is one that
+// readBatch reads a snapshot and turns to its records; the zero batch is one that
 // is back already.
-func (u *rollback) batch(seq int) (b batch, err error) {
+func (u *rollback) readBatch(seq int) (b batch, err error) {
 	err = u.Tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
 		[]any{u.Actor.TenantID, u.step.Job.ID, seq}, func(r *db.Row) error {
 			b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
@@ -282,17 +282,17 @@ func (u *rollback) batch(seq int) (b batch, err error) {
 		return b, fmt.Errorf("imports: read snapshot %d: %w", seq, err)
 	}
 	if b.op != "" {
-		err = u.use(u.Tx, b.entity)
+		err = u.useResource(u.Tx, b.entity)
 	}
 	return b, err
 }
 
-// remove deletes the records of a batch that the import made, and returns what
+// removeMade deletes the records of a batch that the import made, and returns what
 // stays of the batch and how many records that are. Those that are as the import
 // left them go in one statement; what that passes over was changed or deleted
 // since, and the database itself refuses to delete what a foreign key refers to;
 // other mentions are looked for again.
-func (u *rollback) remove(data []byte) (left []byte, n int, err error) {
+func (u *rollback) removeMade(data []byte) (left []byte, n int, err error) {
 	all, err := staged.UnpackIDs(data)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
@@ -319,13 +319,13 @@ func (u *rollback) remove(data []byte) (left []byte, n int, err error) {
 
 // passedOver notes which of the records are there yet.
 func (u *rollback) passedOver(ids []string) error {
-	there, err := u.held(ids)
+	there, err := u.readHeld(ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		if h, ok := there[id]; ok {
-			u.conflict(id, h.label, "was changed after the import (version %d)", h.version)
+			u.addConflict(id, h.label, "was changed after the import (version %d)", h.version)
 		}
 	}
 	return nil
@@ -340,14 +340,14 @@ var following = map[string][]string{
 	"orders": {"stage", "line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"},
 }
 
-// restore gives changed records back what they held, and returns what stays of
+// restoreChanged gives changed records back what they held, and returns what stays of
 // the batch and how many records that are.
-func (u *rollback) restore(data []byte) (left []byte, n int, err error) {
+func (u *rollback) restoreChanged(data []byte) (left []byte, n int, err error) {
 	images, err := staged.UnpackImages(data)
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := u.current(images)
+	rows, err := u.lockCurrent(images)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -357,11 +357,11 @@ func (u *rollback) restore(data []byte) (left []byte, n int, err error) {
 	for _, im := range images {
 		row := rows[im.ID]
 		version, _ := row["version"].(int64)
-		if !u.stands(im, held{version, match.Label(row)}, row != nil) {
+		if !u.isUnchanged(im, held{version, match.Label(row)}, row != nil) {
 			stay = append(stay, im)
 			continue
 		}
-		was, err := u.was(im)
+		was, err := u.previousValues(im)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -386,8 +386,8 @@ func (u *rollback) restore(data []byte) (left []byte, n int, err error) {
 	return left, len(stay), err
 }
 
-// was is what a record gets back.
-func (u *rollback) was(im staged.Image) (store.Row, error) {
+// previousValues is what a record gets back.
+func (u *rollback) previousValues(im staged.Image) (store.Row, error) {
 	row, err := im.Restored(u.Resource)
 	if err != nil {
 		return nil, err

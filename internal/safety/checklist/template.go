@@ -1,7 +1,7 @@
 // Package checklist says what an inspection asks, how its answers are judged,
 // and when it comes back. It knows no database.
 //
-// Floor: domains. Begin at [Parse].
+// Layer: domains. Begin at [Parse].
 package checklist
 
 import (

@@ -45,8 +45,8 @@ type Pick struct {
 	Year int64
 }
 
-// may refuses a role that has no read grant on a resource.
-func (b *Books) may(a actor.Actor, resource string) error {
+// checkMayRead refuses a role that has no read grant on a resource.
+func (b *Books) checkMayRead(a actor.Actor, resource string) error {
 	r, _ := b.store.Catalog().Get(resource)
 	if !query.May(r.Access.Read, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", resource)
@@ -56,24 +56,24 @@ func (b *Books) may(a actor.Actor, resource string) error {
 
 // Log returns the log of a year with its cases, for those who may read cases.
 func (b *Books) Log(ctx context.Context, a actor.Actor, p Pick) (*Book, error) {
-	if err := b.may(a, "osha_cases"); err != nil {
+	if err := b.checkMayRead(a, "osha_cases"); err != nil {
 		return nil, err
 	}
-	return b.read(ctx, a, p, true)
+	return b.readBook(ctx, a, p, true)
 }
 
 // Totals returns the log of a year without its cases.
 func (b *Books) Totals(ctx context.Context, a actor.Actor, p Pick) (*Book, error) {
-	if err := b.may(a, "osha_summaries"); err != nil {
+	if err := b.checkMayRead(a, "osha_summaries"); err != nil {
 		return nil, err
 	}
-	return b.read(ctx, a, p, false)
+	return b.readBook(ctx, a, p, false)
 }
 
-func (b *Books) read(ctx context.Context, a actor.Actor, p Pick, cases bool) (*Book, error) {
+func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool) (*Book, error) {
 	book := &Book{Year: p.Year}
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		sites, err := b.rows(tx, a, "sites", "archived_at IS NULL AND ($2 = '' OR CAST(id AS text) = $2) ORDER BY lower(code) LIMIT 2", p.Site)
+		sites, err := b.readRows(tx, a, "sites", "archived_at IS NULL AND ($2 = '' OR CAST(id AS text) = $2) ORDER BY lower(code) LIMIT 2", p.Site)
 		switch {
 		case err != nil:
 			return err
@@ -84,7 +84,7 @@ func (b *Books) read(ctx context.Context, a actor.Actor, p Pick, cases bool) (*B
 		}
 		book.Site = sites[0]
 		site := book.Site.Text("id")
-		sums, err := b.rows(tx, a, "osha_summaries", "site_id = $2 AND year = $3", site, p.Year)
+		sums, err := b.readRows(tx, a, "osha_summaries", "site_id = $2 AND year = $3", site, p.Year)
 		if err != nil {
 			return err
 		}
@@ -95,39 +95,39 @@ func (b *Books) read(ctx context.Context, a actor.Actor, p Pick, cases bool) (*B
 		if err != nil {
 			return err
 		}
-		book.Place = (&background{sites: map[string]store.Row{site: book.Site}, zone: zone}).place(site)
+		book.Place = (&background{sites: map[string]store.Row{site: book.Site}, zone: zone}).establishmentZone(site)
 		if !cases {
 			return nil
 		}
-		list, err := b.rows(tx, a, "osha_cases", "site_id = $2 AND year = $3 AND recordable = 'yes' ORDER BY case_no", site, p.Year)
+		list, err := b.readRows(tx, a, "osha_cases", "site_id = $2 AND year = $3 AND recordable = 'yes' ORDER BY case_no", site, p.Year)
 		if err != nil {
 			return err
 		}
-		book.Entries, err = b.entries(tx, a, list)
+		book.Entries, err = b.readEntries(tx, a, list)
 		return err
 	})
 	if err != nil {
-		return nil, wrap(err)
+		return nil, wrapReadError(err)
 	}
 	return book, nil
 }
 
-func wrap(err error) error {
+func wrapReadError(err error) error {
 	if fault.As(err).Kind == fault.Internal {
 		return fmt.Errorf("osha: read the log: %w", err)
 	}
 	return err
 }
 
-func (b *Books) rows(tx *db.Tx, a actor.Actor, resource, where string, args ...any) ([]store.Row, error) {
+func (b *Books) readRows(tx *db.Tx, a actor.Actor, resource, where string, args ...any) ([]store.Row, error) {
 	r, _ := b.store.Catalog().Get(resource)
 	return b.store.RowsTx(tx, a, r, where, args)
 }
 
-func (b *Books) entries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
+func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
 	ids := map[string]bool{}
 	for _, c := range cases {
-		mark(ids, c.Text("incident_id"))
+		addID(ids, c.Text("incident_id"))
 	}
 	incidents, err := byID(tx, b.store, a.TenantID, "incidents", ids)
 	if err != nil {
@@ -142,12 +142,12 @@ func (b *Books) entries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, e
 
 // Case returns the book of one recordable case, for those who may read cases.
 func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, error) {
-	if err := b.may(a, "osha_cases"); err != nil {
+	if err := b.checkMayRead(a, "osha_cases"); err != nil {
 		return nil, err
 	}
 	book := &Book{}
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		cases, err := b.rows(tx, a, "osha_cases", tx.DB().InUUID("id", 2), query.List([]string{id}))
+		cases, err := b.readRows(tx, a, "osha_cases", tx.DB().InUUID("id", 2), query.List([]string{id}))
 		if err != nil {
 			return err
 		}
@@ -163,31 +163,31 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 		if err != nil {
 			return err
 		}
-		book.Site, book.Year = sites[site], number(cases[0], "year")
-		book.Place = (&background{sites: sites, zone: zone}).place(site)
-		book.Entries, err = b.entries(tx, a, cases)
+		book.Site, book.Year = sites[site], intField(cases[0], "year")
+		book.Place = (&background{sites: sites, zone: zone}).establishmentZone(site)
+		book.Entries, err = b.readEntries(tx, a, cases)
 		return err
 	})
 	if err != nil {
-		return nil, wrap(err)
+		return nil, wrapReadError(err)
 	}
 	return book, nil
 }
 
 // Injured is the local day of an entry's injury, as midnight UTC.
 func (b *Book) Injured(e Entry) time.Time {
-	return localtime.DateOf(moment(e.Incident, "occurred_at"), b.Place).UTC()
+	return localtime.DateOf(momentField(e.Incident, "occurred_at"), b.Place).UTC()
 }
 
 // Time is the local time of the event as HH:MM; "" when it is unknown.
 func (b *Book) Time(e Entry) string {
 	switch t := e.Case.Text("event_time"); {
-	case flag(e.Case, "time_unknown"):
+	case boolField(e.Case, "time_unknown"):
 		return ""
 	case t != "":
 		return t
 	}
-	return moment(e.Incident, "occurred_at").In(b.Place).Format("15:04")
+	return momentField(e.Incident, "occurred_at").In(b.Place).Format("15:04")
 }
 
 // Sum is the summary, or for a log without one the totals of its entries.

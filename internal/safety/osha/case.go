@@ -47,7 +47,7 @@ type Facts struct {
 // recording. The fault is Invalid and names the field and the paragraph.
 func Check(c store.Row, f Facts) error {
 	if f.Kind != "injury" && f.Kind != "illness" {
-		return broken("incident_id", "29 CFR 1904.4(a)", "only an injury or illness can be a case; the incident is a %s", f.Kind)
+		return refuseRule("incident_id", "29 CFR 1904.4(a)", "only an injury or illness can be a case; the incident is a %s", f.Kind)
 	}
 	for _, rule := range [...]func(store.Row, Facts) *fault.Error{checkDecision, checkOutcome, checkDays, checkPrivacy, checkKind,
 		checkDates, checkTimes, checkEntry} {
@@ -64,15 +64,15 @@ func checkDecision(c store.Row, _ Facts) *fault.Error {
 	outcome, known := outcomeOf[basis]
 	switch {
 	case decided == "undecided" && basis != "":
-		return broken("recordable", "29 CFR 1904.7(a)", "with the basis %s the case is decided: say yes or no", basis)
+		return refuseRule("recordable", "29 CFR 1904.7(a)", "with the basis %s the case is decided: say yes or no", basis)
 	case decided == "undecided":
 		return nil
 	case !known:
-		return broken("basis", "29 CFR 1904.7(b)(1)", "say what makes the case recordable or not")
+		return refuseRule("basis", "29 CFR 1904.7(b)(1)", "say what makes the case recordable or not")
 	case decided == "yes" && outcome == "":
-		return broken("recordable", "29 CFR 1904.7(b)(5)(i)", "a case that is %s is not recordable", basis)
+		return refuseRule("recordable", "29 CFR 1904.7(b)(5)(i)", "a case that is %s is not recordable", basis)
 	case decided == "no" && outcome != "":
-		return broken("recordable", "29 CFR 1904.7(b)(1)", "a case with %s is recordable", basis)
+		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "a case with %s is recordable", basis)
 	}
 	return nil
 }
@@ -82,49 +82,49 @@ func checkOutcome(c store.Row, _ Facts) *fault.Error {
 	outcome, basis := c.Text("outcome"), c.Text("basis")
 	if c.Text("recordable") != "yes" {
 		if outcome != "" {
-			return broken("outcome", "29 CFR 1904.29(b)(1)", "only a recordable case has an outcome on the log")
+			return refuseRule("outcome", "29 CFR 1904.29(b)(1)", "only a recordable case has an outcome on the log")
 		}
 		return nil
 	}
-	away, restricted := number(c, "days_away"), number(c, "days_restricted")
+	away, restricted := intField(c, "days_away"), intField(c, "days_restricted")
 	switch {
 	case outcome == "":
-		return broken("outcome", "29 CFR 1904.29(b)(1)", "a recordable case needs its outcome")
+		return refuseRule("outcome", "29 CFR 1904.29(b)(1)", "a recordable case needs its outcome")
 	case outcomeOf[basis] != outcome:
-		return broken("outcome", "29 CFR 1904.7(b)(1)", "the basis %s leads to the outcome %s, not %s", basis, outcomeOf[basis], outcome)
+		return refuseRule("outcome", "29 CFR 1904.7(b)(1)", "the basis %s leads to the outcome %s, not %s", basis, outcomeOf[basis], outcome)
 	case outcome == "death" && away+restricted > 0:
-		return broken("days_away", "29 CFR 1904.7(b)(2)", "a death has no counts of days: the most serious outcome stands alone")
+		return refuseRule("days_away", "29 CFR 1904.7(b)(2)", "a death has no counts of days: the most serious outcome stands alone")
 	case outcome == "days_away" && away == 0:
-		return broken("days_away", "29 CFR 1904.7(b)(3)", "the outcome days_away needs at least one day after the day of the injury")
+		return refuseRule("days_away", "29 CFR 1904.7(b)(3)", "the outcome days_away needs at least one day after the day of the injury")
 	case outcome != "days_away" && away > 0:
-		return broken("outcome", "29 CFR 1904.7(b)(3)", "with days away the outcome is days_away, the most serious")
+		return refuseRule("outcome", "29 CFR 1904.7(b)(3)", "with days away the outcome is days_away, the most serious")
 	case outcome == "restricted" && restricted == 0:
-		return broken("days_restricted", "29 CFR 1904.7(b)(4)", "the outcome restricted needs at least one day of restricted work or transfer")
+		return refuseRule("days_restricted", "29 CFR 1904.7(b)(4)", "the outcome restricted needs at least one day of restricted work or transfer")
 	case outcome == "other" && restricted > 0:
-		return broken("outcome", "29 CFR 1904.7(b)(4)", "with days of restricted work the outcome is restricted, the more serious")
+		return refuseRule("outcome", "29 CFR 1904.7(b)(4)", "with days of restricted work the outcome is restricted, the more serious")
 	}
 	return nil
 }
 
 func checkDays(c store.Row, f Facts) *fault.Error {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := date(c.Text(p[1])), date(c.Text(p[2]))
+		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
 		switch {
-		case number(c, p[0]) > maxDays:
-			return broken(p[0], "29 CFR 1904.7(b)(3)(vii)", "counting stops at %d days", maxDays)
+		case intField(c, p[0]) > maxDays:
+			return refuseRule(p[0], "29 CFR 1904.7(b)(3)(vii)", "counting stops at %d days", maxDays)
 		case from.IsZero() && !until.IsZero():
-			return broken(p[1], "29 CFR 1904.7(b)(3)(i)", "%s needs %s", p[2], p[1])
+			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s needs %s", p[2], p[1])
 		case !from.IsZero() && from.Before(f.Injured):
-			return broken(p[1], "29 CFR 1904.7(b)(3)(i)", "%s lies before the injury", p[1])
+			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s lies before the injury", p[1])
 		case !until.IsZero() && until.Before(from):
-			return broken(p[2], "29 CFR 1904.7(b)(3)(iv)", "%s lies before %s", p[2], p[1])
+			return refuseRule(p[2], "29 CFR 1904.7(b)(3)(iv)", "%s lies before %s", p[2], p[1])
 		}
 	}
-	if n := number(c, "days_away") + number(c, "days_restricted"); n > maxDays {
-		return broken("days_restricted", "29 CFR 1904.7(b)(4)(xi)", "days away and restricted are %d together; counting stops at %d", n, maxDays)
+	if n := intField(c, "days_away") + intField(c, "days_restricted"); n > maxDays {
+		return refuseRule("days_restricted", "29 CFR 1904.7(b)(4)(xi)", "days away and restricted are %d together; counting stops at %d", n, maxDays)
 	}
-	if c.Text("recordable") == "no" && number(c, "days_away")+number(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
-		return broken("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
+	if c.Text("recordable") == "no" && intField(c, "days_away")+intField(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
+		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
 	}
 	return nil
 }
@@ -132,16 +132,16 @@ func checkDays(c store.Row, f Facts) *fault.Error {
 // checkPrivacy: the list of privacy cases is closed, and the last of its
 // reasons is for illnesses that the employee asks to be kept private.
 func checkPrivacy(c store.Row, _ Facts) *fault.Error {
-	private, reason := flag(c, "privacy_case"), c.Text("privacy_reason")
+	private, reason := boolField(c, "privacy_case"), c.Text("privacy_reason")
 	switch {
 	case private && reason == "":
-		return broken("privacy_reason", "29 CFR 1904.29(b)(8)", "a privacy case needs one of the listed reasons; no other makes one")
+		return refuseRule("privacy_reason", "29 CFR 1904.29(b)(8)", "a privacy case needs one of the listed reasons; no other makes one")
 	case !private && reason != "":
-		return broken("privacy_case", "29 CFR 1904.29(b)(7)", "a case of %s is a privacy case", reason)
+		return refuseRule("privacy_case", "29 CFR 1904.29(b)(7)", "a case of %s is a privacy case", reason)
 	case reason == "employee_request" && c.Text("illness_type") == "injury":
-		return broken("privacy_reason", "29 CFR 1904.29(b)(7)(vi)", "an employee's request makes a privacy case of an illness, not of an injury")
+		return refuseRule("privacy_reason", "29 CFR 1904.29(b)(7)(vi)", "an employee's request makes a privacy case of an illness, not of an injury")
 	case !private && c.Text("discreet_description") != "":
-		return broken("discreet_description", "29 CFR 1904.29(b)(9)", "only a privacy case is described discreetly")
+		return refuseRule("discreet_description", "29 CFR 1904.29(b)(9)", "only a privacy case is described discreetly")
 	}
 	return nil
 }
@@ -149,27 +149,27 @@ func checkPrivacy(c store.Row, _ Facts) *fault.Error {
 func checkKind(c store.Row, f Facts) *fault.Error {
 	kind := c.Text("illness_type")
 	if kind == "" && c.Text("recordable") == "yes" {
-		return broken("illness_type", "29 CFR 1904.29(b)(1)", "a recordable case needs column M: injury or the type of illness")
+		return refuseRule("illness_type", "29 CFR 1904.29(b)(1)", "a recordable case needs column M: injury or the type of illness")
 	}
 	if kind != "" && (kind == "injury") != (f.Kind == "injury") {
-		return broken("illness_type", "29 CFR 1904.46", "the incident is an %s, column M says %s", f.Kind, kind)
+		return refuseRule("illness_type", "29 CFR 1904.46", "the incident is an %s, column M says %s", f.Kind, kind)
 	}
 	return nil
 }
 
 func checkDates(c store.Row, f Facts) *fault.Error {
-	born, hired, died := date(c.Text("birth_date")), date(c.Text("hire_date")), date(c.Text("death_date"))
+	born, hired, died := parseDay(c.Text("birth_date")), parseDay(c.Text("hire_date")), parseDay(c.Text("death_date"))
 	switch {
 	case !born.IsZero() && !born.Before(f.Injured):
-		return broken("birth_date", "OSHA form 301, item 3", "lies after the injury")
+		return refuseRule("birth_date", "OSHA form 301, item 3", "lies after the injury")
 	case !hired.IsZero() && hired.After(f.Injured):
-		return broken("hire_date", "OSHA form 301, item 4", "lies after the injury")
+		return refuseRule("hire_date", "OSHA form 301, item 4", "lies after the injury")
 	case !born.IsZero() && !hired.IsZero() && !born.Before(hired):
-		return broken("hire_date", "OSHA form 301, item 4", "lies before the date of birth")
+		return refuseRule("hire_date", "OSHA form 301, item 4", "lies before the date of birth")
 	case (c.Text("outcome") == "death") != !died.IsZero():
-		return broken("death_date", "29 CFR 1904.7(b)(2)", "the date of death belongs to the outcome death, and to no other")
+		return refuseRule("death_date", "29 CFR 1904.7(b)(2)", "the date of death belongs to the outcome death, and to no other")
 	case !died.IsZero() && (died.Before(f.Injured) || died.After(f.Today)):
-		return broken("death_date", "29 CFR 1904.7(b)(2)", "must lie between the injury and today")
+		return refuseRule("death_date", "29 CFR 1904.7(b)(2)", "must lie between the injury and today")
 	}
 	return nil
 }
@@ -177,11 +177,11 @@ func checkDates(c store.Row, f Facts) *fault.Error {
 func checkTimes(c store.Row, _ Facts) *fault.Error {
 	for _, f := range [...]string{"work_began", "event_time"} {
 		if v := c.Text(f); v != "" && !clock.MatchString(v) {
-			return broken(f, "OSHA form 301, items 12 and 13", "%s must be a time such as 14:30", f)
+			return refuseRule(f, "OSHA form 301, items 12 and 13", "%s must be a time such as 14:30", f)
 		}
 	}
-	if flag(c, "time_unknown") && c.Text("event_time") != "" {
-		return broken("time_unknown", "OSHA form 301, item 13", "the time is given, so it is not unknown")
+	if boolField(c, "time_unknown") && c.Text("event_time") != "" {
+		return refuseRule("time_unknown", "OSHA form 301, item 13", "the time is given, so it is not unknown")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func checkEntry(c store.Row, _ Facts) *fault.Error {
 	}
 	for _, x := range [...][2]string{{"employee_name", "B"}, {"job_title", "C"}, {"where_occurred", "E"}, {"description", "F"}} {
 		if c.Text(x[0]) == "" {
-			return broken(x[0], "29 CFR 1904.29(b)(1)", "a recordable case needs %s for column %s of the log", x[0], x[1])
+			return refuseRule(x[0], "29 CFR 1904.29(b)(1)", "a recordable case needs %s for column %s of the log", x[0], x[1])
 		}
 	}
 	return nil
@@ -201,7 +201,7 @@ func checkEntry(c store.Row, _ Facts) *fault.Error {
 
 // Name is what column B of the log shows (29 CFR 1904.29(b)(6)).
 func Name(c store.Row) string {
-	if flag(c, "privacy_case") {
+	if boolField(c, "privacy_case") {
 		return "Privacy case"
 	}
 	return c.Text("employee_name")
@@ -209,14 +209,14 @@ func Name(c store.Row) string {
 
 // Description is what column F of the log shows (29 CFR 1904.29(b)(9)).
 func Description(c store.Row) string {
-	if d := c.Text("discreet_description"); d != "" && flag(c, "privacy_case") {
+	if d := c.Text("discreet_description"); d != "" && boolField(c, "privacy_case") {
 		return d
 	}
 	return c.Text("description")
 }
 
 // Number is the case's number as forms and files write it.
-func Number(c store.Row) string { return fmt.Sprint(number(c, "case_no")) }
+func Number(c store.Row) string { return fmt.Sprint(intField(c, "case_no")) }
 
 // DueAt is by when OSHA must be told of a case: 8 hours after a death became
 // known, when it came within 30 days; 24 hours after in-patient treatment, an
@@ -224,14 +224,14 @@ func Number(c store.Row) string { return fmt.Sprint(number(c, "case_no")) }
 // time when nothing need be told. The report of the incident stands for the
 // moment at which it became known, the day of a later death for that.
 func DueAt(c store.Row, reported, injured time.Time) time.Time {
-	died := date(c.Text("death_date"))
+	died := parseDay(c.Text("death_date"))
 	if !died.IsZero() && died.Sub(injured) <= 30*24*time.Hour {
 		if died.After(reported) {
 			reported = died
 		}
 		return reported.Add(8 * time.Hour)
 	}
-	if flag(c, "in_patient") || flag(c, "amputation") || flag(c, "eye_loss") {
+	if boolField(c, "in_patient") || boolField(c, "amputation") || boolField(c, "eye_loss") {
 		return reported.Add(24 * time.Hour)
 	}
 	return time.Time{}

@@ -38,9 +38,9 @@ func checkKept(tx *db.Tx, now time.Time, changes []store.Change, what string) er
 		if err != nil {
 			return err
 		}
-		last := number(c.Before, "year") + keepYears
+		last := intField(c.Before, "year") + keepYears
 		if int64(localtime.Year(now, localtime.Zone(zone))) <= last {
-			return early("29 CFR 1904.33(a)", "the %s is kept until the end of %d", what, last)
+			return refuseEarly("29 CFR 1904.33(a)", "the %s is kept until the end of %d", what, last)
 		}
 	}
 	return nil
@@ -53,18 +53,18 @@ func writeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	}
 	var unnumbered []store.Row
 	for _, c := range changes {
-		if err := b.complete(c, s.Now()); err != nil {
+		if err := b.completeCase(c, s.Now()); err != nil {
 			return err
 		}
-		if c.After.Text("recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && moved(c)) {
+		if c.After.Text("recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && changedLog(c)) {
 			unnumbered = append(unnumbered, c.After)
 		}
 	}
 	return numberCases(tx, a.TenantID, unnumbered)
 }
 
-// moved reports a case that went to another log.
-func moved(c store.Change) bool {
+// changedLog reports a case that went to another log.
+func changedLog(c store.Change) bool {
 	return c.Before["site_id"] != c.After["site_id"] || c.Before["year"] != c.After["year"]
 }
 
@@ -77,20 +77,20 @@ type background struct {
 func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Change) (*background, error) {
 	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
-		mark(incidents, c.After.Text("incident_id"))
-		mark(workers, c.After.Text("worker_id"))
-		mark(sites, c.After.Text("site_id"))
+		addID(incidents, c.After.Text("incident_id"))
+		addID(workers, c.After.Text("worker_id"))
+		addID(sites, c.After.Text("site_id"))
 	}
 	b := &background{}
 	var err error
 	if b.incidents, err = byID(tx, s, tenant, "incidents", incidents); err != nil {
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
-	if err := settle(tx, s, tenant, b.incidents); err != nil {
+	if err := fillSites(tx, s, tenant, b.incidents); err != nil {
 		return nil, err
 	}
 	for _, in := range b.incidents {
-		mark(sites, in.Text("site_id"))
+		addID(sites, in.Text("site_id"))
 	}
 	if b.workers, err = byID(tx, s, tenant, "workers", workers); err != nil {
 		return nil, fmt.Errorf("osha: read workers: %w", err)
@@ -104,12 +104,12 @@ func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Ch
 	return b, nil
 }
 
-// settle gives incidents that name a zone alone the site where it lies.
-func settle(tx *db.Tx, s *store.Store, tenant string, incidents map[string]store.Row) error {
+// fillSites gives incidents that name a zone alone the site where it lies.
+func fillSites(tx *db.Tx, s *store.Store, tenant string, incidents map[string]store.Row) error {
 	ids := map[string]bool{}
 	for _, in := range incidents {
 		if in["site_id"] == nil {
-			mark(ids, in.Text("zone_id"))
+			addID(ids, in.Text("zone_id"))
 		}
 	}
 	zones, err := byID(tx, s, tenant, "zones", ids)
@@ -124,7 +124,7 @@ func settle(tx *db.Tx, s *store.Store, tenant string, incidents map[string]store
 	return nil
 }
 
-func mark(set map[string]bool, id string) {
+func addID(set map[string]bool, id string) {
 	if id != "" {
 		set[id] = true
 	}
@@ -138,39 +138,39 @@ func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
 	return zone, nil
 }
 
-// place is the time zone of an establishment; the tenant's where it has none.
-func (b *background) place(site string) *time.Location {
+// establishmentZone is the time zone of an establishment; the tenant's where it has none.
+func (b *background) establishmentZone(site string) *time.Location {
 	if z := b.sites[site].Text("timezone"); z != "" {
 		return localtime.Zone(z)
 	}
 	return localtime.Zone(b.zone)
 }
 
-// complete fills what the server keeps and what other records know, then holds
+// completeCase fills what the server keeps and what other records know, then holds
 // the case to the rules.
-func (b *background) complete(ch store.Change, now time.Time) error {
+func (b *background) completeCase(ch store.Change, now time.Time) error {
 	c := ch.After
 	in := b.incidents[c.Text("incident_id")]
 	if in == nil {
 		return fault.New(fault.Conflict, "23503", "there is no incident %s", c.Text("incident_id")).At("incident_id", "names no incident")
 	}
 	if in.Text("status") == "void" && c.Text("recordable") == "yes" {
-		return broken("recordable", "29 CFR 1904.4(a)", "the report of the incident is void")
+		return refuseRule("recordable", "29 CFR 1904.4(a)", "the report of the incident is void")
 	}
 	if c["site_id"] == nil {
 		c["site_id"] = in["site_id"]
 	}
-	loc := b.place(c.Text("site_id"))
-	injured := localtime.DateOf(moment(in, "occurred_at"), loc).UTC()
+	loc := b.establishmentZone(c.Text("site_id"))
+	injured := localtime.DateOf(momentField(in, "occurred_at"), loc).UTC()
 	c["year"] = int64(injured.Year())
 	b.fromWorker(c)
 	if c["illness_type"] == nil && in.Text("kind") == "injury" {
 		c["illness_type"] = "injury"
 	}
 	countDays(c, injured)
-	enter(ch, in, now, loc)
+	noteDecision(ch, in, now, loc)
 	c["osha_due_at"] = nil
-	if due := DueAt(c, moment(in, "reported_at"), injured); !due.IsZero() {
+	if due := DueAt(c, momentField(in, "reported_at"), injured); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
 	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: localtime.DateOf(now, loc).UTC()})
@@ -191,19 +191,19 @@ func (b *background) fromWorker(c store.Row) {
 // countDays counts periods that have both ends.
 func countDays(c store.Row, injured time.Time) {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := date(c.Text(p[1])), date(c.Text(p[2]))
+		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
 		if !from.IsZero() && !until.IsZero() && !until.Before(from) {
 			c[p[0]] = Days(injured, from, until)
 		}
 	}
 	// The sum stops at 180 too; days away come first, as the more serious.
-	if away := number(c, "days_away"); c["restricted_until"] != nil && c["restricted_from"] != nil && away <= maxDays {
-		c["days_restricted"] = min(number(c, "days_restricted"), maxDays-away)
+	if away := intField(c, "days_away"); c["restricted_until"] != nil && c["restricted_from"] != nil && away <= maxDays {
+		c["days_restricted"] = min(intField(c, "days_restricted"), maxDays-away)
 	}
 }
 
-// enter notes when the case was decided, and whether that was in time.
-func enter(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
+// noteDecision notes when the case was decided, and whether that was in time.
+func noteDecision(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
 	c := ch.After
 	if c.Text("recordable") == "undecided" {
 		c["entered_at"], c["entered_late"] = nil, nil
@@ -213,7 +213,7 @@ func enter(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
 		return
 	}
 	c["entered_at"] = query.FormatTime(now)
-	deadline := localtime.DateOf(moment(in, "reported_at"), loc).UTC().AddDate(0, 0, logDays)
+	deadline := localtime.DateOf(momentField(in, "reported_at"), loc).UTC().AddDate(0, 0, logDays)
 	c["entered_late"] = localtime.DateOf(now, loc).UTC().After(deadline)
 }
 
@@ -232,7 +232,7 @@ type log struct {
 func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 	last := map[log]int64{}
 	for _, c := range cases {
-		l := log{c.Text("site_id"), number(c, "year")}
+		l := log{c.Text("site_id"), intField(c, "year")}
 		if _, ok := last[l]; ok || l.site == "" {
 			continue // the store names a missing establishment
 		}
@@ -248,7 +248,7 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 		return fmt.Errorf("osha: number cases: %w", err)
 	}
 	for _, c := range cases {
-		l := log{c.Text("site_id"), number(c, "year")}
+		l := log{c.Text("site_id"), intField(c, "year")}
 		last[l]++
 		c["case_no"] = last[l]
 	}
@@ -285,7 +285,7 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 		return fmt.Errorf("osha: look for cases: %w", err)
 	}
 	for _, in := range ended {
-		if err := mayEnd(in, decided[in.Text("id")], l.american(in)); err != nil {
+		if err := mayEnd(in, decided[in.Text("id")], l.isAmerican(in)); err != nil {
 			return err
 		}
 	}
@@ -302,7 +302,7 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
 	zones := map[string]bool{}
 	for _, in := range incidents {
-		mark(zones, in.Text("zone_id"))
+		addID(zones, in.Text("zone_id"))
 	}
 	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
 	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
@@ -312,9 +312,9 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	return l
 }
 
-// american reports whether an incident happened in the United States: at its
+// isAmerican reports whether an incident happened in the United States: at its
 // site, else at its zone's, else where the tenant is.
-func (l *land) american(in store.Row) bool {
+func (l *land) isAmerican(in store.Row) bool {
 	if site := in.Text("site_id"); site != "" {
 		return l.site[site]
 	}
@@ -328,9 +328,9 @@ func mayEnd(in store.Row, decided string, american bool) error {
 	hurt := in.Text("kind") == "injury" || in.Text("kind") == "illness"
 	switch {
 	case in.Text("status") == "void" && decided == "yes":
-		return early("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
+		return refuseEarly("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
 	case in.Text("status") == "closed" && hurt && (decided == "undecided" || decided == "" && american):
-		return early("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
+		return refuseEarly("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
 	}
 	return nil
 }

@@ -46,13 +46,13 @@ var (
 // part of the body, nationality, workstation, environment, process, activity and
 // material agents are in no record: their codes say so.
 func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
-	rows, err := b.absences(ctx, a, p)
+	rows, err := b.readAbsences(ctx, a, p)
 	if err != nil {
 		return nil, err
 	}
 	sheet := &Sheet{Header: esawColumns}
 	for _, r := range rows {
-		sheet.Rows = append(sheet.Rows, r.esaw())
+		sheet.Rows = append(sheet.Rows, r.esawRow())
 	}
 	return sheet, nil
 }
@@ -66,27 +66,27 @@ type absence struct {
 	staff  int       // people employed at the site on the day
 }
 
-func (r absence) esaw() []string {
+func (r absence) esawRow() []string {
 	c, site := r.Case, r.book.Site
 	day := r.book.Injured(r.Entry)
-	hour, lost := unknownPair, fmt.Sprintf("%03d", number(c, "days_away"))
+	hour, lost := unknownPair, fmt.Sprintf("%03d", intField(c, "days_away"))
 	if at := r.book.Time(r.Entry); at != "" {
 		hour = at[:2]
 	}
 	if c.Text("outcome") == "death" {
 		lost = "998"
 	}
-	tags := r.categories()
-	return []string{r.Incident.Text("incident_no"), site.Text("name"), site.Text("country"), site.Text("nace"), r.worker.Text("isco"), r.age(),
-		known(map[string]string{"M": "1", "F": "2"}, unknownDigit,
-			c.Text("sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, r.worker.Text("employment")),
+	tags := r.incidentCategories()
+	return []string{r.Incident.Text("incident_no"), site.Text("name"), site.Text("country"), site.Text("nace"), r.worker.Text("isco"), r.ageInYears(),
+		knownCode(map[string]string{"M": "1", "F": "2"}, unknownDigit,
+			c.Text("sex")), notSpecified, knownCode(map[string]string{"employee": "300", "agency": "300"}, unspecified, r.worker.Text("employment")),
 		sizeClass(r.staff), site.Text("nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
-		noInformation, unknownAgent, known(deviations, noInformation, tags...), unknownAgent, known(contacts, noInformation, tags...), unknownAgent}
+		noInformation, unknownAgent, knownCode(deviations, noInformation, tags...), unknownAgent, knownCode(contacts, noInformation, tags...), unknownAgent}
 }
 
-// age is in completed years, of two digits.
-func (r absence) age() string {
-	day, born := r.book.Injured(r.Entry), date(r.Case.Text("birth_date"))
+// ageInYears is in completed years, of two digits.
+func (r absence) ageInYears() string {
+	day, born := r.book.Injured(r.Entry), parseDay(r.Case.Text("birth_date"))
 	if born.IsZero() {
 		return unknownPair
 	}
@@ -97,15 +97,15 @@ func (r absence) age() string {
 	return fmt.Sprintf("%02d", min(n, 98))
 }
 
-// categories are the incident's, in the order in which they were given.
-func (r absence) categories() (tags []string) {
+// incidentCategories are the incident's, in the order in which they were given.
+func (r absence) incidentCategories() (tags []string) {
 	raw, _ := r.Incident["category_tags"].(json.RawMessage)
 	_ = json.Unmarshal(raw, &tags) // the store keeps an array of strings
 	return tags
 }
 
-// known is the code of the first word that has one, else the code for none.
-func known(codes map[string]string, none string, words ...string) string {
+// knownCode is the code of the first word that has one, else the code for none.
+func knownCode(codes map[string]string, none string, words ...string) string {
 	for _, w := range words {
 		if c := codes[w]; c != "" {
 			return c
@@ -130,12 +130,12 @@ func sizeClass(staff int) string {
 	return unknownDigit
 }
 
-// victims finds the workers of accidents, and how many people the site employed
+// fillVictims finds the workers of accidents, and how many people the site employed
 // that day. A worker without a date of hire has always been there.
-func (b *Books) victims(tx *db.Tx, a actor.Actor, list []absence) error {
+func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
 	ids := map[string]bool{}
 	for _, r := range list {
-		mark(ids, r.Case.Text("worker_id"))
+		addID(ids, r.Case.Text("worker_id"))
 	}
 	workers, err := byID(tx, b.store, a.TenantID, "workers", ids)
 	if err != nil || len(list) == 0 {

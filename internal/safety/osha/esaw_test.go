@@ -32,7 +32,7 @@ func TestESAWCodes(t *testing.T) {
 	} {
 		r := absence{Entry: Entry{c.row, store.Row{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z", "category_tags": json.RawMessage(c.tags)}},
 			book: &Book{Site: site, Year: 2019, Place: time.FixedZone("CET", 3600)}, worker: c.who, staff: c.staff}
-		got := r.esaw()
+		got := r.esawRow()
 		if len(got) != len(esawColumns) {
 			t.Fatalf("%d values for %d columns", len(got), len(esawColumns))
 		}

@@ -24,7 +24,7 @@ var accidentColumns = []string{"case_id", "incident_no", "date", "time", "employ
 // absence, or death, that an employer in the Union keeps (89/391/EEC
 // art. 9(1)(c)). Privacy cases show no name.
 func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
-	rows, err := b.absences(ctx, a, p)
+	rows, err := b.readAbsences(ctx, a, p)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +33,15 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 		c := r.Case
 		sheet.Rows = append(sheet.Rows,
 			[]string{c.Text("id"), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
-				c.Text("where_occurred"), Description(c), whole(number(c, "days_away")), bit(c.Text("outcome") == "death")})
+				c.Text("where_occurred"), Description(c), formatWhole(intField(c, "days_away")), formatBit(c.Text("outcome") == "death")})
 	}
 	return sheet, nil
 }
 
-// absences reads the injuries of a year with at least four days away, or death,
+// readAbsences reads the injuries of a year with at least four days away, or death,
 // at one establishment or at all.
-func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence, error) {
-	if err := b.may(a, "osha_cases"); err != nil {
+func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]absence, error) {
+	if err := b.checkMayRead(a, "osha_cases"); err != nil {
 		return nil, err
 	}
 	var out []absence
@@ -50,19 +50,19 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 		if err != nil {
 			return err
 		}
-		cases, err := b.rows(tx, a, "osha_cases",
+		cases, err := b.readRows(tx, a, "osha_cases",
 			fmt.Sprintf("year = $2 AND ($3 = '' OR CAST(site_id AS text) = $3) AND illness_type = 'injury' AND (days_away >= %d OR outcome = 'death') ORDER "+
 				"BY id", europeDays), p.Year, p.Site)
 		if err != nil {
 			return err
 		}
-		entries, err := b.entries(tx, a, cases)
+		entries, err := b.readEntries(tx, a, cases)
 		if err != nil {
 			return err
 		}
 		ids := map[string]bool{}
 		for _, c := range cases {
-			mark(ids, c.Text("site_id"))
+			addID(ids, c.Text("site_id"))
 		}
 		sites, err := byID(tx, b.store, a.TenantID, "sites", ids)
 		if err != nil {
@@ -74,12 +74,12 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 				continue
 			}
 			site := e.Case.Text("site_id")
-			out = append(out, absence{Entry: e, book: &Book{Site: sites[site], Year: p.Year, Place: bg.place(site)}})
+			out = append(out, absence{Entry: e, book: &Book{Site: sites[site], Year: p.Year, Place: bg.establishmentZone(site)}})
 		}
-		return b.victims(tx, a, out)
+		return b.fillVictims(tx, a, out)
 	})
 	if err != nil {
-		return nil, wrap(err)
+		return nil, wrapReadError(err)
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures
 	tx.Queue("SELECT c.outcome, c.illness_type, CASE WHEN c.days_away >= 4 THEN 1 ELSE 0 END, COUNT(*), CAST(SUM(c.days_away) AS bigint) "+
 		"FROM osha_cases c JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id "+
 		"WHERE c.tenant_id = $1 AND c.year = $2 AND c.recordable = 'yes' AND i.status <> 'void'"+only+" GROUP BY 1, 2, 3", args, func(r *db.Row) error {
-		f.enter(r.Text(0), r.Text(1) == "injury", r.Int(2) == 1, int(r.Int(3)))
+		f.addOutcome(r.Text(0), r.Text(1) == "injury", r.Int(2) == 1, int(r.Int(3)))
 		f.DaysLost += r.Int(4)
 		return nil
 	})
@@ -54,7 +54,7 @@ func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures
 	return f
 }
 
-func (f *Figures) enter(outcome string, injury, long bool, n int) {
+func (f *Figures) addOutcome(outcome string, injury, long bool, n int) {
 	switch outcome {
 	case "death":
 		f.Deaths += n

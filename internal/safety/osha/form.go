@@ -11,11 +11,11 @@ import (
 	"holdfast/internal/store"
 )
 
-// made is the date inside a form's file: the same records give the same bytes.
-func (b *Book) made() time.Time { return time.Date(int(b.Year), 12, 31, 0, 0, 0, 0, time.UTC) }
+// formDate is the date inside a form's file: the same records give the same bytes.
+func (b *Book) formDate() time.Time { return time.Date(int(b.Year), 12, 31, 0, 0, 0, 0, time.UTC) }
 
-func (b *Book) establishment() string {
-	return joined(b.Site.Text("name"), b.Site.Text("city"), b.Site.Text("state"))
+func (b *Book) establishmentName() string {
+	return joinPresent(b.Site.Text("name"), b.Site.Text("city"), b.Site.Text("state"))
 }
 
 const confidential = "Confidential: holds information on employees' health. Use it for safety and health only (29 CFR 1904.29(b)(10))."
@@ -33,19 +33,19 @@ var logColumns = []pdf.Column{
 // Form300 draws the log as PDF, US letter. A privacy case shows no name
 // (29 CFR 1904.29(b)(6)).
 func (b *Book) Form300() ([]byte, error) {
-	p, err := pdf.New(pdf.Paper{Across: true, Size: "Letter", Title: "OSHA form 300", Foot: confidential, Made: b.made()})
+	p, err := pdf.New(pdf.Paper{Across: true, Size: "Letter", Title: "OSHA form 300", Foot: confidential, Made: b.formDate()})
 	if err != nil {
 		return nil, err
 	}
 	p.AddPage()
-	p.Heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishment()+
+	p.Heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishmentName()+
 		"\nEvery recordable case, entered within seven calendar days. Days are calendar days, the day of the injury left out, at most 180. One outcome, "+
 		"the most serious.\nColumn M: 1 injury, 2 skin disorder, 3 respiratory condition, 4 poisoning, 5 hearing loss, 6 all other illnesses.",
 		fmt.Sprintf("Year %d", b.Year))
 	t := &pdf.Table{Page: p, Columns: logColumns, Size: 7}
 	t.Header()
 	for _, e := range b.Entries {
-		t.Row(b.line(e), "")
+		t.Row(b.logLine(e), "")
 	}
 	if len(b.Entries) == 0 {
 		cells := make([]string, len(logColumns))
@@ -56,29 +56,29 @@ func (b *Book) Form300() ([]byte, error) {
 	return p.Bytes()
 }
 
-func (b *Book) line(e Entry) []string {
+func (b *Book) logLine(e Entry) []string {
 	c := e.Case
 	cells := []string{Number(c), Name(c), c.Text("job_title"), b.Injured(e).Format("01/02"), c.Text("where_occurred"), Description(c)}
 	for _, o := range [...]string{"death", "days_away", "restricted", "other"} {
-		cells = append(cells, cross(c.Text("outcome") == o))
+		cells = append(cells, crossMark(c.Text("outcome") == o))
 	}
-	cells = append(cells, days(c, "days_away"), days(c, "days_restricted"))
+	cells = append(cells, dayCount(c, "days_away"), dayCount(c, "days_restricted"))
 	for _, k := range [...]string{"injury", "skin_disorder", "respiratory", "poisoning", "hearing_loss", "other_illness"} {
-		cells = append(cells, cross(c.Text("illness_type") == k))
+		cells = append(cells, crossMark(c.Text("illness_type") == k))
 	}
 	return cells
 }
 
-func cross(yes bool) string {
+func crossMark(yes bool) string {
 	if yes {
 		return "X"
 	}
 	return ""
 }
 
-func days(c store.Row, name string) string {
-	if n := number(c, name); n > 0 {
-		return whole(n)
+func dayCount(c store.Row, name string) string {
+	if n := intField(c, name); n > 0 {
+		return formatWhole(n)
 	}
 	return ""
 }
@@ -89,7 +89,7 @@ func (b *Book) totalsLine() []string {
 	sum := (&Book{Site: b.Site, Year: b.Year, Entries: b.Entries}).Sum()
 	cells := []string{"", "", "", "", "", "Totals"}
 	for _, name := range totals {
-		cells = append(cells, whole(number(sum, name)))
+		cells = append(cells, formatWhole(intField(sum, name)))
 	}
 	return cells
 }
@@ -98,7 +98,7 @@ func (b *Book) totalsLine() []string {
 func (b *Book) Form300A() ([]byte, error) {
 	s := b.Sum()
 	foot := "Posted from 1 February to 30 April of the year after (29 CFR 1904.32(b)(6)). Employees and their representatives may see the log (29 CFR 1904.35)."
-	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 300A", Foot: foot, Made: b.made()})
+	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 300A", Foot: foot, Made: b.formDate()})
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +115,23 @@ func (b *Book) Form300A() ([]byte, error) {
 		p.Section(title)
 		cells := make([]string, len(names))
 		for i, n := range names {
-			cells[i] = whole(number(s, n))
+			cells[i] = formatWhole(intField(s, n))
 		}
 		t := &pdf.Table{Page: p, Columns: columns, Size: 10}
 		t.Header()
 		t.Row(cells, "B")
 	}
-	counts("Number of cases", even(4, "(G) Deaths", "(H) Days away from work", "(I) Transfer or restriction", "(J) Other recordable"), totals[0:4]...)
-	counts("Number of days", even(2, "(K) Days away from work", "(L) Days of transfer or restriction"), totals[4:6]...)
+	counts("Number of cases", evenColumns(4, "(G) Deaths", "(H) Days away from work", "(I) Transfer or restriction", "(J) Other recordable"), totals[0:4]...)
+	counts("Number of days", evenColumns(2, "(K) Days away from work", "(L) Days of transfer or restriction"), totals[4:6]...)
 	counts("Types of injury and illness",
-		even(6, "(M1) Injuries", "(M2) Skin disorders", "(M3) Respiratory", "(M4) Poisonings", "(M5) Hearing loss", "(M6) All other"), totals[6:12]...)
+		evenColumns(6, "(M1) Injuries", "(M2) Skin disorders", "(M3) Respiratory", "(M4) Poisonings", "(M5) Hearing loss", "(M6) All other"), totals[6:12]...)
 	b.establishmentPart(p, s)
-	b.certificate(p, s)
+	b.printCertificate(p, s)
 	return p.Bytes()
 }
 
-// even divides the width of an upright page.
-func even(n int, titles ...string) []pdf.Column {
+// evenColumns divides the width of an upright page.
+func evenColumns(n int, titles ...string) []pdf.Column {
 	out := make([]pdf.Column, n)
 	for i, t := range titles {
 		out[i] = pdf.NewColumn(t, (215.9-2*pdf.Margin)/float64(n), "C")
@@ -144,24 +144,24 @@ func (b *Book) establishmentPart(p *pdf.Page, s store.Row) {
 	p.Section("Establishment")
 	p.Field("Name", t("name"))
 	p.Field("Company", t("company_name"))
-	p.Field("Street, city, state, postal code", joined(oneLine(t("address")), t("city"), strings.TrimSpace(t("state")+" "+t("zip"))))
+	p.Field("Street, city, state, postal code", joinPresent(oneLine(t("address")), t("city"), strings.TrimSpace(t("state")+" "+t("zip"))))
 	p.Field("Industry (NAICS)", strings.TrimSpace(t("industry_description")+"  "+t("naics")))
 	p.Section("Employment")
-	p.Field("Annual average number of employees", whole(number(s, "avg_employees")))
-	p.Field("Total hours worked by all employees", whole(number(s, "hours_worked")))
+	p.Field("Annual average number of employees", formatWhole(intField(s, "avg_employees")))
+	p.Field("Total hours worked by all employees", formatWhole(intField(s, "hours_worked")))
 }
 
-func (b *Book) certificate(p *pdf.Page, s store.Row) {
+func (b *Book) printCertificate(p *pdf.Page, s store.Row) {
 	p.Section("Certification")
 	p.Face("", 8)
 	p.MultiCell(0, 3.8,
 		"By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and "+
 			"complete.", "", "L", false)
 	p.Ln(1.5)
-	p.Field("Name and title", joined(s.Text("certified_name"), s.Text("certified_title")))
+	p.Field("Name and title", joinPresent(s.Text("certified_name"), s.Text("certified_title")))
 	p.Field("Phone", s.Text("certified_phone"))
 	on := ""
-	if at := moment(s, "certified_at"); !at.IsZero() {
+	if at := momentField(s, "certified_at"); !at.IsZero() {
 		on = at.In(b.Place).Format("01/02/2006")
 	}
 	p.Field("Certified on", on)
@@ -170,58 +170,58 @@ func (b *Book) certificate(p *pdf.Page, s store.Row) {
 // Form301 draws the report of each case of the book as PDF, US letter, a new
 // page for each.
 func (b *Book) Form301() ([]byte, error) {
-	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 301", Foot: confidential, Made: b.made()})
+	p, err := pdf.New(pdf.Paper{Size: "Letter", Title: "OSHA form 301", Foot: confidential, Made: b.formDate()})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range b.Entries {
 		p.AddPage()
-		b.report(p, e)
+		b.printReport(p, e)
 	}
 	return p.Bytes()
 }
 
-func (b *Book) report(p *pdf.Page, e Entry) {
+func (b *Book) printReport(p *pdf.Page, e Entry) {
 	c := e.Case
 	t := func(name string) string { return c.Text(name) }
 	no := "not recordable or undecided"
 	if c["case_no"] != nil {
 		no = Number(c)
 	}
-	p.Heading("OSHA Form 301: injury and illness incident report", b.establishment()+
+	p.Heading("OSHA Form 301: injury and illness incident report", b.establishmentName()+
 		"\nCompleted within seven calendar days of the report, kept for five years (29 CFR 1904.29(b)(2)-(3), 1904.33).", fmt.Sprintf("Year %d", b.Year))
 	p.Section("The employee")
 	p.Field("1  Full name", t("employee_name"))
 	p.Field("2  Address", t("employee_address"))
-	p.Field("3, 4  Date of birth, date hired", joined(american(date(t("birth_date"))), american(date(t("hire_date")))))
+	p.Field("3, 4  Date of birth, date hired", joinPresent(formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date")))))
 	p.Field("5  Sex", map[string]string{"M": "Male", "F": "Female"}[t("sex")])
 	p.Section("Treatment")
 	p.Field("6  Physician or other health care professional", t("physician"))
 	p.Field("7  Where treatment was given, if away from the worksite", t("facility"))
-	p.Field("8, 9  Emergency room; hospitalized overnight as in-patient", yesNo(flag(c, "emergency_room"))+"; "+yesNo(flag(c, "in_patient")))
+	p.Field("8, 9  Emergency room; hospitalized overnight as in-patient", yesNo(boolField(c, "emergency_room"))+"; "+yesNo(boolField(c, "in_patient")))
 	p.Section("The case")
 	p.Field("10  Case number in the log", no)
-	p.Field("11  Date of the injury or illness", american(b.Injured(e)))
+	p.Field("11  Date of the injury or illness", formatAmericanDay(b.Injured(e)))
 	at := b.Time(e)
 	if at == "" {
 		at = "cannot be determined"
 	}
-	p.Field("12, 13  Work began; time of the event", joined(t("work_began"), at))
+	p.Field("12, 13  Work began; time of the event", joinPresent(t("work_began"), at))
 	p.Field("14  What the employee was doing just before", t("activity_before"))
 	p.Field("15  What happened", t("what_happened"))
 	p.Field("16  The injury or illness", t("injury_detail"))
 	p.Field("17  Object or substance that directly harmed the employee", t("object_substance"))
-	p.Field("18  Date of death", american(date(t("death_date"))))
+	p.Field("18  Date of death", formatAmericanDay(parseDay(t("death_date"))))
 	p.Section("Completed by")
 	on := ""
-	if at := moment(c, "entered_at"); !at.IsZero() {
-		on = american(localtime.DateOf(at, b.Place).UTC())
+	if at := momentField(c, "entered_at"); !at.IsZero() {
+		on = formatAmericanDay(localtime.DateOf(at, b.Place).UTC())
 	}
-	p.Field("Name, title, phone, date", joined(t("completed_by"), t("completed_title"), t("completed_phone"), on))
+	p.Field("Name, title, phone, date", joinPresent(t("completed_by"), t("completed_title"), t("completed_phone"), on))
 }
 
-// joined lists what is there of several parts.
-func joined(parts ...string) string {
+// joinPresent lists what is there of several parts.
+func joinPresent(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 

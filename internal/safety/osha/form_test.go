@@ -101,14 +101,14 @@ func TestForms(t *testing.T) {
 func TestPrivacy(t *testing.T) {
 	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told", "discreet_description": "Injury of the body"},
 		store.Row{"description": "Cut"})
-	if l := b.line(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
+	if l := b.logLine(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
 		t.Errorf("log shows %q", l)
 	}
-	if l := b.line(b.Entries[1]); l[1] != "Ada" || l[5] != "Cut" {
+	if l := b.logLine(b.Entries[1]); l[1] != "Ada" || l[5] != "Cut" {
 		t.Errorf("log shows %q", l)
 	}
 	b.Redact()
-	if l := b.line(b.Entries[1]); l[1] != "Withheld" || b.Entries[1].Case["birth_date"] != nil {
+	if l := b.logLine(b.Entries[1]); l[1] != "Withheld" || b.Entries[1].Case["birth_date"] != nil {
 		t.Errorf("redacted log shows %q", l)
 	}
 	if got := b.FileName("300", ".pdf"); got != "osha-300-dfw-1-a-2025.pdf" {

@@ -30,7 +30,7 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", b.Year)
 	}
 	if s.Text("status") == "open" {
-		return nil, early("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
+		return nil, refuseEarly("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
 	}
 	if err := CheckEstablishment(b.Site); err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 		return nil, err
 	}
 	had := "1"
-	if cases(s) == 0 {
+	if countCases(s) == 0 {
 		had = "2"
 	}
 	t := func(name string) string { return b.Site.Text(name) }
 	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"),
-		t("industry_description"), whole(Size(peak(s))),
-		whole(number(b.Site, "establishment_type")), whole(b.Year), whole(number(s, "avg_employees")), whole(number(s, "hours_worked")), had}
+		t("industry_description"), formatWhole(Size(peakEmployees(s))),
+		formatWhole(intField(b.Site, "establishment_type")), formatWhole(b.Year), formatWhole(intField(s, "avg_employees")), formatWhole(intField(s, "hours_worked")), had}
 	for _, name := range totals {
-		row = append(row, whole(number(s, name)))
+		row = append(row, formatWhole(intField(s, name)))
 	}
 	return &Sheet{summaryColumns, [][]string{append(row, s.Text("change_reason"))}}, nil
 }
@@ -82,17 +82,17 @@ const longestLine = 255
 // description stands in it. The fault names cases that are not complete.
 func (b *Book) CaseSheet() (*Sheet, error) {
 	var c complaints
-	c.unless(b.Site.Text("name") != "" && letters(b.Site.Text("name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
+	c.addUnless(b.Site.Text("name") != "" && countLetters(b.Site.Text("name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
 	sheet := &Sheet{Header: caseColumns}
 	for _, e := range b.Entries {
 		for _, f := range needed {
-			c.unless(e.Case.Text(f) != "", f, "is missing in case %s", Number(e.Case))
+			c.addUnless(e.Case.Text(f) != "", f, "is missing in case %s", Number(e.Case))
 		}
-		c.unless(letters(e.Case.Text("where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
-		c.unless(letters(oneLine(Description(e.Case))) <= longestLine, "description", "of case %s has more than %d characters", Number(e.Case), longestLine)
+		c.addUnless(countLetters(e.Case.Text("where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
+		c.addUnless(countLetters(oneLine(Description(e.Case))) <= longestLine, "description", "of case %s has more than %d characters", Number(e.Case), longestLine)
 		sheet.Rows = append(sheet.Rows, b.caseRow(e))
 	}
-	if err := c.fault("the case data"); err != nil {
+	if err := c.faultOf("the case data"); err != nil {
 		return nil, err
 	}
 	return sheet, nil
@@ -102,26 +102,26 @@ func (b *Book) caseRow(e Entry) []string {
 	c := e.Case
 	t := func(name string) string { return c.Text(name) }
 	at := b.Time(e)
-	return []string{b.Site.Text("name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"),
+	return []string{b.Site.Text("name"), formatWhole(b.Year), Number(c), t("job_title"), formatAmericanDay(b.Injured(e)), t("where_occurred"),
 		oneLine(Description(c)), outcomeCode[t("outcome")],
-		whole(number(c, "days_away")), whole(number(c,
-			"days_restricted")), kindCode[t("illness_type")], american(date(t("birth_date"))), american(date(t("hire_date"))), t("sex"),
-		bit(flag(c, "emergency_room")), bit(flag(c,
-			"in_patient")), t("work_began"), at, bit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
-		oneLine(t("object_substance")), american(date(t("death_date")))}
+		formatWhole(intField(c, "days_away")), formatWhole(intField(c,
+			"days_restricted")), kindCode[t("illness_type")], formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
+		formatBit(boolField(c, "emergency_room")), formatBit(boolField(c,
+			"in_patient")), t("work_began"), at, formatBit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
+		oneLine(t("object_substance")), formatAmericanDay(parseDay(t("death_date")))}
 }
 
-func whole(n int64) string { return strconv.FormatInt(n, 10) }
+func formatWhole(n int64) string { return strconv.FormatInt(n, 10) }
 
-func bit(b bool) string {
+func formatBit(b bool) string {
 	if b {
 		return "1"
 	}
 	return "0"
 }
 
-// american writes a day as MM/DD/YYYY; the zero time is "".
-func american(t time.Time) string {
+// formatAmericanDay writes a day as MM/DD/YYYY; the zero time is "".
+func formatAmericanDay(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -6,7 +6,7 @@
 // The paragraphs cited are those of 29 CFR part 1904 as amended to 2024. The
 // wording on the forms is our own.
 //
-// Floor: domains. Begin at [NewBooks].
+// Layer: domains. Begin at [NewBooks].
 package osha
 
 import (
@@ -36,30 +36,30 @@ func Effects() store.Effects {
 	}}
 }
 
-// broken is the fault of a rule that a record does not keep: it names the field
+// refuseRule is the fault of a rule that a record does not keep: it names the field
 // and the paragraph.
-func broken(field, cite, format string, args ...any) *fault.Error {
+func refuseRule(field, cite, format string, args ...any) *fault.Error {
 	f := fault.New(fault.Invalid, CodeRule, format, args...)
 	f.Msg += " (" + cite + ")"
 	return f.At(field, format, args...).With("rule: "+cite, "")
 }
 
-// early is the fault of a step that the record is not ready for.
-func early(cite, format string, args ...any) *fault.Error {
+// refuseEarly is the fault of a step that the record is not ready for.
+func refuseEarly(cite, format string, args ...any) *fault.Error {
 	f := fault.New(fault.Conflict, safety.CodeGuard, format, args...)
 	f.Msg += " (" + cite + ")"
 	return f.With("rule: "+cite, "")
 }
 
-func number(r store.Row, name string) int64 {
+func intField(r store.Row, name string) int64 {
 	n, _ := r[name].(int64)
 	return n
 }
 
-func flag(r store.Row, name string) bool { b, _ := r[name].(bool); return b }
+func boolField(r store.Row, name string) bool { b, _ := r[name].(bool); return b }
 
-// moment reads a stored time; the zero time when there is none.
-func moment(r store.Row, name string) time.Time {
+// momentField reads a stored time; the zero time when there is none.
+func momentField(r store.Row, name string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.Text(name))
 	if err != nil {
 		return time.Time{}
@@ -67,9 +67,9 @@ func moment(r store.Row, name string) time.Time {
 	return t
 }
 
-// date reads a stored calendar day as midnight UTC; the zero time when there is
+// parseDay reads a stored calendar day as midnight UTC; the zero time when there is
 // none.
-func date(s string) time.Time {
+func parseDay(s string) time.Time {
 	d, err := localtime.ParseDate(s)
 	if err != nil {
 		return time.Time{}

@@ -29,7 +29,7 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	sites := map[string]bool{}
 	for _, c := range changes {
-		mark(sites, c.After.Text("site_id"))
+		addID(sites, c.After.Text("site_id"))
 	}
 	rows, err := byID(tx, s, a.TenantID, "sites", sites)
 	if err != nil {
@@ -41,28 +41,28 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		if site == nil {
 			continue // the store's reference check names it
 		}
-		loc := b.place(site.Text("id"))
+		loc := b.establishmentZone(site.Text("id"))
 		if c.After.Text("status") == "open" || c.Before.Text("status") == "open" {
-			if err := count(tx, a.TenantID, c.After, loc); err != nil {
+			if err := countTotals(tx, a.TenantID, c.After, loc); err != nil {
 				return err
 			}
 		}
 		st := step{tx: tx, a: a, c: c, site: site, now: s.Now(), loc: loc}
-		if err := st.check(); err != nil {
+		if err := st.checkStep(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// count fills a summary's totals from the log, hours from approved shifts and,
+// countTotals fills a summary's totals from the log, hours from approved shifts and,
 // where it is not given, the average number of employees from the dates of
 // hire and leaving (each day of the year counts alike; 29 CFR 1904.32(b)(2)).
-func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
+func countTotals(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
 	for _, t := range totals {
 		sum[t] = int64(0)
 	}
-	site, year := sum["site_id"], number(sum, "year")
+	site, year := sum["site_id"], intField(sum, "year")
 	tx.Queue("SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint) FROM osha_cases "+
 		"WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes' GROUP BY outcome, illness_type", []any{tenant, site,
 		year}, func(r *db.Row) error {
@@ -71,9 +71,9 @@ func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
 	})
 	from, to := yearBounds(year, loc)
 	queueHours(tx, exposure{tenant: tenant, site: sum.Text("site_id"), from: from, to: to}, func(h decimal.Dec) {
-		sum["hours_worked"] = int64(math.Round(h.Float())) + number(sum, "additional_hours")
+		sum["hours_worked"] = int64(math.Round(h.Float())) + intField(sum, "additional_hours")
 	})
-	if number(sum, "avg_employees") == 0 {
+	if intField(sum, "avg_employees") == 0 {
 		queueEmployees(tx, staff{tenant: tenant, site: sum.Text("site_id"), year: year}, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
 	}
 	if err := tx.Flush(); err != nil {
@@ -131,10 +131,10 @@ func queueEmployees(tx *db.Tx, st staff, got func(mean float64)) {
 			return nil
 		}
 		from, to := first, last
-		if d := date(r.Text(0)); d.After(from) {
+		if d := parseDay(r.Text(0)); d.After(from) {
 			from = d
 		}
-		if d := date(r.Text(1)); !d.IsZero() && d.Before(to) {
+		if d := parseDay(r.Text(1)); !d.IsZero() && d.Before(to) {
 			to = d
 		}
 		if !to.Before(from) {
@@ -155,21 +155,21 @@ type step struct {
 	loc  *time.Location
 }
 
-func (s *step) check() error {
+func (s *step) checkStep() error {
 	sum := s.c.After
-	if y := number(sum, "year"); y < 2002 || y > 2100 {
-		return broken("year", "29 CFR 1904.0", "summaries of this form are of years from 2002 to 2100")
+	if y := intField(sum, "year"); y < 2002 || y > 2100 {
+		return refuseRule("year", "29 CFR 1904.0", "summaries of this form are of years from 2002 to 2100")
 	}
 	from, to := s.c.Before.Text("status"), sum.Text("status")
-	if err := s.posting(); err != nil {
+	if err := s.checkPosting(); err != nil {
 		return err
 	}
 	if s.c.Op == store.Update && from == to && from != "open" {
-		return s.frozen()
+		return s.checkFrozen()
 	}
 	switch {
 	case from == "open" && to == "certified":
-		return s.certify()
+		return s.checkCertification()
 	case from == "certified" && to == "submitted":
 		sum["submitted_at"] = query.FormatTime(s.now)
 		if err := CheckEstablishment(s.site); err != nil {
@@ -178,41 +178,41 @@ func (s *step) check() error {
 		return CheckSummary(sum)
 	case s.c.Op == store.Update && from != "open" && to == "open":
 		if sum.Text("change_reason") == "" || sum["change_reason"] == s.c.Before["change_reason"] && from == "submitted" {
-			return early("29 CFR 1904.33(b)(3)", "say why the summary is opened again: change_reason")
+			return refuseEarly("29 CFR 1904.33(b)(3)", "say why the summary is opened again: change_reason")
 		}
 		sum["certified_by"], sum["certified_at"], sum["submitted_at"] = nil, nil, nil
 	}
 	return nil
 }
 
-// posting holds the time of posting to 29 CFR 1904.32(b)(6). Posting late is
+// checkPosting holds the time of posting to 29 CFR 1904.32(b)(6). Posting late is
 // written down as it was; the compliance rule tells of it.
-func (s *step) posting() error {
-	sum, year := s.c.After, int(number(s.c.After, "year"))
-	from, to := date(sum.Text("posted_from")), date(sum.Text("posted_to"))
+func (s *step) checkPosting() error {
+	sum, year := s.c.After, int(intField(s.c.After, "year"))
+	from, to := parseDay(sum.Text("posted_from")), parseDay(sum.Text("posted_to"))
 	switch {
 	case from.IsZero() && to.IsZero():
 		return nil
 	case from.IsZero():
-		return broken("posted_from", "29 CFR 1904.32(b)(6)", "posted_to needs posted_from")
+		return refuseRule("posted_from", "29 CFR 1904.32(b)(6)", "posted_to needs posted_from")
 	case sum.Text("status") == "open" && s.c.Before.Text("posted_from") != sum.Text("posted_from"):
-		return broken("posted_from", "29 CFR 1904.32(b)(5)", "a summary is posted when it is certified")
+		return refuseRule("posted_from", "29 CFR 1904.32(b)(5)", "a summary is posted when it is certified")
 	case from.Year() <= year:
-		return broken("posted_from", "29 CFR 1904.32(b)(6)", "the summary of %d is posted in the year after it", year)
+		return refuseRule("posted_from", "29 CFR 1904.32(b)(6)", "the summary of %d is posted in the year after it", year)
 	case !to.IsZero() && to.Before(time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC)):
-		return broken("posted_to", "29 CFR 1904.32(b)(6)", "the summary stays posted until 30 April")
+		return refuseRule("posted_to", "29 CFR 1904.32(b)(6)", "the summary stays posted until 30 April")
 	case !to.IsZero() && to.Before(from):
-		return broken("posted_to", "29 CFR 1904.32(b)(6)", "lies before posted_from")
+		return refuseRule("posted_to", "29 CFR 1904.32(b)(6)", "lies before posted_from")
 	}
 	return nil
 }
 
-// frozen refuses to change the figures of a certified summary.
-func (s *step) frozen() error {
+// checkFrozen refuses to change the figures of a certified summary.
+func (s *step) checkFrozen() error {
 	for _, f := range append([]string{"avg_employees", "peak_employees", "additional_hours", "certified_name", "certified_title", "certified_phone"},
 		totals[:]...) {
 		if s.c.Before[f] != s.c.After[f] {
-			return broken(f, "29 CFR 1904.32(b)(3)", "the summary is certified: open it again to change %s", f)
+			return refuseRule(f, "29 CFR 1904.32(b)(3)", "the summary is certified: open it again to change %s", f)
 		}
 	}
 	return nil
@@ -221,21 +221,21 @@ func (s *step) frozen() error {
 // certify: the year is over, every case decided, the figures add up, and an
 // executive who did not make the summary puts his name to it
 // (29 CFR 1904.32(a), (b)(3)-(4); four eyes: domain, roles).
-func (s *step) certify() error {
+func (s *step) checkCertification() error {
 	sum := s.c.After
-	year := number(sum, "year")
+	year := intField(sum, "year")
 	_, over := yearBounds(year, s.loc)
 	switch {
 	case s.now.Before(over):
-		return early("29 CFR 1904.32(a)", "the year %d is not over", year)
+		return refuseEarly("29 CFR 1904.32(a)", "the year %d is not over", year)
 	case sum.Text("certified_name") == "":
-		return broken("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
+		return refuseRule("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
 	case sum.Text("certified_title") == "":
-		return broken("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
+		return refuseRule("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
 	case !s.a.Person():
-		return early("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
+		return refuseEarly("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
 	case !s.a.Seconds(sum["created_by"]):
-		return early("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
+		return refuseEarly("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
 	}
 	undecided := int64(0)
 	err := s.tx.Query("SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'undecided'",
@@ -247,7 +247,7 @@ func (s *step) certify() error {
 		return fmt.Errorf("osha: look for undecided cases: %w", err)
 	}
 	if undecided > 0 {
-		return early("29 CFR 1904.32(a)(1)", "%d cases of the year are undecided", undecided)
+		return refuseEarly("29 CFR 1904.32(a)(1)", "%d cases of the year are undecided", undecided)
 	}
 	if err := CheckSummary(sum); err != nil {
 		return err
@@ -265,8 +265,8 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		for _, c := range changes {
 			for _, row := range [...]store.Row{c.Before, c.After} {
 				if row != nil && row["year"] != nil {
-					touched[log{row.Text("site_id"), number(row, "year")}] = true
-					mark(sites, row.Text("site_id"))
+					touched[log{row.Text("site_id"), intField(row, "year")}] = true
+					addID(sites, row.Text("site_id"))
 				}
 			}
 		}
@@ -281,7 +281,7 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		}
 		var stale []string
 		for _, sum := range open {
-			if touched[log{sum.Text("site_id"), number(sum, "year")}] {
+			if touched[log{sum.Text("site_id"), intField(sum, "year")}] {
 				stale = append(stale, sum.Text("id"))
 			}
 		}

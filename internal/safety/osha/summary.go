@@ -27,7 +27,7 @@ func Total(sum store.Row, log []store.Row) {
 	}
 	for _, c := range log {
 		if c.Text("recordable") == "yes" && c["site_id"] == sum["site_id"] && c["year"] == sum["year"] {
-			enterTotals(sum, line{c.Text("outcome"), c.Text("illness_type"), 1, number(c, "days_away"), number(c, "days_restricted")})
+			enterTotals(sum, line{c.Text("outcome"), c.Text("illness_type"), 1, intField(c, "days_away"), intField(c, "days_restricted")})
 		}
 	}
 }
@@ -41,7 +41,7 @@ type line struct {
 func enterTotals(sum store.Row, l line) {
 	for name, n := range map[string]int64{outcomeTotal[l.outcome]: l.n, kindTotal[l.kind]: l.n, "total_dafw_days": l.away, "total_djtr_days": l.restricted} {
 		if name != "" {
-			sum[name] = number(sum, name) + n
+			sum[name] = intField(sum, name) + n
 		}
 	}
 }
@@ -61,13 +61,15 @@ func Size(employees int64) int64 {
 	return 3
 }
 
-// cases is G+H+I+J.
-func cases(s store.Row) int64 {
-	return number(s, "total_deaths") + number(s, "total_dafw_cases") + number(s, "total_djtr_cases") + number(s, "total_other_cases")
+// countCases is G+H+I+J.
+func countCases(s store.Row) int64 {
+	return intField(s, "total_deaths") + intField(s, "total_dafw_cases") + intField(s, "total_djtr_cases") + intField(s, "total_other_cases")
 }
 
-// peak is the most employees of the year, as far as that is known.
-func peak(s store.Row) int64 { return max(number(s, "peak_employees"), number(s, "avg_employees")) }
+// peakEmployees is the most employees of the year, as far as that is known.
+func peakEmployees(s store.Row) int64 {
+	return max(intField(s, "peak_employees"), intField(s, "avg_employees"))
+}
 
 // ita cites where the rules of the submission come from.
 const ita = "29 CFR 1904.41, Injury Tracking Application"
@@ -83,7 +85,7 @@ var (
 // CheckSummary holds the totals of a summary to the arithmetic that OSHA's
 // Injury Tracking Application asks for. The fault names every broken rule.
 func CheckSummary(s store.Row) error {
-	n := func(name string) int64 { return number(s, name) }
+	n := func(name string) int64 { return intField(s, name) }
 	kinds := int64(0)
 	for _, k := range kindTotal {
 		kinds += n(k)
@@ -94,14 +96,14 @@ func CheckSummary(s store.Row) error {
 		perHead = float64(n("hours_worked")) / float64(n("avg_employees"))
 	}
 	var c complaints
-	c.unless(g >= 0 && kinds == cases(s), "total_injuries", "M1 to M6 add up to %d, G to J to %d: they must agree", kinds, cases(s))
-	c.unless(n("avg_employees") > cases(s), "avg_employees", "%d employees for %d cases: there must be more employees than cases", n("avg_employees"), cases(s))
-	c.unless((h > 0) == (k > 0), "total_dafw_days", "%d cases with days away and %d days away: both or neither", h, k)
-	c.unless(k >= h, "total_dafw_days", "%d days away for %d cases: at least one for each", k, h)
-	c.unless(i == 0 || l > 0, "total_djtr_days", "%d cases of restricted work need days of it", i)
-	c.unless(l == 0 || h+i > 0, "total_djtr_cases", "%d days of restricted work need a case with days away or restricted", l)
-	c.unless(perHead > 500 && perHead < 8760, "hours_worked", "%.0f hours for each employee; it must be more than 500 and less than 8,760", perHead)
-	return c.fault("the summary")
+	c.addUnless(g >= 0 && kinds == countCases(s), "total_injuries", "M1 to M6 add up to %d, G to J to %d: they must agree", kinds, countCases(s))
+	c.addUnless(n("avg_employees") > countCases(s), "avg_employees", "%d employees for %d cases: there must be more employees than cases", n("avg_employees"), countCases(s))
+	c.addUnless((h > 0) == (k > 0), "total_dafw_days", "%d cases with days away and %d days away: both or neither", h, k)
+	c.addUnless(k >= h, "total_dafw_days", "%d days away for %d cases: at least one for each", k, h)
+	c.addUnless(i == 0 || l > 0, "total_djtr_days", "%d cases of restricted work need days of it", i)
+	c.addUnless(l == 0 || h+i > 0, "total_djtr_cases", "%d days of restricted work need a case with days away or restricted", l)
+	c.addUnless(perHead > 500 && perHead < 8760, "hours_worked", "%.0f hours for each employee; it must be more than 500 and less than 8,760", perHead)
+	return c.faultOf("the summary")
 }
 
 // CheckEstablishment holds a site to what the submission needs of it. The fault
@@ -109,35 +111,35 @@ func CheckSummary(s store.Row) error {
 func CheckEstablishment(site store.Row) error {
 	var c complaints
 	t := func(name string) string { return site.Text(name) }
-	c.unless(t("name") != "" && letters(t("name")) <= 100, "name", "is needed, of at most 100 characters")
-	c.unless(letters(t("company_name")) <= 100, "company_name", "has more than 100 characters")
-	c.unless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
+	c.addUnless(t("name") != "" && countLetters(t("name")) <= 100, "name", "is needed, of at most 100 characters")
+	c.addUnless(countLetters(t("company_name")) <= 100, "company_name", "has more than 100 characters")
+	c.addUnless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
 	street := oneLine(t("address"))
-	c.unless(street != "" && letters(street) <= 100, "address", "is needed, of at most 100 characters")
-	c.unless(!poBox.MatchString(street), "address", "must be a street: no post office box")
-	c.unless(t("city") != "" && letters(t("city")) <= 100, "city", "is needed")
-	c.unless(stateCode.MatchString(t("state")), "state", "must be two capital letters")
-	c.unless(zipCode.MatchString(t("zip")), "zip", "must have five or nine digits")
-	c.unless(sixDigit.MatchString(t("naics")), "naics", "must have six digits")
-	c.unless(letters(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
-	n := number(site, "establishment_type")
-	c.unless(n >= 1 && n <= 3, "establishment_type", "must be 1 (not a government), 2 (state) or 3 (local)")
-	return c.fault("the establishment")
+	c.addUnless(street != "" && countLetters(street) <= 100, "address", "is needed, of at most 100 characters")
+	c.addUnless(!poBox.MatchString(street), "address", "must be a street: no post office box")
+	c.addUnless(t("city") != "" && countLetters(t("city")) <= 100, "city", "is needed")
+	c.addUnless(stateCode.MatchString(t("state")), "state", "must be two capital letters")
+	c.addUnless(zipCode.MatchString(t("zip")), "zip", "must have five or nine digits")
+	c.addUnless(sixDigit.MatchString(t("naics")), "naics", "must have six digits")
+	c.addUnless(countLetters(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
+	n := intField(site, "establishment_type")
+	c.addUnless(n >= 1 && n <= 3, "establishment_type", "must be 1 (not a government), 2 (state) or 3 (local)")
+	return c.faultOf("the establishment")
 }
 
-func letters(s string) int { return utf8.RuneCountInString(s) }
+func countLetters(s string) int { return utf8.RuneCountInString(s) }
 
 // complaints gathers broken rules, so that they can be mended in one go.
 type complaints []fault.Field
 
-func (c *complaints) unless(ok bool, field, format string, args ...any) {
+func (c *complaints) addUnless(ok bool, field, format string, args ...any) {
 	if !ok {
 		f := fault.New(fault.Invalid, "", "").At(field, format, args...)
 		*c = append(*c, f.Fields...)
 	}
 }
 
-func (c complaints) fault(what string) error {
+func (c complaints) faultOf(what string) error {
 	if len(c) == 0 {
 		return nil
 	}

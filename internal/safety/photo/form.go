@@ -45,7 +45,7 @@ func (al *Album) ReadForm(parts *multipart.Reader, name string) (_ *Form, err er
 	defer func() {
 		if err != nil {
 			f.Close()
-			err = unreadable(err)
+			err = classifyFormError(err)
 		}
 	}()
 	for n := 0; ; n++ {
@@ -59,14 +59,14 @@ func (al *Album) ReadForm(parts *multipart.Reader, name string) (_ *Form, err er
 		if n == formParts {
 			return nil, fault.New(fault.Invalid, "22023", "the form has more than %d parts", formParts)
 		}
-		if err := f.take(p, name, al.scratch); err != nil {
+		if err := f.readPart(p, name, al.scratch); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// take reads a part. One without a name is nobody's.
-func (f *Form) take(p *multipart.Part, name, dir string) (err error) {
+// readPart reads a part. One without a name is nobody's.
+func (f *Form) readPart(p *multipart.Part, name, dir string) (err error) {
 	switch {
 	case p.FormName() == "":
 	case p.FileName() == "":
@@ -86,8 +86,8 @@ func (f *Form) take(p *multipart.Part, name, dir string) (err error) {
 	return err
 }
 
-// unreadable tells what is wrong with our disk from a broken form.
-func unreadable(err error) error {
+// classifyFormError tells what is wrong with our disk from a broken form.
+func classifyFormError(err error) error {
 	var ours *fs.PathError
 	if fault.As(err).Kind != fault.Internal || errors.As(err, &ours) {
 		return err

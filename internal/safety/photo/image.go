@@ -3,7 +3,7 @@
 // scaled down and written anew, so that no metadata (place, time, device)
 // survives.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package photo
 
 import (
@@ -67,7 +67,7 @@ func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
 	if len(raw) > MaxBytes {
 		return nil, tooLarge("the photo is larger than %d MB", MaxBytes>>20)
 	}
-	f, err := inspect(raw)
+	f, err := inspectImage(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the photo cannot be read: it is broken or of an unusual kind").At("photo", "cannot be read")
 	}
-	return write(upright(scaled(src), f.turn))
+	return encodeJPEG(applyOrientation(scaleDown(src), f.turn))
 }
 
 func tooLarge(format string, args ...any) error {
@@ -88,8 +88,8 @@ type found struct {
 	turn   uint16 // EXIF orientation, 1 to 8
 }
 
-// inspect reads the kind, size and orientation without decoding.
-func inspect(raw []byte) (found, error) {
+// inspectImage reads the kind, size and orientation without decoding.
+func inspectImage(raw []byte) (found, error) {
 	f := found{turn: 1}
 	var config func(io.Reader) (image.Config, error)
 	perPixel := 0.0
@@ -100,10 +100,10 @@ func inspect(raw []byte) (found, error) {
 		f.turn, perPixel = h.turn, h.perPixel
 	case bytes.HasPrefix(raw, []byte("\x89PNG\r\n\x1a\n")):
 		f.decode, config = png.Decode, png.DecodeConfig
-		f.turn = orientation(chunk(raw[8:], "eXIf", true))
+		f.turn = readOrientation(findChunk(raw[8:], "eXIf", true))
 	case len(raw) > 12 && string(raw[:4]) == "RIFF" && string(raw[8:12]) == "WEBP":
 		f.decode, config = webp.Decode, webp.DecodeConfig
-		f.turn = orientation(bytes.TrimPrefix(chunk(raw[12:], "EXIF", false), []byte("Exif\x00\x00")))
+		f.turn = readOrientation(bytes.TrimPrefix(findChunk(raw[12:], "EXIF", false), []byte("Exif\x00\x00")))
 		perPixel = 8 // lossless ones are held twice
 	default:
 		return f, fault.New(fault.Unsupported, "22023", "a photo is a JPEG, PNG or WebP file; this is none, whatever its name says").
@@ -130,10 +130,10 @@ func pixelBytes(m color.Model) float64 {
 	return 4
 }
 
-// scaled makes an image whose long side is at most longSide, on white where it
+// scaleDown makes an image whose long side is at most longSide, on white where it
 // is transparent. It is halved until nearly there: a scaler that weighs all
 // pixels at once needs many times the memory of the picture.
-func scaled(src image.Image) *image.RGBA {
+func scaleDown(src image.Image) *image.RGBA {
 	b := src.Bounds()
 	w, h := b.Dx(), b.Dy()
 	if long := max(w, h); long > longSide {
@@ -150,8 +150,8 @@ func scaled(src image.Image) *image.RGBA {
 	return dst
 }
 
-// upright applies an EXIF orientation (EXIF 2.3, tag 0x0112).
-func upright(src *image.RGBA, turn uint16) *image.RGBA {
+// applyOrientation applies an EXIF orientation (EXIF 2.3, tag 0x0112).
+func applyOrientation(src *image.RGBA, turn uint16) *image.RGBA {
 	if turn < 2 || turn > 8 {
 		return src
 	}
@@ -162,15 +162,15 @@ func upright(src *image.RGBA, turn uint16) *image.RGBA {
 	}
 	for y := range h {
 		for x := range w {
-			tx, ty := turned(turn, x, y, w, h)
+			tx, ty := turnedPixel(turn, x, y, w, h)
 			copy(out.Pix[out.PixOffset(tx, ty):][:4], src.Pix[src.PixOffset(x, y):][:4])
 		}
 	}
 	return out
 }
 
-// turned is where a stored pixel belongs.
-func turned(turn uint16, x, y, w, h int) (int, int) {
+// turnedPixel is where a stored pixel belongs.
+func turnedPixel(turn uint16, x, y, w, h int) (int, int) {
 	switch turn {
 	case 2:
 		return w - 1 - x, y
@@ -188,7 +188,7 @@ func turned(turn uint16, x, y, w, h int) (int, int) {
 	return y, w - 1 - x
 }
 
-func write(img *image.RGBA) (*Image, error) {
+func encodeJPEG(img *image.RGBA) (*Image, error) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
 		return nil, errors.Join(errors.New("photo: encode"), err)
@@ -218,7 +218,7 @@ func jpegHeader(raw []byte) header {
 		}
 		body := raw[i+4 : end]
 		if marker == 0xe1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")) {
-			h.turn = orientation(body[6:])
+			h.turn = readOrientation(body[6:])
 		} else if marker >= 0xc0 && marker <= 0xc2 && len(body) >= 6 {
 			h.perPixel = frameBytes(body, marker == 0xc2)
 		}
@@ -243,9 +243,9 @@ func frameBytes(frame []byte, progressive bool) float64 {
 	return max(per, 1)
 }
 
-// chunk finds a chunk of a PNG (big endian, length before type, checksum
+// findChunk finds a chunk of a PNG (big endian, length before type, checksum
 // behind) or RIFF file (little endian, type before length, even length).
-func chunk(raw []byte, name string, png bool) []byte {
+func findChunk(raw []byte, name string, png bool) []byte {
 	for len(raw) >= 8 {
 		kind, size, tail := string(raw[:4]), int64(binary.LittleEndian.Uint32(raw[4:])), int64(0)
 		if png {
@@ -264,9 +264,9 @@ func chunk(raw []byte, name string, png bool) []byte {
 	return nil
 }
 
-// orientation reads tag 0x0112 of the first directory of a TIFF structure
+// readOrientation reads tag 0x0112 of the first directory of a TIFF structure
 // (TIFF 6.0, section 2); 1 when there is none.
-func orientation(tiff []byte) uint16 {
+func readOrientation(tiff []byte) uint16 {
 	if len(tiff) < 8 {
 		return 1
 	}

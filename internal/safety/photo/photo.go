@@ -31,8 +31,8 @@ type kind struct {
 	open                   []string // states in which an owner takes photos; empty = every one
 }
 
-// kinds lists the collections of photos.
-func kinds() []kind {
+// photoKinds lists the collections of photos.
+func photoKinds() []kind {
 	return []kind{
 		{photos: "incident_photos", owners: "incidents", column: "incident_id", noun: "incident", adds: "incidents"},
 		{photos: "checklist_photos", owners: "checklist_runs", column: "run_id", noun: "inspection", adds: "checklist_answers",
@@ -49,7 +49,7 @@ type Owner struct {
 // OwnerOf returns the record with an id of a collection, and whether its records
 // have photos.
 func OwnerOf(collection, id string) (Owner, bool) {
-	for _, k := range kinds() {
+	for _, k := range photoKinds() {
 		if k.owners == collection {
 			return Owner{k, id}, true
 		}
@@ -86,8 +86,8 @@ func New(s *store.Store, files Files, quota int64, scratch string) *Album {
 // theirs. Photos of anonymous reports have no maker.
 func Effects(files Files) store.Effects {
 	e := store.Effects{Before: map[string]store.Effect{}, After: map[string]store.Effect{}}
-	for _, k := range kinds() {
-		e.Before[k.owners], e.After[k.photos] = k.leave, dropped(files)
+	for _, k := range photoKinds() {
+		e.Before[k.owners], e.After[k.photos] = k.deletePhotos, deletePictures(files)
 	}
 	e.Before["incident_photos"] = leaveUnsigned
 	return e
@@ -131,8 +131,8 @@ func leaveUnsigned(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Cha
 	return nil
 }
 
-// leave deletes the photos of deleted records.
-func (k kind) leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+// deletePhotos deletes the photos of deleted records.
+func (k kind) deletePhotos(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	gone := map[string][]string{}
 	for _, c := range changes {
 		if c.Op == store.Delete {
@@ -159,12 +159,12 @@ func (k kind) leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	return nil
 }
 
-// dropped removes pictures once their records are gone for good.
-func dropped(files Files) store.Effect {
+// deletePictures removes pictures once their records are gone for good.
+func deletePictures(files Files) store.Effect {
 	return func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 		for _, c := range changes {
 			if key, _ := c.Before["blob_key"].(string); c.Op == store.Delete && key != "" {
-				tx.After(func() { drop(context.Background(), files, key) })
+				tx.After(func() { deletePicture(context.Background(), files, key) })
 			}
 		}
 		return nil
@@ -174,9 +174,9 @@ func dropped(files Files) store.Effect {
 // dropTime is how long the file store may take to drop a picture.
 const dropTime = 30 * time.Second
 
-// drop deletes a picture that no record names. What cannot be deleted now goes
+// deletePicture deletes a picture that no record names. What cannot be deleted now goes
 // with the sweep of files that nobody owns.
-func drop(ctx context.Context, files Files, key string) {
+func deletePicture(ctx context.Context, files Files, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()
 	if err := files.Delete(ctx, key); err != nil {
@@ -233,7 +233,7 @@ func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 // nobody knows whether one did, it is left to the sweep of files without records.
 func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
 	if !fault.Is(err, fault.Unavailable) {
-		drop(ctx, al.files, p.ref.Key)
+		deletePicture(ctx, al.files, p.ref.Key)
 	}
 }
 
@@ -254,7 +254,7 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		n = r.Int(0)
 		return nil
 	})
-	for _, k := range kinds() {
+	for _, k := range photoKinds() {
 		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error {
 			size += r.Int(0)
 			return nil
@@ -291,12 +291,12 @@ func (al *Album) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
 	if !query.May(r.Access.Create, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", o.photos)
 	}
-	return al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return al.visible(tx, a, o) })
+	return al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return al.checkVisible(tx, a, o) })
 }
 
-// visible fails with fault.NotFound for a record that the actor may not read, as
+// checkVisible fails with fault.NotFound for a record that the actor may not read, as
 // for one that is not there.
-func (al *Album) visible(tx *db.Tx, a actor.Actor, o Owner) error {
+func (al *Album) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
 	r, _ := al.store.Catalog().Get(o.owners)
 	g, err := query.Access(a, r, r.Access.Read)
 	if err != nil {
@@ -316,7 +316,7 @@ func (al *Album) visible(tx *db.Tx, a actor.Actor, o Owner) error {
 // read by.
 func (al *Album) List(ctx context.Context, a actor.Actor, o Owner) (rows []store.Row, err error) {
 	err = al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		if err := al.visible(tx, a, o); err != nil {
+		if err := al.checkVisible(tx, a, o); err != nil {
 			return err
 		}
 		r, _ := al.store.Catalog().Get(o.photos)

@@ -6,8 +6,8 @@ import (
 	"holdfast/internal/query"
 )
 
-// mine is the resource of links for an actor who may read them, or change them.
-func (d *Desk) mine(a actor.Actor, change bool) (*catalog.Resource, error) {
+// linksResource is the resource of links for an actor who may read them, or change them.
+func (d *Desk) linksResource(a actor.Actor, change bool) (*catalog.Resource, error) {
 	r, _ := d.store.Catalog().Get("report_links")
 	grants := r.Access.Read
 	if change {

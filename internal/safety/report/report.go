@@ -2,7 +2,7 @@
 // an account: they hold a link, usually a QR code on the wall, that names the
 // place and admits to nothing else.
 //
-// Floor: domains. Begin at [New].
+// Layer: domains. Begin at [New].
 package report
 
 import (
@@ -117,8 +117,8 @@ type Place struct {
 	zone     any
 }
 
-// unknown is the answer to every link that does not work, whatever the reason.
-func unknown() error {
+// refuseUnknown is the answer to every link that does not work, whatever the reason.
+func refuseUnknown() error {
 	return fault.New(fault.NotFound, "PGRST116", "this report page does not exist or is switched off")
 }
 
@@ -127,7 +127,7 @@ func unknown() error {
 func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	tenant, ok := tenantOf(token)
 	if !ok {
-		return nil, unknown()
+		return nil, refuseUnknown()
 	}
 	p := &Place{tenantID: tenant}
 	found, on, zone := false, false, ""
@@ -138,7 +138,7 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 			"coalesce(l.site_id, z.site_id) "+
 			"WHERE l.tenant_id = $1 AND l.token = $2 AND l.status = 'active' AND t.status = 'active'", []any{tenant, token}, func(r *db.Row) error {
 			found = true
-			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optional(r, 2), optional(r, 3), r.Text(5)
+			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optionalText(r, 2), optionalText(r, 3), r.Text(5)
 			if zone = r.Text(4); zone == "" {
 				zone = r.Text(6)
 			}
@@ -154,13 +154,13 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	case err != nil:
 		return nil, fmt.Errorf("report: find the place: %w", err)
 	case !found || !on:
-		return nil, unknown()
+		return nil, refuseUnknown()
 	}
 	p.Location = localtime.Zone(zone)
 	return p, nil
 }
 
-func optional(r *db.Row, i int) any {
+func optionalText(r *db.Row, i int) any {
 	if r.Null(i) {
 		return nil
 	}
@@ -196,10 +196,10 @@ const (
 	oldest      = 366 * 24 * time.Hour
 )
 
-// check reads the form; each refused field is named, all at once.
-func (f *Form) check(p *Place, now time.Time) (at time.Time, err error) {
+// checkForm reads the form; each refused field is named, all at once.
+func (f *Form) checkForm(p *Place, now time.Time) (at time.Time, err error) {
 	e := fault.New(fault.Invalid, safety.CodeReport, "the report is not complete")
-	f.What, f.Name = strings.TrimSpace(plain(f.What)), strings.Join(strings.Fields(plain(f.Name)), " ")
+	f.What, f.Name = strings.TrimSpace(plainText(f.What)), strings.Join(strings.Fields(plainText(f.Name)), " ")
 	if raw, err := hex.DecodeString(f.Once); err != nil || len(raw) != 16 {
 		e.At("once", "open the page anew")
 	}
@@ -241,8 +241,8 @@ func (f *Form) check(p *Place, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
-// plain takes out what is no text: broken UTF-8 and control characters.
-func plain(s string) string {
+// plainText takes out what is no text: broken UTF-8 and control characters.
+func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -256,12 +256,12 @@ func plain(s string) string {
 // severity, what, when, name, photo).
 func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
 	now := d.store.Now()
-	at, err := f.check(p, now)
+	at, err := f.checkForm(p, now)
 	if err != nil {
 		return "", err
 	}
 	a = actor.Actor{Role: actor.Service, TenantID: p.tenantID, KeyID: "report-link:" + p.link, RequestID: a.RequestID, Address: a.Address}
-	if no, err := d.sent(ctx, p, f); err != nil || no != "" {
+	if no, err := d.findSent(ctx, p, f); err != nil || no != "" {
 		return no, err
 	}
 	var kept *photo.Kept
@@ -270,11 +270,11 @@ func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (st
 			return "", err
 		}
 	}
-	no, err := d.write(ctx, a, p, f, kept, at)
+	no, err := d.writeIncident(ctx, a, p, f, kept, at)
 	if kept != nil && fault.HasCode(err, photo.CodeFull) { // the report counts for more than its photo
 		d.album.Discard(ctx, kept, err)
 		kept = nil
-		no, err = d.write(ctx, a, p, f, nil, at)
+		no, err = d.writeIncident(ctx, a, p, f, nil, at)
 	}
 	if err == nil {
 		return no, nil
@@ -283,24 +283,24 @@ func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (st
 		d.album.Discard(ctx, kept, err)
 	}
 	if fault.HasCode(err, "23505") { // sent twice at once: the other one was first
-		if no, again := d.sent(ctx, p, f); again == nil && no != "" {
+		if no, again := d.findSent(ctx, p, f); again == nil && no != "" {
 			return no, nil
 		}
 	}
 	return "", err
 }
 
-// ref marks the incident of a form. Who goes back, writes something else and
+// formReference marks the incident of a form. Who goes back, writes something else and
 // sends again makes another report.
-func (f *Form) ref() string {
+func (f *Form) formReference() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What}, "\x00")))
 	return "report:" + hex.EncodeToString(sum[:16])
 }
 
-// sent is the number of the incident that this form has become.
-func (d *Desk) sent(ctx context.Context, p *Place, f *Form) (no string, err error) {
+// findSent is the number of the incident that this form has become.
+func (d *Desk) findSent(ctx context.Context, p *Place, f *Form) (no string, err error) {
 	err = d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
-		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.ref()}, func(r *db.Row) error {
+		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.formReference()}, func(r *db.Row) error {
 			no = r.Text(0)
 			return nil
 		})
@@ -311,12 +311,12 @@ func (d *Desk) sent(ctx context.Context, p *Place, f *Form) (no string, err erro
 	return no, nil
 }
 
-// write makes the incident. Nobody was hurt, so its severity is the least; what
+// writeIncident makes the incident. Nobody was hurt, so its severity is the least; what
 // it could have been is what the form says.
-func (d *Desk) write(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
+func (d *Desk) writeIncident(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
 	r, _ := d.store.Catalog().Get("incidents")
-	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": title(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
-		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.ref()}
+	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": shortTitle(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
+		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.formReference()}
 	if f.Name != "" {
 		row["reporter_name"] = f.Name
 	}
@@ -337,8 +337,8 @@ func (d *Desk) write(ctx context.Context, a actor.Actor, p *Place, f *Form, kept
 	return no, err
 }
 
-// title is the beginning of a text, up to a word's end, on one line.
-func title(s string) string {
+// shortTitle is the beginning of a text, up to a word's end, on one line.
+func shortTitle(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= titleLength {
 		return s
@@ -354,7 +354,7 @@ func title(s string) string {
 func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
 	var row store.Row
 	err := d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		r, err := d.mine(a, true)
+		r, err := d.linksResource(a, true)
 		if err != nil {
 			return err
 		}
@@ -376,7 +376,7 @@ func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row,
 
 // Link returns a link's record, to those who may read links.
 func (d *Desk) Link(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
-	r, err := d.mine(a, false)
+	r, err := d.linksResource(a, false)
 	if err != nil {
 		return nil, err
 	}

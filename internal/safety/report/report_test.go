@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 	} {
 		f := good
 		c.change(&f)
-		at, err := f.check(p, now)
+		at, err := f.checkForm(p, now)
 		var names []string
 		if err != nil {
 			for _, x := range fault.As(err).Fields {
@@ -87,7 +87,7 @@ func TestTitle(t *testing.T) {
 		"Oil\n on  the floor": "Oil on the floor", strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 16)) +
 			"…", strings.Repeat("ß", 90): strings.Repeat("ß", 80) + "…",
 	} {
-		if got := title(in); got != want {
+		if got := shortTitle(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -2,7 +2,7 @@
 // Nobody but the tenant stands behind such a provider, so every request goes
 // through the guarded client it is given, and all of its answers are checked.
 //
-// Floor: between domains. Begin at [New].
+// Layer: across domains. Begin at [New].
 package openid
 
 import (

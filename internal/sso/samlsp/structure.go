@@ -2,7 +2,7 @@
 // reads metadata, writes authentication requests and verifies responses. It
 // knows no database and no clock but the one it is given.
 //
-// Floor: between domains. Begin at [Verify].
+// Layer: across domains. Begin at [Verify].
 package samlsp
 
 import (

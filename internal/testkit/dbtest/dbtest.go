@@ -1,7 +1,7 @@
 // Package dbtest gives a test an empty database with today's schema, on each
 // engine. It stands on db alone, so that every package above db may use it.
 //
-// Floor: tests. Begin at [Each].
+// Layer: tests. Begin at [Each].
 package dbtest
 
 import (

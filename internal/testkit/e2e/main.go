@@ -141,7 +141,7 @@ func (s *instance) runAgainst(command []string, engine string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(cleanEnvironment(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
-	flags, err := json.Marshal(s.flags())
+	flags, err := json.Marshal(s.commandFlags())
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Package pgtest gives tests empty throwaway PostgreSQL databases, and clones
 // of a prepared one, on a cluster that it starts itself and removes again.
 //
-// Floor: tests. Begin at [Main].
+// Layer: tests. Begin at [Main].
 package pgtest
 
 import (

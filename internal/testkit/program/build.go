@@ -31,12 +31,12 @@ var built, later binary
 // Path is the built binary, which the tests run as a user would.
 func Path(t testing.TB) string {
 	t.Helper()
-	return built.path(t, "holdfast", nil)
+	return built.builtPath(t, "holdfast", nil)
 }
 
-func (b *binary) path(t testing.TB, name string, change func(root string) (overlay, error)) string {
+func (b *binary) builtPath(t testing.TB, name string, change func(root string) (overlay, error)) string {
 	t.Helper()
-	b.once.Do(func() { b.dir, b.err = build(name, change) })
+	b.once.Do(func() { b.dir, b.err = buildProgram(name, change) })
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
@@ -66,23 +66,23 @@ func Main(m *testing.M) {
 	})
 }
 
-// build makes the program, or finds that what another package's tests have made
+// buildProgram makes the program, or finds that what another package's tests have made
 // is what the sources make still: the go command judges that, and links anew when
 // it is not. The tests of this process run a name of their own for it, in dir,
 // which nobody builds over while they run. Of change the sources are what it says.
-func build(name string, change func(root string) (overlay, error)) (dir string, err error) {
-	root, err := module()
+func buildProgram(name string, change func(root string) (overlay, error)) (dir string, err error) {
+	root, err := moduleDir()
 	if err != nil {
 		return "", err
 	}
-	if err := noted(root); err != nil {
+	if err := noteSources(root); err != nil {
 		return "", err
 	}
 	bin := filepath.Join(root, "bin", "tested")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		return "", err
 	}
-	free, err := lock(filepath.Join(bin, "lock"))
+	free, err := lockBuild(filepath.Join(bin, "lock"))
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +94,7 @@ func build(name string, change func(root string) (overlay, error)) (dir string, 
 		if err != nil {
 			return "", err
 		}
-		file, err := over.write(root, bin)
+		file, err := over.writeFiles(root, bin)
 		if err != nil {
 			return "", err
 		}
@@ -114,10 +114,10 @@ func build(name string, change func(root string) (overlay, error)) (dir string, 
 	return dir, nil
 }
 
-// noted looks at every folder of the sources. go test notes what a test looks at,
+// noteSources looks at every folder of the sources. go test notes what a test looks at,
 // and a result of before does not count once it has changed: the tests' own binary
 // has of the program only what they call.
-func noted(root string) error {
+func noteSources(root string) error {
 	for _, part := range []string{"cmd", "internal", "console", "docs"} {
 		err := filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "node_modules" {
@@ -132,9 +132,9 @@ func noted(root string) error {
 	return nil
 }
 
-// module is the directory of go.mod above the package under test, where go test
+// moduleDir is the directory of go.mod above the package under test, where go test
 // begins.
-func module() (string, error) {
+func moduleDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -149,9 +149,9 @@ func module() (string, error) {
 	}
 }
 
-// lock waits until this process alone builds. The lock ends with the process,
+// lockBuild waits until this process alone builds. The lock ends with the process,
 // however it ends.
-func lock(path string) (free func(), err error) {
+func lockBuild(path string) (free func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

@@ -49,13 +49,13 @@ func (v *Server) Call(method, path, bearer string, body any) Reply {
 	if bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	return answer(v, func() (*http.Response, error) {
+	return readAnswer(v, func() (*http.Response, error) {
 		return http.DefaultTransport.RoundTrip(req) // redirects are looked at, not followed
 	})
 }
 
-// answer is the whole of what a request is answered, which it must be.
-func answer(t testing.TB, ask func() (*http.Response, error)) Reply {
+// readAnswer is the whole of what a request is answered, which it must be.
+func readAnswer(t testing.TB, ask func() (*http.Response, error)) Reply {
 	t.Helper()
 	res, err := ask()
 	if err != nil {
@@ -73,7 +73,7 @@ func answer(t testing.TB, ask func() (*http.Response, error)) Reply {
 // admin.
 func Metrics(t testing.TB, admin string) string {
 	t.Helper()
-	r := answer(t, func() (*http.Response, error) { return http.Get("http://" + admin + "/metrics") })
+	r := readAnswer(t, func() (*http.Response, error) { return http.Get("http://" + admin + "/metrics") })
 	if r.Status != http.StatusOK {
 		t.Fatalf("/metrics: status %d, body %.500q", r.Status, r.Body)
 	}

@@ -14,8 +14,8 @@ import (
 // place of what lies there or of nothing: `go help build`, -overlay.
 type overlay map[string]string
 
-// write writes the files to bin, and what the go command is to be told of them.
-func (o overlay) write(root, bin string) (file string, err error) {
+// writeFiles writes the files to bin, and what the go command is to be told of them.
+func (o overlay) writeFiles(root, bin string) (file string, err error) {
 	var told struct{ Replace map[string]string }
 	told.Replace = map[string]string{}
 	for path, text := range o {
@@ -38,7 +38,7 @@ func (o overlay) write(root, bin string) (file string, err error) {
 // makes and serves.
 func Later(t testing.TB) string {
 	t.Helper()
-	return later.path(t, "later", oneVersionOn)
+	return later.builtPath(t, "later", oneVersionOn)
 }
 
 // LaterMigration is the name of its migration.

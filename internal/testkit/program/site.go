@@ -1,7 +1,7 @@
 // Package program runs the built program as its users do: in a data directory and
 // a database of a test's own, by its command line and over HTTP.
 //
-// Floor: tests. Begin at [Each].
+// Layer: tests. Begin at [Each].
 package program
 
 import (
@@ -73,7 +73,7 @@ func SiteOn(t *testing.T, e db.Engine) *Site {
 	t.Helper()
 	s, o := Embedded(t), dbtest.Options(t, e)
 	if s.DSN = o.URL; s.DSN == "" {
-		s.take(o.Dir)
+		s.takeData(o.Dir)
 	}
 	return s
 }
@@ -84,13 +84,13 @@ func DemoOn(t *testing.T, e db.Engine) *Site {
 	t.Helper()
 	s, c := Embedded(t), testkit.Demonstration(t, e, demo.Sample)
 	s.DSN = c.DatabaseURL
-	s.take(c.Data)
+	s.takeData(c.Data)
 	s.File(s.MasterKeyFile(), c.MasterKey+"\n")
 	return s
 }
 
-// take makes dir the data directory, with the mode that the program gives it.
-func (s *Site) take(dir string) {
+// takeData makes dir the data directory, with the mode that the program gives it.
+func (s *Site) takeData(dir string) {
 	s.Helper()
 	if err := errors.Join(os.Chmod(dir, 0o700), os.Rename(dir, s.Data)); err != nil {
 		s.Fatal(err)

@@ -1,7 +1,7 @@
 // Package redistest starts a Redis server of its own for a test, on a free
 // port with a temporary folder, and can take it away again.
 //
-// Floor: tests. Begin at [Start].
+// Layer: tests. Begin at [Start].
 package redistest
 
 import (

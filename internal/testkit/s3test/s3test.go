@@ -1,7 +1,7 @@
 // Package s3test runs an S3 service inside the test process, with one bucket,
 // files, that can be made to misbehave. It checks no signatures.
 //
-// Floor: tests. Begin at [Start].
+// Layer: tests. Begin at [Start].
 package s3test
 
 import (

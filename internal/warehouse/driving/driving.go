@@ -2,7 +2,7 @@
 // It is pure: trips in, hours and reasons out. Where a trip does not say when its
 // breaks were, what it finds is the least that was driven without one.
 //
-// Floor: domains. Begin at [Trip].
+// Layer: domains. Begin at [Trip].
 package driving
 
 import (

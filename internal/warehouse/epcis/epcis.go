@@ -3,7 +3,7 @@
 // Business Vocabulary 2.0 (ISO/IEC 19988:2024). What has a GS1 key is named by
 // its Digital Link URI, everything else by the UUID of its record.
 //
-// Floor: domains. Begin at [NewDocument].
+// Layer: domains. Begin at [NewDocument].
 package epcis
 
 import (

@@ -3,7 +3,7 @@
 // printers, and papers as PDF. It is pure: texts in, a file out, the same for
 // the same input.
 //
-// Floor: domains. Begin at [Label].
+// Layer: domains. Begin at [Label].
 package label
 
 import (

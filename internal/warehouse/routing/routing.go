@@ -3,7 +3,7 @@
 // places in, an order and its length out, the same for the same input. What it
 // finds is good, not proved best: both problems are of the travelling salesman.
 //
-// Floor: domains. Begin at [Pick].
+// Layer: domains. Begin at [Pick].
 package routing
 
 import (
