@@ -159,7 +159,14 @@ func restoreCommand(o *options) *cobra.Command {
 }
 
 func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restored) {
-	fmt.Fprintf(w, "%d rows of %d tables and %d files agree with the backup of %s\n", d.Rows, len(d.Counts), countFiles(d.Manifest), d.Made.UTC().Format(time.RFC3339))
+	fmt.Fprintf(
+		w,
+		"%d rows of %d tables and %d files agree with the backup of %s\n",
+		d.Rows,
+		len(d.Counts),
+		countFiles(d.Manifest),
+		d.Made.UTC().Format(time.RFC3339),
+	)
 	if d.Segments > 0 {
 		fmt.Fprintf(w, "%d segments of the log behind it lead to %s: %d rows\n", d.Segments, d.Reached.UTC().Format(time.RFC3339Nano), d.Rows)
 	}

@@ -39,7 +39,11 @@ type RateLimitStatus struct {
 // question itself takes nothing from it, and is answered when nothing is left.
 func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
 	a := c.Actor
-	return web.JSON(w, http.StatusOK, RateLimitStatus{API: p.windowOf(a, limit.API), Database: p.windowOf(a, limit.Read), DatabaseWrite: p.windowOf(a, limit.Write)})
+	return web.JSON(
+		w,
+		http.StatusOK,
+		RateLimitStatus{API: p.windowOf(a, limit.API), Database: p.windowOf(a, limit.Read), DatabaseWrite: p.windowOf(a, limit.Write)},
+	)
 }
 
 func (p *Platform) windowOf(a actor.Actor, c limit.Category) windowStatus {

@@ -14,25 +14,26 @@ import (
 // by what they do it for: none of them turns a moment into a date of a tenant.
 var otherDates = map[string][]string{
 	"dates on labels, in files, requests and records, which are no moments": {
-		"internal/api/route/shape_identity.go: versioned", "internal/gs1/ai.go: Day", "internal/imports/draft/convert.go: value",
-		"internal/imports/upload.go: named", "internal/query/value.go: parseDate",
-		"internal/safety/osha/esaw.go: victims", "internal/safety/osha/europe.go: Accidents",
+		"internal/api/route/shape_identity.go: asksDatedErrors", "internal/gs1/ai.go: Day",
+		"internal/imports/draft/convert.go: date", "internal/imports/cell/month.go: MonthEnd",
+		"internal/imports/upload.go: cleanFileName", "internal/query/value.go: parseDate",
+		"internal/safety/osha/esaw.go: fillVictims", "internal/safety/osha/europe.go: Accidents",
 	},
 	"the century of a year that a GS1 label writes with two digits": {
-		"internal/warehouse/code.go: take", "internal/warehouse/print.go: lotSymbols", "internal/warehouse/verb_scan.go: parsed",
+		"internal/warehouse/code.go: readLabel", "internal/warehouse/print.go: lotSymbols", "internal/warehouse/verb_scan.go: parsedLabel",
 	},
-	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: start"},
+	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
-		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: moves",
+		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: bookMovements",
 		"internal/functions/programme/model.go: dayOf", "internal/functions/programme/model.go: queueLate",
-		"internal/safety/points.go: streaks", "internal/warehouse/health.go: Book",
+		"internal/safety/points.go: queueStreaks", "internal/warehouse/health.go: Book",
 		"internal/warehouse/health.go: Classify", "internal/warehouse/health.go: Demand",
 	},
 	"events about what expires in 30 days, documented as by the day of UTC": {
-		"internal/event/change.go: horizon", "internal/event/change.go: madeExpiring", "internal/event/clock.go: Expiring",
+		"internal/event/change.go: expiryHorizon", "internal/event/change.go: madeExpiring", "internal/event/clock.go: Expiring",
 	},
 	"the demonstration, which begins at the tenant's midnight": {
-		"internal/demo/statutory.go: filed", "internal/demo/statutory.go: summary", "internal/demo/statutory.go: whose",
+		"internal/demo/statutory.go: fileCase", "internal/demo/statutory.go: writeAnnualSummary", "internal/demo/statutory.go: fillInjuredPerson",
 	},
 }
 

@@ -57,7 +57,9 @@ func shownToClients(a Access) Access {
 // Resources returns the literals of every resource.
 func Resources() []Resource {
 	var all []Resource
-	for _, family := range [][]Resource{warehouseResources(), logisticsResources(), peopleResources(), safetyResources(), inspectionsResources(), platformResources(), EventResources(), programmeResources(), SSOResources(),
+	for _, family := range [][]Resource{
+		warehouseResources(), logisticsResources(), peopleResources(), safetyResources(),
+		inspectionsResources(), platformResources(), EventResources(), programmeResources(), SSOResources(),
 		statutoryResources(), reportingResources()} {
 		all = append(all, family...)
 	}

@@ -459,42 +459,6 @@ func isAmong(roles []actor.Role, role actor.Role) bool {
 	return len(roles) == 0 || role == actor.Service || slices.Contains(roles, role)
 }
 
-// withCommon adds the fields every record has.
-func withCommon(r *Resource) []Field {
-	fs := []Field{{Name: "id", Type: UUID, Required: true, Fixed: true, Doc: "UUIDv7, made by the server when absent."}}
-	if !r.Root {
-		fs = append([]Field{{Name: "tenant_id", Type: UUID, Required: true, Fixed: true, Doc: "The tenant the record belongs to; filled by the server."}}, fs...)
-	}
-	fs = append(fs, r.Fields...)
-	if r.Bare {
-		return fs
-	}
-	if r.Archives {
-		fs = append(fs, Field{Name: "archived_at", Type: Time, Doc: "When the record was retired; null while in use."})
-	}
-	return append(fs,
-		Field{Name: "created_at", Type: Time, Required: true, ReadOnly: true},
-		Field{Name: "updated_at", Type: Time, Required: true, ReadOnly: true},
-		Field{Name: "created_by", Type: UUID, ReadOnly: true, Readers: makerReaders(r), Doc: "User who made the record; null for keys and jobs."},
-		Field{Name: "version", Type: Int, Required: true, ReadOnly: true, Default: "1", Doc: "Rises by one with every change."},
-	)
-}
-
-// makerReaders are the roles that see who made a record. Where a column that
-// names the person has readers of its own, the maker is mostly that person and
-// has the same ones.
-func makerReaders(r *Resource) []actor.Role {
-	if len(r.Makers) > 0 {
-		return r.Makers
-	}
-	for i := range r.Fields {
-		if f := &r.Fields[i]; len(f.Readers) > 0 && slices.Contains(r.Own, f.Name) {
-			return f.Readers
-		}
-	}
-	return nil
-}
-
 // Label is what a field is called by its name alone.
 func Label(name string) string {
 	s := strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")

@@ -23,8 +23,23 @@ func checklistTemplates() Resource {
 			{Name: "revision", Type: Int, Required: true, ReadOnly: true, Min: "1", Doc: "Counts the drafts of one code."},
 			{Name: "title", Format: Name, Required: true},
 			{Name: "description"},
-			{Name: "applies_to", Type: Array, Required: true, Default: "[]", OneOf: inspected, Doc: "What it can be about; empty = anything, or nothing in particular."},
-			{Name: "kinds", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50, Doc: "Kinds of equipment or vehicle it is for; empty = all."},
+			{
+				Name:     "applies_to",
+				Type:     Array,
+				Required: true,
+				Default:  "[]",
+				OneOf:    inspected,
+				Doc:      "What it can be about; empty = anything, or nothing in particular.",
+			},
+			{
+				Name:     "kinds",
+				Type:     Array,
+				Format:   Name,
+				Required: true,
+				Default:  "[]",
+				MaxLen:   50,
+				Doc:      "Kinds of equipment or vehicle it is for; empty = all.",
+			},
 			{Name: "sections", Type: JSON, Shape: shape.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
 				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, " +
 					"show_when, on_fail}]}. " +
@@ -35,7 +50,12 @@ func checklistTemplates() Resource {
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "published", "retired"}},
 		},
 		Unique: [][]string{{"code", "revision"}},
-		Access: Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(officers)}, Delete: []Grant{grantAll(officers)}},
+		Access: Access{
+			Read:   []Grant{grantAll(everyone)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(officers)},
+			Delete: []Grant{grantAll(officers)},
+		},
 		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
 			{From: []string{"draft"}, To: "published", Roles: officers},
 			{From: []string{"draft", "published"}, To: "retired", Roles: officers},
@@ -58,16 +78,30 @@ func checklistSchedules() Resource {
 	return Resource{
 		Name: "checklist_schedules", Family: "safety",
 		Doc: "When an inspection comes back. Its runs appear seven days ahead; a change takes away those that nobody has begun and plans them anew.",
-		Fields: append(append([]Field{
-			{Name: "template_id", Type: UUID, Ref: "checklist_templates", Required: true, Doc: "A published template; moves on when a new revision is published."},
-			{Name: "title", Format: Name, Doc: "The template's when absent."},
-		}, targetFields(false)...),
+		Fields: append(
+			append([]Field{
+				{
+					Name:     "template_id",
+					Type:     UUID,
+					Ref:      "checklist_templates",
+					Required: true,
+					Doc:      "A published template; moves on when a new revision is published.",
+				},
+				{Name: "title", Format: Name, Doc: "The template's when absent."},
+			}, targetFields(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			Field{Name: "rrule", MaxLen: 500, Required: true, Label: "Recurrence",
 				Doc: "RFC 5545 recurrence rule by day, week, month or year, such as FREQ=WEEKLY;BYDAY=MO,TH;BYHOUR=6,14; at most 24 times a day. Times are local to the " +
 					"site, across changes of the clock."},
 			Field{Name: "starts_on", Type: Date, Required: true, Filled: true, Doc: "First local day; today when absent."},
-			Field{Name: "due_time", Format: Name, MaxLen: 5, Required: true, Default: "08:00", Doc: "Local time of day, HH:MM, where the rule names none."},
+			Field{
+				Name:     "due_time",
+				Format:   Name,
+				MaxLen:   5,
+				Required: true,
+				Default:  "08:00",
+				Doc:      "Local time of day, HH:MM, where the rule names none.",
+			},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
 			Field{Name: "timezone", Format: IANA, ReadOnly: true, Label: "Time zone", Doc: "The site's, or the tenant's where it has none."},
 			Field{Name: "planned_until", Type: Time, ReadOnly: true, Doc: "Runs due by then exist."},
@@ -75,7 +109,12 @@ func checklistSchedules() Resource {
 			Field{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "paused", "ended"}},
 		),
 		Indexes: [][]string{{"status", "next_due_at"}},
-		Access:  Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(leaders)}, Delete: []Grant{grantAll(officers)}},
+		Access: Access{
+			Read:   []Grant{grantAll(everyone)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(leaders)},
+			Delete: []Grant{grantAll(officers)},
+		},
 		States: &States{Field: "status", Initial: []string{"active", "paused"}, Moves: []Move{
 			{From: []string{"active"}, To: "paused", Roles: leaders},
 			{From: []string{"paused", "ended"}, To: "active", Roles: leaders},
@@ -90,7 +129,13 @@ func checklistRuns() Resource {
 		Doc: "One inspection: due, done or missed.",
 		Fields: append(append([]Field{
 			{Name: "title", Format: Name, Required: true, Filled: true, Doc: "The template's when absent."},
-			{Name: "template_id", Type: UUID, Ref: "checklist_templates", Fixed: true, Doc: "The revision that is asked; null for an inspection without questions."},
+			{
+				Name:  "template_id",
+				Type:  UUID,
+				Ref:   "checklist_templates",
+				Fixed: true,
+				Doc:   "The revision that is asked; null for an inspection without questions.",
+			},
 			{Name: "schedule_id", Type: UUID, Ref: "checklist_schedules", ReadOnly: true},
 		}, targetFields(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
@@ -142,7 +187,14 @@ func checklistAnswers() Resource {
 			{Name: "result", ReadOnly: true, OneOf: []string{"pass", "fail", "na"}},
 			{Name: "critical", Type: Bool, Required: true, Default: "false", ReadOnly: true},
 			{Name: "note", MaxLen: 2000},
-			{Name: "photos", Type: Array, Required: true, Default: "[]", MaxLen: 20, Doc: "Ids of the inspection's photos (checklist_photos) that show it."},
+			{
+				Name:     "photos",
+				Type:     Array,
+				Required: true,
+				Default:  "[]",
+				MaxLen:   20,
+				Doc:      "Ids of the inspection's photos (checklist_photos) that show it.",
+			},
 			{Name: "answered_by", Type: UUID, ReadOnly: true},
 			{Name: "answered_at", Type: Time, ReadOnly: true},
 		},
@@ -171,7 +223,12 @@ func toolboxTalks() Resource {
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Doc: "What gave rise to it."},
 		},
 		Indexes: [][]string{{"held_at"}},
-		Access:  Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(leaders)}, Delete: []Grant{grantAll(officers)}},
+		Access: Access{
+			Read:   []Grant{grantAll(everyone)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(leaders)},
+			Delete: []Grant{grantAll(officers)},
+		},
 	}
 }
 

@@ -6,8 +6,22 @@ import (
 )
 
 func logisticsResources() []Resource {
-	return []Resource{ordersResource(), orderLines(), reservationsResource(), wavesResource(), pickLists(), pickLines(), carriersResource(), shipmentsResource(), shipmentLines(), packagesResource(),
-		packageLines(), vehiclesResource(), driversResource(), routesResource()}
+	return []Resource{
+		ordersResource(),
+		orderLines(),
+		reservationsResource(),
+		wavesResource(),
+		pickLists(),
+		pickLines(),
+		carriersResource(),
+		shipmentsResource(),
+		shipmentLines(),
+		packagesResource(),
+		packageLines(),
+		vehiclesResource(),
+		driversResource(),
+		routesResource(),
+	}
 }
 
 const outboundPrefix = "SO"
@@ -36,7 +50,12 @@ func ordersResource() Resource {
 				Doc: "Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each."},
 			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound", "transfer", "return"}},
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "confirmed", "in_progress", "on_hold", "completed", "cancelled"}},
-			{Name: "stage", ReadOnly: true, OneOf: stages, Doc: "Derived from the lines: how far an outbound order has gone out, or an inbound one come in."},
+			{
+				Name:     "stage",
+				ReadOnly: true,
+				OneOf:    stages,
+				Doc:      "Derived from the lines: how far an outbound order has gone out, or an inbound one come in.",
+			},
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5", Doc: "1 is most urgent."},
 			{Name: "party_name", Format: Name},
 			{Name: "party_code", Format: Name, MaxLen: 64},
@@ -52,7 +71,12 @@ func ordersResource() Resource {
 			{Name: "external_ref", Format: Name, MaxLen: 100, Fixed: true},
 			{Name: "hold_reason", Format: Name},
 			{Name: "resume_reason", Format: Name, ReadOnly: true, Doc: "Why it last went on after a hold."},
-			{Name: "held_from", ReadOnly: true, OneOf: []string{"confirmed", "in_progress"}, Doc: "The state that an order on hold came from and goes back to."},
+			{
+				Name:     "held_from",
+				ReadOnly: true,
+				OneOf:    []string{"confirmed", "in_progress"},
+				Doc:      "The state that an order on hold came from and goes back to.",
+			},
 			{Name: "notes"},
 			{Name: "tags", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "line_count", Type: Int, ReadOnly: true, Required: true, Default: "0"},
@@ -122,9 +146,14 @@ func orderLines() Resource {
 		},
 		Import: importOrderLines(),
 		Unique: [][]string{{"order_id", "line_no"}},
-		Checks: []string{"qty_shipped <= qty_packed", "qty_packed <= qty_picked", "qty_picked <= qty_allocated", "qty_allocated + qty_cancelled <= qty_ordered"},
-		Own:    []string{"created_by"},
-		Goods:  []string{"order_id", "owner_id"},
+		Checks: []string{
+			"qty_shipped <= qty_packed",
+			"qty_packed <= qty_picked",
+			"qty_picked <= qty_allocated",
+			"qty_allocated + qty_cancelled <= qty_ordered",
+		},
+		Own:   []string{"created_by"},
+		Goods: []string{"order_id", "owner_id"},
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver), grantClients()},
 			Create: m, Update: m, Delete: []Grant{grantAll(managers)},
@@ -198,7 +227,10 @@ func pickLines() Resource {
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator)},
 			Create: []Grant{grantAll(managers)},
-			Update: []Grant{grantAll(managers), grantOwn(actor.Operator).onlyFields("status", "qty_picked", "short_reason", "target_container", "to_zone_id")},
+			Update: []Grant{
+				grantAll(managers),
+				grantOwn(actor.Operator).onlyFields("status", "qty_picked", "short_reason", "target_container", "to_zone_id"),
+			},
 			Delete: []Grant{grantAll(managers)},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{
@@ -216,8 +248,13 @@ func shipmentsResource() Resource {
 		Fields: []Field{
 			{Name: "shipment_no", Format: Number, Prefix: "SH", Fixed: true},
 			{Name: "direction", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound"}},
-			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered",
-				"received", "returned", "cancelled"}},
+			{
+				Name:     "status",
+				Required: true,
+				Default:  "planned",
+				OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered",
+					"received", "returned", "cancelled"},
+			},
 			{Name: "order_ids", Type: Array, Names: "orders", Required: true, Default: "[]", MaxLen: 500},
 			{Name: "carrier", Format: Code, Doc: "Code of the carrier, which need not have a record; null = the own fleet."},
 			{Name: "carrier_id", Type: UUID, Ref: "carriers", Doc: "Its record; each of the two sets the other."},
@@ -252,14 +289,21 @@ func shipmentsResource() Resource {
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver), grantClients()},
 			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
-			Update: []Grant{grantAll(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.onlyFields("status", "tracking_no", "packages", "sscc"),
-				grantOwn(actor.Driver).onlyFields("status", "arrived_at", "proof", "exception_code", "exception_note")},
+			Update: []Grant{
+				grantAll(managers),
+				Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.onlyFields("status", "tracking_no", "packages", "sscc"),
+				grantOwn(actor.Driver).onlyFields("status", "arrived_at", "proof", "exception_code", "exception_note"),
+			},
 			Delete: []Grant{grantAll(managers)},
 		},
 		Counters: []Counter{
 			{Name: "shipments", By: []string{"status"}},
-			{Name: "shipments_completed", At: "completed_at", Except: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "returned",
-				"cancelled"}},
+			{
+				Name: "shipments_completed",
+				At:   "completed_at",
+				Except: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "returned",
+					"cancelled"},
+			},
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
 			{From: []string{"planned"}, To: "packed", Roles: plusRoles(managers, actor.Operator)},

@@ -28,7 +28,14 @@ func equipmentResource() Resource {
 		Fields: []Field{
 			{Name: "asset_no", Format: Code, Required: true, Label: "Asset number"},
 			{Name: "name", Format: Name},
-			{Name: "kind", Format: Name, MaxLen: 40, Required: true, Default: "other", Doc: "forklift, reach_truck, conveyor, dock_leveller, racking, charger, ..."},
+			{
+				Name:     "kind",
+				Format:   Name,
+				MaxLen:   40,
+				Required: true,
+				Default:  "other",
+				Doc:      "forklift, reach_truck, conveyor, dock_leveller, racking, charger, ...",
+			},
 			{Name: "serial_no", Format: Name, MaxLen: 60},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
 			{Name: "hours_meter", Type: Decimal, Unit: "h", Min: "0"},
@@ -69,8 +76,12 @@ func shiftsResource() Resource {
 			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "approved"}, Doc: "A shift with an end is closed."},
 		},
 		Import: importShifts(),
-		Indexes: [][]string{{"worker_id", "ended_at", "hours", "units_done"}, {"zone_id", "ended_at", "hours", "units_done"}, {"equipment_id", "ended_at", "hours",
-			"units_done"}},
+		Indexes: [][]string{
+			{"worker_id", "ended_at", "hours", "units_done"},
+			{"zone_id", "ended_at", "hours", "units_done"},
+			{"equipment_id", "ended_at", "hours",
+				"units_done"},
+		},
 		Own: []string{"worker_id"},
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
@@ -101,12 +112,25 @@ func coursesResource() Resource {
 			{Name: "categories", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 20},
 			{Name: "jurisdictions", Type: Array, Required: true, Default: "[]", OneOf: jurisdictions},
 			{Name: "pass_mark", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
-			{Name: "required_for", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50, Doc: "Job titles and kinds of equipment that need it."},
+			{
+				Name:     "required_for",
+				Type:     Array,
+				Format:   Name,
+				Required: true,
+				Default:  "[]",
+				MaxLen:   50,
+				Doc:      "Job titles and kinds of equipment that need it.",
+			},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
 		},
 		Import: importCourses(),
 		Unique: [][]string{{"code"}},
-		Access: Access{Read: []Grant{grantAll(everyone)}, Create: []Grant{grantAll(leaders)}, Update: []Grant{grantAll(officers)}, Delete: []Grant{grantAll(officers)}},
+		Access: Access{
+			Read:   []Grant{grantAll(everyone)},
+			Create: []Grant{grantAll(leaders)},
+			Update: []Grant{grantAll(officers)},
+			Delete: []Grant{grantAll(officers)},
+		},
 		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
 			{From: []string{"draft", "retired"}, To: "active", Roles: officers},
 			{From: []string{"draft", "active"}, To: "retired", Roles: officers},
@@ -120,9 +144,21 @@ func trainingAssignments() Resource {
 		Doc: "One person and one course: asked for, taken, certified.",
 		Fields: []Field{
 			{Name: "course_id", Type: UUID, Ref: "courses", Required: true, Fixed: true},
-			{Name: "user_id", Type: UUID, Names: "members", Fixed: true, Doc: "The person's account; one of user_id and worker_id is given, the other found."},
+			{
+				Name:  "user_id",
+				Type:  UUID,
+				Names: "members",
+				Fixed: true,
+				Doc:   "The person's account; one of user_id and worker_id is given, the other found.",
+			},
 			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true, Doc: "The person as a worker, with an account or without."},
-			{Name: "assignment_type", Required: true, Default: "manual", Fixed: true, OneOf: []string{"risk_based", "role_based", "incident", "manual", "renewal"}},
+			{
+				Name:     "assignment_type",
+				Required: true,
+				Default:  "manual",
+				Fixed:    true,
+				OneOf:    []string{"risk_based", "role_based", "incident", "manual", "renewal"},
+			},
 			{Name: "assignment_reason", MaxLen: 500},
 			{Name: "due_on", Type: Date},
 			{Name: "started_at", Type: Time, ReadOnly: true},
@@ -133,7 +169,12 @@ func trainingAssignments() Resource {
 			{Name: "close_reason", Format: Name, Doc: "Why it was waived or cancelled."},
 			{Name: "source_score_id", Type: UUID, ReadOnly: true, Readers: seers, Doc: "The score that led to it."},
 			{Name: "reminded_at", Type: Time, ReadOnly: true, Doc: "When its holder was told that the certificate runs out."},
-			{Name: "status", Required: true, Default: "assigned", OneOf: []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"}},
+			{
+				Name:     "status",
+				Required: true,
+				Default:  "assigned",
+				OneOf:    []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"},
+			},
 		},
 		Import:  importTraining(),
 		Indexes: [][]string{{"user_id", "course_id"}, {"worker_id", "course_id"}, {"status", "expires_on"}},
@@ -213,7 +254,11 @@ func complianceEvents() Resource {
 		},
 		Indexes: [][]string{{"regulation_id", "entity_type", "entity_id"}, {"entity_type", "entity_id"}, {"waived_until"}},
 		Access: Access{
-			Read:   []Grant{grantAll(seers), grantOwn(actor.Manager).orWhere("about", "places", "person"), grantOwn(actor.Viewer).orWhere("about", "places")},
+			Read: []Grant{
+				grantAll(seers),
+				grantOwn(actor.Manager).orWhere("about", "places", "person"),
+				grantOwn(actor.Viewer).orWhere("about", "places"),
+			},
 			Update: []Grant{grantAll(officers).onlyFields("acknowledged_at", "waived_until", "waive_reason")},
 		},
 	}
@@ -287,7 +332,9 @@ func predictiveScores() Resource {
 		},
 		Unique: [][]string{{"run_id", "entity_id"}}, // a run scores one type
 		Own:    []string{"user_id"},
-		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("entity_type", "zone", "equipment"), grantOwn(floor...)}},
+		Access: Access{
+			Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("entity_type", "zone", "equipment"), grantOwn(floor...)},
+		},
 	}
 }
 
@@ -302,7 +349,13 @@ func riskClusters() Resource {
 			{Name: "entity_count", Type: Int, Required: true, ReadOnly: true, Readers: seers, Doc: "People among them."},
 			{Name: "entity_type", ReadOnly: true, OneOf: entityTypes, Doc: "The type asked for; null = all."},
 			// That people are in a cluster tells a score where few are scored.
-			{Name: "about", ReadOnly: true, OneOf: []string{"places", "people", "both"}, Readers: seers, Doc: "Whether zones and equipment, people, or both are in it."},
+			{
+				Name:     "about",
+				ReadOnly: true,
+				OneOf:    []string{"places", "people", "both"},
+				Readers:  seers,
+				Doc:      "Whether zones and equipment, people, or both are in it.",
+			},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "members", Type: JSON, Shape: shape.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers,

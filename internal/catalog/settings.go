@@ -97,9 +97,21 @@ func TenantSettings() []Setting {
 		otherSetting("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.", "true or false", yesNo),
 		otherSetting("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
 			"a document of numbers above 0 by entity type", byType(acceptsNumber(math.SmallestNonzeroFloat64, most, false))),
-		otherSetting("scoring", "score_bounds", "Values of each input that count as 0 and as 1, by entity type.", "a document by entity type", byType(acceptsBounds)),
+		otherSetting(
+			"scoring",
+			"score_bounds",
+			"Values of each input that count as 0 and as 1, by entity type.",
+			"a document by entity type",
+			byType(acceptsBounds),
+		),
 		otherSetting("scoring", "scores_off", "Entity types that are not scored.", "a list of zone, driver, worker, equipment", acceptsKinds),
-		otherSetting("scoring", "score_places_within", "Whether incidents and hours in the places within a zone count for its score.", "true or false", yesNo),
+		otherSetting(
+			"scoring",
+			"score_places_within",
+			"Whether incidents and hours in the places within a zone count for its score.",
+			"true or false",
+			yesNo,
+		),
 		amountSetting("scoring", "min_group", "People a team needs before its mean is shown.", 1, 10_000, true, "a whole number from 1 to 10000"),
 		amountSetting("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true, "a whole number of days, 0 to 36500"),
 		amountSetting("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
@@ -114,7 +126,10 @@ func TenantSettings() []Setting {
 		otherSetting("security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil),
 	}
 	for _, of := range [...][2]string{{"incident", "incidents"}, {"near_miss", "near misses"}, {"shift_hours", "shift hours"}, {"load", "workload"}} {
-		list = append(list, amountSetting("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false, "a number from 0 to 1000"))
+		list = append(
+			list,
+			amountSetting("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false, "a number from 0 to 1000"),
+		)
 	}
 	for _, band := range []string{"medium", "high", "critical"} {
 		list = append(list, amountSetting("scoring", "cut_"+band, "Score from which a risk is "+band+".", 0, 100, false, "a number from 0 to 100"))
@@ -128,5 +143,8 @@ func TenantSettings() []Setting {
 		{"daily_cap", "Most points of a person in a day."}} {
 		list = append(list, amountSetting("engagement", of[0], of[1], 0, 10_000, true, "a whole number from 0 to 10000"))
 	}
-	return append(list, amountSetting("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true, "a whole number from 1 to 10000"))
+	return append(
+		list,
+		amountSetting("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true, "a whole number from 1 to 10000"),
+	)
 }

@@ -45,10 +45,17 @@ func writeLicences(w *workplace) {
 			done, expires, status = -1120, -24, "expired"
 		}
 		at := w.cal.momentAt(done, 15)
-		row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), store.Row{"course_id": w.courseID(code), "user_id": r["user_id"], "worker_id": r["id"],
-			"assignment_type": "role_based", "assignment_reason": "Induction", "started_at": formatMoment(at.Add(-2 * time.Hour)), "completed_at": formatMoment(at),
-			"result": wholeUnits(int64(80 + i%20)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"), "updated_at": formatMoment(at),
-			"version": int64(3)})
+		row := w.addRecord(
+			"training_assignments",
+			done,
+			at.Add(-72*time.Hour),
+			store.Row{"course_id": w.courseID(code), "user_id": r["user_id"], "worker_id": r["id"],
+				"assignment_type": "role_based", "assignment_reason": "Induction", "started_at": formatMoment(at.Add(-2 * time.Hour)), "completed_at": formatMoment(at),
+				"result": wholeUnits(
+					int64(80 + i%20),
+				), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"), "updated_at": formatMoment(at),
+				"version": int64(3)},
+		)
 		row["certificate_no"] = "TC-" + row["id"].(string)[24:]
 	}
 }

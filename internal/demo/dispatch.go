@@ -90,8 +90,18 @@ func (w *stock) emitLists() {
 	for i, l := range w.lists {
 		id := w.cal.newID(l.day, l.at)
 		started, done, picked := l.pickTimes()
-		r := store.Row{"id": id, "pick_no": w.nextNumber("PL", l.at), "strategy": []string{"single", "batch", "batch"}[min(2, len(l.takes)/3)], "status": l.status,
-			"priority": int64(2 + i%3), "route_m": decimal.FromFloat(math.Round(l.walkMetres())), "created_by": w.userID("manager"), "version": int64(1 + picked)}
+		r := store.Row{
+			"id":       id,
+			"pick_no":  w.nextNumber("PL", l.at),
+			"strategy": []string{"single", "batch", "batch"}[min(2, len(l.takes)/3)],
+			"status":   l.status,
+			"priority": int64(
+				2 + i%3,
+			),
+			"route_m":    decimal.FromFloat(math.Round(l.walkMetres())),
+			"created_by": w.userID("manager"),
+			"version":    int64(1 + picked),
+		}
 		if l.by != nil {
 			r["assigned_worker_id"] = l.by.id
 		}
@@ -188,8 +198,16 @@ func (w *stock) loadTrucks(day int, due []*order) {
 		}
 		s := w.traffic.findTruck(trucks, o)
 		if s == nil {
-			s = w.traffic.addShipment(&shipment{made: day, at: w.cal.momentAt(day, w.cal.drawHour(13.5, 13.8)), left: w.cal.momentAt(day, w.cal.drawHour(14.4, 15.8)), carrier: o.carrier,
-				arrive: w.cal.nextWorking(day), status: "in_transit"})
+			s = w.traffic.addShipment(
+				&shipment{
+					made:    day,
+					at:      w.cal.momentAt(day, w.cal.drawHour(13.5, 13.8)),
+					left:    w.cal.momentAt(day, w.cal.drawHour(14.4, 15.8)),
+					carrier: o.carrier,
+					arrive:  w.cal.nextWorking(day),
+					status:  "in_transit",
+				},
+			)
 			if o.carrier == "OWN" {
 				s.driver = w.nextDriver()
 			} else {

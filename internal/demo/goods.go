@@ -292,8 +292,13 @@ func (w *stock) emitItems() {
 
 func (w *stock) emitLots(it *item) {
 	for _, l := range it.lots {
-		w.addRecord("lots", l.day, w.cal.momentAt(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
-			"supplier": l.supplier, "status": l.status, "short_dated": l.short})
+		w.addRecord(
+			"lots",
+			l.day,
+			w.cal.momentAt(l.day, 6),
+			store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
+				"supplier": l.supplier, "status": l.status, "short_dated": l.short},
+		)
 	}
 }
 

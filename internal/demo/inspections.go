@@ -56,19 +56,40 @@ var forms = []struct {
 		templateItem("uprights", "Uprights straight", "yes_no_na", "critical", true, "weight", 3),
 		templateItem("beams", "Beams locked", "yes_no_na", "weight", 2),
 		templateItem("signs", "Load signs readable", "yes_no_na"),
-		templateItem("damage", "What is damaged", "text", "show_when",
-			map[string]any{"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}}}),
+		templateItem(
+			"damage",
+			"What is damaged",
+			"text",
+			"show_when",
+			map[string]any{
+				"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}},
+			},
+		),
 	}},
 	{"HAZ-WEEKLY", "Weekly round of the hazardous goods store", -goLive, []string{"zone"}, nil, []map[string]any{
-		templateItem("apart", "Incompatible goods apart", "yes_no_na", "critical", true), templateItem("trays", "Spill trays empty", "yes_no_na"), templateItem("air",
+		templateItem(
+			"apart",
+			"Incompatible goods apart",
+			"yes_no_na",
+			"critical",
+			true,
+		), templateItem("trays", "Spill trays empty", "yes_no_na"), templateItem("air",
 			"Ventilation runs", "yes_no_na"),
 	}},
 	{"FIRE-EXT", "Fire extinguisher check", -goLive, nil, nil, []map[string]any{
-		templateItem("place", "In its place and free", "yes_no_na"), templateItem("seal", "Seal unbroken", "yes_no_na"), templateItem("pressure", "Pressure",
+		templateItem(
+			"place",
+			"In its place and free",
+			"yes_no_na",
+		), templateItem("seal", "Seal unbroken", "yes_no_na"), templateItem("pressure", "Pressure",
 			"number", "unit", "bar", "fail_when", templateCondition("<", 12)),
 	}},
 	{"EXITS", "Emergency exits and lighting", -goLive, []string{"zone"}, nil, []map[string]any{
-		templateItem("free", "Exits free", "yes_no_na"), templateItem("signs", "Signs lit", "yes_no_na"), templateItem("doors", "Doors open outwards", "yes_no_na"),
+		templateItem(
+			"free",
+			"Exits free",
+			"yes_no_na",
+		), templateItem("signs", "Signs lit", "yes_no_na"), templateItem("doors", "Doors open outwards", "yes_no_na"),
 	}},
 }
 
@@ -168,14 +189,19 @@ func (w *workplace) writeSchedule(i int) store.Row {
 	f := w.formOn(c.code, 0)
 	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" +
 		days, "starts_on": w.cal.localDate(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
-		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.userID("safety"), "planned_until": formatMoment(w.cal.momentAt(plannedDays+
+		"grace_minutes": c.grace,
+		"timezone":      w.timezone, "status": "active", "created_by": w.userID("safety"), "planned_until": formatMoment(w.cal.momentAt(plannedDays+
 			1, 0)), "updated_at": formatMoment(w.cal.momentAt(0, 1))}
 	if c.machine >= 0 {
 		truck := w.rows["equipment"][c.machine]
 		r["equipment_id"], r["zone_id"] = truck["id"], truck["zone_id"]
 	}
 	first := w.cal.momentAt(-goLive, 0).In(w.cal.loc)
-	rule, err := checklist.Recur(r["rrule"].(string), time.Date(first.Year(), first.Month(), first.Day(), minutes/60, minutes%60, 0, 0, time.UTC), w.cal.loc)
+	rule, err := checklist.Recur(
+		r["rrule"].(string),
+		time.Date(first.Year(), first.Month(), first.Day(), minutes/60, minutes%60, 0, 0, time.UTC),
+		w.cal.loc,
+	)
 	if err != nil { // only literals of this package come here
 		panic(err)
 	}

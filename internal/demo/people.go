@@ -29,9 +29,14 @@ type driver struct {
 // writeOrganisation writes the tenant, its sites and its teams.
 func (w *world) writeOrganisation() {
 	made := w.cal.momentAt(-goLive-8, 10)
-	w.addRecord("tenants", -goLive-8, made, store.Row{"id": w.profile.id, "name": w.name, "slug": w.slug, "plan": "standard", "status": "active", "timezone": w.timezone,
-		"country": w.country, "currency": w.currency, "jurisdictions": rawJSON(w.jurisdictions), "join_policy": "invite",
-		"email_domains": rawJSON([]string{w.slug + ".example"}), "gs1_company_prefix": w.gs1, "created_by": w.users[0].ID})
+	w.addRecord(
+		"tenants",
+		-goLive-8,
+		made,
+		store.Row{"id": w.profile.id, "name": w.name, "slug": w.slug, "plan": "standard", "status": "active", "timezone": w.timezone,
+			"country": w.country, "currency": w.currency, "jurisdictions": rawJSON(w.jurisdictions), "join_policy": "invite",
+			"email_domains": rawJSON([]string{w.slug + ".example"}), "gs1_company_prefix": w.gs1, "created_by": w.users[0].ID},
+	)
 	for _, b := range w.buildings {
 		r := w.addRecord("sites", -goLive-7, made.Add(time.Hour),
 			store.Row{"code": b.code, "name": b.name, "gln": checkDigit(b.gln), "address": b.address, "city": b.city, "state": nullableID(b.state),
@@ -93,7 +98,9 @@ func (w *world) writeStaff() {
 		}
 		r := w.addRecord("vehicles", -goLive, w.cal.momentAt(-goLive, 8),
 			store.Row{"plate": plate, "vin": fmt.Sprintf("WDB9066%010d", 4711+97*i), "kind": []string{"truck 7.5 t", "truck 12 t", "van 3.5 t"}[i%3],
-				"payload_kg": wholeUnits([]int64{2800, 5600, 1100}[i%3]), "volume_m3": wholeUnits([]int64{36, 48, 14}[i%3]), "odometer_km": wholeUnits(int64(48_000 + 17_350*i)),
+				"payload_kg": wholeUnits(
+					[]int64{2800, 5600, 1100}[i%3],
+				), "volume_m3": wholeUnits([]int64{36, 48, 14}[i%3]), "odometer_km": wholeUnits(int64(48_000 + 17_350*i)),
 				"inspection_due_on": w.cal.localDate(20 + 45*i), "site_id": w.sites[0], "status": status, "on_trip": false})
 		vehicles = append(vehicles, r["id"].(string))
 	}
@@ -123,7 +130,8 @@ func (w *world) writeWorker(p *person, i int) {
 	w.people = append(w.people, p)
 	w.addRecord("workers", -goLive-6, w.cal.momentAt(-goLive-6, 9),
 		store.Row{"id": p.id, "employee_no": p.no, "name": p.name, "job_title": p.job, "team_id": w.rows["teams"][p.team]["id"],
-			"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4], "hired_on": w.cal.localDate(p.hired), "user_id": nullableID(p.user),
+			"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4],
+			"hired_on": w.cal.localDate(p.hired), "user_id": nullableID(p.user),
 			"birth_year": int64(1963 + (i*7)%40), "status": status})
 }
 

@@ -114,7 +114,18 @@ func (w *workplace) writeCrossingStory() {
 		}
 	}
 	near := func(severity, title, text string) event {
-		return event{"near_miss", severity, "high", []string{"powered_truck", "traffic"}, "PCK-A", title, text, "Work stopped for a minute, spoke to both.", 4, ""}
+		return event{
+			"near_miss",
+			severity,
+			"high",
+			[]string{"powered_truck", "traffic"},
+			"PCK-A",
+			title,
+			text,
+			"Work stopped for a minute, spoke to both.",
+			4,
+			"",
+		}
 	}
 	for n, x := range []struct {
 		day  int
@@ -195,8 +206,10 @@ func (w *workplace) writeCertificates() {
 			}
 			at := w.cal.momentAt(done, 15)
 			r := store.Row{"course_id": w.courseID(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction",
-				"started_at":   formatMoment(at.Add(-2 * time.Hour)),
-				"completed_at": formatMoment(at), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
+				"started_at": formatMoment(at.Add(-2 * time.Hour)),
+				"completed_at": formatMoment(
+					at,
+				), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
 				"updated_at": formatMoment(at), "version": int64(3)}
 			row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), r)
 			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
@@ -217,7 +230,12 @@ func (w *workplace) writePoints() {
 			return
 		}
 		day[key] += n
-		w.addRecord("point_events", -1, at, store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": formatMoment(at)})
+		w.addRecord(
+			"point_events",
+			-1,
+			at,
+			store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": formatMoment(at)},
+		)
 	}
 	for _, in := range w.rows["incidents"] {
 		if st := in["status"]; st == "reported" || st == "void" {

@@ -43,7 +43,18 @@ var events = []event{
 		"Dent of about 4 cm in the second bay, seen during the round.", "Bay unloaded and closed.", 3, ""},
 	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.",
 		"Tray emptied.", 3, ""},
-	{"hazard", "low", "low", []string{"ergonomics"}, "SHP", "Packing table too low for the night shift", "Two packers report sore backs.", "", 4, "worker"},
+	{
+		"hazard",
+		"low",
+		"low",
+		[]string{"ergonomics"},
+		"SHP",
+		"Packing table too low for the night shift",
+		"Two packers report sore backs.",
+		"",
+		4,
+		"worker",
+	},
 	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door", "The door curtain lets warm air in.", "Salt put down.", 4, ""},
 	{"hazard", "high", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets",
 		"Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
@@ -53,7 +64,18 @@ var events = []event{
 		"28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
 	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.",
 		"Cooled, X-ray without finding.", 2, "worker"},
-	{"injury", "low", "medium", []string{"struck_by"}, "BLK", "Bruised foot under a pallet truck", "Wheel ran over the toe cap.", "Ice pack.", 2, "worker"},
+	{
+		"injury",
+		"low",
+		"medium",
+		[]string{"struck_by"},
+		"BLK",
+		"Bruised foot under a pallet truck",
+		"Wheel ran over the toe cap.",
+		"Ice pack.",
+		2,
+		"worker",
+	},
 	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard", "Guard bent, upright untouched.",
 		"Guard checked.", 4, ""},
 	{"property_damage", "medium", "medium", []string{"powered_truck"}, "DOCK", "Dock door struck by a raised mast",
@@ -139,11 +161,14 @@ func (w *workplace) mixEvents() []reported {
 		day := w.cal.workingBefore(-w.cal.drawBetween(history+1, w.hoursDays-5))
 		all = append(all, reported{w.drawEvent(i), day, w.cal.drawHour(6, 20)})
 	}
-	all = append(all, reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
-		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.",
-		"First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
+	all = append(
+		all,
+		reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
+			"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.",
+			"First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
 		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK", "Pallet hung over the rack edge above the walkway",
-			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1})
+			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1},
+	)
 	sortStable(all, func(a, b reported) bool { return a.day < b.day || a.day == b.day && a.hour < b.hour })
 	return all
 }
@@ -193,8 +218,10 @@ func (w *workplace) writeIncident(x reported, n int) {
 	anonymous := n%9 == 4
 	by := []string{w.userID("operator"), w.userID("driver"), w.userID("manager"), w.userID("safety"), w.userID("operator")}[n%5]
 	r := store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
-		"description":      x.text,
-		"immediate_action": nullableID(x.first), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": anonymous,
+		"description": x.text,
+		"immediate_action": nullableID(
+			x.first,
+		), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": anonymous,
 		"site_id": w.sites[z.site],
 		"zone_id": z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags), "likelihood": x.likelihood,
 		"risk_rating": grade[x.severity] * x.likelihood,
@@ -263,8 +290,15 @@ func (w *workplace) advanceIncident(r store.Row, x reported, told time.Time, n i
 		r["lead_user_id"], r["due_on"] = w.userID("safety"), w.cal.localDate(min(14, x.day+21))
 	}
 	// What is serious was investigated, and ended with a root cause.
-	if serious := grade[x.severity] >= 3 || x.potential == "critical"; status == "investigating" || serious && (status == "closed" || status == "action_pending") {
-		r["lead_user_id"], r["due_on"], r["investigated_at"] = w.userID("safety"), w.cal.localDate(min(14, x.day+21)), formatMoment(w.cal.clipToNow(after(1)))
+	if serious := grade[x.severity] >= 3 || x.potential == "critical"; status == "investigating" ||
+		serious && (status == "closed" || status == "action_pending") {
+		r["lead_user_id"], r["due_on"], r["investigated_at"] = w.userID(
+			"safety",
+		), w.cal.localDate(
+			min(14, x.day+21),
+		), formatMoment(
+			w.cal.clipToNow(after(1)),
+		)
 	}
 	if last.After(w.cal.now) {
 		last = told
@@ -273,11 +307,23 @@ func (w *workplace) advanceIncident(r store.Row, x reported, told time.Time, n i
 }
 
 var remedies = []struct{ title, level, kind string }{
-	{"Paint and fence the pedestrian way at the aisle end", "engineer", "corrective"}, {"Replace the hydraulic seal of the leveller", "engineer", "corrective"},
-	{"Brief all shifts on horn and speed rules", "administrate", "preventive"}, {"Order cut-resistant gloves for the opening station", "ppe", "corrective"},
+	{
+		"Paint and fence the pedestrian way at the aisle end",
+		"engineer",
+		"corrective",
+	}, {"Replace the hydraulic seal of the leveller", "engineer", "corrective"},
+	{
+		"Brief all shifts on horn and speed rules",
+		"administrate",
+		"preventive",
+	}, {"Order cut-resistant gloves for the opening station", "ppe", "corrective"},
 	{"Fit a mirror at the crossing", "engineer", "corrective"}, {"Replace step ladders by a rolling platform", "substitute", "preventive"},
 	{"Add the dock floor to the daily round", "administrate", "preventive"}, {"Check all wrapped pallets above 2 m", "administrate", "containment"},
-	{"Move the charging station behind the fire wall", "eliminate", "preventive"}, {"Wheel chocks and light interlock at all docks", "engineer", "corrective"},
+	{
+		"Move the charging station behind the fire wall",
+		"eliminate",
+		"preventive",
+	}, {"Wheel chocks and light interlock at all docks", "engineer", "corrective"},
 	{"Repair the rack upright and reload the bay", "engineer", "corrective"}, {"Height-adjustable packing tables", "engineer", "preventive"},
 }
 
@@ -297,9 +343,19 @@ func (w *workplace) writeActions(days []int) {
 		m := remedies[(n*5)%len(remedies)]
 		made := w.cal.clipToNow(told.Add(3 * time.Hour))
 		age := -days[n]
-		r := store.Row{"action_no": w.nextNumber("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
-			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.userID("manager"), w.userID("operator"), w.userID("safety")}[n%3],
-			"evidence": rawJSON([]any{}), "created_by": w.userID("safety")}
+		r := store.Row{
+			"action_no":        w.nextNumber("AC", made),
+			"title":            m.title,
+			"type":             m.kind,
+			"source":           "incident",
+			"incident_id":      in["id"],
+			"source_id":        in["id"],
+			"control_level":    m.level,
+			"priority":         in["severity"],
+			"assignee_user_id": []string{w.userID("manager"), w.userID("operator"), w.userID("safety")}[n%3],
+			"evidence":         rawJSON([]any{}),
+			"created_by":       w.userID("safety"),
+		}
 		r["verifier_user_id"] = w.otherUser("admin", r["assignee_user_id"])
 		if status == "closed" {
 			w.finishAction(r, made, age)

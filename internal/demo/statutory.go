@@ -39,10 +39,18 @@ var lastYear = []struct {
 			"activity_before": "Opening returned parcels.", "what_happened": "A used needle pierced the glove.",
 			"injury_detail": "Puncture of a finger.", "object_substance": "Hypodermic needle."}},
 	{7, 22, "injury", "Finger pinched at the roller conveyor", "medium",
-		store.Row{"basis": "restricted", "outcome": "restricted", "days_restricted": int64(12), "illness_type": "injury", "where_occurred": "Shipping, conveyor 1",
-			"description": "Crushed right index finger between carton and side guide of a roller conveyor", "activity_before": "Sorting cartons by carrier.",
-			"what_happened": "Reached in to free a jammed carton while the conveyor ran.",
-			"injury_detail": "Contusion of the right index finger.", "object_substance": "Roller conveyor."}},
+		store.Row{
+			"basis":            "restricted",
+			"outcome":          "restricted",
+			"days_restricted":  int64(12),
+			"illness_type":     "injury",
+			"where_occurred":   "Shipping, conveyor 1",
+			"description":      "Crushed right index finger between carton and side guide of a roller conveyor",
+			"activity_before":  "Sorting cartons by carrier.",
+			"what_happened":    "Reached in to free a jammed carton while the conveyor ran.",
+			"injury_detail":    "Contusion of the right index finger.",
+			"object_substance": "Roller conveyor.",
+		}},
 	{8, 30, "illness", "Rash after decanting cleaner", "low",
 		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder", "where_occurred": "Hazmat room",
 			"description":     "Contact dermatitis of both hands, alkaline cleaner",
@@ -67,7 +75,8 @@ func writeCases(w *workplace) {
 	filed := len(w.rows["osha_cases"])
 	for _, in := range w.rows["incidents"] {
 		of := func(c store.Row) bool { return c["incident_id"] == in["id"] }
-		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" && !slices.ContainsFunc(w.rows["osha_cases"][:filed], of) {
+		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" &&
+			!slices.ContainsFunc(w.rows["osha_cases"][:filed], of) {
 			w.fileCase(w.decideCase(in), in, numbers)
 		}
 	}
@@ -137,15 +146,20 @@ func lostTime(w *workplace, day int, numbers map[string]int64) {
 	told := at.Add(20 * time.Minute)
 	zone, p := w.zonesIn("RCV")[0], w.people[0]
 	closed := formatMoment(told.AddDate(0, 0, 20))
-	in := w.addRecord("incidents", day, told, store.Row{"incident_no": w.nextNumber("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
-		"title": "Broken wrist after a fall from the dock", "description": "Stepped back over the edge while counting pallets.",
-		"immediate_action": "First aid, taken to hospital.", "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
-		"anonymous": false, "reported_by": w.userID("manager"), "created_by": w.userID("manager"), "site_id": w.sites[0], "zone_id": zone.id,
-		"entities":      rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
-		"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": rawJSON([]any{}),
-		"root_causes":  rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
-		"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)), "due_on": w.cal.localDate(day + 21),
-		"status": "closed", "closed_at": closed, "updated_at": closed, "version": int64(4)})
+	in := w.addRecord(
+		"incidents",
+		day,
+		told,
+		store.Row{"incident_no": w.nextNumber("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
+			"title": "Broken wrist after a fall from the dock", "description": "Stepped back over the edge while counting pallets.",
+			"immediate_action": "First aid, taken to hospital.", "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
+			"anonymous": false, "reported_by": w.userID("manager"), "created_by": w.userID("manager"), "site_id": w.sites[0], "zone_id": zone.id,
+			"entities":      rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
+			"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": rawJSON([]any{}),
+			"root_causes":  rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
+			"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)), "due_on": w.cal.localDate(day + 21),
+			"status": "closed", "closed_at": closed, "updated_at": closed, "version": int64(4)},
+	)
 	w.fileCase(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24), "days_restricted": int64(10), "illness_type": "injury",
 		"where_occurred": zone.name, "description": in["title"]}, in, numbers)
 }
@@ -163,7 +177,9 @@ func (w *workplace) fileCase(c, in store.Row, numbers map[string]int64) {
 		"days_away": int64(0), "days_restricted": int64(0),
 		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false,
 		"work_began": "06:00", "event_time": at.Format("15:04"),
-		"entered_at": formatMoment(entered), "entered_late": false, "created_by": w.userID("safety"), "updated_at": formatMoment(entered), "version": int64(2)}
+		"entered_at": formatMoment(
+			entered,
+		), "entered_late": false, "created_by": w.userID("safety"), "updated_at": formatMoment(entered), "version": int64(2)}
 	for k, v := range c {
 		r[k] = v
 	}

@@ -41,7 +41,8 @@ func (w *stock) bookSupply(day int) {
 func (w *stock) orderSupplies(c *category, day int, all bool) {
 	var due, owed []*line
 	for _, it := range w.items {
-		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day || float64(w.freeQuantity(it)+it.onOrder) > orderTrigger(it) {
+		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day ||
+			float64(w.freeQuantity(it)+it.onOrder) > orderTrigger(it) {
 			continue
 		}
 		qty := max(it.packet, (it.maxStock-w.freeQuantity(it)-it.onOrder)/it.packet*it.packet)
@@ -88,7 +89,9 @@ func (w *stock) makePurchaseOrder(c *category, day int, lines []*line, arrive in
 		l.item.onOrder += l.qty
 	}
 	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive})
-	w.traffic.addShipment(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pickOne(w.cal, w.carriers[len(w.carriers)-2:])})
+	w.traffic.addShipment(
+		&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pickOne(w.cal, w.carriers[len(w.carriers)-2:])},
+	)
 }
 
 // launchItem brings the first stock of a new item.
@@ -100,7 +103,9 @@ func (w *stock) launchItem(it *item, day int) {
 	qty := it.maxStock
 	w.bookMovement(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.findHand(day, at, inboundTeam)})
 	at = w.cal.momentAt(day, hour+0.8)
-	w.bookMovement(movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)})
+	w.bookMovement(
+		movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)},
+	)
 }
 
 // stagingLane is the staging lane used at a door on a day.
@@ -151,7 +156,9 @@ func (w *stock) fillPickBins(day int) {
 		}
 		qty := min(reserve.qty-reserve.reserved, max(4*it.packet, int64(6*it.rate)/it.packet*it.packet))
 		at := w.cal.momentAt(day, w.cal.drawHour(8, 8.4))
-		w.bookMovement(movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)})
+		w.bookMovement(
+			movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)},
+		)
 	}
 }
 
@@ -193,8 +200,17 @@ func (w *stock) bookDifferences(day int) {
 // returns the record.
 func (w *stock) recordCount(l *level, day int, at time.Time, variance int64) string {
 	l.counted = at
-	r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "counted": wholeUnits(l.qty + variance), "expected": wholeUnits(l.qty),
-		"variance": wholeUnits(variance), "exact": variance == 0, "counted_at": formatMoment(at), "reason_code": "cycle_count"}
+	r := store.Row{
+		"zone_id":      l.zone.id,
+		"item_id":      l.item.id,
+		"stock_status": l.status,
+		"counted":      wholeUnits(l.qty + variance),
+		"expected":     wholeUnits(l.qty),
+		"variance":     wholeUnits(variance),
+		"exact":        variance == 0,
+		"counted_at":   formatMoment(at),
+		"reason_code":  "cycle_count",
+	}
 	if l.lot != nil {
 		r["lot_id"] = l.lot.id
 	}

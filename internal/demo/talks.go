@@ -43,7 +43,13 @@ func (w *workplace) writeAttendance(talk store.Row, p *person, day int, held tim
 	made := parseMoment(talk["created_at"])
 	r := store.Row{"talk_id": talk["id"], "worker_id": p.id, "created_by": talk["leader_user_id"]}
 	if signed := held.Add(12 * time.Minute); day < 0 && signed.Before(w.cal.now) {
-		r["signed_at"], r["signature"], r["signed_by"], r["updated_at"], r["version"] = formatMoment(signed), p.name, talk["leader_user_id"], formatMoment(signed), int64(2)
+		r["signed_at"], r["signature"], r["signed_by"], r["updated_at"], r["version"] = formatMoment(
+			signed,
+		), p.name, talk["leader_user_id"], formatMoment(
+			signed,
+		), int64(
+			2,
+		)
 		if p.user != "" {
 			r["signed_by"], r["signature"] = p.user, nil
 		}

@@ -396,8 +396,10 @@ func (w *stock) emitOrders() {
 		w.emitOrder(o, n)
 		for i, l := range o.lines {
 			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id, "uom": l.item.cat.uom, "qty_ordered": wholeUnits(l.qty),
-				"qty_cancelled": wholeUnits(l.cancelled), "qty_allocated": wholeUnits(l.allocated), "qty_picked": wholeUnits(l.picked), "qty_packed": wholeUnits(l.packed),
-				"qty_shipped": wholeUnits(l.shipped), "qty_received": wholeUnits(l.received), "unit_price": moneyCents(l.price), "created_by": w.clerkOf(n), "version": o.steps}
+				"qty_cancelled": wholeUnits(l.cancelled), "qty_allocated": wholeUnits(l.allocated),
+				"qty_picked": wholeUnits(l.picked), "qty_packed": wholeUnits(l.packed),
+				"qty_shipped": wholeUnits(l.shipped), "qty_received": wholeUnits(l.received), "unit_price": moneyCents(l.price),
+				"created_by": w.clerkOf(n), "version": o.steps}
 			if l.disposition != "" {
 				r["disposition"] = l.disposition
 			}
@@ -419,10 +421,12 @@ func (w *stock) emitOrder(o *order, n int) {
 	r := store.Row{"id": o.id, "order_no": w.nextNumber(catalog.OrderPrefix(o.kind), o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s),
 		"priority":   o.priority,
 		"party_name": o.party,
-		"site_id":    w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised), "tags": rawJSON([]string{}), "line_count": int64(len(o.lines)),
+		"site_id":    w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised),
+		"tags": rawJSON([]string{}), "line_count": int64(len(o.lines)),
 		"qty_ordered": wholeUnits(s.ordered), "qty_allocated": wholeUnits(s.allocated), "qty_picked": wholeUnits(s.picked), "qty_packed": wholeUnits(s.packed),
 		"qty_shipped":  wholeUnits(s.shipped),
-		"qty_received": wholeUnits(s.received), "total_value": moneyCents(s.cents), "created_by": w.clerkOf(n), "updated_at": formatMoment(o.done), "version": 1 + o.steps}
+		"qty_received": wholeUnits(s.received), "total_value": moneyCents(s.cents), "created_by": w.clerkOf(n),
+		"updated_at": formatMoment(o.done), "version": 1 + o.steps}
 	if o.city != "" {
 		r["ship_to"] = rawJSON(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.landOf(o.city)})
 	}
@@ -452,7 +456,8 @@ func emitReservation(w *stock, o *order, t *take) {
 	}
 	t.id = derivedID(t.line.id, "reservation "+t.level.zone.id+" "+lotNo(t.level.lot))
 	lotID := ""
-	r := store.Row{"id": t.id, "order_line_id": t.line.id, "item_id": t.line.item.id, "zone_id": at.zone.id, "stock_status": at.status, "quantity": wholeUnits(t.qty),
+	r := store.Row{"id": t.id, "order_line_id": t.line.id, "item_id": t.line.item.id, "zone_id": at.zone.id,
+		"stock_status": at.status, "quantity": wholeUnits(t.qty),
 		"state": "active", "picked": picked}
 	if at.lot != nil {
 		lotID = at.lot.id

@@ -33,14 +33,36 @@ var (
 		"qty_ordered", "qty_shipped"}
 	pickListFields = []string{"id", "pick_no", "status", "strategy", "priority", "assigned_worker_id", "completed_at"}
 	pickLineFields = []string{"id", "pick_list_id", "seq", "order_line_id", "item_id", "zone_id", "qty", "qty_picked", "short_reason"}
-	shipmentFields = []string{"id", "shipment_no", "direction", "status", "carrier", "tracking_no", "dispatched_at", "eta", "completed_at", "exception_code"}
+	shipmentFields = []string{
+		"id",
+		"shipment_no",
+		"direction",
+		"status",
+		"carrier",
+		"tracking_no",
+		"dispatched_at",
+		"eta",
+		"completed_at",
+		"exception_code",
+	}
 	itemFields     = []string{"id", "sku", "name", "on_hand", "available", "reorder_point"}
 	movementFields = []string{"id", "type", "item_id", "lot_id", "from_zone_id", "to_zone_id", "quantity", "reason_code", "occurred_at"}
 	incidentFields = []string{"id", "incident_no", "kind", "severity", "status", "title", "occurred_at", "reported_at", "site_id", "zone_id", "closed_at"}
 	actionFields   = []string{"id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at"}
 	runFields      = []string{"id", "title", "template_id", "zone_id", "equipment_id", "vehicle_id", "due_at", "completed_at", "score", "failed",
 		"failed_critical", "status"}
-	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
+	jobFields = []string{
+		"id",
+		"job_no",
+		"target",
+		"file_name",
+		"status",
+		"total_rows",
+		"valid_rows",
+		"invalid_rows",
+		"imported_count",
+		"rolled_back_count",
+	}
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
 	expiryFields   = []string{"id", "course_id", "user_id", "worker_id", "certificate_no", "expires_on", "status"}
@@ -65,27 +87,63 @@ func Types() []Type {
 			Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
 		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment",
 			Fields: serviceFields, Members: daysLeft()},
-		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: movedFrom("status", "completed", "applying")},
+		{
+			Name:       "import.completed",
+			Doc:        "An import was applied.",
+			Collection: "import_jobs",
+			Fields:     jobFields,
+			when:       movedFrom("status", "completed", "applying"),
+		},
 		{Name: "import.failed", Doc: "An import could not be read or applied to its end; imported_count tells how many of its rows are in.",
 			Collection: "import_jobs", Fields: jobFields,
 			when: movedFrom("status", "failed", "processing", "applying")},
-		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: whenMoved("status", "rolled_back")},
+		{
+			Name:       "import.rolled_back",
+			Doc:        "An applied import was undone.",
+			Collection: "import_jobs",
+			Fields:     jobFields,
+			when:       whenMoved("status", "rolled_back"),
+		},
 		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: whenMoved("status", "closed")},
 		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields,
 			when: whenCreated("status", "reported")},
 		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields,
 			when: madeExpiring("released", "quarantine")},
-		{Name: "lot.recalled", Doc: "A lot was recalled: its stock may not leave.", Collection: "lots", Fields: lotFields, when: whenMoved("status", "recalled")},
-		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: whenCreated("status", "active")},
+		{
+			Name:       "lot.recalled",
+			Doc:        "A lot was recalled: its stock may not leave.",
+			Collection: "lots",
+			Fields:     lotFields,
+			when:       whenMoved("status", "recalled"),
+		},
+		{
+			Name:       "member.added",
+			Doc:        "A person became a member of the tenant.",
+			Collection: "members",
+			Fields:     memberFields,
+			when:       whenCreated("status", "active"),
+		},
 		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: isDeleted},
 		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: whenAltered("role")},
 		{Name: "member.suspended", Doc: "A member was suspended.", Collection: "members", Fields: memberFields, when: whenMoved("status", "suspended")},
 		{Name: "order.cancelled", Doc: "An order was cancelled.", Collection: "orders", Fields: orderFields, when: whenMoved("status", "cancelled")},
 		{Name: "order.completed", Doc: "Every line of an order is shipped, received or cancelled.", Collection: "orders", Fields: orderFields,
 			when: whenMoved("status", "completed")},
-		{Name: "order.confirmed", Doc: "An order was confirmed.", Collection: "orders", Fields: orderFields, when: movedFrom("status", "confirmed", "draft")},
+		{
+			Name:       "order.confirmed",
+			Doc:        "An order was confirmed.",
+			Collection: "orders",
+			Fields:     orderFields,
+			when:       movedFrom("status", "confirmed", "draft"),
+		},
 		{Name: "order.on_hold", Doc: "An order was put on hold.", Collection: "orders", Fields: orderFields, when: whenMoved("status", "on_hold")},
-		{Name: "pick_list.completed", Doc: "A pick list is done.", Collection: "pick_lists", Fields: pickListFields, when: whenMoved("status", "completed")},
+		{
+			Name:       "pick_list.completed",
+			Doc:        "A pick list is done.",
+			Collection: "pick_lists",
+			Fields:     pickListFields,
+			when:       whenMoved("status", "completed"),
+		},
 		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines", Fields: pickLineFields,
 			when: whenMoved("status", "short")},
 		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.",
@@ -95,13 +153,43 @@ func Types() []Type {
 		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.", Collection: "predictive_scores",
 			Fields: clusterFields, Members: []Member{
 				{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
-		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "delivered")},
-		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "in_transit")},
-		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "exception")},
-		{Name: "shipment.received", Doc: "An inbound shipment was received.", Collection: "shipments", Fields: shipmentFields, when: whenMoved("status", "received")},
+		{
+			Name:       "shipment.delivered",
+			Doc:        "A shipment was delivered.",
+			Collection: "shipments",
+			Fields:     shipmentFields,
+			when:       whenMoved("status", "delivered"),
+		},
+		{
+			Name:       "shipment.dispatched",
+			Doc:        "A shipment is on the road.",
+			Collection: "shipments",
+			Fields:     shipmentFields,
+			when:       whenMoved("status", "in_transit"),
+		},
+		{
+			Name:       "shipment.exception",
+			Doc:        "A shipment is held up.",
+			Collection: "shipments",
+			Fields:     shipmentFields,
+			when:       whenMoved("status", "exception"),
+		},
+		{
+			Name:       "shipment.received",
+			Doc:        "An inbound shipment was received.",
+			Collection: "shipments",
+			Fields:     shipmentFields,
+			when:       whenMoved("status", "received"),
+		},
 		{Name: "stock.adjusted", Doc: "Stock was corrected, counted or scrapped.", Collection: "stock_movements", Fields: movementFields,
 			when: whenCreated("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
-		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: whenRaised("low_stock")},
+		{
+			Name:       "stock.low",
+			Doc:        "An item's available stock has fallen to its reorder point.",
+			Collection: "items",
+			Fields:     itemFields,
+			when:       whenRaised("low_stock"),
+		},
 		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields,
 			when: whenCreated("status", "assigned")},
 		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields,

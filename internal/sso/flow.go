@@ -107,7 +107,11 @@ func (s *Service) chooseConnection(ctx context.Context, in Start) (c *Connection
 			if domain, err = canonicalDomain(domain); err != nil {
 				return errNoProvider()
 			}
-			c, err = s.findOne(tx, "JOIN sso_domains d ON d.tenant_id = c.tenant_id AND d.connection_id = c.id WHERE d.domain = $1 AND d.verified_at IS NOT NULL", domain)
+			c, err = s.findOne(
+				tx,
+				"JOIN sso_domains d ON d.tenant_id = c.tenant_id AND d.connection_id = c.id WHERE d.domain = $1 AND d.verified_at IS NOT NULL",
+				domain,
+			)
 		}
 		return err
 	})
@@ -141,9 +145,20 @@ func (s *Service) sendToProvider(ctx context.Context, c *Connection, q request, 
 	}
 	now := s.now()
 	return loc, s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec(`INSERT INTO sso_requests (id, tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, created_at, expires_at)
+		_, err := tx.Exec(
+			`INSERT INTO sso_requests (id, tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			q.id, c.TenantID, c.ID, db.Null(q.samlID), q.redirect, db.Null(q.challenge), q.sealed, db.Null(q.tester), now, now.Add(s.cfg.RequestTTL))
+			q.id,
+			c.TenantID,
+			c.ID,
+			db.Null(q.samlID),
+			q.redirect,
+			db.Null(q.challenge),
+			q.sealed,
+			db.Null(q.tester),
+			now,
+			now.Add(s.cfg.RequestTTL),
+		)
 		return err
 	})
 }

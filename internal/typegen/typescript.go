@@ -160,7 +160,12 @@ func (w *tsWriter) writeRelationships(r *catalog.Resource) {
 	for _, other := range every.All() {
 		for _, rel := range other.Arrays() {
 			if rel.To == r.Name {
-				w.writeLine("{ foreignKeyName: %q; columns: [\"id\"]; isOneToOne: false; referencedRelation: %q; referencedColumns: [%q] },", rel.Name, rel.From, rel.Column)
+				w.writeLine(
+					"{ foreignKeyName: %q; columns: [\"id\"]; isOneToOne: false; referencedRelation: %q; referencedColumns: [%q] },",
+					rel.Name,
+					rel.From,
+					rel.Column,
+				)
 			}
 		}
 	}

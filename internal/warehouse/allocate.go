@@ -222,7 +222,14 @@ func (p plan) compareByStrategy(need decimal.Dec) func(a, b *freeStock) int {
 		case "pick_sequence":
 			return cmp.Or(compareFloorStock(a, b), walk, compareExpiry(a, b), strings.Compare(a.received, b.received), strings.Compare(a.id, b.id))
 		}
-		return cmp.Or(compareExpiry(a, b), compareFloorStock(a, b), strings.Compare(a.received, b.received), comparePlates(a, b, need), walk, strings.Compare(a.id, b.id))
+		return cmp.Or(
+			compareExpiry(a, b),
+			compareFloorStock(a, b),
+			strings.Compare(a.received, b.received),
+			comparePlates(a, b, need),
+			walk,
+			strings.Compare(a.id, b.id),
+		)
 	}
 }
 

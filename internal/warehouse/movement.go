@@ -140,7 +140,10 @@ func (u *units) convertQuantity(m store.Row) *fault.Error {
 	case err != nil:
 		return err
 	case m["quantity"] != nil && decimalOf(m, "quantity") != base:
-		return refuseMovement("quantity", decimalOf(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+decimalOf(m, "quantity").String())
+		return refuseMovement(
+			"quantity",
+			decimalOf(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+decimalOf(m, "quantity").String(),
+		)
 	}
 	m["quantity"] = base
 	return nil

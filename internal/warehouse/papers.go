@@ -28,7 +28,12 @@ func (p *Printer) PickList(ctx context.Context, a actor.Actor, id string) (*labe
 	return p.printPaper(ctx, a, "pick_lists", id, (*reading).pickList)
 }
 
-func (p *Printer) printPaper(ctx context.Context, a actor.Actor, of, id string, make func(*reading, store.Row) (*label.Paper, error)) (out *label.Paper, err error) {
+func (p *Printer) printPaper(
+	ctx context.Context,
+	a actor.Actor,
+	of, id string,
+	make func(*reading, store.Row) (*label.Paper, error),
+) (out *label.Paper, err error) {
 	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		k := &reading{s: p.store, tx: tx, a: a}
 		rows, err := k.readVisible(of, "id", []string{id})
@@ -137,8 +142,11 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 	for _, l := range lines {
 		ol, it := of[l.Text("order_line_id")], items[l.Text("item_id")]
 		for _, s := range parts[l.Text("id")] {
-			t.Rows = append(t.Rows, []string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"), it.Text("name"),
-				joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(), it.Text("base_uom")})
+			t.Rows = append(
+				t.Rows,
+				[]string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"), it.Text("name"),
+					joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(), it.Text("base_uom")},
+			)
 		}
 	}
 	return t, nil
@@ -263,9 +271,12 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		case "short", "cancelled":
 			done = r.Text("status")
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
-			joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), decimalOf(r, "qty").String(), it.Text("base_uom"),
-			orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done})
+		t.Rows = append(
+			t.Rows,
+			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
+				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), decimalOf(r, "qty").String(), it.Text("base_uom"),
+				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
+		)
 	}
 	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t}, Signs: []string{"Picked by", "Date and time"}}
 	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released", k.localDay(l.Text("released_at")),

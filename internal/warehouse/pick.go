@@ -29,10 +29,13 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if len(done.list) == 0 {
 		return nil
 	}
-	return tx.Query("SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending' ORDER BY seq LIMIT 1",
-		[]any{a.TenantID, jsonList(done.list)}, func(r *db.Row) error {
+	return tx.Query(
+		"SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending' ORDER BY seq LIMIT 1",
+		[]any{a.TenantID, jsonList(done.list)},
+		func(r *db.Row) error {
 			return notReady("line %d is still to be picked", r.Int(0))
-		})
+		},
+	)
 }
 
 // followPickList puts back what was picked on a cancelled list, and hands a list's picker and its cancellation down to its lines.
@@ -154,7 +157,8 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 		l["qty_picked"] = l["qty"]
 	}
 	if l["qty_picked"] != l["qty"] {
-		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", decimalOf(l, "qty_picked"), decimalOf(l, "qty")).At("status", "should be short")
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", decimalOf(l, "qty_picked"), decimalOf(l, "qty")).
+			At("status", "should be short")
 	}
 	return nil
 }

@@ -135,7 +135,14 @@ func (r *receiving) writeReceipt() error {
 
 // receiptLine is the receipt's line.
 func (a *arrival) receiptLine(receipt string, n int) store.Row {
-	row := store.Row{"receipt_id": receipt, "line_no": int64(n), "item_id": a.item, "serials": a.serialNumbers(), "stock_status": a.StockStatus, "quantity": a.base}
+	row := store.Row{
+		"receipt_id":   receipt,
+		"line_no":      int64(n),
+		"item_id":      a.item,
+		"serials":      a.serialNumbers(),
+		"stock_status": a.StockStatus,
+		"quantity":     a.base,
+	}
 	if a.line != nil {
 		row["order_line_id"] = a.line["id"]
 	}

@@ -249,7 +249,10 @@ func (a *arrival) checkComplete(it *article) *fault.Error {
 	case it.tracking != "serial" && len(a.Serials) > 0:
 		return refuseMovement("serials", "item "+it.sku+" has no serial numbers")
 	case it.tracking == "serial" && decimal.FromInt(int64(len(a.Serials))) != a.base:
-		return refuseMovement("serials", fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)))
+		return refuseMovement(
+			"serials",
+			fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)),
+		)
 	}
 	seen := map[string]bool{}
 	for _, s := range a.Serials {

@@ -95,7 +95,11 @@ func (q *placeRequest) queuePlaces(tx *db.Tx, tenant string) error {
 	}
 	elsewhere, other := "", "l.lot_id IS NOT NULL"
 	if from != "" {
-		elsewhere = "AND z.id <> " + bind(from) + " AND z.site_id IS NOT DISTINCT FROM " + bind(q.from["site_id"]) + " "
+		sameSite := "z.site_id IS NULL "
+		if site := q.from["site_id"]; site != nil {
+			sameSite = "z.site_id = " + bind(site) + " "
+		}
+		elsewhere = "AND z.id <> " + bind(from) + " AND " + sameSite
 	}
 	if q.lot != "" {
 		other = "(l.lot_id IS NULL OR l.lot_id <> " + bind(q.lot) + ")"

@@ -47,7 +47,8 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 	if has > decimalOf(line, "qty") {
 		return nil, refuseAbove("quantity", in.Quantity, decimalOf(line, "qty")-decimalOf(line, "qty_picked"), "the line still asks for")
 	}
-	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty") - decimalOf(line, "qty_picked")}); err != nil {
+	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty") - decimalOf(line, "qty_picked")}
+	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
 	set := store.Row{"qty_picked": has}

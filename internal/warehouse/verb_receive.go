@@ -43,7 +43,10 @@ type ReceiveOut struct {
 
 func receiveGoods(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
-	for _, step := range [...]func() error{r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines, r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks} {
+	for _, step := range [...]func() error{
+		r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines,
+		r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
+	} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -41,7 +41,8 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if loose := decimalOf(ol, "qty_picked") - decimalOf(ol, "qty_packed"); in.Quantity > loose {
 		return nil, refuseAbove("quantity", in.Quantity, loose, "is picked and not packed")
 	}
-	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty_picked")}); err != nil {
+	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty_picked")}
+	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
 	moves, err := k.putBack(line, in)

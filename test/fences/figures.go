@@ -60,14 +60,6 @@ type figure struct {
 	step        float64               // a package's ceiling is rounded up to a multiple; 0 = it is exact
 }
 
-// isWorse reports whether a value is past a bound.
-func (f figure) isWorse(value, bound float64) bool {
-	if f.least {
-		return value < bound
-	}
-	return value > bound
-}
-
 func (f figure) goalText() string {
 	if f.least {
 		return fmt.Sprintf(">= %g", f.goal)

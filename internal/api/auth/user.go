@@ -47,8 +47,13 @@ func (a *API) putUser(w http.ResponseWriter, c *route.Call) error {
 			return err
 		}
 	}
-	u, err := a.svc.Profile.UpdateUser(c.Context(), c.Actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
-		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Remove: in.Remove})
+	u, err := a.svc.Profile.UpdateUser(
+		c.Context(),
+		c.Actor,
+		identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
+			Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata,
+			PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Remove: in.Remove},
+	)
 	if err != nil {
 		return err
 	}
@@ -125,8 +130,11 @@ func (a *API) sendMail(w http.ResponseWriter, c *route.Call, send func(in mailBo
 	if err := a.askMail(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
-	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
-		*in.CreateUser})
+	err := send(
+		in,
+		identity.MailRequest{Email: in.Email, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
+			*in.CreateUser},
+	)
 	if err != nil {
 		return err
 	}
@@ -138,10 +146,15 @@ func (a *API) sendRecovery(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (a *API) sendOTP(w http.ResponseWriter, c *route.Call) error {
-	return a.sendMail(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) }, func(in mailBody) (string, error) {
-		return a.svc.OTP.OTPPhone(c.Context(),
-			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.Client())
-	})
+	return a.sendMail(
+		w,
+		c,
+		func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) },
+		func(in mailBody) (string, error) {
+			return a.svc.OTP.OTPPhone(c.Context(),
+				identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.Client())
+		},
+	)
 }
 
 func (a *API) resendMail(w http.ResponseWriter, c *route.Call) error {

@@ -84,8 +84,12 @@ func (a *API) schemaList() []schema {
 				plainText("familyName", "Family name."), plainText("givenName", "Given name.")),
 			plainText("displayName", "The name that is shown."),
 			plainText("active", "Whether the person may sign in; false ends the sessions.").ofType("boolean"),
-			plainText("emails", "The address: the primary one, in a proved domain. Without one, userName is it.").manyValued().withParts(plainText("value", "The address."),
-				plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").ofType("boolean")),
+			plainText(
+				"emails",
+				"The address: the primary one, in a proved domain. Without one, userName is it.",
+			).manyValued().
+				withParts(plainText("value", "The address."),
+					plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").ofType("boolean")),
 			plainText("groups", "The groups of the person; changed at the group.").readOnly().manyValued().withParts(plainText("value",
 				"The group's id.").readOnly(), referenceTo("Group"),
 				plainText("display", "The group's name.").readOnly()),

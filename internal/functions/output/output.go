@@ -45,9 +45,9 @@ func (k *Kept) markCached() { k.Cached = true }
 // Keep makes an answer, given by pointer, say that it was kept, and reports
 // whether it is one that says so.
 func Keep(out any) bool {
-	k, ok := out.(interface{ keep() })
+	k, ok := out.(interface{ markCached() })
 	if ok {
-		k.keep()
+		k.markCached()
 	}
 	return ok
 }

@@ -104,13 +104,20 @@ func (s selector) belowZone(selected, from string, args *[]any) string {
 func incidentSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	const window = "i.tenant_id = $1 AND i.entity_type = $2 AND i.at > $3 AND i.at <= $4"
 	if s.within && s.kind == score.Zone {
-		rows := s.belowZone("i.incident_id, i.kind, i.severity, i.at", "CROSS JOIN incident_entities i WHERE i.tenant_id = $1 AND i.entity_id = w.id AND "+window, args)
+		rows := s.belowZone(
+			"i.incident_id, i.kind, i.severity, i.at",
+			"CROSS JOIN incident_entities i WHERE i.tenant_id = $1 AND i.entity_id = w.id AND "+window,
+			args,
+		)
 		return rows + " i WHERE true", "i.top"
 	}
 	if tx.DB().Engine() == db.PostgreSQL {
 		return "incident_entities i WHERE " + window + s.entityCondition("i.entity_id", args), "i.entity_id"
 	}
-	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.entity_id = e.id AND " + window + s.entityCondition("e.id", args), "e.id"
+	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.entity_id = e.id AND " + window + s.entityCondition(
+		"e.id",
+		args,
+	), "e.id"
 }
 
 // shiftKey is what of an entity a shift names; drivers are found through their
@@ -134,7 +141,10 @@ func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 	if s.kind == score.Driver {
 		own = "e.worker_id"
 	}
-	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND " + key + " = " + own + " AND " + window + s.entityCondition("e.id", args), "e.id"
+	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND " + key + " = " + own + " AND " + window + s.entityCondition(
+		"e.id",
+		args,
+	), "e.id"
 }
 
 // queueCounts asks how many incidents and near misses each entity had in a
@@ -142,13 +152,17 @@ func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
 	source, entity := incidentSource(tx, s, &args)
-	tx.Queue("SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
-		source+" GROUP BY "+entity, args, func(r *db.Row) error {
-		if i := g.findPlace(r, 0); i >= 0 {
-			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
-		}
-		return nil
-	})
+	tx.Queue(
+		"SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
+			source+" GROUP BY "+entity,
+		args,
+		func(r *db.Row) error {
+			if i := g.findPlace(r, 0); i >= 0 {
+				g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
+			}
+			return nil
+		},
+	)
 }
 
 // queueHours asks for the hours and units of closed shifts that ended in a

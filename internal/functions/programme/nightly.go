@@ -150,8 +150,12 @@ func (p *Programme) noteDone(ctx context.Context, a actor.Actor, done []string) 
 // Due lists the active tenants whose nightly round is due: 24 hours after the
 // last one began, sooner after one that failed.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	return p.listTenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(),
-		p.now().Add(-night).UTC())
+	return p.listTenants(
+		ctx,
+		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))",
+		p.now().UTC(),
+		p.now().Add(-night).UTC(),
+	)
 }
 
 // sweepStep is how many records one transaction of a sweep moves.
@@ -172,16 +176,20 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 		seen, missed := 0, []string(nil)
 		err := p.write(ctx, a, func(tx *db.Tx) error {
 			seen, missed = 0, nil
-			err := tx.Query(fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND "+
-				"due_at < $2 "+
-				"AND (due_at, id) > ($3, $4) ORDER BY due_at, id LIMIT %d", sweepStep), append([]any{tenant, now}, after...), func(r *db.Row) error {
-				seen++
-				last = []any{r.Time(1), r.Text(0)}
-				if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
-					missed = append(missed, r.Text(0))
-				}
-				return nil
-			})
+			err := tx.Query(
+				fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND "+
+					"due_at < $2 "+
+					"AND (due_at, id) > ($3, $4) ORDER BY due_at, id LIMIT %d", sweepStep),
+				append([]any{tenant, now}, after...),
+				func(r *db.Row) error {
+					seen++
+					last = []any{r.Time(1), r.Text(0)}
+					if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
+						missed = append(missed, r.Text(0))
+					}
+					return nil
+				},
+			)
 			if err != nil {
 				return err
 			}
@@ -213,7 +221,12 @@ func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, err
 
 // changeInBatches changes the records that find names, some at a time, until there are
 // none: what it sets must take them out of what find looks for.
-func (p *Programme) changeInBatches(ctx context.Context, tenant, resource string, set store.Row, find func(tx *db.Tx, each func(id string)) error) (int, error) {
+func (p *Programme) changeInBatches(
+	ctx context.Context,
+	tenant, resource string,
+	set store.Row,
+	find func(tx *db.Tx, each func(id string)) error,
+) (int, error) {
 	a := serverActor(tenant)
 	r, err := p.resource(resource)
 	if err != nil {

@@ -159,15 +159,19 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		return nil
 	})
 	earliest, _ := localtime.Dates(now)
-	tx.Queue("SELECT course_id, user_id, CASE WHEN status = 'completed' THEN expires_on END FROM training_assignments WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
-		"('assigned', 'in_progress', 'failed') OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2))",
-		[]any{a.TenantID, earliest.AddDays(stillValid).String()}, func(row *db.Row) error {
+	tx.Queue(
+		"SELECT course_id, user_id, CASE WHEN status = 'completed' THEN expires_on END FROM training_assignments "+
+			"WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
+			"('assigned', 'in_progress', 'failed') OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2))",
+		[]any{a.TenantID, earliest.AddDays(stillValid).String()},
+		func(row *db.Row) error {
 			until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
 			if row.Null(2) || row.Text(2) > until {
 				r.busy[[2]string{row.Text(0), row.Text(1)}] = true
 			}
 			return nil
-		})
+		},
+	)
 	err := tx.Flush()
 	if err == nil {
 		err = refuseAbsent(in.EntityType, in.EntityID, groups)
@@ -260,8 +264,21 @@ func (r *roll) makeAssignments(tenant string, now time.Time) []AssignmentOut {
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, AssignmentOut{db.NewID(), tenant, c.id, user, "risk_based", c.assignmentReason(x, r.names[x.entity]), "assigned", due, x.id.String(),
-						r.workers[user]})
+					out = append(
+						out,
+						AssignmentOut{
+							db.NewID(),
+							tenant,
+							c.id,
+							user,
+							"risk_based",
+							c.assignmentReason(x, r.names[x.entity]),
+							"assigned",
+							due,
+							x.id.String(),
+							r.workers[user],
+						},
+					)
 				}
 			}
 		}

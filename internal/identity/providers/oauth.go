@@ -93,11 +93,18 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 		return AuthStart{}, err
 	}
 	if in.PKCE.Challenge == "" && !s.Config.ImplicitFlow {
-		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "The implicit flow is switched off; send code_challenge and code_challenge_method")
+		return AuthStart{}, fault.New(
+			fault.Invalid,
+			"validation_failed",
+			"The implicit flow is switched off; send code_challenge and code_challenge_method",
+		)
 	}
 	id, browser, now := db.NewID(), seal.RandomHex(32), s.Now()
 	sec := codes.FlowSecrets{Nonce: seal.RandomHex(16), Verifier: oidc.NewVerifier()}
-	loc, err := p.AuthURL(ctx, oidc.Request{State: s.signedState(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
+	loc, err := p.AuthURL(
+		ctx,
+		oidc.Request{State: s.signedState(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra},
+	)
 	if err != nil {
 		return AuthStart{}, err
 	}
@@ -444,7 +451,10 @@ func (s *OAuth) linkIdentity(tx *db.Tx, u *accounts.User, p oidc.Config, who oid
 	accounts.InsertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)
 	u.Derive()
-	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.identity_linked", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c})
+	s.Audit(
+		tx,
+		accounts.Event{User: u.ID, Action: "user.identity_linked", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c},
+	)
 	return s.mergeProfile(tx, u, who)
 }
 
@@ -471,6 +481,9 @@ func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email strin
 	if err := accounts.InsertUser(tx, u); err != nil {
 		return nil, err
 	}
-	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c})
+	s.Audit(
+		tx,
+		accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c},
+	)
 	return u, s.linkIdentity(tx, u, p, who, email, c)
 }

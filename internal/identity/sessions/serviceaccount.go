@@ -150,7 +150,8 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 	tx.Queue("SELECT k.account_id, k.id, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.last_used_at, k.last_used_from FROM service_keys k "+
 		"JOIN service_accounts a ON a.tenant_id = k.tenant_id AND a.id = k.account_id WHERE k.tenant_id = $1 AND a.removed_at IS NULL"+one+
 		" ORDER BY k.created_at DESC NULLS LAST, k.id DESC", args, func(r *db.Row) error {
-		k := ServiceKey{ID: r.Text(1), CreatedAt: accounts.Time{Time: r.Time(2)}, CreatedBy: r.Text(3), ExpiresAt: optionalTime(r, 4), RevokedAt: optionalTime(r, 5),
+		k := ServiceKey{ID: r.Text(1), CreatedAt: accounts.Time{Time: r.Time(2)}, CreatedBy: r.Text(3),
+			ExpiresAt: optionalTime(r, 4), RevokedAt: optionalTime(r, 5),
 			LastUsedAt: optionalTime(r, 6), LastUsedFrom: r.Text(7)}
 		k.State = stateOf(r.Time(4), r.Time(5), now)
 		if i, ok := at[r.Text(0)]; ok {
@@ -298,7 +299,8 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 			return err
 		}
 		_, err = tx.Exec("INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at) "+
-			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)", a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, nullableTime(c.expires), s.Now(), a.UserID)
+			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)",
+			a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, nullableTime(c.expires), s.Now(), a.UserID)
 		return err
 	})
 }
@@ -472,7 +474,8 @@ func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID s
 		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
-		n, err := tx.Exec("UPDATE service_keys SET revoked_at = $4 WHERE tenant_id = $1 AND account_id = $2 AND id = $3 AND (revoked_at IS NULL OR revoked_at > $4)",
+		n, err := tx.Exec("UPDATE service_keys SET revoked_at = $4 WHERE tenant_id = $1 AND account_id = $2 AND id = $3 "+
+			"AND (revoked_at IS NULL OR revoked_at > $4)",
 			a.TenantID, id, keyID, s.Now())
 		if err == nil && n == 0 {
 			err = fault.New(fault.NotFound, "not_found", "The account has no such key that is valid")

@@ -98,7 +98,12 @@ func (s *Invitations) Decline(ctx context.Context, a actor.Actor, id string) err
 	return err
 }
 
-func (s *Invitations) answerInvitation(ctx context.Context, a actor.Actor, id, refused string, do func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error) (
+func (s *Invitations) answerInvitation(
+	ctx context.Context,
+	a actor.Actor,
+	id, refused string,
+	do func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error,
+) (
 	out ReceivedInvitation, err error,
 ) {
 	err = s.Write(ctx, func(tx *db.Tx) error {
@@ -202,7 +207,14 @@ func (s *Invitations) Opened(ctx context.Context, token string) (out OpenedInvit
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		return tx.One(openedInvitationSQL, []any{tenant, s.Now(), id}, func(r *db.Row) error {
-			out = OpenedInvitation{ID: r.Text(0), TenantID: r.Text(1), TenantName: r.Text(2), Email: r.Text(3), Role: actor.Role(r.Text(4)), State: r.Text(5)}
+			out = OpenedInvitation{
+				ID:         r.Text(0),
+				TenantID:   r.Text(1),
+				TenantName: r.Text(2),
+				Email:      r.Text(3),
+				Role:       actor.Role(r.Text(4)),
+				State:      r.Text(5),
+			}
 			return nil
 		})
 	})

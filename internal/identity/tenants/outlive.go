@@ -124,7 +124,7 @@ const (
 		WHERE account.tenant_id = $1
 			AND account.removed_at IS NULL
 		GROUP BY account.id, account.name, account.role, account.created_by
-		HAVING account.created_by = $2 OR COUNT(made.id) > 0
+		HAVING (account.created_by = $2 OR COUNT(made.id) > 0)
 		ORDER BY account.name NULLS LAST, account.id`
 
 	madeWebhooksSQL = `

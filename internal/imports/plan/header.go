@@ -131,7 +131,12 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 		v.Headed = false
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
-		return 0, askQuestion("options.header", "is line %d (%s) the header, or data already? Say which, or on which line the header is", first.Line, excerptOf(first)).
+		return 0, askQuestion(
+			"options.header",
+			"is line %d (%s) the header, or data already? Say which, or on which line the header is",
+			first.Line,
+			excerptOf(first),
+		).
 			With("", "options.header: true or false; or options.header_row")
 	}
 	return 0, nil
@@ -146,9 +151,14 @@ func onlyTitles(above []sheet.Record, header *sheet.Record) error {
 		if _, filled := countMatches(*rec, nil); filled < wide && rec.Bad == nil {
 			continue
 		}
-		return askQuestion("options.header_row",
+		return askQuestion(
+			"options.header_row",
 			"line %d (%s) reads like the header, but line %d (%s) above it may be data: say on which line the header is, or that there is none",
-			header.Line, excerptOf(header), rec.Line, excerptOf(rec)).With("", "options.header_row; or options.header: true for the first line, false for none")
+			header.Line,
+			excerptOf(header),
+			rec.Line,
+			excerptOf(rec),
+		).With("", "options.header_row; or options.header: true for the first line, false for none")
 	}
 	return nil
 }

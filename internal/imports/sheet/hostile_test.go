@@ -143,7 +143,8 @@ func TestHostileFiles(t *testing.T) {
 		{"105 MB that pack to a fiftieth", "workbook_too_large", longSheet("", unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10), "")},
 		{"a size that lies", "workbook", func(t *testing.T) []byte { return lying(oneText(strings.Repeat("ab", 1<<20), 60)(t)) }},
 		{"19 million shared texts", "workbook_too_large", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", longNumber{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+				part{"xl/sharedStrings.xml", longNumber{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
 		}},
 		{"one long text in 200,000 cells", "row_too_long", func(t *testing.T) []byte {
 			var rows strings.Builder
@@ -252,7 +253,8 @@ func TestNamesOfSheets(t *testing.T) {
 	if err != nil || len(f.Sheets) != 1 || f.Sheets[0] != "AB" {
 		t.Errorf("%q %v", f.Sheets, err)
 	}
-	if _, err := sheet.Detect(bytesOf(body), sheet.Wish{Type: sheet.XLSX, Sheet: "C"}); err == nil || !strings.HasSuffix(fault.As(err).Msg, "its sheets are: AB") {
+	if _, err := sheet.Detect(bytesOf(body), sheet.Wish{Type: sheet.XLSX, Sheet: "C"}); err == nil ||
+		!strings.HasSuffix(fault.As(err).Msg, "its sheets are: AB") {
 		t.Errorf("%v", err)
 	}
 	body = pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},

@@ -45,7 +45,9 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	t := func(name string) string { return b.Site.Text(name) }
 	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"),
 		t("industry_description"), formatWhole(Size(peakEmployees(s))),
-		formatWhole(intField(b.Site, "establishment_type")), formatWhole(b.Year), formatWhole(intField(s, "avg_employees")), formatWhole(intField(s, "hours_worked")), had}
+		formatWhole(
+			intField(b.Site, "establishment_type"),
+		), formatWhole(b.Year), formatWhole(intField(s, "avg_employees")), formatWhole(intField(s, "hours_worked")), had}
 	for _, name := range totals {
 		row = append(row, formatWhole(intField(s, name)))
 	}
@@ -88,8 +90,20 @@ func (b *Book) CaseSheet() (*Sheet, error) {
 		for _, f := range needed {
 			c.addUnless(e.Case.Text(f) != "", f, "is missing in case %s", Number(e.Case))
 		}
-		c.addUnless(countLetters(e.Case.Text("where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
-		c.addUnless(countLetters(oneLine(Description(e.Case))) <= longestLine, "description", "of case %s has more than %d characters", Number(e.Case), longestLine)
+		c.addUnless(
+			countLetters(e.Case.Text("where_occurred")) <= longestLine,
+			"where_occurred",
+			"of case %s has more than %d characters",
+			Number(e.Case),
+			longestLine,
+		)
+		c.addUnless(
+			countLetters(oneLine(Description(e.Case))) <= longestLine,
+			"description",
+			"of case %s has more than %d characters",
+			Number(e.Case),
+			longestLine,
+		)
 		sheet.Rows = append(sheet.Rows, b.caseRow(e))
 	}
 	if err := c.faultOf("the case data"); err != nil {
@@ -104,10 +118,14 @@ func (b *Book) caseRow(e Entry) []string {
 	at := b.Time(e)
 	return []string{b.Site.Text("name"), formatWhole(b.Year), Number(c), t("job_title"), formatAmericanDay(b.Injured(e)), t("where_occurred"),
 		oneLine(Description(c)), outcomeCode[t("outcome")],
-		formatWhole(intField(c, "days_away")), formatWhole(intField(c,
-			"days_restricted")), kindCode[t("illness_type")], formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
-		formatBit(boolField(c, "emergency_room")), formatBit(boolField(c,
-			"in_patient")), t("work_began"), at, formatBit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
+		formatWhole(intField(c, "days_away")), formatWhole(intField(
+			c,
+			"days_restricted",
+		)), kindCode[t("illness_type")], formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
+		formatBit(boolField(c, "emergency_room")), formatBit(boolField(
+			c,
+			"in_patient",
+		)), t("work_began"), at, formatBit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
 		oneLine(t("object_substance")), formatAmericanDay(parseDay(t("death_date")))}
 }
 

@@ -14,8 +14,13 @@ var totals = [...]string{"total_deaths", "total_dafw_cases", "total_djtr_cases",
 	"total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings", "total_hearing_loss", "total_other_illnesses"}
 
 var (
-	outcomeTotal = map[string]string{"death": "total_deaths", "days_away": "total_dafw_cases", "restricted": "total_djtr_cases", "other": "total_other_cases"}
-	kindTotal    = map[string]string{"injury": "total_injuries", "skin_disorder": "total_skin_disorders", "respiratory": "total_respiratory_conditions",
+	outcomeTotal = map[string]string{
+		"death":      "total_deaths",
+		"days_away":  "total_dafw_cases",
+		"restricted": "total_djtr_cases",
+		"other":      "total_other_cases",
+	}
+	kindTotal = map[string]string{"injury": "total_injuries", "skin_disorder": "total_skin_disorders", "respiratory": "total_respiratory_conditions",
 		"poisoning": "total_poisonings", "hearing_loss": "total_hearing_loss", "other_illness": "total_other_illnesses"}
 )
 
@@ -97,7 +102,13 @@ func CheckSummary(s store.Row) error {
 	}
 	var c complaints
 	c.addUnless(g >= 0 && kinds == countCases(s), "total_injuries", "M1 to M6 add up to %d, G to J to %d: they must agree", kinds, countCases(s))
-	c.addUnless(n("avg_employees") > countCases(s), "avg_employees", "%d employees for %d cases: there must be more employees than cases", n("avg_employees"), countCases(s))
+	c.addUnless(
+		n("avg_employees") > countCases(s),
+		"avg_employees",
+		"%d employees for %d cases: there must be more employees than cases",
+		n("avg_employees"),
+		countCases(s),
+	)
 	c.addUnless((h > 0) == (k > 0), "total_dafw_days", "%d cases with days away and %d days away: both or neither", h, k)
 	c.addUnless(k >= h, "total_dafw_days", "%d days away for %d cases: at least one for each", k, h)
 	c.addUnless(i == 0 || l > 0, "total_djtr_days", "%d cases of restricted work need days of it", i)

@@ -94,3 +94,11 @@ func (f figure) goalOf(c *counts) float64 {
 	}
 	return f.packageGoal(c)
 }
+
+// isWorse reports whether a value is past a bound.
+func (f figure) isWorse(value, bound float64) bool {
+	if f.least {
+		return value < bound
+	}
+	return value > bound
+}
