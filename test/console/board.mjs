@@ -77,3 +77,22 @@ test('the stops of a driver are on the map in their order, and a stop says what 
     assert.deepEqual(await violations(page, 'routes'), []);
   });
 });
+
+test('a recall asks why, and what is free of the lot is put on hold', async () => {
+  const [level] = await api(
+    manager,
+    '/v1/stock_levels?select=lot_id,lots!inner(lot_no)&stock_status=eq.available&reserved=eq.0&quantity=gt.0&lots.status=eq.released&order=id.desc&limit=1',
+  );
+  await as(manager, async (page) => {
+    await open(page, `/console/c/lots/${level.lot_id}`);
+    await page.getByRole('button', { name: 'Recall', exact: true }).click();
+    const ask = page.getByRole('dialog');
+    await ask.getByLabel('Why? *').fill('glass found');
+    await ask.getByRole('button', { name: 'Recall', exact: true }).click();
+    await page.locator('.toast').filter({ hasText: level.lots.lot_no }).waitFor();
+  });
+  const free = await api(manager, `/v1/stock_levels?select=id&lot_id=eq.${level.lot_id}&stock_status=eq.available&quantity=gt.0&reserved=eq.0`);
+  assert.deepEqual(free, []);
+  const [lot] = await api(manager, `/v1/lots?select=status&id=eq.${level.lot_id}`);
+  assert.equal(lot.status, 'recalled');
+});

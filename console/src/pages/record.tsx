@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { records, supabase, want } from '../lib/client';
+import { records, rpc, supabase, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
@@ -8,6 +8,7 @@ import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
+import { Input } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -217,14 +218,18 @@ function starts(c: Collection, r: Row, catalog: Catalog): Record<string, string>
 // Moves are the states that this person may lead the record to, as buttons.
 export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions; done: () => void }) {
   const [to, setTo] = useState('');
+  const [reason, setReason] = useState('');
   const field = c.states?.field;
   if (!field) return null;
   const now = String(r[field]);
   const all = (p.collections[c.name]?.moves ?? []).filter((m) => m.from.includes(now)).map((m) => m.to);
   const hard = new Set(['cancelled', 'archived', 'discontinued', 'recalled', 'retired', 'left', 'suspended', 'blocked', 'void']);
   const soft = all.filter((s) => !hard.has(s));
+  const recalls = (s: string) => c.name === 'lots' && s === 'recalled';
   const act = async (s: string) => {
-    await write(c, r, { [field]: s });
+    // A recall is more than a state: the verb also answers who was sent the goods, and asks why.
+    if (recalls(s)) await rpc('recall_lot', { lot_id: r.id, reason });
+    else await write(c, r, { [field]: s });
     toast(_('{what}: {state}', { what: nameOf(c, r), state: words(s) }));
     done();
   };
@@ -240,7 +245,11 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
           {verbs(s)}
         </Button>
       ))}
-      {to ? <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)} /> : null}
+      {to ? (
+        <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)}>
+          {recalls(to) ? <Input label={_('Why?')} value={reason} put={setReason} required autofocus /> : null}
+        </Ask>
+      ) : null}
     </>
   );
 }
