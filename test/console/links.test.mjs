@@ -37,7 +37,7 @@ async function holdfast(...words) {
 
 // clean asserts that nothing of a link is left where the browser keeps addresses.
 async function clean(page) {
-  const left = await page.evaluate(() => [location.href, document.referrer, ...(window.navigation?.entries() ?? []).map((e) => e.url)]);
+  const left = await page.evaluate(() => [location.href, document.referrer, ...(window.navigation?.entries() ?? []).map((e) => e.url ?? '')]);
   for (const address of left) assert.doesNotMatch(address, /token|setup=|code=|verify|error/, address);
   await page.reload();
 }

@@ -56,7 +56,9 @@ func TestBackgroundWorkWithoutWrites(t *testing.T) {
 					s.Error("nothing failed")
 				}
 				for work, n := range failing {
-					if n > 2 || again[work] != n { // sessions are ended when it begins, and when it is over
+					// Sessions are ended when it begins and when it is over; on a busy machine
+					// one attempt or another gets through in between.
+					if n > 5 || again[work] != n {
 						s.Errorf("%s: the log says %d times that it fails, %d times that it succeeds again", work, n, again[work])
 					}
 				}
