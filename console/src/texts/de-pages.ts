@@ -101,7 +101,7 @@ export const dePages: Record<string, string> = {
   'Connect a provider': 'Anbieter verbinden',
   'People sign in here with a password, code or passkey': 'Hier meldet man sich mit Passwort, Code oder Passkey an',
   'Connect the provider of your organisation, OpenID Connect or SAML, and test it before it counts.': 'Verbinde den Anbieter deiner Organisation, OpenID Connect oder SAML, und probe ihn, bevor er gilt.',
-  'Copy': 'Kopieren', 'Test sign-in': 'Probeanmeldung', 'I have kept it': 'Ich habe es aufbewahrt', 'Connect': 'Verbinden',
+  'Test sign-in': 'Probeanmeldung', 'I have kept it': 'Ich habe es aufbewahrt', 'Connect': 'Verbinden',
   'Issuer': 'Aussteller', 'Client id': 'Client-ID', 'Client secret': 'Client-Geheimnis', 'Address of the metadata': 'Adresse der Metadaten',
   'Domains': 'Domains',
   'Whose addresses sign in this way; each is verified before it counts': 'Wessen Adressen sich so anmelden; jede wird geprüft, bevor sie gilt',

@@ -1,5 +1,6 @@
 // German, by the English text. What is missing is shown in English.
 export const de: Record<string, string> = {
+  'Copy': 'Kopieren',
   // frame
   'Overview': 'Übersicht', 'Warehouse': 'Lager', 'Warehouse map': 'Lagerplan', 'Items': 'Artikel', 'Orders': 'Aufträge', 'Pick lists': 'Picklisten', 'Shipments': 'Sendungen', 'Safety': 'Sicherheit', 'Incidents': 'Vorfälle',
   'Actions': 'Maßnahmen', 'Inspections': 'Prüfungen', 'Training': 'Unterweisung', 'Organisation': 'Organisation', 'People': 'Personen', 'Imports': 'Importe', 'All records': 'Alle Datensätze', 'Administration': 'Verwaltung', 'By family': 'Nach Bereich',

@@ -156,7 +156,7 @@ export const frPages: Record<string, string> = {
   'Single keys work as shortcuts': 'Les touches seules servent de raccourcis', 'This record is not there': 'Cet enregistrement n’existe pas', 'Connect a provider': 'Raccorder un fournisseur',
   'People sign in here with a password, code or passkey': 'On se connecte ici avec un mot de passe, un code ou une clé d’accès',
   'Connect the provider of your organisation, OpenID Connect or SAML, and test it before it counts.': 'Raccordez le fournisseur de votre organisation, OpenID Connect ou SAML, et essayez-le avant qu’il ne compte.',
-  'Copy': 'Copier', 'Test sign-in': 'Essai de connexion', 'I have kept it': 'Je l’ai conservé', 'Connect': 'Raccorder', 'Issuer': 'Émetteur', 'Client id': 'Identifiant client',
+  'Test sign-in': 'Essai de connexion', 'I have kept it': 'Je l’ai conservé', 'Connect': 'Raccorder', 'Issuer': 'Émetteur', 'Client id': 'Identifiant client',
   'Client secret': 'Secret client', 'Address of the metadata': 'Adresse des métadonnées', 'Domains': 'Domaines',
   'Whose addresses sign in this way; each is verified before it counts': 'Les adresses qui se connectent ainsi ; chaque domaine est vérifié avant de compter',
   'Role of new people': 'Rôle des nouvelles personnes', 'Components': 'Composants', 'Every part of the console in every state.': 'Chaque élément de la console dans chaque état.',

@@ -1,5 +1,6 @@
 // French, by the English text. What is missing is shown in English.
 export const fr: Record<string, string> = {
+  'Copy': 'Copier',
   'Overview': 'Vue d’ensemble', 'Warehouse': 'Entrepôt',
   'Safety': 'Sécurité', 'Organisation': 'Organisation',
   'By family': 'Par domaine', 'Search or scan': 'Chercher ou scanner',
