@@ -177,6 +177,7 @@ test('a forgotten password is replaced by way of a mail', async () => {
     await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
     const link = /https?:\/\/\S+/.exec((await mail(email, 'recovery')).text)[0];
     await page.goto(link);
+    await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByLabel('New password').fill('another long pass phrase');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();

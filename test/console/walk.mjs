@@ -46,6 +46,7 @@ test('a person with a phone, a laptop and two organisations: asked, moved by no 
     await phone.getByRole('button', { name: 'Send the link' }).click();
     await phone.getByRole('heading', { name: 'Look into your mail' }).waitFor();
     await phone.goto(/https?:\/\/\S+/.exec((await mail(email, 'recovery')).text)[0]);
+    await phone.getByRole('button', { name: 'Go on' }).click();
     await phone.getByLabel('New password').fill(word);
     await phone.getByRole('button', { name: 'Save' }).click();
     await inside(phone);
