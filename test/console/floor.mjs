@@ -1,6 +1,6 @@
 // The floor, with a phone and a scanner that types: pick, receive, put away, count.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, session, settled, stocked, test, violations } from './page.mjs';
+import { api, as, narrow, newBin, open, session, settled, stocked, test, violations } from './page.mjs';
 
 const manager = 'manager@north.example';
 const operator = 'operator@north.example';
@@ -70,11 +70,7 @@ test('goods are received against an order, put in a place, and the place is coun
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'Came on a truck' } });
   await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 4 } });
   await rpc(manager, 'confirm_order', { order_id: order.id });
-  const [dock] = await api(manager, '/v1/zones?select=site_id&code=eq.DOCK-1'); // goods stay at their site
-  const [bin] = await api(manager, `/v1/zones`, {
-    method: 'POST',
-    body: { code: `PHONE-${Date.now()}`, name: 'Bin of a test', kind: 'bin', site_id: dock.site_id, x: 1, y: 1, z: 0, max_capacity: 10000 },
-  });
+  const bin = await newBin('PHONE');
   await as(operator, async (page) => {
     await open(page, '/console/floor/receive');
     await settled(page);

@@ -1,6 +1,6 @@
 // Each page's task done with the keyboard alone, and the focus in sight at every stop: the floor, planning, shipments, imports.
 import assert from 'node:assert/strict';
-import { api, as, open, settled, stocked, test } from './page.mjs';
+import { api, as, newBin, open, settled, stocked, test } from './page.mjs';
 import { hands } from './hands.mjs';
 import { leaving } from './shipments.mjs';
 
@@ -10,7 +10,6 @@ const admin = 'admin@north.example';
 
 const made = (path, body) => api(manager, path, { method: 'POST', body });
 const rpc = (verb, body) => made(`/v1/rpc/${verb}`, body);
-const bin = (name) => made('/v1/zones', { code: `${name}-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0, max_capacity: 10000 }).then(([z]) => z);
 
 // ordered is an order over some of an item, confirmed.
 async function ordered(type, item, quantity) {
@@ -30,7 +29,7 @@ async function scanned(page, keys, what, code) {
 test('by keys: goods are received, put away and counted', async () => {
   const [item] = await stocked();
   const order = await ordered('inbound', item, 4);
-  const place = await bin('KEYS');
+  const place = await newBin('KEYS');
   await as(operator, async (page) => {
     const keys = hands(page);
     await open(page, '/console/floor/receive');
@@ -68,8 +67,8 @@ test('by keys: goods are received, put away and counted', async () => {
 
 test('by keys: what a pick face lacks is brought, and what came back is judged', async () => {
   const [item] = await stocked();
-  const face = await bin('FACEK');
-  const place = await bin('BACKK');
+  const face = await newBin('FACEK');
+  const place = await newBin('BACKK');
   await made('/v1/replenish_rules', { item_id: item.id, pick_zone_id: face.id, min_qty: 5, max_qty: 8 });
   const order = await ordered('return', item, 3);
   await as(manager, async (page) => {

@@ -1,6 +1,6 @@
 // Answers that are lost: what was done is done once, however often somebody presses, and nobody is told what is not known.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, session, settled, stocked, test } from './page.mjs';
+import { api, as, narrow, newBin, open, session, settled, stocked, test } from './page.mjs';
 import { leaving } from './shipments.mjs';
 
 const manager = 'manager@north.example';
@@ -61,7 +61,7 @@ test('what is received, put away and counted while answers are lost is booked on
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'Came while the radio was gone' } });
   await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 4 } });
   await rpc(manager, 'confirm_order', { order_id: order.id });
-  const [bin] = await api(manager, '/v1/zones', { method: 'POST', body: { code: `LOST-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0, max_capacity: 10000 } });
+  const bin = await newBin('LOST');
   await as(operator, async (page) => {
     const keys = await lossy(page);
     await open(page, '/console/floor/receive');

@@ -248,3 +248,14 @@ export async function picture(page, name) {
   if (!process.env.CONSOLE_PICTURES) return;
   await page.screenshot({ path: `${process.env.CONSOLE_PICTURES}/console-${name}.png` });
 }
+
+// newBin makes a bin at the site of the first dock: goods are put away and filled up at their own site.
+export async function newBin(name, more = {}) {
+  const manager = 'manager@north.example';
+  const [dock] = await api(manager, '/v1/zones?select=site_id&code=eq.DOCK-1');
+  const [bin] = await api(manager, '/v1/zones', {
+    method: 'POST',
+    body: { code: `${name}-${Date.now()}`, name: 'Bin of a test', kind: 'bin', site_id: dock.site_id, x: 1, y: 1, z: 0, max_capacity: 10000, ...more },
+  });
+  return bin;
+}

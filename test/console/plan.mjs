@@ -1,10 +1,9 @@
 // A planner's morning: a wave, goods brought forward, and what came back.
 import assert from 'node:assert/strict';
-import { api, as, open, picture, settled, stocked, test, violations } from './page.mjs';
+import { api, as, newBin, open, picture, settled, stocked, test, violations } from './page.mjs';
 
 const manager = 'manager@north.example';
 const rpc = (verb, body) => api(manager, `/v1/rpc/${verb}`, { method: 'POST', body });
-const bin = (name) => api(manager, '/v1/zones', { method: 'POST', body: { code: `${name}-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0, max_capacity: 10000 } }).then(([z]) => z);
 
 // ordered is an order over some of an item, confirmed.
 async function ordered(type, item, quantity) {
@@ -44,7 +43,7 @@ test('orders become a wave and the wave pick lists, with the keyboard alone', as
 
 test('what a pick face lacks is found by its rule, brought, and booked', async () => {
   const [item] = await stocked();
-  const face = await bin('FACE');
+  const face = await newBin('FACE');
   await api(manager, '/v1/replenish_rules', { method: 'POST', body: { item_id: item.id, pick_zone_id: face.id, min_qty: 5, max_qty: 8 } });
   await as(manager, async (page) => {
     await open(page, '/console/plan?part=replenish');
@@ -67,7 +66,7 @@ test('what a pick face lacks is found by its rule, brought, and booked', async (
 
 test('what a customer sent back is judged and put in a place, and refused without one', async () => {
   const [item] = await stocked();
-  const place = await bin('BACK');
+  const place = await newBin('BACK');
   const order = await ordered('return', item, 3);
   await as(manager, async (page) => {
     await open(page, '/console/plan?part=returns');
