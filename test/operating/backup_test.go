@@ -87,6 +87,8 @@ func TestBackupBesideServer(t *testing.T) {
 		l := &ledger{acked: map[string]time.Time{}, begun: map[string]time.Time{}}
 		var stop atomic.Bool
 		var load sync.WaitGroup
+		defer load.Wait() // also when the backup fails: no writer outlives the test
+		defer stop.Store(true)
 		for w := range 4 {
 			load.Go(func() { l.write(v, bearer, w, &stop) })
 		}

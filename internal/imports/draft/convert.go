@@ -231,9 +231,10 @@ func (v *Reader) date(c *plan.Mapped, text string) (value any, code, why string)
 	return query.FormatTime(m.In(v.Zone)), "", ""
 }
 
-// past are fields of what has happened when it is written down.
+// past are fields of what has happened when it is written down. Not left_on: the
+// day a contract ends may be known before.
 var past = map[string]bool{
-	"hired_on": true, "left_on": true, "occurred_at": true, "reported_at": true, "started_at": true, "ended_at": true, "completed_at": true,
+	"hired_on": true, "occurred_at": true, "reported_at": true, "started_at": true, "ended_at": true, "completed_at": true,
 	"made_on": true, "received_on": true, "requested_at": true,
 }
 
