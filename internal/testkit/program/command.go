@@ -51,7 +51,7 @@ func (s *Site) Finish(cmd *exec.Cmd, stdin string) Outcome {
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
-	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(4*time.Minute, func() { cmd.Process.Kill() }) // a machine may be busy
 	err := cmd.Wait()
 	if !late.Stop() {
 		s.Fatalf("%s does not end\n%s%s", cmd, &out, &errs)
