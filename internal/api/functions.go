@@ -99,8 +99,10 @@ func runTraced(ctx context.Context, fn *functions.Function, a actor.Actor, in an
 	return out, err
 }
 
-// Handler serves {name} of the request's path.
-func (f *Functions) Handler() http.Handler { return web.Wrap(route.FunctionShape, f.serveFunction) }
+// Serve serves {name} of the request's path.
+func (f *Functions) Serve(w http.ResponseWriter, c *route.Call) error {
+	return f.serveFunction(w, c.Request)
+}
 
 // serveFunction keeps the interface's order: 405, 401, 403, then the parameters.
 func (f *Functions) serveFunction(w http.ResponseWriter, r *http.Request) error {
@@ -149,7 +151,7 @@ func (f *Functions) callFunction(w http.ResponseWriter, r *http.Request, fn *fun
 			return err
 		}
 	}
-	in, err := fn.Bind(p.queryValues, p.body)
+	in, err := p.bindInput(fn, a)
 	if err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ const inputKept = time.Minute
 
 // wordOnly reports a request whose input is its query alone.
 func wordOnly(r *http.Request, a actor.Actor) bool {
-	return r.Method == http.MethodGet && a.Role != actor.Service && len(r.URL.RawQuery) < 256
+	return r.Method == http.MethodGet && a.Role != actor.Service && len(r.URL.RawQuery) < 256 && r.ContentLength == 0
 }
 
 // readyAnswer is the kept answer for a query that was read and accepted a moment ago,
@@ -379,17 +381,21 @@ type params struct {
 	sent  []byte // the body as it came
 }
 
+// readParameters reads those of a function. A text is read as JSON too: that is what
+// supabase-js calls a body that was written for it.
 func readParameters(w http.ResponseWriter, r *http.Request) (params, error) {
-	return readParams(w, r, functionBody)
+	return readParams(w, r, functionBody, "text/plain")
 }
 
-func readParams(w http.ResponseWriter, r *http.Request, limit int64) (params, error) {
+// readParams reads the query, and a body that is JSON or says that it is of one of
+// the other types.
+func readParams(w http.ResponseWriter, r *http.Request, limit int64, others ...string) (params, error) {
 	p := params{}
 	var err error
 	if p.query, err = route.Query(r.URL.RawQuery); err != nil {
 		return p, err
 	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if r.ContentLength == 0 {
 		return p, nil
 	}
 	b, err := web.ReadBody(w, r, limit)
@@ -397,13 +403,46 @@ func readParams(w http.ResponseWriter, r *http.Request, limit int64) (params, er
 	if err != nil || len(strings.TrimSpace(string(b))) == 0 {
 		return p, err
 	}
-	if err := web.JSONType(r); err != nil {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return p, fault.New(fault.Invalid, "", "%s takes its parameters in the query, not in a body", r.Method).At("body", "is not read with %s", r.Method)
+	}
+	if err := web.JSONType(r, others...); err != nil {
 		return p, err
 	}
 	if err := web.Unmarshal(b, &p.body); err != nil {
 		return p, err
 	}
 	return p, nil
+}
+
+// bindInput reads a function's input, and refuses what the function does not read.
+func (p params) bindInput(fn *functions.Function, a actor.Actor) (any, error) {
+	if err := fn.CheckNames(p.query, p.body); err != nil {
+		return nil, err
+	}
+	if err := p.checkTenant(a); err != nil {
+		return nil, err
+	}
+	return fn.Bind(p.queryValues, p.body)
+}
+
+// checkTenant refuses a tenant_id that is not the tenant of the call: a member's
+// token names it.
+func (p params) checkTenant(a actor.Actor) error {
+	named := slices.Clone(p.query["tenant_id"])
+	if raw, ok := p.body["tenant_id"]; ok && string(raw) != "null" {
+		var id string
+		if json.Unmarshal(raw, &id) != nil {
+			return fault.New(fault.Invalid, "", "tenant_id must be a UUID").At("tenant_id", "must be a UUID")
+		}
+		named = append(named, id)
+	}
+	for _, id := range named {
+		if !strings.EqualFold(id, a.TenantID) {
+			return fault.New(fault.Invalid, "", "tenant_id is not the tenant of this call").At("tenant_id", "is not the one of the token, or given twice")
+		}
+	}
+	return nil
 }
 
 func (p params) queryValues(name string) []string { return p.query[name] }

@@ -34,8 +34,8 @@ func NewVerbs(g *gate.Gate, t *rpc.Table, keys *once.Keys) *Verbs {
 	return &Verbs{gate: g, table: t, keys: keys}
 }
 
-// Handler serves {name} of the request's path.
-func (v *Verbs) Handler() http.Handler { return web.Wrap(route.CollectionShape, v.serveVerb) }
+// Serve serves {name} of the request's path.
+func (v *Verbs) Serve(w http.ResponseWriter, c *route.Call) error { return v.serveVerb(w, c.Request) }
 
 // serveVerb answers in the order 404, 405, 401, 403, body.
 func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/api"
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
@@ -74,8 +75,8 @@ func (a routeTable) operationRoutes() []route.Route {
 // document describes each of them by what it is.
 func (a routeTable) recordRoutes() []route.Route {
 	records := route.Plain(a.gate.Guard(route.CollectionShape, a.collections.Handler()))
-	verbs := route.Plain(api.NewVerbs(a.gate, a.verbs, a.keys).Handler())
-	calls := route.Plain(a.functions.Handler())
+	verbs := api.NewVerbs(a.gate, a.verbs, a.keys).Serve
+	calls := a.functions.Serve
 	var list []route.Route
 	for _, prefix := range []string{"/v1/", "/rest/v1/"} {
 		list = append(list,
@@ -84,8 +85,7 @@ func (a routeTable) recordRoutes() []route.Route {
 			route.Route{Pattern: prefix + "rpc/{name}", Handle: verbs, Doc: "A verb, by POST"})
 	}
 	list = append(list,
-		route.Route{Pattern: "/functions/v1/{name}", Handle: calls, Doc: "A function, by the methods it has"},
-		route.Route{Pattern: "/functions/v1/", Handle: calls, Doc: "No function"})
+		route.Route{Pattern: "/functions/v1/{name}", Handle: calls, Doc: "A function, by the methods it has"})
 	for i := range list {
 		list[i].Who, list[i].Unlisted = route.Named, true
 	}
@@ -137,7 +137,7 @@ func (a *App) buildHandler(c *config.Config, log *slog.Logger) (http.Handler, er
 	if err != nil {
 		return nil, err
 	}
-	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, Shape: route.Shape, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
 		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, Witness: a.auditRefusal,
 		Used: func(w web.Witnessed) {
 			u := identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}
@@ -190,7 +190,10 @@ func (a routeTable) secureOnly(next http.Handler) http.Handler {
 	if a.Config.Loopback() || a.Config.TLS() {
 		return next
 	}
-	refused := web.Wrap(route.IdentityShape, func(http.ResponseWriter, *http.Request) error {
+	refused := web.Wrap(route.IdentityShape, func(w http.ResponseWriter, r *http.Request) error {
+		if over := a.gate.TakeSession(w, actor.Actor{Role: actor.Anon}, web.ClientAddress(r)); over != nil {
+			return over
+		}
 		return fault.New(fault.Forbidden, "https_required",
 			"credentials are taken over HTTPS only: set tls_cert and tls_key, put a TLS proxy in front and name it in trusted_proxies, or listen on 127.0.0.1")
 	})

@@ -2,14 +2,17 @@ package functions
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/suggest"
 )
 
 // param is one field of an input as its tags describe it:
@@ -72,10 +75,57 @@ func parseBound(tag string, otherwise int64) int64 {
 	return n
 }
 
+// passedOver are parameters that clients add to any call: tenant_id is read with a
+// service key, and supabase-js names a region by the other.
+var passedOver = []string{"tenant_id", "forceFunctionRegion"}
+
+// CheckNames refuses parameters and members that the function does not read, and
+// names the one that was probably meant: a misspelt name would silently mean its
+// default. The fault is fault.Invalid with the name as field.
+func (f *Function) CheckNames(query map[string][]string, body map[string]json.RawMessage) error {
+	list := f.params
+	if list == nil {
+		list = listParameters(f.In)
+	}
+	known := make([]string, len(list))
+	for i := range list {
+		known[i] = list[i].name
+	}
+	for _, given := range [][]string{slices.Sorted(maps.Keys(query)), slices.Sorted(maps.Keys(body))} {
+		for _, name := range given {
+			if !slices.Contains(known, name) && !slices.Contains(passedOver, name) {
+				return refuseUnknown(name, known)
+			}
+		}
+	}
+	return nil
+}
+
+// refuseUnknown refuses a name that none of the known ones is.
+func refuseUnknown(name string, known []string) error {
+	shown := clipName(name)
+	e := fault.New(fault.Invalid, "", "parameter %q is unknown here", shown).At(shown, "is unknown here")
+	switch near := suggest.Nearest(shown, known); {
+	case near != "":
+		e.Hint = "did you mean " + near + "?"
+	case len(known) > 0:
+		e.Hint = "there are " + strings.Join(known, ", ")
+	}
+	return e
+}
+
+// clipName shortens a name that a client sent to what an answer repeats of it.
+func clipName(name string) string {
+	if len(name) > 60 {
+		return strings.ToValidUTF8(name[:60], "") + "…"
+	}
+	return name
+}
+
 // Bind reads the function's input and returns a pointer to it. get gives the
-// values of a query parameter; body the members of a JSON object, which go
-// before the query; either may be nil. A refused parameter is fault.Invalid
-// with the parameter as field.
+// values of a query parameter, body the members of a JSON object; either may be
+// nil. A refused parameter is fault.Invalid with the parameter as field, as is one
+// that the two give differently.
 func (f *Function) Bind(get func(name string) []string, body map[string]json.RawMessage) (any, error) {
 	if f.In == nil {
 		return nil, nil
@@ -110,23 +160,40 @@ func bindParameters(v reflect.Value, list []param, get func(string) []string, bo
 	return nil
 }
 
-// findText returns the parameter's text, from the body or else the query.
+// findText returns the parameter's text, from the body or the query.
 func (p *param) findText(get func(string) []string, body map[string]json.RawMessage) (text string, given bool, err error) {
-	if raw, ok := body[p.name]; ok && string(raw) != "null" {
-		text, err = p.fromJSON(raw)
-		return text, true, err
+	var values []string
+	if get != nil {
+		values = get(p.name)
 	}
-	if get == nil {
-		return "", false, nil
-	}
-	switch values := get(p.name); len(values) {
-	case 0:
-		return "", false, nil
-	case 1:
-		return values[0], true, nil
-	default:
+	if len(values) > 1 {
 		return "", false, p.refuseValue("is given more than once")
 	}
+	raw, inBody := body[p.name]
+	if !inBody || string(raw) == "null" {
+		if len(values) == 0 {
+			return "", false, nil
+		}
+		return values[0], true, nil
+	}
+	if text, err = p.fromJSON(raw); err != nil {
+		return "", true, err
+	}
+	if len(values) == 1 && !p.isSameValue(text, values[0]) {
+		return "", true, p.refuseValue("is another in the query than in the body")
+	}
+	return text, true, nil
+}
+
+// isSameValue reports two texts of one value, such as 30 and 030.
+func (p *param) isSameValue(one, other string) bool {
+	if one == other {
+		return true
+	}
+	types := map[reflect.Kind]reflect.Type{reflect.Int64: reflect.TypeFor[int64](), reflect.Float64: reflect.TypeFor[float64](),
+		reflect.Bool: reflect.TypeFor[bool](), reflect.String: reflect.TypeFor[string]()}
+	a, b := reflect.New(types[p.kind]).Elem(), reflect.New(types[p.kind]).Elem()
+	return p.setValue(a, one) == nil && p.setValue(b, other) == nil && a.Equal(b)
 }
 
 // fromJSON reads a JSON value of the parameter's own type.

@@ -32,22 +32,22 @@ func BindObject(in any, body map[string]json.RawMessage) error {
 }
 
 func bindObject(v reflect.Value, body map[string]json.RawMessage) error {
-	known := map[string]bool{}
+	var known []string
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		known[name] = true
+		known = append(known, name)
 		raw, given := body[name]
 		if err := bindMember(v.Field(i), memberParam(f, name), raw, given && string(raw) != "null"); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(body)) {
-		if !known[name] {
-			return (&param{name: name}).refuseValue("is unknown here")
+		if !slices.Contains(known, name) {
+			return refuseUnknown(name, known)
 		}
 	}
 	return nil
@@ -185,5 +185,7 @@ func (p *param) prefixPlace(err error, by string) error {
 		return err
 	}
 	q := &param{name: p.name + by + e.Fields[0].Name}
-	return q.refuseValue(e.Fields[0].Msg)
+	placed := fault.As(q.refuseValue(e.Fields[0].Msg))
+	placed.Hint = e.Hint
+	return placed
 }

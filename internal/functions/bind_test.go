@@ -67,7 +67,7 @@ func TestBind(t *testing.T) {
 			s.Days, s.Light, s.Kind, s.Score = 7, true,
 				"driver", 12.5
 		}), ""},
-		{"days=9", `{"days":7}`, with(func(s *sample) { s.Days = 7 }), ""},
+		{"days=9", `{"days":7}`, nil, "days"}, {"days=07", `{"days":7}`, with(func(s *sample) { s.Days = 7 }), ""},
 		{"", `{"days":null}`, &def, ""},
 		{"", `{"days":"7"}`, nil, "days"}, {"", `{"days":7.5}`, nil, "days"}, {"", `{"days":[7]}`, nil, "days"}, {"", `{"entity_type":1}`, nil, "entity_type"},
 		{"min_score=100.1", "", nil, "min_score"}, {"min_score=Inf", "", nil, "min_score"}, {"min_score=1e999", "", nil, "min_score"},

@@ -153,6 +153,17 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, write bool) (actor.
 	return a, err
 }
 
+// Count counts a request that nothing is done for, such as one for a path that is
+// not served: of the caller whom it shows, else of its address.
+func (g *Gate) Count(w http.ResponseWriter, r *http.Request) error {
+	a, err := g.Authenticate(r)
+	if err != nil {
+		a = actor.Actor{Role: actor.Anon}
+	}
+	a.Address = web.ClientAddress(r)
+	return g.countUnits(w, a, categoryOf(r), false)
+}
+
 // categoryOf is what a request counts as: webhook endpoints have windows of
 // their own, all else is the API.
 func categoryOf(r *http.Request) limit.Category {
@@ -165,10 +176,11 @@ func categoryOf(r *http.Request) limit.Category {
 }
 
 func (g *Gate) countUnits(w http.ResponseWriter, a actor.Actor, c limit.Category, write bool) error {
+	key, plan := Key(a, a.Address), g.Plan(a)
 	if g.Limits == nil {
+		Headers(w, unusedState(plan.Rule(c)))
 		return nil
 	}
-	key, plan := Key(a, a.Address), g.Plan(a)
 	x := Exceeded{Tenant: a.TenantID, Category: c, PerMinute: plan.Rule(c).Minute}
 	if a.TenantID == "" {
 		x.State = g.Limits.Take(key, c, plan, 1)
@@ -247,6 +259,7 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 	a, err := g.Authenticate(r)
 	a.RequestID, a.Address = web.RequestID(r.Context()), web.ClientAddress(r)
 	if g.Limits == nil {
+		Headers(w, unusedState(g.Plan(a).Rule(limit.API)))
 		return a, err
 	}
 	if err != nil || a.Anonymous() {
@@ -296,17 +309,8 @@ func Headers(w http.ResponseWriter, s limit.State) {
 	h["X-Ratelimit-Used"] = []string{strconv.Itoa(s.Used)}
 }
 
-// Late counts on the address, by take, what was refused with err before anything
-// counted it: every answer says what is left. It returns what to answer.
-func Late(w http.ResponseWriter, r *http.Request, err error, take func(http.ResponseWriter, *http.Request, actor.Actor) error) error {
-	if err == nil || take == nil || len(w.Header()["X-Ratelimit-Limit"]) > 0 {
-		return err
-	}
-	if over := take(w, r, actor.Actor{Role: actor.Anon}); over != nil {
-		return over
-	}
-	return err
-}
+// IsCounted reports an answer that already says what is left.
+func IsCounted(w http.ResponseWriter) bool { return len(w.Header()["X-Ratelimit-Limit"]) > 0 }
 
 // Refuse is the fault of a caller who has to wait. Its Data is a Refusal.
 func Refuse(s limit.State, what string) error {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -59,13 +60,14 @@ func Decode(r *http.Request, limit int64, v any) error {
 	return Unmarshal(b, v)
 }
 
-// JSONType refuses a body that says it is something other than JSON.
-func JSONType(r *http.Request) error {
+// JSONType refuses a body that says it is something other than JSON, or than the
+// other types that are read as JSON.
+func JSONType(r *http.Request, others ...string) error {
 	ct := r.Header.Get("Content-Type")
 	if ct == "" {
 		return nil
 	}
-	if mt, _, err := mime.ParseMediaType(ct); err != nil || mt != "application/json" {
+	if mt, _, err := mime.ParseMediaType(ct); err != nil || mt != "application/json" && !slices.Contains(others, mt) {
 		return fault.New(fault.Unsupported, "", "Content-Type must be application/json, not %q", ct)
 	}
 	return nil

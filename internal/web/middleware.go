@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -10,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
+	"holdfast/internal/fault"
 	"holdfast/internal/trace"
 )
 
@@ -20,6 +24,7 @@ type Front struct {
 	Log     *slog.Logger   // one line per request; nil = none
 	HTTPS   bool           // the public URL is https
 	Observe Observer       // may be nil
+	Shape   Shape          // of what is refused here
 	Leaving *atomic.Bool   // set when the server stops: answers end their connection; may be nil
 	Pace    *Pace          // of bodies; nil = 8 KB a second after 10 s, half an hour in all
 	Trace   *trace.Tracer  // begins a trace with each request; nil = none
@@ -122,11 +127,54 @@ var (
 )
 
 const (
+	// allowHeaders are named to a preflight that asks for none.
 	allowHeaders = "authorization, apikey, content-type, x-client-info, x-supabase-api-version, x-retry-count, accept-profile, " +
 		"content-profile, prefer, range, x-region, x-request-id, idempotency-key, if-match, if-none-match, cache-control"
+	// exposeHeaders are what a page of another origin may read, beside those that
+	// it always may (Fetch, "CORS-safelisted response-header name").
 	exposeHeaders = "X-Total-Count, Link, X-Supabase-Api-Version, X-Cache, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
-		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, Idempotent-Replayed"
+		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, Idempotent-Replayed, " +
+		"Proxy-Status, WWW-Authenticate, Server-Timing, Content-Disposition, Content-Encoding, Allow, X-Sb-Error-Code, Date"
+	// preflightKept is how long a browser may remember a preflight, in seconds;
+	// Chromium keeps none for longer.
+	preflightKept = "7200"
+	maxAsked      = 8 << 10 // bytes of headers that a preflight may ask for
 )
+
+// askedHeaders are the header names that a preflight asks for. The server keeps no
+// cookies, and any header but the credentials changes nothing for the caller: all
+// are allowed (Fetch, "CORS-preflight request").
+func askedHeaders(r *http.Request) (string, error) {
+	asked := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ",")
+	if asked == "" {
+		return allowHeaders, nil
+	}
+	if len(asked) > maxAsked {
+		return "", badAsked("names more than %d bytes of headers", maxAsked)
+	}
+	var names []string
+	for name := range strings.SplitSeq(asked, ",") {
+		name = strings.TrimSpace(name)
+		if !httpguts.ValidHeaderFieldName(name) {
+			return "", badAsked("names %q, which is no header", clipText(name, 60))
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", "), nil
+}
+
+func badAsked(format string, args ...any) error {
+	const header = "Access-Control-Request-Headers"
+	why := fmt.Sprintf(format, args...)
+	return fault.New(fault.Invalid, "", "%s %s", header, why).At(header, "%s", why)
+}
+
+// isPreflight reports a request by which a browser asks whether it may send
+// another. It carries no credentials.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" &&
+		r.Header.Get("Authorization") == "" && r.Header.Get("Apikey") == ""
+}
 
 // answerCORS answers a preflight and marks the answer of an allowed origin. It
 // reports whether the request is done.
@@ -146,12 +194,18 @@ func (f *Front) answerCORS(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h.Set("Access-Control-Expose-Headers", exposeHeaders)
-	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+	if !isPreflight(r) {
 		return false
 	}
+	h.Add("Vary", "Access-Control-Request-Headers")
+	asked, err := askedHeaders(r)
+	if err != nil {
+		Fail(w, r, f.Shape, err)
+		return true
+	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", allowHeaders)
-	h.Set("Access-Control-Max-Age", "600")
+	h.Set("Access-Control-Allow-Headers", asked)
+	h.Set("Access-Control-Max-Age", preflightKept)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -195,3 +195,46 @@ func TestReadBody(t *testing.T) {
 		}
 	}
 }
+
+// A preflight may ask for any header: it gets back the names it asked for, in any
+// number of lines, and no credentials. What is no list of names is refused and
+// named, and one with a credential is no preflight.
+func TestCORS_preflight(t *testing.T) {
+	served := 0
+	front := &Front{Origins: []string{"https://app.example"}, Shape: simpleShape}
+	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { served++; w.WriteHeader(http.StatusOK) }))
+	for _, c := range []struct {
+		asked   []string
+		status  int
+		allowed string
+	}{
+		{nil, 204, allowHeaders},
+		{[]string{"x-my-app, X-Trace"}, 204, "x-my-app, X-Trace"},
+		{[]string{"x-one", "x-two,x-three"}, 204, "x-one, x-two, x-three"},
+		{[]string{"x my app"}, 400, ""},
+		{[]string{"x-a,,x-b"}, 400, ""},
+		{[]string{"x-a;b"}, 400, ""},
+		{[]string{strings.Repeat("x-a,", 90<<10/4) + "x"}, 400, ""},
+	} {
+		r := httptest.NewRequest("OPTIONS", "/", nil)
+		r.Header.Set("Origin", "https://app.example")
+		r.Header.Set("Access-Control-Request-Method", "POST")
+		r.Header["Access-Control-Request-Headers"] = c.asked
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		got := w.Header()
+		if w.Code != c.status || got.Get("Access-Control-Allow-Headers") != c.allowed || got.Get("Access-Control-Allow-Credentials") != "" ||
+			c.status == 204 && got.Get("Access-Control-Max-Age") == "" ||
+			c.status == 400 && !strings.Contains(w.Body.String(), "Access-Control-Request-Headers") {
+			t.Errorf("%.40q: %d %.100s %v", c.asked, w.Code, w.Body, got)
+		}
+	}
+	r := httptest.NewRequest("OPTIONS", "/", nil)
+	r.Header.Set("Origin", "https://app.example")
+	r.Header.Set("Access-Control-Request-Method", "POST")
+	r.Header.Set("Apikey", "a key")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); served != 1 || w.Code != 200 {
+		t.Errorf("with a credential: %d, served %d", w.Code, served)
+	}
+}

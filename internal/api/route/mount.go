@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity/accounts"
@@ -41,14 +42,11 @@ func Handler(d *Door, routes []Route) (http.Handler, error) {
 	for _, p := range order {
 		p.mountPath(mux)
 	}
-	for nowhere, shape := range map[string]web.Shape{"/": CollectionShape, "/functions/v1": FunctionShape, "/auth/v1": IdentityShape} {
-		mux.Handle(nowhere, web.Wrap(shape, func(http.ResponseWriter, *http.Request) error { return surfaceOf("/").notFoundFault() }))
+	for _, nowhere := range []string{"/", "/functions", "/functions/", "/functions/v1", "/functions/v1/", "/auth", "/auth/", "/auth/v1", "/auth/v1/",
+		"/auth/v1/scim", "/auth/v1/scim/"} {
+		d.placeAt(nowhere).mountPath(mux)
 	}
-	for _, nowhere := range []string{"/auth/v1/", "/auth/v1/scim", "/auth/v1/scim/"} {
-		p := &place{door: d, pattern: nowhere, surface: surfaceOf(nowhere), at: nowhere}
-		p.mountPath(mux)
-	}
-	return serveCleanPaths(mux), nil
+	return d.serveCleanPaths(mux), nil
 }
 
 // place is one path and what is served there.
@@ -59,6 +57,11 @@ type place struct {
 	surface *surface
 	names   []string // of the wildcards, in order
 	routes  []*Route // one for each method
+}
+
+// placeAt is a path that nothing is served at.
+func (d *Door) placeAt(pattern string) *place {
+	return &place{door: d, pattern: pattern, surface: surfaceOf(pattern), at: pattern}
 }
 
 // mountPath puts a path onto a mux. What the mux would redirect is served alike: a
@@ -88,11 +91,34 @@ func (p *place) routeFor(method string) *Route {
 }
 
 func (p *place) servePath(w http.ResponseWriter, r *http.Request) error {
-	err := p.answerCall(w, r)
-	if !p.surface.identity {
-		return err
+	if r.Method == http.MethodOptions {
+		if over := p.countUncounted(w, r); over != nil {
+			return over
+		}
 	}
-	return gate.Late(w, r, err, p.door.Windows.Session)
+	err := p.answerCall(w, r)
+	if err == nil {
+		return nil
+	}
+	if over := p.countUncounted(w, r); over != nil {
+		return over
+	}
+	return err
+}
+
+// countUncounted counts a request that nothing else counts: one that is refused
+// before its caller is known, or that only asks for methods. Every answer says
+// what is left, whatever it is.
+func (p *place) countUncounted(w http.ResponseWriter, r *http.Request) error {
+	switch {
+	case gate.IsCounted(w):
+		return nil
+	case p.surface.identity && p.door.Windows.Session != nil:
+		return p.door.Windows.Session(w, r, actor.Actor{Role: actor.Anon})
+	case !p.surface.identity && p.door.Gate != nil:
+		return p.door.Gate.Count(w, r)
+	}
+	return nil
 }
 
 func (p *place) answerCall(w http.ResponseWriter, r *http.Request) error {
@@ -187,8 +213,11 @@ func wildcardNames(pattern string) []string {
 // serveCleanPaths answers what http.ServeMux would redirect, in HTML: a path that is
 // not written as the routes are is served by nobody, and its error is its
 // surface's.
-func serveCleanPaths(next http.Handler) http.Handler {
-	lost := web.Wrap(Shape, func(_ http.ResponseWriter, r *http.Request) error {
+func (d *Door) serveCleanPaths(next http.Handler) http.Handler {
+	lost := web.Wrap(Shape, func(w http.ResponseWriter, r *http.Request) error {
+		if over := d.placeAt(r.URL.Path).countUncounted(w, r); over != nil {
+			return over
+		}
 		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+cleanPath(r.URL.Path))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

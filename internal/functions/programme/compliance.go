@@ -27,11 +27,14 @@ type ComplianceIn struct {
 
 // ComplianceOut is the answer of check-compliance-rules.
 type ComplianceOut struct {
-	Success bool                  `json:"success" doc:"true."`
-	Tenant  string                `json:"tenant_id" format:"uuid" doc:"The tenant."`
-	Created int                   `json:"events_created" doc:"Verdicts that are new or have changed."`
-	Summary ComplianceSummary     `json:"summary" doc:"The regulations in force by their worst verdict."`
-	Events  output.Rows[EventOut] `json:"events" doc:"The verdicts that are new or have changed."`
+	Success bool              `json:"success" doc:"true."`
+	Tenant  string            `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Created int               `json:"events_created" doc:"Verdicts that are new or have changed."`
+	Summary ComplianceSummary `json:"summary" doc:"The regulations in force by their worst verdict."`
+	// Events of earlier checks are not told again, but that there are some is.
+	Standing StandingVerdicts `json:"standing" doc:"The warnings and breaches of earlier checks that have not changed."`
+
+	Events output.Rows[EventOut] `json:"events" doc:"The verdicts that are new or have changed."`
 }
 
 // ComplianceSummary counts regulations by their worst verdict.
@@ -41,6 +44,13 @@ type ComplianceSummary struct {
 	Warning     int    `json:"warning_count" doc:"Those that somebody is near to breaking."`
 	Breach      int    `json:"breach_count" doc:"Those that somebody breaks."`
 	LastCheck   string `json:"last_check" format:"date-time" doc:"When this was looked at."`
+}
+
+// StandingVerdicts says how many warnings and breaches stand from earlier checks,
+// and where their events are.
+type StandingVerdicts struct {
+	Count int    `json:"count" doc:"Warnings and breaches that were there before and have not changed."`
+	URL   string `json:"url" doc:"A list of events, relative to the server; the newest of a regulation and an entity is in force."`
 }
 
 // EventOut is a verdict that is new or has changed.
@@ -90,6 +100,7 @@ type scan struct {
 	facts  map[string]float64
 	tables *metricTables
 	fresh  findings
+	stand  int // warnings and breaches that have not changed and that the caller may see
 }
 
 // prepareNotes writes the details of every kind of verdict of a rule.
@@ -291,7 +302,7 @@ func (s *scan) readPast(tx *db.Tx, r *regulation) (*past, error) {
 // judgeRules evaluates, compares with the verdicts in force and gathers what
 // changed.
 func (s *scan) judgeRules(tx *db.Tx) error {
-	s.fresh = findings{}
+	s.fresh, s.stand = findings{}, 0
 	for _, r := range s.regs {
 		before, err := s.readPast(tx, r)
 		if err != nil {
@@ -329,6 +340,9 @@ func (s *scan) addVerdict(r *regulation, kind string, id uuid.UUID, in safety.Re
 		}
 	}
 	if before == status {
+		if status > 0 && (s.sees || r.about(kind) != aboutScore) {
+			s.stand++
+		}
 		return
 	}
 	s.fresh.addFinding(finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
@@ -431,7 +445,7 @@ func signedDecimal(f float64) int64 {
 func (s *scan) complianceOut() *ComplianceOut {
 	sees, fresh := s.sees, s.fresh // the tables are not needed any more
 	shown := func(f *finding) bool { return sees || !f.isPersonal() }
-	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Events: func(yield func(*EventOut) bool) {
+	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Standing: s.standingVerdicts(), Events: func(yield func(*EventOut) bool) {
 		var x eventRow
 		for f := range fresh.allFindings() {
 			if !shown(f) {
@@ -448,6 +462,17 @@ func (s *scan) complianceOut() *ComplianceOut {
 		}
 	}
 	return out
+}
+
+func (s *scan) standingVerdicts() StandingVerdicts {
+	url := "/v1/compliance_events?status=in.(warning,breach)"
+	if s.in.EntityType != "" {
+		url += "&entity_type=eq." + s.in.EntityType
+	}
+	if s.in.EntityID != "" {
+		url += "&entity_id=eq." + s.in.EntityID
+	}
+	return StandingVerdicts{Count: s.stand, URL: url + "&order=evaluated_at.desc"}
 }
 
 func (s *scan) summaryOf() ComplianceSummary {
