@@ -404,7 +404,8 @@ func readParams(w http.ResponseWriter, r *http.Request, limit int64, others ...s
 		return p, err
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return p, fault.New(fault.Invalid, "", "%s takes its parameters in the query, not in a body", r.Method).At("body", "is not read with %s", r.Method)
+		return p, fault.New(fault.Invalid, "", "%s takes its parameters in the query, not in a body", r.Method).
+			At("body", "is not read with %s", r.Method)
 	}
 	if err := web.JSONType(r, others...); err != nil {
 		return p, err
@@ -426,11 +427,14 @@ func (p params) bindInput(fn *functions.Function, a actor.Actor) (any, error) {
 	return fn.Bind(p.queryValues, p.body)
 }
 
+// tenantParameter names the tenant of a call.
+const tenantParameter = "tenant_id"
+
 // checkTenant refuses a tenant_id that is not the tenant of the call: a member's
 // token names it.
 func (p params) checkTenant(a actor.Actor) error {
-	named := slices.Clone(p.query["tenant_id"])
-	if raw, ok := p.body["tenant_id"]; ok && string(raw) != "null" {
+	named := slices.Clone(p.queryValues(tenantParameter))
+	if raw, ok := p.body[tenantParameter]; ok && string(raw) != "null" {
 		var id string
 		if json.Unmarshal(raw, &id) != nil {
 			return fault.New(fault.Invalid, "", "tenant_id must be a UUID").At("tenant_id", "must be a UUID")
@@ -439,7 +443,8 @@ func (p params) checkTenant(a actor.Actor) error {
 	}
 	for _, id := range named {
 		if !strings.EqualFold(id, a.TenantID) {
-			return fault.New(fault.Invalid, "", "tenant_id is not the tenant of this call").At("tenant_id", "is not the one of the token, or given twice")
+			return fault.New(fault.Invalid, "", "tenant_id is not the tenant of this call").
+				At(tenantParameter, "is not the one of the token, or given twice")
 		}
 	}
 	return nil
@@ -450,11 +455,11 @@ func (p params) queryValues(name string) []string { return p.query[name] }
 // namedTenant reads the tenant a service key must name.
 func (p params) namedTenant(ctx context.Context, g *gate.Gate) (string, error) {
 	var id string
-	if raw, ok := p.body["tenant_id"]; ok {
+	if raw, ok := p.body[tenantParameter]; ok {
 		if err := json.Unmarshal(raw, &id); err != nil {
 			id = ""
 		}
-	} else if v := p.query["tenant_id"]; len(v) == 1 {
+	} else if v := p.queryValues(tenantParameter); len(v) == 1 {
 		id = v[0]
 	}
 	return route.Tenant(ctx, g, id)

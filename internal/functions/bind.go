@@ -105,10 +105,9 @@ func (f *Function) CheckNames(query map[string][]string, body map[string]json.Ra
 func refuseUnknown(name string, known []string) error {
 	shown := clipName(name)
 	e := fault.New(fault.Invalid, "", "parameter %q is unknown here", shown).At(shown, "is unknown here")
-	switch near := suggest.Nearest(shown, known); {
-	case near != "":
+	if near := suggest.Nearest(shown, known); near != "" {
 		e.Hint = "did you mean " + near + "?"
-	case len(known) > 0:
+	} else if len(known) > 0 {
 		e.Hint = "there are " + strings.Join(known, ", ")
 	}
 	return e
@@ -190,10 +189,19 @@ func (p *param) isSameValue(one, other string) bool {
 	if one == other {
 		return true
 	}
-	types := map[reflect.Kind]reflect.Type{reflect.Int64: reflect.TypeFor[int64](), reflect.Float64: reflect.TypeFor[float64](),
-		reflect.Bool: reflect.TypeFor[bool](), reflect.String: reflect.TypeFor[string]()}
-	a, b := reflect.New(types[p.kind]).Elem(), reflect.New(types[p.kind]).Elem()
-	return p.setValue(a, one) == nil && p.setValue(b, other) == nil && a.Equal(b)
+	var values [2]struct {
+		Integer int64
+		Number  float64
+		Flag    bool
+		Text    string
+	}
+	at := map[reflect.Kind]int{reflect.Int64: 0, reflect.Float64: 1, reflect.Bool: 2, reflect.String: 3}[p.kind]
+	for i, text := range []string{one, other} {
+		if p.setValue(reflect.ValueOf(&values[i]).Elem().Field(at), text) != nil {
+			return false
+		}
+	}
+	return values[0] == values[1]
 }
 
 // fromJSON reads a JSON value of the parameter's own type.

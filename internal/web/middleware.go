@@ -133,8 +133,9 @@ const (
 	// exposeHeaders are what a page of another origin may read, beside those that
 	// it always may (Fetch, "CORS-safelisted response-header name").
 	exposeHeaders = "X-Total-Count, Link, X-Supabase-Api-Version, X-Cache, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
-		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, Idempotent-Replayed, " +
-		"Proxy-Status, WWW-Authenticate, Server-Timing, Content-Disposition, Content-Encoding, Allow, X-Sb-Error-Code, Date"
+		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, " +
+		"Idempotent-Replayed, Proxy-Status, WWW-Authenticate, Server-Timing, Content-Disposition, Content-Encoding, Allow, " +
+		"X-Sb-Error-Code, Date"
 	// preflightKept is how long a browser may remember a preflight, in seconds;
 	// Chromium keeps none for longer.
 	preflightKept = "7200"

@@ -42,8 +42,7 @@ func Handler(d *Door, routes []Route) (http.Handler, error) {
 	for _, p := range order {
 		p.mountPath(mux)
 	}
-	for _, nowhere := range []string{"/", "/functions", "/functions/", "/functions/v1", "/functions/v1/", "/auth", "/auth/", "/auth/v1", "/auth/v1/",
-		"/auth/v1/scim", "/auth/v1/scim/"} {
+	for _, nowhere := range unserved {
 		d.placeAt(nowhere).mountPath(mux)
 	}
 	return d.serveCleanPaths(mux), nil
@@ -58,6 +57,10 @@ type place struct {
 	names   []string // of the wildcards, in order
 	routes  []*Route // one for each method
 }
+
+// unserved are paths below which nothing is served but what has a route.
+var unserved = []string{"/", "/functions", "/functions/", "/functions/v1", "/functions/v1/", "/auth", "/auth/", "/auth/v1", "/auth/v1/",
+	"/auth/v1/scim", "/auth/v1/scim/"}
 
 // placeAt is a path that nothing is served at.
 func (d *Door) placeAt(pattern string) *place {

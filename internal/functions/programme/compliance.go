@@ -50,7 +50,7 @@ type ComplianceSummary struct {
 // and where their events are.
 type StandingVerdicts struct {
 	Count int    `json:"count" doc:"Warnings and breaches that were there before and have not changed."`
-	URL   string `json:"url" doc:"A list of events, relative to the server; the newest of a regulation and an entity is in force."`
+	URL   string `json:"url" doc:"Events, at this server; the newest of a regulation and an entity is in force."`
 }
 
 // EventOut is a verdict that is new or has changed.
@@ -445,7 +445,8 @@ func signedDecimal(f float64) int64 {
 func (s *scan) complianceOut() *ComplianceOut {
 	sees, fresh := s.sees, s.fresh // the tables are not needed any more
 	shown := func(f *finding) bool { return sees || !f.isPersonal() }
-	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Standing: s.standingVerdicts(), Events: func(yield func(*EventOut) bool) {
+	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Standing: s.standingVerdicts()}
+	out.Events = func(yield func(*EventOut) bool) {
 		var x eventRow
 		for f := range fresh.allFindings() {
 			if !shown(f) {
@@ -455,7 +456,7 @@ func (s *scan) complianceOut() *ComplianceOut {
 				return
 			}
 		}
-	}}
+	}
 	for f := range fresh.allFindings() {
 		if shown(f) {
 			out.Created++
