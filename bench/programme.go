@@ -12,6 +12,7 @@ import (
 	"holdfast/bench/data"
 	"holdfast/bench/limit"
 	"holdfast/bench/load"
+	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
@@ -228,5 +229,7 @@ func (m *measurement) oneScore(ctx context.Context, s *site, token string, c dat
 // seedRules gives a tenant the shipped regulations.
 func seedRules(ctx context.Context, d *db.DB, tenant string) error {
 	st := store.New(d, catalog.Default(), store.Effects{}, time.Now)
-	return d.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, st, tenant) })
+	return d.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+			return safety.SeedRegulations(st.In(tx, actor.Actor{TenantID: tenant}))
+		})
 }

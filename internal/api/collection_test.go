@@ -36,9 +36,8 @@ func collections(t *testing.T, who actor.Actor) http.Handler {
 	}
 	t.Cleanup(func() { d.Close() })
 	s := store.New(d, catalog.Default(), store.Effects{}, func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) })
-	tenants, _ := s.Catalog().Get("tenants")
 	err = d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		_, err := s.InsertTx(tx, actor.Actor{Role: actor.Service}, tenants, []store.Row{{"id": testTenant, "name": "T", "slug": "t"}})
+		_, err := s.In(tx, actor.Actor{Role: actor.Service}).InsertRows("tenants", []store.Row{{"id": testTenant, "name": "T", "slug": "t"}})
 		return err
 	})
 	if err != nil {

@@ -31,9 +31,9 @@ func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *limit.Limiter) 
 	}
 	var s *webhook.Service
 	st := store.New(d, c, store.Effects{
-		Before: map[string]store.Effect{"webhooks": func(tx *db.Tx, a actor.Actor, x *store.Store, cs []store.Change) error { return s.Check(tx, a, x, cs) }},
-		After: map[string]store.Effect{"webhooks": func(tx *db.Tx, a actor.Actor, x *store.Store, cs []store.Change) error {
-			return s.Changed(tx, a, x, cs)
+		Before: map[string]store.Effect{"webhooks": func(tx *store.Tx, cs []store.Change) error { return s.Check(tx, cs) }},
+		After: map[string]store.Effect{"webhooks": func(tx *store.Tx, cs []store.Change) error {
+			return s.Changed(tx, cs)
 		}},
 	}, time.Now)
 	if s, err = webhook.New(webhook.Options{Store: st, Key: make([]byte, 32), AllowPrivate: true}); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
@@ -24,31 +23,31 @@ type announcer struct {
 // withEvents adds to an effect that the changes are told as events. Bulk work is
 // not told record by record: an import is one event, demonstration data none.
 func (n announcer) withEvents(effect store.Effect) store.Effect {
-	return func(tx *db.Tx, by actor.Actor, s *store.Store, changes []store.Change) error {
+	return func(tx *store.Tx, changes []store.Change) error {
 		if effect != nil {
-			if err := effect(tx, by, s, changes); err != nil {
+			if err := effect(tx, changes); err != nil {
 				return err
 			}
 		}
 		var events []event.Emitted
 		for _, c := range changes {
-			if s.Audited() || c.Resource.Name == "import_jobs" {
+			if tx.Store.Audited() || c.Resource.Name == "import_jobs" {
 				events = append(events, event.FromChange(c.Resource, c.Before, c.After)...)
 			}
 		}
-		return n.outbox.EmitAll(tx, events)
+		return n.outbox.EmitAll(tx.Tx, events)
 	}
 }
 
 // lowStock makes an event of each item that movements took to its reorder
 // point; the movements write the item beside the store, which tells nothing.
-func (n announcer) lowStock(tx *db.Tx, s *store.Store, tenant string, ids []string) error {
+func (n announcer) lowStock(tx *store.Tx, ids []string) error {
 	items, _ := n.catalog.Get("items")
 	list, err := json.Marshal(ids)
-	if err != nil || !s.Audited() {
+	if err != nil || !tx.Store.Audited() {
 		return err
 	}
-	rows, err := s.RowsTx(tx, commandLineActor(tenant), items, tx.DB().InUUID("id", 2), []any{string(list)})
+	rows, err := tx.As(commandLineActor(tx.TenantID)).Rows(items.Name, tx.DB().InUUID("id", 2), string(list))
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (n announcer) lowStock(tx *db.Tx, s *store.Store, tenant string, ids []stri
 		before["low_stock"] = false
 		events = append(events, event.FromChange(items, before, after)...)
 	}
-	return n.outbox.EmitAll(tx, events)
+	return n.outbox.EmitAll(tx.Tx, events)
 }
 
 // announceMembers makes events of memberships that the identity service changed,

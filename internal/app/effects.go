@@ -3,8 +3,6 @@ package app
 import (
 	"maps"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/targets"
@@ -37,14 +35,14 @@ func (a *App) effectsTable() store.Effects {
 	}
 	e.Unmoved = resourcesWithoutEffects(domains)
 	e.Before["import_jobs"] = targets.GuardJobs(a.catalog)
-	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
-		return a.Webhooks.Check(tx, by, s, cs)
+	e.Before["webhooks"] = func(tx *store.Tx, cs []store.Change) error {
+		return a.Webhooks.Check(tx, cs)
 	}
-	e.After["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
-		return a.Webhooks.Changed(tx, by, s, cs)
+	e.After["webhooks"] = func(tx *store.Tx, cs []store.Change) error {
+		return a.Webhooks.Changed(tx, cs)
 	}
-	chainEffects(e.After, map[string]store.Effect{"incidents": func(tx *db.Tx, _ actor.Actor, s *store.Store, cs []store.Change) error {
-		return a.pageCritical(tx, s, cs)
+	chainEffects(e.After, map[string]store.Effect{"incidents": func(tx *store.Tx, cs []store.Change) error {
+		return a.pageCritical(tx.Tx, tx.Store, cs)
 	}})
 	for _, name := range event.Watched() {
 		e.After[name] = a.announcer.withEvents(e.After[name])
@@ -82,11 +80,11 @@ func chainEffects(effects, more map[string]store.Effect) {
 			effects[name] = next
 			continue
 		}
-		effects[name] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
-			if err := first(tx, by, s, cs); err != nil {
+		effects[name] = func(tx *store.Tx, cs []store.Change) error {
+			if err := first(tx, cs); err != nil {
 				return err
 			}
-			return next(tx, by, s, cs)
+			return next(tx, cs)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/identity"
 	"holdfast/internal/store"
@@ -40,7 +39,7 @@ func TestUnmovedResourcesHaveNoEffectsOfDeletion(t *testing.T) {
 		changes := []store.Change{{Resource: r, Op: store.Delete, Before: full}}
 		for _, of := range []map[string]store.Effect{effects.Before, effects.After} {
 			if f := of[name]; f != nil {
-				if err := f(nil, actor.Actor{TenantID: "t", Role: actor.Service}, quiet, changes); err != nil {
+				if err := f(quiet.In(nil, actor.Actor{TenantID: "t", Role: actor.Service}), changes); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -52,13 +51,13 @@ func TestUnmovedResourcesHaveNoEffectsOfDeletion(t *testing.T) {
 // leave no effect that calls nothing.
 func TestAddedEffectsMayBeNil(t *testing.T) {
 	calls := 0
-	count := func(*db.Tx, actor.Actor, *store.Store, []store.Change) error { calls++; return nil }
+	count := func(*store.Tx, []store.Change) error { calls++; return nil }
 	effects := map[string]store.Effect{"zones": count, "items": nil}
 	chainEffects(effects, map[string]store.Effect{"zones": nil, "items": count, "orders": count, "lots": nil})
 	for name, want := range map[string]int{"zones": 1, "items": 1, "orders": 1, "lots": 0} {
 		calls = 0
 		if effect := effects[name]; effect != nil {
-			if err := effect(nil, actor.Actor{}, nil, nil); err != nil {
+			if err := effect(&store.Tx{}, nil); err != nil {
 				t.Error(err)
 			}
 		}

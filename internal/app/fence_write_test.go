@@ -117,14 +117,14 @@ func eachText(t *testing.T, visit func(pkg, file, text string)) {
 	}
 }
 
-// insertOf is the table of a call of db.Tx.Rows or db.Tx.Insert.
+// insertOf is the table of a call of db.Tx.InsertMany or db.Tx.Insert.
 func insertOf(n ast.Node) (string, bool) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) != 3 {
 		return "", false
 	}
 	fn, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || fn.Sel.Name != "Rows" && fn.Sel.Name != "Insert" {
+	if !ok || fn.Sel.Name != "InsertMany" && fn.Sel.Name != "Insert" {
 		return "", false
 	}
 	if of, ok := fn.X.(*ast.Ident); !ok || of.Name != "tx" {

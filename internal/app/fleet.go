@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/bus"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
@@ -168,7 +167,7 @@ func (a *App) readLimits(ctx context.Context, tenant string) (limit.Plan, error)
 }
 
 // checkLimits refuses limits that no gate could read.
-func checkLimits(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func checkLimits(_ *store.Tx, changes []store.Change) error {
 	own := func(row store.Row) string {
 		switch v := row["limits"].(type) {
 		case string:

@@ -57,9 +57,8 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 
 // setTenant changes a tenant's row as the operator of the server.
 func (a *App) setTenant(ctx context.Context, id string, set store.Row) error {
-	tenants, _ := a.catalog.Get("tenants")
 	return a.DB.Write(ctx, db.Scope{Tenant: id}, func(tx *db.Tx) error {
-		_, err := a.Store.UpdateTx(tx, commandLineActor(id), tenants, []string{id}, set)
+		err := a.Store.In(tx, commandLineActor(id)).UpdateRows("tenants", []string{id}, set)
 		return err
 	})
 }

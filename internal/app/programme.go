@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/functions/programme"
@@ -22,7 +23,7 @@ func (a *App) programmeHooks() programme.Hooks {
 
 // newTenant gives a tenant the regulations and badges it starts with.
 func (a *App) newTenant(tx *db.Tx, tenant string) error {
-	return safety.SeedRegulations(tx, a.Store, tenant)
+	return safety.SeedRegulations(a.Store.In(tx, actor.Actor{TenantID: tenant}))
 }
 
 // newLetterhead is whose mails the programme's are. The address they lead to is

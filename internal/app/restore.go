@@ -294,9 +294,8 @@ func (x *restoring) endSessions(a *App) (err error) {
 }
 
 func pauseWebhooks(ctx context.Context, a *App, tenant string) (n int, err error) {
-	hooks, _ := a.catalog.Get("webhooks")
 	err = a.DB.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		rows, err := a.Store.RowsTx(tx, commandLineActor(tenant), hooks, "status = 'active'", nil)
+		rows, err := a.Store.In(tx, commandLineActor(tenant)).Rows("webhooks", "status = 'active'")
 		if err != nil {
 			return err
 		}
@@ -307,7 +306,7 @@ func pauseWebhooks(ctx context.Context, a *App, tenant string) (n int, err error
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		_, err = a.Store.UpdateTx(tx, commandLineActor(tenant), hooks, ids, store.Row{"status": "paused"})
+		err = a.Store.In(tx, commandLineActor(tenant)).UpdateRows("webhooks", ids, store.Row{"status": "paused"})
 		return err
 	})
 	return n, err

@@ -175,9 +175,7 @@ func TestScoresAreRecomputed(t *testing.T) {
 // shifts and accidents before that: enough for every model to be trained.
 func aYearBefore(t *testing.T, k *testkit.Kit, by actor.Actor) {
 	t.Helper()
-	catalog, now := k.App.Store.Catalog(), time.Now().UTC()
-	shifts, _ := catalog.Get("shifts")
-	incidents, _ := catalog.Get("incidents")
+	now := time.Now().UTC()
 	err := k.App.DB.Write(t.Context(), db.Scope{Tenant: by.TenantID}, func(tx *db.Tx) error {
 		var workers []string
 		err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 ORDER BY id", []any{by.TenantID}, func(r *db.Row) error {
@@ -201,8 +199,8 @@ func aYearBefore(t *testing.T, k *testkit.Kit, by actor.Actor) {
 				}
 			}
 		}
-		if _, err = k.App.Store.InsertTx(tx, by, shifts, hours); err == nil {
-			_, err = k.App.Store.InsertTx(tx, by, incidents, accidents)
+		if _, err = k.App.Store.In(tx, by).InsertRows("shifts", hours); err == nil {
+			_, err = k.App.Store.In(tx, by).InsertRows("incidents", accidents)
 		}
 		return err
 	})
@@ -214,7 +212,6 @@ func aYearBefore(t *testing.T, k *testkit.Kit, by actor.Actor) {
 // activate makes the trained models of one kind those that count.
 func activate(t *testing.T, k *testkit.Kit, by actor.Actor, kind string) {
 	t.Helper()
-	r, _ := k.App.Store.Catalog().Get("score_models")
 	err := k.App.DB.Write(context.Background(), db.Scope{Tenant: by.TenantID}, func(tx *db.Tx) error {
 		var shadows, actives []string
 		err := tx.Query("SELECT id, kind, status FROM score_models WHERE tenant_id = $1 AND entity_type IS NOT NULL AND status <> 'retired' ORDER BY id",
@@ -228,10 +225,10 @@ func activate(t *testing.T, k *testkit.Kit, by actor.Actor, kind string) {
 				return nil
 			})
 		if err == nil && len(shadows) > 0 {
-			_, err = k.App.Store.UpdateTx(tx, by, r, shadows, store.Row{"status": "shadow"})
+			err = k.App.Store.In(tx, by).UpdateRows("score_models", shadows, store.Row{"status": "shadow"})
 		}
 		if err == nil && len(actives) > 0 {
-			_, err = k.App.Store.UpdateTx(tx, by, r, actives, store.Row{"status": "active"})
+			err = k.App.Store.In(tx, by).UpdateRows("score_models", actives, store.Row{"status": "active"})
 		}
 		return err
 	})

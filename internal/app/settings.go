@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/suggest"
@@ -15,7 +13,7 @@ import (
 
 // checkSettings refuses a setting that nothing obeys: one of an unknown key, in
 // another section than its own, or of a value that could not be used.
-func checkSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func checkSettings(_ *store.Tx, changes []store.Change) error {
 	known := catalog.TenantSettings()
 	for _, c := range changes {
 		if c.Op == store.Delete {

@@ -262,8 +262,7 @@ func TestVerbsOfOthers(t *testing.T) {
 		furnish(t, k)
 		south := actor.Actor{Role: actor.Service, TenantID: demo.South}
 		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.South}, func(tx *db.Tx) error {
-			packages, _ := k.App.Store.Catalog().Get("packages")
-			_, err := k.App.Store.InsertTx(tx, south, packages, []store.Row{{}})
+			_, err := k.App.Store.In(tx, south).InsertRows("packages", []store.Row{{}})
 			return err
 		}))
 		for _, v := range k.App.Verbs() {

@@ -26,7 +26,7 @@ func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
 		t.asked++
 		return nil
 	}
-	list := t.Rows(table, cols, "")
+	list := t.InsertMany(table, cols, "")
 	for _, row := range rows {
 		if err := errors.Join(list.setValues(row), list.closeRows()); err != nil {
 			return err

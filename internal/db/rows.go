@@ -37,9 +37,9 @@ type Rows struct {
 // rowsPerStatement bounds the memory of an insert.
 const rowsPerStatement = 2500
 
-// Rows starts an insert into a table. conflict is an ON CONFLICT clause or "".
+// InsertMany starts an insert into a table. conflict is an ON CONFLICT clause or "".
 // Two rows of one insert never agree in every column, as no table's rows do.
-func (t *Tx) Rows(table string, cols []Column, conflict string) *Rows {
+func (t *Tx) InsertMany(table string, cols []Column, conflict string) *Rows {
 	r := &Rows{tx: t, table: table, conflict: conflict, cols: cols}
 	if t.DB().Engine() == PostgreSQL {
 		r.vectors = make([]vector, len(cols))

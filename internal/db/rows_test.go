@@ -50,7 +50,7 @@ func TestRows(t *testing.T) {
 			var want, got []string
 			err := d.Write(ctx, scope, func(tx *db.Tx) error {
 				want = nil
-				rows := tx.Rows("workers", workerColumns, "")
+				rows := tx.InsertMany("workers", workerColumns, "")
 				for i := range n {
 					year := int64(7)
 					if i > n/2 {
@@ -94,7 +94,7 @@ func TestRows_conflict(t *testing.T) {
 		ctx, scope := context.Background(), db.Scope{Tenant: tenant.String()}
 		for _, year := range []int64{1, 2} {
 			err := d.Write(ctx, scope, func(tx *db.Tx) error {
-				rows := tx.Rows("workers", workerColumns, "ON CONFLICT (tenant_id, id) DO UPDATE SET birth_year = excluded.birth_year")
+				rows := tx.InsertMany("workers", workerColumns, "ON CONFLICT (tenant_id, id) DO UPDATE SET birth_year = excluded.birth_year")
 				if err := person(rows, tenant, id, "A", year, at); err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ func TestRows_refuse(t *testing.T) {
 			"no value":            {"A", struct{}{}},
 		} {
 			err := d.Write(context.Background(), db.Scope{Tenant: uuid.NewString()}, func(tx *db.Tx) error {
-				return tx.Rows("anything", []db.Column{{Name: "name", Type: "text"}, {Name: "share", Type: "double precision"}}, "").Add(row...)
+				return tx.InsertMany("anything", []db.Column{{Name: "name", Type: "text"}, {Name: "share", Type: "double precision"}}, "").Add(row...)
 			})
 			if err == nil {
 				t.Errorf("%s: taken", name)

@@ -27,7 +27,7 @@ func Seed(ctx context.Context, st *store.Store, now time.Time, size Size) error 
 	for m := range makeAll(ctx, size.profilesOf(), now) {
 		err := m.err
 		if err == nil {
-			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return writeRecords(tx, st, m.tenant.id, m.rows) })
+			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return writeRecords(st.In(tx, actor.Actor{TenantID: m.tenant.id}), m.rows) })
 		}
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", m.tenant.slug, err)
@@ -73,30 +73,30 @@ var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", 
 
 // writeRecords loads everything, for a tenant that does not exist yet: it travels with
 // the commit.
-func writeRecords(tx *db.Tx, st *store.Store, tenant string, rows records) error {
-	err := tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{tenant}, func(*db.Row) error { return nil })
+func writeRecords(tx *store.Tx, rows records) error {
+	err := tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{tx.TenantID}, func(*db.Row) error { return nil })
 	if err == nil || !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	by := actor.Actor{TenantID: tenant, Role: actor.Service, KeyID: "demo"}
+	by := actor.Actor{TenantID: tx.TenantID, Role: actor.Service, KeyID: "demo"}
 	for _, name := range slices.Concat(resources[:], programmeResources[:], statutoryResources[:]) {
 		if name == "audit" {
-			if err := writeAudit(tx, tenant, rows[name]); err != nil {
+			if err := writeAudit(tx.Tx, tx.TenantID, rows[name]); err != nil {
 				return err
 			}
 			continue
 		}
-		r, ok := st.Catalog().Get(name)
+		r, ok := tx.Store.Catalog().Get(name)
 		if !ok {
 			return fmt.Errorf("no resource %q", name)
 		}
-		b := st.Bulk(tx, by, r)
+		b := tx.As(by).Bulk(r)
 		if err := b.Load(rows[name]); err != nil {
 			return err
 		}
 		b.Close()
 	}
-	return safety.Index(tx, rows["incidents"])
+	return safety.Index(tx.Tx, rows["incidents"])
 }
 
 // writeAudit writes rows of the audit log by its own door: others would not pass for

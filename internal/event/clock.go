@@ -182,7 +182,7 @@ func storeRaised(tx *db.Tx, list []Emitted, at time.Time) error {
 	if !slices.ContainsFunc(list, func(e Emitted) bool { return e.moment.due != "" }) {
 		return nil
 	}
-	notes := tx.Rows("deadline_notices",
+	notes := tx.InsertMany("deadline_notices",
 		[]db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
 			{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "ON CONFLICT DO NOTHING")
 	for _, e := range list {

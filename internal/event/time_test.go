@@ -33,9 +33,9 @@ func eachWall(t *testing.T, f func(t *testing.T, k *wall)) {
 		k.out = event.New(clock)
 		k.n = event.NewNotifier(d, k.out)
 		k.st = store.New(d, catalog.Default(),
-			store.Effects{After: map[string]store.Effect{"actions": func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+			store.Effects{After: map[string]store.Effect{"actions": func(tx *store.Tx, changes []store.Change) error {
 				for _, c := range changes {
-					if err := k.out.EmitAll(tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
+					if err := k.out.EmitAll(tx.Tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
 						return err
 					}
 				}
@@ -134,9 +134,8 @@ func TestOverdueWhenWritten(t *testing.T) {
 		k.look("action.overdue", "action_no")
 		k.now = k.now.Add(time.Minute)
 		k.look("action.overdue", "action_no")
-		actions, _ := catalog.Default().Get("actions")
 		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := k.st.InsertTx(tx, actor.Actor{UserID: uuid.NewString(), TenantID: north, Role: actor.Admin}, actions, []store.Row{
+			_, err := k.st.In(tx, actor.Actor{UserID: uuid.NewString(), TenantID: north, Role: actor.Admin}).InsertRows("actions", []store.Row{
 				{"action_no": "A-PAST", "title": "Fix", "type": "corrective", "source": "manual", "status": "open", "evidence": json.RawMessage("[]"),
 					"priority": "high", "due_at": k.now.Add(-time.Second).Format(db.TimeLayout)}})
 			return err

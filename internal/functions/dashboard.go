@@ -36,14 +36,15 @@ func newDashboard(d Deps) *dashboard {
 
 // readSnapshot runs fn on one snapshot of the actor's tenant and flushes what it
 // queued: one round trip.
-func (d *dashboard) readSnapshot(ctx context.Context, a actor.Actor, fn func(*db.Tx)) error {
+func (d *dashboard) readSnapshot(ctx context.Context, a actor.Actor, fn func(*store.Tx)) error {
 	return d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		fn(tx)
+		fn(d.store.In(tx, a))
 		return tx.Flush()
 	})
 }
 
 // queueLate counts the open orders that were promised for before now.
-func (d *dashboard) queueLate(tx *db.Tx, a actor.Actor, now time.Time, late *int64) {
-	d.promised.Queue(tx, a.TenantID, time.Time{}, now.Add(-time.Microsecond), func(_ string, n int64) { *late += n })
+func (d *dashboard) queueLate(tx *store.Tx, now time.Time, late *int64) {
+	before := now.Add(-time.Microsecond)
+	d.promised.Queue(tx.Tx, tx.TenantID, time.Time{}, before, func(_ string, n int64) { *late += n })
 }

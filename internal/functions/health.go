@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 )
 
@@ -71,12 +71,12 @@ func newAssessment(tenant string, now time.Time) *assessment {
 // queueHealth asks for all that health needs of an inventory that is looked at
 // at once, in a few index scans, grouped by the database. Of a larger one
 // nothing is read.
-func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assessment {
-	as := newAssessment(a.TenantID, now)
+func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
+	as := newAssessment(tx.TenantID, now)
 	small := " AND (SELECT CAST(COALESCE(SUM(c.delta), 0) AS bigint) FROM counters c WHERE c.tenant_id = $1 AND " +
 		"c.name IN ('items:active:true', 'items:active:false')) <= " + strconv.FormatInt(d.atOnce, 10)
-	as.queueItems(tx, small)
-	as.queueLedger(tx, small)
+	as.queueItems(tx.Tx, small)
+	as.queueLedger(tx.Tx, small)
 	return as
 }
 

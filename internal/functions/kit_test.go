@@ -68,8 +68,7 @@ func (k *kit) add(name string, rows ...store.Row) (id string) {
 	a := k.as
 	a.Role = actor.Service
 	err := k.d.Write(context.Background(), db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		stored, err := k.s.InsertTx(tx, a, r, rows)
+		stored, err := k.s.In(tx, a).InsertRows(name, rows)
 		if err == nil {
 			id = stored[len(stored)-1]["id"].(string)
 		}
@@ -86,8 +85,7 @@ func (k *kit) set(name, id string, set store.Row) {
 	a := k.as
 	a.Role = actor.Service
 	err := k.d.Write(context.Background(), db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		_, err := k.s.UpdateTx(tx, a, r, []string{id}, set)
+		err := k.s.In(tx, a).UpdateRows(name, []string{id}, set)
 		return err
 	})
 	if err != nil {

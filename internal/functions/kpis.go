@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
@@ -63,12 +62,12 @@ func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (
 	now := d.now().UTC()
 	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"), out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
 		Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}, map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
-	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
-		d.store.Counts(tx, a.TenantID, k.totals)
+	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		d.store.Counts(tx.Tx, a.TenantID, k.totals)
 		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
-		k.queueKPIs(d, tx, a, from, now)
+		k.queueKPIs(d, tx, from, now)
 		if in.Detail {
-			k.care = queueCare(tx, a.TenantID, from, now)
+			k.care = queueCare(tx.Tx, a.TenantID, from, now)
 		}
 	})
 	if err != nil {
@@ -78,8 +77,8 @@ func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (
 	return k.out, nil
 }
 
-func (k *kpis) queueKPIs(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time) {
-	d.reports.Queue(tx, a.TenantID, from, to, func(part string, n int64) {
+func (k *kpis) queueKPIs(d *dashboard, tx *store.Tx, from, to time.Time) {
+	d.reports.Queue(tx.Tx, tx.TenantID, from, to, func(part string, n int64) {
 		kind, severity, _ := strings.Cut(part, ":")
 		if n == 0 {
 			return
@@ -88,14 +87,15 @@ func (k *kpis) queueKPIs(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.T
 		k.out.Distribution.Kinds[kind] += n
 		k.out.Distribution.Severities[severity] += n
 	})
-	d.due.Queue(tx, a.TenantID, time.Time{}, to.Add(-time.Microsecond), func(_ string, n int64) { k.out.KPIs.Overdue += n })
-	d.checklists.Queue(tx, a.TenantID, from, to, func(onTime string, n int64) {
+	before := to.Add(-time.Microsecond)
+	d.due.Queue(tx.Tx, tx.TenantID, time.Time{}, before, func(_ string, n int64) { k.out.KPIs.Overdue += n })
+	d.checklists.Queue(tx.Tx, tx.TenantID, from, to, func(onTime string, n int64) {
 		k.runs += n
 		if onTime == "true" {
 			k.runsIn += n
 		}
 	})
-	k.last.Queue(tx, a, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
+	k.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
 }
 
 func (k *kpis) finishKPIs() {

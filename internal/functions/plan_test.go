@@ -328,7 +328,7 @@ func (k *kit) bulkPicks(list, zone, item string, n int, at time.Time) {
 	k.Helper()
 	column := func(name, kind string) db.Column { return db.Column{Name: name, Type: kind} }
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		rows := tx.Rows("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"),
+		rows := tx.InsertMany("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"),
 			column("item_id", "uuid"), column("seq", "bigint"),
 			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"), column("picked_at", "timestamptz"),
 			column("created_at", "timestamptz"), column("updated_at", "timestamptz"), column("version", "bigint")}, "")

@@ -59,8 +59,8 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 		out.SiteID = &in.SiteID
 	}
 	var zone string
-	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
-		store.QueueZone(tx, a.TenantID, &zone)
+	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		store.QueueZone(tx.Tx, a.TenantID, &zone)
 		if !found {
 			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID}, func(r *db.Row) error {
 				found = true
@@ -81,8 +81,8 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 	if out.Year == 0 {
 		out.Year = int64(localtime.Year(now, loc))
 	}
-	err = d.readSnapshot(ctx, a, func(tx *db.Tx) {
-		f = osha.QueueFigures(tx, a.TenantID, osha.Pick{Site: in.SiteID, Year: out.Year}, loc)
+	err = d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		f = osha.QueueFigures(tx.Tx, a.TenantID, osha.Pick{Site: in.SiteID, Year: out.Year}, loc)
 	})
 	if err != nil {
 		return nil, err

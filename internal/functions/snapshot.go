@@ -110,11 +110,11 @@ func (d *dashboard) dashboardSnapshot(ctx context.Context, a actor.Actor, in *Sn
 	s := snapshot{totals: totals{}, levels: []StockLevelOut{}}
 	now := d.now().UTC()
 	out := &SnapshotOut{Kept: output.KeptOf(a.TenantID, now), Pagination: PaginationOut{Page: in.Page, Size: in.PageSize}}
-	err := d.readSnapshot(ctx, a, func(tx *db.Tx) {
-		d.store.Counts(tx, a.TenantID, s.totals)
-		d.queueLate(tx, a, now, &s.late)
+	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		d.store.Counts(tx.Tx, a.TenantID, s.totals)
+		d.queueLate(tx, now, &s.late)
 		if !in.Lightweight {
-			s.queueReads(d, tx, a, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
+			s.queueReads(d, tx, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
 		}
 	})
 	if err != nil {
@@ -129,20 +129,20 @@ func (d *dashboard) dashboardSnapshot(ctx context.Context, a actor.Actor, in *Sn
 	return out, nil
 }
 
-func (s *snapshot) queueReads(d *dashboard, tx *db.Tx, a actor.Actor, p store.Page) {
-	s.zones, s.items, s.picks = d.lists.Of(a, "zones"), d.lists.Of(a, "items"), d.lists.Of(a, "pick_lists")
-	s.shipments, s.drivers = d.lists.Of(a, "shipments"), d.lists.Of(a, "drivers")
-	s.last, s.jobs = d.lists.Of(a, "incidents"), d.lists.Of(a, "import_jobs")
-	s.zones.Queue(tx, a, p, " AND r.status <> 'archived'", "lower(r.code)")
+func (s *snapshot) queueReads(d *dashboard, tx *store.Tx, p store.Page) {
+	s.zones, s.items, s.picks = d.lists.Of(tx.Actor, "zones"), d.lists.Of(tx.Actor, "items"), d.lists.Of(tx.Actor, "pick_lists")
+	s.shipments, s.drivers = d.lists.Of(tx.Actor, "shipments"), d.lists.Of(tx.Actor, "drivers")
+	s.last, s.jobs = d.lists.Of(tx.Actor, "incidents"), d.lists.Of(tx.Actor, "import_jobs")
+	s.zones.Queue(tx, p, " AND r.status <> 'archived'", "lower(r.code)")
 	s.items.Each = s.noteLevel(s.items)
-	s.items.Queue(tx, a, p, " AND r.status = 'active'", "r.sku")
-	s.picks.QueueStates(tx, a, p, activePicks)
-	s.shipments.QueueStates(tx, a, p, activeShipments)
-	s.drivers.QueueStates(tx, a, p, activeDrivers)
+	s.items.Queue(tx, p, " AND r.status = 'active'", "r.sku")
+	s.picks.QueueStates(tx, p, activePicks)
+	s.shipments.QueueStates(tx, p, activeShipments)
+	s.drivers.QueueStates(tx, p, activeDrivers)
 	// reported_at is never null; comparing it lets the index be walked backwards
 	// without a word about nulls, which the engines order differently.
-	s.last.Queue(tx, a, store.Page{Size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'", "r.reported_at DESC")
-	s.jobs.Queue(tx, a, store.Page{Size: recent}, "", "r.id DESC")
+	s.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'", "r.reported_at DESC")
+	s.jobs.Queue(tx, store.Page{Size: recent}, "", "r.id DESC")
 }
 
 // noteLevel notes an item's stock level: the sum of its levels, which on_hand is.

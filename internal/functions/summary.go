@@ -104,19 +104,20 @@ func (d *dashboard) adminSummary(ctx context.Context, a actor.Actor, _ *SummaryI
 	s := summary{totals: totals{}, settings: Settings{}, place: "UTC",
 		zones: d.lists.Of(a, "zones"), items: d.lists.Of(a, "items"), picks: d.lists.Of(a, "pick_lists"), shipments: d.lists.Of(a, "shipments")}
 	var as *assessment
-	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		d.store.Counts(tx, a.TenantID, s.totals)
-		s.queueReads(d, tx, a)
-		s.queueToday(d, tx, a, now, guess)
-		d.queueLate(tx, a, now, &s.late)
+	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(plain *db.Tx) error {
+		tx := d.store.In(plain, a)
+		d.store.Counts(plain, a.TenantID, s.totals)
+		s.queueReads(d, tx)
+		s.queueToday(d, tx, now, guess)
+		d.queueLate(tx, now, &s.late)
 		if !known {
-			as = d.queueHealth(tx, a, now)
+			as = d.queueHealth(tx, now)
 		}
 		if err := tx.Flush(); err != nil {
 			return err
 		}
 		if localtime.Zone(s.place).String() != localtime.Zone(guess).String() {
-			s.queueToday(d, tx, a, now, s.place)
+			s.queueToday(d, tx, now, s.place)
 		}
 		return tx.Flush()
 	})
@@ -134,16 +135,16 @@ func (d *dashboard) adminSummary(ctx context.Context, a actor.Actor, _ *SummaryI
 	return s.summaryOut(output.HeadOf(a.TenantID, now)), nil
 }
 
-func (s *summary) queueReads(d *dashboard, tx *db.Tx, a actor.Actor) {
-	s.zones.Queue(tx, a, store.Page{Size: summaryZones}, " AND r.status <> 'archived'", "lower(r.code)")
-	s.items.Queue(tx, a, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
-	s.picks.QueueStates(tx, a, store.Page{Size: summaryPicks}, activePicks)
-	s.shipments.Queue(tx, a, store.Page{Size: summaryShipments}, "", "r.id DESC")
-	store.QueueZone(tx, a.TenantID, &s.place)
-	if !d.lists.Of(a, "settings").Visible() {
+func (s *summary) queueReads(d *dashboard, tx *store.Tx) {
+	s.zones.Queue(tx, store.Page{Size: summaryZones}, " AND r.status <> 'archived'", "lower(r.code)")
+	s.items.Queue(tx, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
+	s.picks.QueueStates(tx, store.Page{Size: summaryPicks}, activePicks)
+	s.shipments.Queue(tx, store.Page{Size: summaryShipments}, "", "r.id DESC")
+	store.QueueZone(tx.Tx, tx.TenantID, &s.place)
+	if !d.lists.Of(tx.Actor, "settings").Visible() {
 		return
 	}
-	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{a.TenantID}, func(r *db.Row) error {
+	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{tx.TenantID}, func(r *db.Row) error {
 		s.settings.setSetting(r.Text(0), r.Text(1), r.Text(2))
 		return nil
 	})
@@ -158,10 +159,10 @@ func (s Settings) setSetting(section, key, value string) {
 
 // queueToday counts what was completed in the current local day, the bounds of
 // which need not be full hours of UTC.
-func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Time, place string) {
+func (s *summary) queueToday(d *dashboard, tx *store.Tx, now time.Time, place string) {
 	from, to := localtime.Day(now, localtime.Zone(place))
 	s.today = 0
-	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
+	d.completed.Queue(tx.Tx, tx.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }
 
 func (s *summary) summaryOut(head output.Head) *SummaryOut {

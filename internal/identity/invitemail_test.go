@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -195,10 +194,9 @@ func TestInvite_limit(t *testing.T) {
 			return tx.Flush()
 		}))
 		st, _ := k.guarded()
-		invitations, _ := catalog.Default().Get("invitations")
 		crowd := func() error {
 			return k.db.Write(k.ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				_, err := st.InsertTx(tx, admin, invitations, []store.Row{{"email": "a@y.example", "role": "viewer"}, {"email": "b@y.example", "role": "viewer"}})
+				_, err := st.In(tx, admin).InsertRows("invitations", []store.Row{{"email": "a@y.example", "role": "viewer"}, {"email": "b@y.example", "role": "viewer"}})
 				return err
 			})
 		}

@@ -96,7 +96,7 @@ func TestCheckSettings(t *testing.T) {
 			{"general", "colour", `"red"`, true},
 		} {
 			err := k.db.Write(k.ctx, all, func(tx *db.Tx) error {
-				return k.svc.Tenants.CheckSettings(tx, actor.Actor{}, nil,
+				return k.svc.Tenants.CheckSettings(&store.Tx{Tx: tx},
 					[]store.Change{{Op: store.Insert, After: store.Row{"tenant_id": someTenant, "section": c.section, "key": c.key, "value": json.RawMessage(c.value)}}})
 			})
 			if (err == nil) != c.ok {

@@ -299,9 +299,8 @@ func TestInvite(t *testing.T) {
 		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
 		k.code(err, "over_email_send_rate_limit")
 		st, _ := k.guarded()
-		r, _ := catalog.Default().Get("invitations")
 		k.code(k.db.Write(k.ctx, db.Scope{Tenant: ten}, func(tx *db.Tx) error {
-			_, err := st.InsertTx(tx, admin, r, []store.Row{{"email": "NEW@x.example", "role": "viewer"}})
+			_, err := st.In(tx, admin).InsertRows("invitations", []store.Row{{"email": "NEW@x.example", "role": "viewer"}})
 			return err
 		}), "over_email_send_rate_limit")
 		if n := k.count("SELECT COUNT(*) FROM invitations WHERE status = 'pending' AND role = 'manager'"); n != 1 ||
@@ -522,14 +521,14 @@ func (k *kit) update(st *store.Store, r *catalog.Resource, a actor.Actor, user s
 		for key, v := range set {
 			row[key] = v
 		}
-		_, err := st.UpdateTx(tx, a, r, []string{id}, row)
+		err := st.In(tx, a).UpdateRows(r.Name, []string{id}, row)
 		return err
 	})
 }
 
 func (k *kit) remove(st *store.Store, r *catalog.Resource, a actor.Actor, user string) error {
 	return k.onMember(a, user, func(tx *db.Tx, id string) error {
-		_, err := st.DeleteTx(tx, a, r, []string{id})
+		err := st.In(tx, a).DeleteRows(r.Name, []string{id})
 		return err
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
@@ -178,7 +177,7 @@ func TestProgress(t *testing.T) {
 		var rows atomic.Int64
 		looked := make(chan bool)
 		zones := k.effects.Before["zones"]
-		k.effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
+		k.effects.Before["zones"] = func(tx *store.Tx, c []store.Change) error {
 			if rows.Add(int64(len(c))) > 3000 { // the first chunk can be seen, even if it was begun twice
 				select {
 				case <-looked:
@@ -188,7 +187,7 @@ func TestProgress(t *testing.T) {
 			if zones == nil {
 				return nil
 			}
-			return zones(tx, a, s, c)
+			return zones(tx, c)
 		}
 		look := sync.OnceFunc(func() { close(looked) })
 		stop, seen := make(chan bool), make(chan []int64)
@@ -347,7 +346,7 @@ func TestChangedAmidRollback(t *testing.T) {
 func remove(k *kit, name, id string) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		_, err := k.s.DeleteTx(tx, k.server(), k.resource(name), []string{id})
+		err := k.s.In(tx, k.server()).DeleteRows(k.resource(name).Name, []string{id})
 		return err
 	})
 	if err != nil {
@@ -482,7 +481,7 @@ func TestRollbackInTurn(t *testing.T) {
 	each(t, func(k *kit) {
 		k.parted(1000)
 		var inside, met atomic.Int32
-		k.effects.Before["items"] = func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
+		k.effects.Before["items"] = func(*store.Tx, []store.Change) error {
 			if inside.Add(1) > 1 {
 				met.Add(1)
 			}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
@@ -34,8 +33,8 @@ func TestCloseEndsSteps(t *testing.T) {
 			began := make(chan bool, 1)
 			endless := k.o
 			endless.Files = never{k.o.Files, began}
-			k.effects.Before["items"] = func(tx *db.Tx, _ actor.Actor, _ *store.Store, _ []store.Change) error {
-				return endure(tx, began)
+			k.effects.Before["items"] = func(tx *store.Tx, _ []store.Change) error {
+				return endure(tx.Tx, began)
 			}
 			k.m.Close()
 			m := imports.New(endless)

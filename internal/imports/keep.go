@@ -117,7 +117,7 @@ func (s *shelf) deleteFile(ctx context.Context, key string) {
 
 // CheckSettings refuses a setting of section "import" that could not be
 // obeyed. It is an effect of the resource settings.
-func CheckSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func CheckSettings(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete || c.After["section"] != "import" || !strings.EqualFold(fmt.Sprint(c.After["key"]), settingKeep) {
 			continue

@@ -230,13 +230,13 @@ func TestCheckSettings(t *testing.T) {
 	for value, ok := range map[string]bool{"1": true, "90": true, "3650": true, "0": false, "-1": false, "3651": false, "1.5": false, `"7"`: false,
 		"null": false, "true": false} {
 		row := store.Row{"section": "import", "key": "keep_files_days", "value": json.RawMessage(value)}
-		if err := imports.CheckSettings(nil, (&kit{}).as, nil, []store.Change{{Op: store.Insert, After: row}}); ok != (err == nil) {
+		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as}, []store.Change{{Op: store.Insert, After: row}}); ok != (err == nil) {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
 	for _, row := range []store.Row{{"section": "stock", "key": "keep_files_days", "value": json.RawMessage("0")},
 		{"section": "import", "key": "other", "value": json.RawMessage("0")}} {
-		if err := imports.CheckSettings(nil, (&kit{}).as, nil, []store.Change{{Op: store.Insert, After: row}}); err != nil {
+		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as}, []store.Change{{Op: store.Insert, After: row}}); err != nil {
 			t.Error(fmt.Sprint(row), err)
 		}
 	}

@@ -111,7 +111,7 @@ func (k *kit) add(name string, row store.Row) string {
 	k.Helper()
 	id := ""
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		rows, err := k.s.InsertTx(tx, k.server(), k.resource(name), []store.Row{row})
+		rows, err := k.s.In(tx, k.server()).InsertRows(k.resource(name).Name, []store.Row{row})
 		if err == nil {
 			id = rows[0]["id"].(string)
 		}
@@ -126,7 +126,7 @@ func (k *kit) add(name string, row store.Row) string {
 func (k *kit) set(name, id string, set store.Row) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		_, err := k.s.UpdateTx(tx, k.server(), k.resource(name), []string{id}, set)
+		err := k.s.In(tx, k.server()).UpdateRows(k.resource(name).Name, []string{id}, set)
 		return err
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func (k *kit) rows(name string) []store.Row {
 	k.Helper()
 	var out []store.Row
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
-		out, err = k.s.RowsTx(tx, k.as, k.resource(name), "1 = 1 ORDER BY id", nil)
+		out, err = k.s.In(tx, k.as).Rows(k.resource(name).Name, "1 = 1 ORDER BY id")
 		return err
 	})
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
@@ -73,7 +71,7 @@ func TestProgressOfProcessing(t *testing.T) {
 		job := k.upload("zones", "", "", "z.csv", zonesFile(6000))
 		var seen []float64
 		zones := k.effects.Before["zones"]
-		k.effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
+		k.effects.Before["zones"] = func(tx *store.Tx, c []store.Change) error {
 			p, err := k.m.Progress(t.Context(), k.as, job.ID)
 			if err == nil && p.Total > 0 {
 				if p.Total != 6000 || p.Done > p.Total {
@@ -85,7 +83,7 @@ func TestProgressOfProcessing(t *testing.T) {
 			if zones == nil {
 				return nil
 			}
-			return zones(tx, a, s, c)
+			return zones(tx, c)
 		}
 		k.process(job)
 		if len(seen) < 3 || !slices.IsSorted(seen) || seen[len(seen)-1] < 50 {

@@ -67,7 +67,7 @@ func TestMovesWithinLeaveTheItem(t *testing.T) {
 		on := maps.Clone(move)
 		on["from_zone_id"], on["to_zone_id"] = zone("A-2"), zone("A-3")
 		err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-			_, err := k.s.InsertTx(tx, k.server(), k.resource("stock_movements"), []store.Row{move, on})
+			_, err := k.s.In(tx, k.server()).InsertRows(k.resource("stock_movements").Name, []store.Row{move, on})
 			return err
 		})
 		if err != nil {

@@ -50,7 +50,7 @@ func (m *Importer) createJob(tx *db.Tx, a actor.Actor, t *targets.Target, r Requ
 	if len(r.Mapping) > 0 && string(r.Mapping) != "null" {
 		row["mapping"] = r.Mapping
 	}
-	rows, err := m.store.InsertTx(tx, jobs.Server(a), m.jobs.Resource, []store.Row{row})
+	rows, err := m.store.In(tx, jobs.Server(a)).InsertRows(m.jobs.Resource.Name, []store.Row{row})
 	if err != nil {
 		return nil, err
 	}

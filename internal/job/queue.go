@@ -66,7 +66,7 @@ var columns = []db.Column{
 
 // Add queues the writing of jobs with the transaction.
 func Add(tx *db.Tx, list ...Job) error {
-	rows := tx.Rows("jobs", columns, "ON CONFLICT (tenant_id, kind, key) DO NOTHING")
+	rows := tx.InsertMany("jobs", columns, "ON CONFLICT (tenant_id, kind, key) DO NOTHING")
 	for _, j := range list {
 		if j.Due.IsZero() {
 			j.Due = j.Made

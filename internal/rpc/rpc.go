@@ -15,7 +15,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
 	"holdfast/internal/query"
@@ -70,18 +69,9 @@ func (a *Answer) answer() *Answer { return a }
 // Then adds a step that can follow.
 func (a *Answer) Then(verb, label string) { a.Next = append(a.Next, Step{Verb: verb, Label: label}) }
 
-// Call is the transaction a verb runs in and the caller it runs for, whose
-// TenantID is set.
+// Call is the transaction a verb runs in, for a caller whose TenantID is set.
 type Call struct {
-	Tx    *db.Tx
-	Actor actor.Actor
-	Store *store.Store
-}
-
-// Resource returns a resource of the catalog by its name, which exists.
-func (c *Call) Resource(name string) *catalog.Resource {
-	r, _ := c.Store.Catalog().Get(name)
-	return r
+	*store.Tx
 }
 
 // Record is a row as the collection of its resource answers it.
@@ -124,7 +114,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 
 // Record shows a row of a resource to the caller.
 func (c *Call) Record(resource string, row store.Row) Record {
-	return Record{res: c.Resource(resource), role: c.Actor.Role, row: row}
+	return Record{res: c.Resource(resource), role: c.Role, row: row}
 }
 
 // Records shows rows of a resource to the caller.
@@ -136,16 +126,10 @@ func (c *Call) Records(resource string, rows []store.Row) []Record {
 	return out
 }
 
-// Rows reads rows as they are in the transaction. where is as in
-// store.RowsTx: its parameters start at $2.
-func (c *Call) Rows(resource, where string, args ...any) ([]store.Row, error) {
-	return c.Store.RowsTx(c.Tx, c.Actor, c.Resource(resource), where, args)
-}
-
 // Lock reads the rows with these ids and locks them in the order of ids. An id
 // that the tenant does not have is fault.NotFound, blamed on field.
 func (c *Call) Lock(resource, field string, ids ...string) ([]store.Row, error) {
-	rows, err := c.Rows(resource, c.Tx.DB().InUUID("id", 2)+" ORDER BY id"+c.Tx.DB().ForUpdate(), query.List(ids))
+	rows, err := c.Rows(resource, c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(), query.List(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -218,13 +202,13 @@ func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool
 }
 
 func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
-	run := t.store.DB().Write
+	run := t.store.Write
 	if v.Reads {
-		run = t.store.DB().Read
+		run = t.store.Read
 	}
 	var out any
-	err := run(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		out, err = v.run(&Call{Tx: tx, Actor: a, Store: t.store}, in)
+	err := run(ctx, a, func(tx *store.Tx) (err error) {
+		out, err = v.run(&Call{tx}, in)
 		if err != nil {
 			return err
 		}
@@ -235,7 +219,7 @@ func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry 
 		if dry && !v.Reads {
 			return undo
 		}
-		return once.Tell(tx, out)
+		return once.Tell(tx.Tx, out)
 	})
 	if err != nil && !errors.Is(err, undo) {
 		return nil, err

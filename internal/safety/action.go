@@ -17,21 +17,21 @@ const followUpDays = 14
 // followActions keeps an action's due moment and stamps, and holds it to the
 // conditions of its next state: evidence for what is urgent, a reason for what
 // is dropped, four eyes for what is verified.
-func followActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := dueMoments(tx, a.TenantID, changes); err != nil {
+func followActions(tx *store.Tx, changes []store.Change) error {
+	if err := dueMoments(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	now := query.FormatTime(s.Now())
+	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
-		noteSuggestedBy(a, c)
-		if err := stepAction(a, c, now); err != nil {
+		noteSuggestedBy(tx.Actor, c)
+		if err := stepAction(tx.Actor, c, now); err != nil {
 			return err
 		}
 		if err := checkEffectiveness(c, now); err != nil {
 			return err
 		}
 	}
-	return checkSources(tx, a.TenantID, changes)
+	return checkSources(tx.Tx, tx.TenantID, changes)
 }
 
 // stepAction stamps one action's step and holds it to the step's conditions.
@@ -88,7 +88,7 @@ func checkEffectiveness(c store.Change, now string) error {
 }
 
 // followUp opens an action behind each that had no effect.
-func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func followUp(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
 		if c.Op == store.Update && c.Before["effectiveness"] == nil && c.After["effectiveness"] == "not_effective" {
@@ -105,14 +105,14 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 	if len(rows) == 0 {
 		return nil
 	}
-	today, err := readToday(tx, a.TenantID, s.Now())
+	today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		row["due_on"] = today.AddDays(followUpDays).String()
 	}
-	return insertRecords(tx, a, s, "actions", rows)
+	return insertRecords(tx, "actions", rows)
 }
 
 // sourceTable is where the records are that an action can come from.

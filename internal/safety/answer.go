@@ -47,16 +47,16 @@ type sheets struct {
 
 // openSheets locks the inspections of answers, so that none is completed
 // meanwhile, and reads what they ask.
-func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) (*sheets, error) {
+func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
 	var rows []store.Row
 	for _, c := range changes {
 		rows = append(rows, c.After)
 	}
-	r, ok := s.Catalog().Get("checklist_runs")
+	r, ok := tx.Store.Catalog().Get("checklist_runs")
 	if !ok {
 		return &sheets{}, nil
 	}
-	list, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(distinctIDs(rows, "run_id"))})
+	list, err := tx.Rows(r.Name, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(distinctIDs(rows, "run_id")))
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +64,11 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	for _, run := range list {
 		sh.runs[run.Text("id")] = run
 	}
-	sh.templates = queueTemplates(tx, a.TenantID, distinctIDs(list, "template_id"))
-	sh.answers = queueAnswers(tx, a.TenantID, distinctIDs(list, "id"))
+	sh.templates = queueTemplates(tx.Tx, tx.TenantID, distinctIDs(list, "template_id"))
+	sh.answers = queueAnswers(tx.Tx, tx.TenantID, distinctIDs(list, "id"))
 	if len(list) > 0 {
 		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
-			[]any{a.TenantID, query.List(distinctIDs(list, "id"))}, func(r *db.Row) error {
+			[]any{tx.TenantID, query.List(distinctIDs(list, "id"))}, func(r *db.Row) error {
 				sh.photos[r.Text(0)] = r.Text(1)
 				return nil
 			})
@@ -91,13 +91,13 @@ func (sh *sheets) templateOf(an store.Row) (*checklist.Template, error) {
 }
 
 // changeAnswers reads answers as their items want them, and judges them.
-func changeAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	sh, err := openSheets(tx, a, s, changes)
+func changeAnswers(tx *store.Tx, changes []store.Change) error {
+	sh, err := openSheets(tx, changes)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if err := sh.checkAnswer(a, c, query.FormatTime(s.Now())); err != nil {
+		if err := sh.checkAnswer(tx.Actor, c, query.FormatTime(tx.Now())); err != nil {
 			return err
 		}
 	}
@@ -185,8 +185,8 @@ func (sh *sheets) isAsked(an store.Row) error {
 // afterAnswers begins the inspection, and does what a failed answer brings
 // about: once for each answer, and taken back when the answer is put right
 // before anybody has begun on it.
-func afterAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	sh, err := openSheets(tx, a, s, changes)
+func afterAnswers(tx *store.Tx, changes []store.Change) error {
+	sh, err := openSheets(tx, changes)
 	if err != nil {
 		return err
 	}
@@ -204,36 +204,36 @@ func afterAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 			righted = append(righted, c.After.Text("id"))
 		}
 	}
-	if err := updateRecords(tx, a, s, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
+	if err := updateRecords(tx, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
 		return err
 	}
-	if err := cancelActions(tx, a, s, righted); err != nil {
+	if err := cancelActions(tx, righted); err != nil {
 		return err
 	}
-	return sh.openConsequences(tx, a, s, failed)
+	return sh.openConsequences(tx, failed)
 }
 
 // cancelActions cancels the actions of answers that were put right.
-func cancelActions(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error {
+func cancelActions(tx *store.Tx, answers []string) error {
 	if len(answers) == 0 {
 		return nil
 	}
-	ids, err := idsOf(tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+
+	ids, err := idsOf(tx.Tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+
 		tx.DB().InUUID("source_id", 2)+" ORDER BY id",
-		a.TenantID, query.List(answers))
+		tx.TenantID, query.List(answers))
 	if err != nil {
 		return err
 	}
-	return updateRecords(tx, a, s, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
+	return updateRecords(tx, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
 }
 
 // openConsequences opens actions and hazards for failed answers, and takes what
 // failed critically out of service.
-func (sh *sheets) openConsequences(tx *db.Tx, a actor.Actor, s *store.Store, failed []store.Row) error {
+func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	today, err := readToday(tx, a.TenantID, s.Now())
+	today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
 	if err != nil {
 		return err
 	}
@@ -252,25 +252,25 @@ func (sh *sheets) openConsequences(tx *db.Tx, a actor.Actor, s *store.Store, fai
 		case checklist.OpensAction:
 			ac := remedyAction(run, an, it, today)
 			if it.Critical {
-				if ac["assignee_user_id"], err = findKeeper(tx, a.TenantID, run.Text("site_id")); err != nil {
+				if ac["assignee_user_id"], err = findKeeper(tx.Tx, tx.TenantID, run.Text("site_id")); err != nil {
 					return err
 				}
 			}
 			actions = append(actions, ac)
 		case checklist.OpensIncident:
-			hazards = append(hazards, hazardOf(a, run, an, it, query.FormatTime(s.Now())))
+			hazards = append(hazards, hazardOf(tx.Actor, run, an, it, query.FormatTime(tx.Now())))
 		}
 		if it.Critical {
 			unsafe = append(unsafe, run)
 		}
 	}
-	if err := insertRecords(tx, a, s, "actions", actions); err != nil {
+	if err := insertRecords(tx, "actions", actions); err != nil {
 		return err
 	}
-	if err := insertRecords(tx, a, s, "incidents", hazards); err != nil {
+	if err := insertRecords(tx, "incidents", hazards); err != nil {
 		return err
 	}
-	return takeOutOfService(tx, a, s, unsafe)
+	return takeOutOfService(tx, unsafe)
 }
 
 // findKeeper is the user who sees to what cannot wait: the lead of a team at the site,
@@ -323,16 +323,16 @@ func itemHeadline(run store.Row, it *checklist.Item) string {
 
 // takeOutOfService takes equipment and vehicles out of service. Who may put them back is
 // the state machine's to say.
-func takeOutOfService(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
+func takeOutOfService(tx *store.Tx, runs []store.Row) error {
 	for _, x := range [...]struct{ table, field string }{{"equipment", "equipment_id"}, {"vehicles", "vehicle_id"}} {
 		ids := distinctIDs(runs, x.field)
 		if len(ids) == 0 {
 			continue
 		}
-		ids, err := idsOf(tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-			" AND status IN ('in_service', 'maintenance') ORDER BY id", a.TenantID, query.List(ids))
+		ids, err := idsOf(tx.Tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+			" AND status IN ('in_service', 'maintenance') ORDER BY id", tx.TenantID, query.List(ids))
 		if err == nil {
-			err = updateRecords(tx, a, s, x.table, ids, store.Row{"status": "out_of_service"})
+			err = updateRecords(tx, x.table, ids, store.Row{"status": "out_of_service"})
 		}
 		if err != nil {
 			return err

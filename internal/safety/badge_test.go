@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -20,7 +21,7 @@ func (k *kit) badges(user string) string {
 	k.Helper()
 	var codes []string
 	err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-		if err := safety.AwardBadges(tx, k.as, k.s, []string{user}); err != nil {
+		if err := safety.AwardBadges(k.s.In(tx, k.as), []string{user}); err != nil {
 			return err
 		}
 		codes = nil
@@ -46,7 +47,9 @@ func (k *kit) earn(user, kind, source string, n int) {
 // habit, never the absence of reports (29 CFR 1904.35(b)(1)(iv)).
 func TestBadges(t *testing.T) {
 	each(t, func(k *kit) {
-		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +132,9 @@ func TestBadges(t *testing.T) {
 // is given once, and the day's cap holds.
 func TestPointsAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
-		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,11 +13,11 @@ import (
 
 // changeRuns completes what a new inspection is about, stamps its steps, and
 // judges it when it is done.
-func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := fillInspections(tx, a, s, changes); err != nil {
+func changeRuns(tx *store.Tx, changes []store.Change) error {
+	if err := fillInspections(tx, changes); err != nil {
 		return err
 	}
-	now := query.FormatTime(s.Now())
+	now := query.FormatTime(tx.Now())
 	var done []store.Row
 	for _, c := range changes {
 		run := c.After
@@ -27,7 +27,7 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		if becomes(c, "in_progress") {
 			run["started_at"] = now
 		} else if becomes(c, "completed") {
-			if err := completeInspection(a, run, s.Now()); err != nil {
+			if err := completeInspection(tx.Actor, run, tx.Now()); err != nil {
 				return err
 			}
 			if run["template_id"] != nil {
@@ -35,7 +35,7 @@ func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 			}
 		}
 	}
-	return judgeCompleted(tx, a.TenantID, done)
+	return judgeCompleted(tx.Tx, tx.TenantID, done)
 }
 
 // readTemplates reads the templates of rows, and where their targets are.
@@ -46,7 +46,7 @@ func readTemplates(tx *db.Tx, tenant string, rows []store.Row) (map[string]*aske
 
 // fillInspections fills title, due time, zone and site of new inspections and holds them
 // to what their template is for.
-func fillInspections(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func fillInspections(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
 		if c.Op == store.Insert || targetMoved(c) {
@@ -56,13 +56,13 @@ func fillInspections(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if len(rows) == 0 {
 		return nil
 	}
-	templates, where, err := readTemplates(tx, a.TenantID, rows)
+	templates, where, err := readTemplates(tx.Tx, tx.TenantID, rows)
 	if err != nil {
 		return err
 	}
 	for _, run := range rows {
 		if run["due_at"] == nil {
-			run["due_at"] = query.FormatTime(s.Now())
+			run["due_at"] = query.FormatTime(tx.Now())
 		}
 		where.fillLocation(run)
 		if t := templates[run.Text("template_id")]; t != nil {

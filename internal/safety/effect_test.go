@@ -55,8 +55,7 @@ func open(t testing.TB, o db.Options) *kit {
 
 func (k *kit) try(name string, row store.Row) (id string, err error) {
 	err = k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		rows, err := k.s.InsertTx(tx, k.as, r, []store.Row{row})
+		rows, err := k.s.In(tx, k.as).InsertRows(name, []store.Row{row})
 		if err == nil {
 			id = rows[0]["id"].(string)
 		}
@@ -76,8 +75,7 @@ func (k *kit) add(name string, row store.Row) string {
 
 func (k *kit) change(name, id string, set store.Row) error {
 	return k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		_, err := k.s.UpdateTx(tx, k.as, r, []string{id}, set)
+		err := k.s.In(tx, k.as).UpdateRows(name, []string{id}, set)
 		return err
 	})
 }
@@ -93,8 +91,7 @@ func (k *kit) set(name, id string, set store.Row) {
 func (k *kit) value(name, id, field string) (v string) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		rows, err := k.s.RowsTx(tx, k.as, r, "id = $2", []any{id})
+		rows, err := k.s.In(tx, k.as).Rows(name, "id = $2", id)
 		if err == nil && len(rows) == 1 {
 			v = fmt.Sprint(rows[0][field])
 		}
@@ -108,8 +105,7 @@ func (k *kit) value(name, id, field string) (v string) {
 
 func (k *kit) remove(name, id string) error {
 	return k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		_, err := k.s.DeleteTx(tx, k.as, r, []string{id})
+		err := k.s.In(tx, k.as).DeleteRows(name, []string{id})
 		return err
 	})
 }
@@ -118,7 +114,7 @@ func (k *kit) remove(name, id string) error {
 func (k *kit) plan() (n int) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
-		n, err = safety.PlanSchedules(tx, k.as, k.s)
+		n, err = safety.PlanSchedules(k.s.In(tx, k.as))
 		return err
 	})
 	if err != nil {
@@ -156,8 +152,7 @@ func (k *kit) only(name, where string, args ...any) string {
 func (k *kit) is(name, id, field, want string) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		r, _ := k.s.Catalog().Get(name)
-		rows, err := k.s.RowsTx(tx, k.as, r, "id = $2", []any{id})
+		rows, err := k.s.In(tx, k.as).Rows(name, "id = $2", id)
 		if err != nil {
 			return err
 		}

@@ -12,20 +12,20 @@ import (
 
 // reportIncidents completes a report and holds an incident to the conditions
 // of its next state.
-func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	now := query.FormatTime(s.Now())
+func reportIncidents(tx *store.Tx, changes []store.Change) error {
+	now := query.FormatTime(tx.Now())
 	refs := references{}
 	var closing, pending []string
 	for _, c := range changes {
-		if err := checkClosed(c); err != nil && s.Audited() {
+		if err := checkClosed(c); err != nil && tx.Store.Audited() {
 			return err
 		}
 		in := c.After
 		if c.Op == store.Insert {
-			fillReport(a, in, now)
+			fillReport(tx.Actor, in, now)
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
-			if c.Op == store.Insert && isAhead(in.Text(f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && isAhead(in.Text(f), s.Now()) {
+			if c.Op == store.Insert && isAhead(in.Text(f), tx.Now()) || c.Op == store.Update && in[f] != c.Before[f] && isAhead(in.Text(f), tx.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}
@@ -54,8 +54,8 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			return fault.New(fault.Invalid, CodeReport, "an incident is not a duplicate of itself").At("duplicate_of", "names the incident itself")
 		}
 	}
-	refs.queueLookups(tx, a.TenantID)
-	open := openActions(tx, a.TenantID, append(append([]string{}, closing...), pending...))
+	refs.queueLookups(tx.Tx, tx.TenantID)
+	open := openActions(tx.Tx, tx.TenantID, append(append([]string{}, closing...), pending...))
 	if err := tx.Flush(); err != nil {
 		return err
 	}

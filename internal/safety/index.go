@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -46,7 +45,7 @@ func entityRows(in store.Row) ([][]any, error) {
 }
 
 // enterIncidents keeps EntityTable in step with incidents.
-func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func enterIncidents(tx *store.Tx, changes []store.Change) error {
 	var old []string
 	var fresh [][]any
 	for _, c := range changes {
@@ -63,9 +62,9 @@ func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Ch
 		fresh = append(fresh, list...)
 	}
 	if len(old) > 0 {
-		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(old)}, nil)
+		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{tx.TenantID, query.List(old)}, nil)
 	}
-	return queueEntities(tx, fresh)
+	return queueEntities(tx.Tx, fresh)
 }
 
 // Index enters incidents that were loaded whole into EntityTable, at the
@@ -83,7 +82,7 @@ func Index(tx *db.Tx, incidents []store.Row) error {
 }
 
 func queueEntities(tx *db.Tx, list [][]any) error {
-	rows := tx.Rows(EntityTable, entityColumns, "")
+	rows := tx.InsertMany(EntityTable, entityColumns, "")
 	for _, r := range list {
 		if err := rows.Add(r...); err != nil {
 			return err

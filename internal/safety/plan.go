@@ -3,7 +3,6 @@ package safety
 import (
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
@@ -22,17 +21,17 @@ const planPage = 100
 
 // changeSchedules checks what a schedule asks for and starts its plan anew
 // where that changed.
-func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func changeSchedules(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
-		if c.Op == store.Insert || changesPlan(c, s.Now()) {
+		if c.Op == store.Insert || changesPlan(c, tx.Now()) {
 			rows = append(rows, c.After)
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	templates, where, err := readTemplates(tx, a.TenantID, rows)
+	templates, where, err := readTemplates(tx.Tx, tx.TenantID, rows)
 	if err != nil {
 		return err
 	}
@@ -44,9 +43,9 @@ func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 		sc["timezone"] = where.timezoneOf(sc)
 		if sc["starts_on"] == nil {
-			sc["starts_on"] = localtime.DateOf(s.Now(), localtime.Zone(where.timezoneOf(sc))).String()
+			sc["starts_on"] = localtime.DateOf(tx.Now(), localtime.Zone(where.timezoneOf(sc))).String()
 		}
-		if err := resetSchedule(sc, s.Now()); err != nil {
+		if err := resetSchedule(sc, tx.Now()); err != nil {
 			return err
 		}
 	}
@@ -99,25 +98,25 @@ func readRecurrence(sc store.Row) (*checklist.Recurrence, error) {
 
 // replanSchedules takes away the runs that a changed schedule no longer wants, those
 // nobody has begun, and plans it.
-func replanSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func replanSchedules(tx *store.Tx, changes []store.Change) error {
 	var stale, fresh []string
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert:
 			fresh = append(fresh, c.After.Text("id"))
-		case changesPlan(c, s.Now()):
+		case changesPlan(c, tx.Now()):
 			stale, fresh = append(stale, c.After.Text("id")), append(fresh, c.After.Text("id"))
 		}
 	}
 	if len(stale) > 0 {
-		ids, err := idsOf(tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+
+		ids, err := idsOf(tx.Tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+
 			" AND status = 'scheduled' AND due_at > $3 ORDER BY id",
-			a.TenantID, query.List(stale), s.Now())
+			tx.TenantID, query.List(stale), tx.Now())
 		if err != nil {
 			return err
 		}
-		if r, ok := s.Catalog().Get("checklist_runs"); ok && len(ids) > 0 {
-			if _, err := s.DeleteTx(tx, a, r, ids); err != nil {
+		if r, ok := tx.Store.Catalog().Get("checklist_runs"); ok && len(ids) > 0 {
+			if err := tx.DeleteRows(r.Name, ids); err != nil {
 				return err
 			}
 		}
@@ -125,7 +124,7 @@ func replanSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if len(fresh) == 0 {
 		return nil
 	}
-	_, err := planRuns(tx, a, s, tx.DB().InUUID("id", 3), []any{query.List(fresh)})
+	_, err := planRuns(tx, tx.DB().InUUID("id", 3), []any{query.List(fresh)})
 	return err
 }
 
@@ -133,22 +132,22 @@ func replanSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 // the next seven days, some schedules at a time, and returns how many schedules
 // it planned; 0 means that nothing is owed. It is safe to repeat, also at the
 // same time: schedules are locked, and one due time has one run.
-func PlanSchedules(tx *db.Tx, a actor.Actor, s *store.Store) (int, error) {
-	return planRuns(tx, a, s, "1 = 1", nil)
+func PlanSchedules(tx *store.Tx) (int, error) {
+	return planRuns(tx, "1 = 1", nil)
 }
 
-func planRuns(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (int, error) {
-	schedules, ok := s.Catalog().Get("checklist_schedules")
+func planRuns(tx *store.Tx, where string, args []any) (int, error) {
+	schedules, ok := tx.Store.Catalog().Get("checklist_schedules")
 	if !ok {
 		return 0, nil
 	}
-	now := s.Now()
-	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+formatInt(planPage)+
-		tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...))
+	now := tx.Now()
+	rows, err := tx.Rows(schedules.Name, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+formatInt(planPage)+
+		tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...)...)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	there, err := dueAlready(tx, a.TenantID, rows, now.Add(-planBack))
+	there, err := dueAlready(tx.Tx, tx.TenantID, rows, now.Add(-planBack))
 	if err != nil {
 		return 0, err
 	}
@@ -169,10 +168,10 @@ func planRuns(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any
 		}
 		kept = append(kept, nextSchedule(sc, rule, now))
 	}
-	if err := insertRecords(tx, a, s, "checklist_runs", runs); err != nil {
+	if err := insertRecords(tx, "checklist_runs", runs); err != nil {
 		return 0, err
 	}
-	_, err = s.UpdateEachTx(tx, a, schedules, kept)
+	err = tx.UpdateEach(schedules.Name, kept)
 	return len(rows), err
 }
 

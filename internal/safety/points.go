@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
@@ -61,7 +60,7 @@ type award struct {
 
 // creditIncidents gives points for reports when they are accepted, and takes
 // them back when a report turns out to be void. Anonymous reports name nobody.
-func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func creditIncidents(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	var void []string
 	for _, c := range changes {
@@ -75,10 +74,10 @@ func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			}
 		}
 	}
-	if err := reversePoints(tx, a, s, void); err != nil {
+	if err := reversePoints(tx, void); err != nil {
 		return err
 	}
-	return grantPoints(tx, a, s, list)
+	return grantPoints(tx, list)
 }
 
 func reportPoints(in store.Row) (kind string, points func(Points) int64) {
@@ -106,7 +105,7 @@ func isReportedWithin(in store.Row, d time.Duration) bool {
 // creditActions gives points at verification: to the person who did the work,
 // more when it was in time, to the one who checked it, and to the one whose
 // suggestion it was.
-func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func creditActions(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
 		if !becomes(c, "verified") {
@@ -120,12 +119,12 @@ func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 		list = append(list, done, award{ac.Text("verifier_user_id"), "action_verified", "actions", ac.Text("id"), func(p Points) int64 { return p.Verified }},
 			award{ac.Text("suggested_by"), "suggestion", "actions", ac.Text("id"), func(p Points) int64 { return p.Suggestion }})
 	}
-	return grantPoints(tx, a, s, list)
+	return grantPoints(tx, list)
 }
 
 // creditRuns gives points for an inspection in time that was asked for: by a
 // schedule, or by somebody other than who did it.
-func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func creditRuns(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
 		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
@@ -133,17 +132,17 @@ func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}
-	return grantPoints(tx, a, s, list)
+	return grantPoints(tx, list)
 }
 
-func creditTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func creditTraining(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
 		if becomes(c, "completed") {
 			list = append(list, award{c.After.Text("user_id"), "course", "training_assignments", c.After.Text("id"), func(p Points) int64 { return p.Course }})
 		}
 	}
-	return grantPoints(tx, a, s, list)
+	return grantPoints(tx, list)
 }
 
 // purse is what is known before points are given.
@@ -156,7 +155,7 @@ type purse struct {
 
 // grantPoints writes point events: one per kind, source and person, and at most the
 // daily cap for one person.
-func grantPoints(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
+func grantPoints(tx *store.Tx, list []award) error {
 	var earned []award
 	var users, sources []string
 	for _, w := range list {
@@ -165,22 +164,22 @@ func grantPoints(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 			users, sources = append(users, w.user), append(sources, w.id)
 		}
 	}
-	r, ok := s.Catalog().Get("point_events")
+	r, ok := tx.Store.Catalog().Get("point_events")
 	if len(earned) == 0 || !ok {
 		return nil
 	}
-	p, err := openPurse(tx, a.TenantID, users, sources, s.Now())
+	p, err := openPurse(tx.Tx, tx.TenantID, users, sources, tx.Now())
 	if err != nil {
 		return err
 	}
-	rows := p.makePointEvents(earned, query.FormatTime(s.Now()))
+	rows := p.makePointEvents(earned, query.FormatTime(tx.Now()))
 	if len(rows) == 0 {
 		return nil
 	}
-	if _, err = s.InsertTx(tx, a, r, rows); err != nil {
+	if _, err = tx.InsertRows(r.Name, rows); err != nil {
 		return err
 	}
-	return AwardBadges(tx, a, s, users)
+	return AwardBadges(tx, users)
 }
 
 // makePointEvents makes the point events of awards: one per kind, source and person, the
@@ -232,21 +231,21 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 }
 
 // reversePoints takes back the points of void reports.
-func reversePoints(tx *db.Tx, a actor.Actor, s *store.Store, sources []string) error {
-	r, ok := s.Catalog().Get("point_events")
+func reversePoints(tx *store.Tx, sources []string) error {
+	r, ok := tx.Store.Catalog().Get("point_events")
 	if len(sources) == 0 || !ok {
 		return nil
 	}
 	var ids []string
 	err := tx.Query("SELECT id FROM point_events WHERE tenant_id = $1 AND source_type = 'incidents' AND reversed_at IS NULL AND "+tx.DB().InUUID("source_id", 2),
-		[]any{a.TenantID, query.List(sources)}, func(row *db.Row) error {
+		[]any{tx.TenantID, query.List(sources)}, func(row *db.Row) error {
 			ids = append(ids, row.Text(0))
 			return nil
 		})
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = s.UpdateTx(tx, a, r, ids, store.Row{"reversed_at": query.FormatTime(s.Now()), "reversed_by": db.Null(a.UserID)})
+	err = tx.UpdateRows(r.Name, ids, store.Row{"reversed_at": query.FormatTime(tx.Now()), "reversed_by": db.Null(tx.UserID)})
 	return err
 }
 
@@ -270,24 +269,24 @@ var shippedBadges = [...]struct {
 
 // AwardBadges gives these users (nil = everybody with points) the badges they
 // have earned and lack.
-func AwardBadges(tx *db.Tx, a actor.Actor, s *store.Store, users []string) error {
-	r, ok := s.Catalog().Get("user_badges")
+func AwardBadges(tx *store.Tx, users []string) error {
+	r, ok := tx.Store.Catalog().Get("user_badges")
 	if !ok {
 		return nil
 	}
-	b := newBadgeBook(tx, a.TenantID, users, s.Now())
+	b := newBadgeBook(tx.Tx, tx.TenantID, users, tx.Now())
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	rows := b.earnedBadges(query.FormatTime(s.Now()))
+	rows := b.earnedBadges(query.FormatTime(tx.Now()))
 	if len(rows) == 0 {
 		return nil
 	}
-	rows, err := dropGivenBadges(tx, a.TenantID, rows)
+	rows, err := dropGivenBadges(tx.Tx, tx.TenantID, rows)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	_, err = s.InsertTx(tx, a, r, rows)
+	_, err = tx.InsertRows(r.Name, rows)
 	return err
 }
 

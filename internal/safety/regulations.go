@@ -102,19 +102,19 @@ func ShippedBadges() []store.Row {
 
 // SeedRegulations writes the shipped regulations and badges of a new tenant,
 // those it lacks.
-func SeedRegulations(tx *db.Tx, s *store.Store, tenant string) error {
-	a := actor.Actor{Role: actor.Service, TenantID: tenant}
+func SeedRegulations(tx *store.Tx) error {
+	a := actor.Actor{Role: actor.Service, TenantID: tx.TenantID}
 	var own []string
 	there := map[string]bool{}
-	tx.Queue("SELECT jurisdictions FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { return json.Unmarshal([]byte(r.Text(0)), &own) })
+	tx.Queue("SELECT jurisdictions FROM tenants WHERE id = $1", []any{tx.TenantID}, func(r *db.Row) error { return json.Unmarshal([]byte(r.Text(0)), &own) })
 	for _, table := range []string{"regulations", "badges"} {
-		tx.Queue("SELECT code FROM "+table+" WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error { there[table+r.Text(0)] = true; return nil })
+		tx.Queue("SELECT code FROM "+table+" WHERE tenant_id = $1", []any{tx.TenantID}, func(r *db.Row) error { there[table+r.Text(0)] = true; return nil })
 	}
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("safety: seed: %w", err)
 	}
 	for table, rows := range map[string][]store.Row{"regulations": ShippedRegulations(own), "badges": ShippedBadges()} {
-		r, ok := s.Catalog().Get(table)
+		r, ok := tx.Store.Catalog().Get(table)
 		if !ok {
 			return fmt.Errorf("safety: the catalog has no %s", table)
 		}
@@ -122,7 +122,7 @@ func SeedRegulations(tx *db.Tx, s *store.Store, tenant string) error {
 		if len(rows) == 0 {
 			continue
 		}
-		if _, err := s.InsertTx(tx, a, r, rows); err != nil {
+		if _, err := tx.As(a).InsertRows(r.Name, rows); err != nil {
 			return fmt.Errorf("safety: seed %s: %w", table, err)
 		}
 	}

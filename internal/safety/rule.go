@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/suggest"
@@ -330,7 +328,7 @@ func (r *Rule) DaysPast(today time.Time) float64 {
 
 // checkRegulations refuses a rule that could not be evaluated before it is
 // written.
-func checkRegulations(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func checkRegulations(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		raw, _ := c.After["rule"].(json.RawMessage)
 		if c.After == nil || raw == nil {

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -54,29 +52,29 @@ func Effects() store.Effects {
 	}}
 }
 
-func afterActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := followUp(tx, a, s, changes); err != nil {
+func afterActions(tx *store.Tx, changes []store.Change) error {
+	if err := followUp(tx, changes); err != nil {
 		return err
 	}
-	return creditActions(tx, a, s, changes)
+	return creditActions(tx, changes)
 }
 
-func changeIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	leaveIncidents(tx, changes)
-	return perTenant(reportIncidents)(tx, a, s, changes)
+func changeIncidents(tx *store.Tx, changes []store.Change) error {
+	leaveIncidents(tx.Tx, changes)
+	return perTenant(reportIncidents)(tx, changes)
 }
 
-func afterIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := enterIncidents(tx, a, s, changes); err != nil {
+func afterIncidents(tx *store.Tx, changes []store.Change) error {
+	if err := enterIncidents(tx, changes); err != nil {
 		return err
 	}
-	return creditIncidents(tx, a, s, changes)
+	return creditIncidents(tx, changes)
 }
 
 // perTenant runs an effect once per tenant: a service key without a tenant may
 // change rows of several in one statement.
 func perTenant(f store.Effect) store.Effect {
-	return func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	return func(tx *store.Tx, changes []store.Change) error {
 		byTenant := map[string][]store.Change{}
 		var order []string
 		for _, c := range changes {
@@ -90,8 +88,7 @@ func perTenant(f store.Effect) store.Effect {
 			byTenant[t] = append(byTenant[t], c)
 		}
 		for _, t := range order {
-			a.TenantID = t
-			if err := f(tx, a, s, byTenant[t]); err != nil {
+			if err := f(tx.Of(t), byTenant[t]); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"sort"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -24,10 +23,10 @@ func (x span) overlapsWith(y span) bool {
 
 // clockShifts closes a shift that has an end, derives its hours, and keeps the
 // shifts of one worker apart: they are the exposure under every rate.
-func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func clockShifts(tx *store.Tx, changes []store.Change) error {
 	mine := map[string][]span{}
 	for _, c := range changes {
-		if err := measureShift(c, s.Now()); err != nil {
+		if err := measureShift(c, tx.Now()); err != nil {
 			return err
 		}
 		sh := c.After
@@ -36,19 +35,19 @@ func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 			mine[w] = append(mine[w], span{sh.Text("id"), sh.Text("started_at"), sh.Text("ended_at")})
 		}
 	}
-	if s.Audited() && asksCertificates(changes) {
-		today, err := readToday(tx, a.TenantID, s.Now())
+	if tx.Store.Audited() && asksCertificates(changes) {
+		today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
 		if err != nil {
 			return err
 		}
-		if err := checkCertified(tx, a.TenantID, today, changes); err != nil {
+		if err := checkCertified(tx.Tx, tx.TenantID, today, changes); err != nil {
 			return err
 		}
 	}
 	if len(mine) == 0 {
 		return nil
 	}
-	return refuseOverlaps(tx, a.TenantID, mine)
+	return refuseOverlaps(tx.Tx, tx.TenantID, mine)
 }
 
 func badShift(field, format string, args ...any) error {

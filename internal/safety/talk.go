@@ -1,17 +1,16 @@
 package safety
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
 // holdTalks names the maker of a talk as who gives it, unless somebody else is.
-func holdTalks(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func holdTalks(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Insert && c.After["leader_user_id"] == nil {
-			c.After["leader_user_id"] = db.Null(a.UserID)
+			c.After["leader_user_id"] = db.Null(tx.UserID)
 		}
 	}
 	return nil
@@ -19,7 +18,7 @@ func holdTalks(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) 
 
 // signTalks holds signatures to talks that were held. A worker signs for
 // himself, now; somebody else enters the name as it was signed before him.
-func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func signTalks(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
 		if c.Before["signed_at"] != c.After["signed_at"] {
@@ -31,14 +30,14 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	}
 	held := map[string]string{}
 	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-		[]any{a.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
+		[]any{tx.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
 			held[r.Text(0)] = query.FormatTime(r.Time(1))
 			return nil
 		})
 	if err != nil {
 		return err
 	}
-	now := query.FormatTime(s.Now())
+	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
 		at := c.After
 		if c.Before["signed_at"] == at["signed_at"] {
@@ -47,12 +46,12 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		if c.Before["signed_at"] != nil {
 			return notReady("a signature stays as it was given")
 		}
-		if a.WorkerID != "" && at["worker_id"] == any(a.WorkerID) {
+		if tx.WorkerID != "" && at["worker_id"] == any(tx.WorkerID) {
 			at["signed_at"] = now
 		} else if at["signature"] == nil {
 			return notReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
 		}
-		at["signed_by"] = db.Null(a.UserID)
+		at["signed_by"] = db.Null(tx.UserID)
 		begun, known := held[at.Text("talk_id")]
 		switch {
 		case !known: // the foreign key says so
@@ -60,7 +59,7 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 			return notReady("the talk has not been held yet").At("signed_at", "lies before the talk")
 		case at.Text("signed_at") < begun:
 			return badRun("signed_at", "lies before the talk")
-		case isAhead(at.Text("signed_at"), s.Now()):
+		case isAhead(at.Text("signed_at"), tx.Now()):
 			return badRun("signed_at", "lies in the future")
 		}
 	}
@@ -68,7 +67,7 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 }
 
 // creditTalks gives points to those who signed for a talk.
-func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func creditTalks(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
 		if c.Before["signed_at"] == nil && c.After["signed_at"] != nil {
@@ -80,7 +79,7 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	}
 	users := map[string]string{}
 	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2),
-		[]any{a.TenantID, query.List(distinctIDs(rows, "worker_id"))},
+		[]any{tx.TenantID, query.List(distinctIDs(rows, "worker_id"))},
 		func(r *db.Row) error { users[r.Text(0)] = r.Text(1); return nil })
 	if err != nil {
 		return err
@@ -89,5 +88,5 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 	for _, at := range rows {
 		list = append(list, award{users[at.Text("worker_id")], "talk", "talk_attendances", at.Text("id"), func(p Points) int64 { return p.Talk }})
 	}
-	return grantPoints(tx, a, s, list)
+	return grantPoints(tx, list)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -15,17 +14,17 @@ import (
 
 // changeTemplates counts the revisions of a code, reads what a template asks,
 // and keeps a published one as it is.
-func changeTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func changeTemplates(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete && c.Before.Text("status") != "draft" {
 			return notReady("a template that was published stays: retire it")
 		}
 	}
-	return perTenant(followTemplates)(tx, a, s, changes)
+	return perTenant(followTemplates)(tx, changes)
 }
 
-func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	revisions, published, err := readCodes(tx, a.TenantID, changes)
+func followTemplates(tx *store.Tx, changes []store.Change) error {
+	revisions, published, err := readCodes(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if len(tpl.Items()) == 0 {
 			return fault.New(fault.Conflict, CodeGuard, "a template without items asks nothing").At("sections", "has no item")
 		}
-		t["published_at"], t["supersedes_id"] = query.FormatTime(s.Now()), db.Null(published[code])
+		t["published_at"], t["supersedes_id"] = query.FormatTime(tx.Now()), db.Null(published[code])
 		published[code] = t.Text("id")
 	}
 	return nil
@@ -99,16 +98,16 @@ func isRewritten(c store.Change) bool {
 // supersedeRevisions lets a newly published revision take the place of the one before:
 // schedules move on to it, and the old one retires. A template that retires
 // without a successor ends its schedules.
-func supersedeRevisions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func supersedeRevisions(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		var err error
 		if becomes(c, "published") && c.After["supersedes_id"] != nil {
 			old := c.After.Text("supersedes_id")
-			if err = updateSchedules(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
-				err = updateRecords(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
+			if err = updateSchedules(tx, old, store.Row{"template_id": c.After["id"]}); err == nil {
+				err = updateRecords(tx, "checklist_templates", []string{old}, store.Row{"status": "retired"})
 			}
 		} else if becomes(c, "retired") {
-			err = updateSchedules(tx, a, s, c.After.Text("id"), store.Row{"status": "ended"})
+			err = updateSchedules(tx, c.After.Text("id"), store.Row{"status": "ended"})
 		}
 		if err != nil {
 			return err
@@ -118,13 +117,13 @@ func supersedeRevisions(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 }
 
 // updateSchedules changes the schedules of a template that are not over.
-func updateSchedules(tx *db.Tx, a actor.Actor, s *store.Store, template string, set store.Row) error {
-	ids, err := idsOf(tx,
-		"SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", a.TenantID, template)
+func updateSchedules(tx *store.Tx, template string, set store.Row) error {
+	ids, err := idsOf(tx.Tx,
+		"SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", tx.TenantID, template)
 	if err != nil {
 		return err
 	}
-	return updateRecords(tx, a, s, "checklist_schedules", ids, set)
+	return updateRecords(tx, "checklist_schedules", ids, set)
 }
 
 // idsOf reads ids.
@@ -134,22 +133,22 @@ func idsOf(tx *db.Tx, sql string, args ...any) (ids []string, err error) {
 }
 
 // updateRecords sets fields of records by their ids, as the server.
-func updateRecords(tx *db.Tx, a actor.Actor, s *store.Store, resource string, ids []string, set store.Row) error {
-	r, ok := s.Catalog().Get(resource)
+func updateRecords(tx *store.Tx, resource string, ids []string, set store.Row) error {
+	r, ok := tx.Store.Catalog().Get(resource)
 	if !ok || len(ids) == 0 {
 		return nil
 	}
-	_, err := s.UpdateTx(tx, a, r, ids, set)
+	err := tx.UpdateRows(r.Name, ids, set)
 	return err
 }
 
 // insertRecords adds records, as the server.
-func insertRecords(tx *db.Tx, a actor.Actor, s *store.Store, resource string, rows []store.Row) error {
-	r, ok := s.Catalog().Get(resource)
+func insertRecords(tx *store.Tx, resource string, rows []store.Row) error {
+	r, ok := tx.Store.Catalog().Get(resource)
 	if !ok || len(rows) == 0 {
 		return nil
 	}
-	_, err := s.InsertTx(tx, a, r, rows)
+	_, err := tx.InsertRows(r.Name, rows)
 	return err
 }
 

@@ -26,24 +26,24 @@ type course struct {
 // followTraining finds the person's other name, stamps the steps of an
 // assignment, holds completion to the
 // pass mark, and dates the certificate.
-func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := namePeople(tx, a.TenantID, changes); err != nil {
+func followTraining(tx *store.Tx, changes []store.Change) error {
+	if err := namePeople(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
 	var ids []string
 	for _, c := range changes {
-		if err := refuseOwnVerdict(a, c); err != nil {
+		if err := refuseOwnVerdict(tx.Actor, c); err != nil {
 			return err
 		}
 		if isCompleted(c) {
 			ids = append(ids, c.After.Text("course_id"))
 		}
 	}
-	list, loc, err := readCourses(tx, a.TenantID, ids)
+	list, loc, err := readCourses(tx.Tx, tx.TenantID, ids)
 	if err != nil {
 		return err
 	}
-	now := query.FormatTime(s.Now())
+	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
 		ta := c.After
 		switch {
@@ -52,7 +52,7 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		case (becomes(c, "waived") || becomes(c, "cancelled")) && ta["close_reason"] == nil:
 			return notReady("say why the training is %s: close_reason", ta.Text("status"))
 		case isCompleted(c):
-			if err := completeAssignment(ta, list[ta.Text("course_id")], s.Now(), loc); err != nil {
+			if err := completeAssignment(ta, list[ta.Text("course_id")], tx.Now(), loc); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func dropEmpty(ids []string) []string {
 
 // linkTraining gives the assignments of a worker who has got an account that
 // account, and those of the account the worker.
-func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func linkTraining(tx *store.Tx, changes []store.Change) error {
 	user, worker := map[string]string{}, map[string]string{} // by the other
 	for _, c := range changes {
 		if c.After != nil && c.After["user_id"] != nil && (c.Op == store.Insert || c.Before["user_id"] != c.After["user_id"]) {
@@ -169,14 +169,14 @@ func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	if len(user) == 0 {
 		return nil
 	}
-	r, ok := s.Catalog().Get("training_assignments")
+	r, ok := tx.Store.Catalog().Get("training_assignments")
 	if !ok {
 		return nil
 	}
 	d := tx.DB()
 	unlinked := "((worker_id IS NULL AND " + d.InUUID("user_id", 2) + ") OR (user_id IS NULL AND " + d.InUUID("worker_id", 3) + "))"
-	rows, err := s.RowsTx(tx, a, r, unlinked,
-		[]any{query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user)))})
+	rows, err := tx.Rows(r.Name, unlinked,
+		query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user))))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -188,7 +188,7 @@ func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 			sets[i] = store.Row{"id": row["id"], "user_id": user[row.Text("worker_id")]}
 		}
 	}
-	_, err = s.UpdateEachTx(tx, a, r, sets)
+	err = tx.UpdateEach(r.Name, sets)
 	return err
 }
 
@@ -241,13 +241,13 @@ func shownMark(given bool, d decimal.Dec) string {
 
 // stampAcknowledgement stamps who took note of a compliance event, and wants a reason
 // for a waiver.
-func stampAcknowledgement(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func stampAcknowledgement(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op != store.Update {
 			continue
 		}
 		if c.After["acknowledged_at"] != c.Before["acknowledged_at"] {
-			c.After["acknowledged_by"] = db.Null(a.UserID)
+			c.After["acknowledged_by"] = db.Null(tx.UserID)
 		}
 		if c.After["waived_until"] != nil && c.After["waive_reason"] == nil {
 			return notReady("say why the rule is waived: waive_reason")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
@@ -21,17 +20,15 @@ import (
 // transaction's next flush. Work that is audited as a whole takes it from an
 // Unaudited store.
 type Bulk struct {
-	store    *Store
-	tx       *db.Tx
-	actor    actor.Actor
+	tx       *Tx
 	resource *catalog.Resource
 	deltas   map[string]int64
 	wrote    bool
 }
 
 // Bulk begins bulk work on a resource. Close ends it, before the commit.
-func (s *Store) Bulk(tx *db.Tx, a actor.Actor, r *catalog.Resource) *Bulk {
-	return &Bulk{store: s, tx: tx, actor: a, resource: r, deltas: map[string]int64{}}
+func (tx *Tx) Bulk(r *catalog.Resource) *Bulk {
+	return &Bulk{tx: tx, resource: r, deltas: map[string]int64{}}
 }
 
 // Fill sets the fields of a new row that the server owns, and the defaults of
@@ -39,11 +36,11 @@ func (s *Store) Bulk(tx *db.Tx, a actor.Actor, r *catalog.Resource) *Bulk {
 func (b *Bulk) Fill(row Row) error {
 	for i := range b.resource.Fields {
 		f := &b.resource.Fields[i]
-		if d := b.store.defaults[f]; d != nil && row[f.Name] == nil {
+		if d := b.tx.Store.defaults[f]; d != nil && row[f.Name] == nil {
 			row[f.Name] = d
 		}
 	}
-	return fillRow(b.actor, b.resource, row, query.FormatTime(b.store.now()))
+	return fillRow(b.tx.Actor, b.resource, row, query.FormatTime(b.tx.Now()))
 }
 
 // Insert makes new records of the rows, which it fills up in place. A fault
@@ -57,11 +54,11 @@ func (b *Bulk) Insert(rows []Row) error {
 			return err
 		}
 	}
-	changes, err := b.store.prepareInserts(b.tx, b.actor, b.resource, rows)
+	changes, err := b.tx.prepareInserts(b.resource, rows)
 	if err != nil {
 		return err
 	}
-	if err := queueInsert(b.tx, b.resource, changes); err != nil {
+	if err := queueInsert(b.tx.Tx, b.resource, changes); err != nil {
 		return err
 	}
 	return b.runAfterEffects(changes)
@@ -72,15 +69,15 @@ func (b *Bulk) Insert(rows []Row) error {
 // were are passed over; the others are returned.
 func (b *Bulk) Update(changes []Change) ([]Change, error) {
 	for i := range changes {
-		if err := checkTransition(b.actor, b.resource, changes[i], rights{server: true}); err != nil {
+		if err := checkTransition(b.tx.Actor, b.resource, changes[i], rights{server: true}); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.store.runBeforeEffect(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.tx.runBeforeEffect(b.resource, changes); err != nil {
 		return nil, err
 	}
 	changed := keepAltered(changes)
-	now := query.FormatTime(b.store.now())
+	now := query.FormatTime(b.tx.Now())
 	for _, c := range changed {
 		v, _ := c.Before["version"].(int64)
 		c.After["version"], c.After["updated_at"] = v+1, now
@@ -92,7 +89,7 @@ func (b *Bulk) Update(changes []Change) ([]Change, error) {
 // returns those fields of a record, its version and updated_at among them, and
 // has the last word after the effects.
 func (b *Bulk) Restore(changes []Change, was func(id string) Row) ([]Change, error) {
-	if err := b.store.runBeforeEffect(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.tx.runBeforeEffect(b.resource, changes); err != nil {
 		return nil, err
 	}
 	for _, c := range changes {
@@ -104,7 +101,7 @@ func (b *Bulk) Restore(changes []Change, was func(id string) Row) ([]Change, err
 
 // Touch gives a record back when it was last changed, and nothing else.
 func (b *Bulk) Touch(id, updatedAt string) {
-	b.tx.Queue("UPDATE "+b.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{b.actor.TenantID, id, updatedAt}, nil)
+	b.tx.Queue("UPDATE "+b.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{b.tx.TenantID, id, updatedAt}, nil)
 	b.wrote = true
 }
 
@@ -135,7 +132,7 @@ func (b *Bulk) queueUpdate(changes []Change, columns []string) {
 	text := updateText(b.resource.Name, columns)
 	for _, c := range changes {
 		args := make([]any, 0, len(columns)+4)
-		args = append(args, b.actor.TenantID, c.After["id"], c.After["version"], c.After["updated_at"])
+		args = append(args, b.tx.TenantID, c.After["id"], c.After["version"], c.After["updated_at"])
 		for _, n := range columns {
 			args = append(args, bindableValue(c.After[n]))
 		}
@@ -196,10 +193,10 @@ func (b *Bulk) runAfterEffects(changes []Change) error {
 	for _, c := range changes {
 		c.addCounts(b.deltas)
 	}
-	if err := b.store.queueAudit(b.tx, b.actor, b.resource, changes); err != nil {
+	if err := b.tx.queueAudit(b.resource, changes); err != nil {
 		return err
 	}
-	return b.store.runAfterEffect(b.tx, b.actor, b.resource, changes)
+	return b.tx.runAfterEffect(b.resource, changes)
 }
 
 // Close writes the counters and tells the listeners once the transaction is
@@ -208,8 +205,8 @@ func (b *Bulk) Close() {
 	if !b.wrote {
 		return
 	}
-	b.store.Count(b.tx, b.actor.TenantID, b.deltas)
-	b.store.queueEvents(b.tx, b.resource, []Change{{After: Row{tenantColumn(b.resource): b.actor.TenantID}}})
+	b.tx.Store.Count(b.tx.Tx, b.tx.TenantID, b.deltas)
+	b.tx.Store.queueEvents(b.tx.Tx, b.resource, []Change{{After: Row{tenantColumn(b.resource): b.tx.TenantID}}})
 }
 
 // Judged reports a resource whose records a domain has something to say about
@@ -219,8 +216,8 @@ func (s *Store) Judged(r *catalog.Resource) bool { return s.eff.Before[r.Name] !
 // Judge runs what the domains have to say before changes are written, and
 // writes nothing of the changes. What the effects read and write along the way
 // is the caller's to roll back.
-func (s *Store) Judge(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
+func (tx *Tx) Judge(r *catalog.Resource, changes []Change) error {
+	if err := tx.runBeforeEffect(r, changes); err != nil {
 		return fmt.Errorf("store: judge %s: %w", r.Name, err)
 	}
 	return nil

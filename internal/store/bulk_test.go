@@ -20,7 +20,7 @@ import (
 // judged are effects that set fields by Go values: what they set is read back.
 func judged() store.Effects {
 	return store.Effects{
-		Before: map[string]store.Effect{"orders": func(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+		Before: map[string]store.Effect{"orders": func(_ *store.Tx, changes []store.Change) error {
 			for i, c := range changes {
 				if c.After == nil {
 					continue
@@ -35,8 +35,8 @@ func judged() store.Effects {
 			}
 			return nil
 		}},
-		After: map[string]store.Effect{"orders": func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-			s.Count(tx, a.TenantID, map[string]int64{"seen": int64(len(changes))})
+		After: map[string]store.Effect{"orders": func(tx *store.Tx, changes []store.Change) error {
+			tx.Store.Count(tx.Tx, tx.TenantID, map[string]int64{"seen": int64(len(changes))})
 			return nil
 		}},
 	}
@@ -54,22 +54,22 @@ func TestBulk_asByOne(t *testing.T) {
 		north, south := as(north, actor.Service), as(south, actor.Service)
 		k.write(north, func(tx *db.Tx) error {
 			for _, row := range made() {
-				if _, err := k.s.InsertTx(tx, north, orders, []store.Row{row}); err != nil {
+				if _, err := k.s.In(tx, north).InsertRows(orders.Name, []store.Row{row}); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		k.write(south, func(tx *db.Tx) error {
-			b := k.s.Bulk(tx, south, orders)
+			b := k.s.In(tx, south).Bulk(orders)
 			defer b.Close()
 			return b.Insert(made())
 		})
 		k.alike("orders", north, south)
 		k.write(north, func(tx *db.Tx) error {
-			rows, err := k.s.RowsTx(tx, north, orders, "", nil)
+			rows, err := k.s.In(tx, north).Rows(orders.Name, "")
 			for _, row := range rows {
-				if _, err := k.s.UpdateTx(tx, north, orders, []string{row["id"].(string)}, store.Row{"status": "confirmed", "notes": "n"}); err != nil {
+				if err := k.s.In(tx, north).UpdateRows(orders.Name, []string{row["id"].(string)}, store.Row{"status": "confirmed", "notes": "n"}); err != nil {
 					return err
 				}
 			}
@@ -80,7 +80,7 @@ func TestBulk_asByOne(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			b := k.s.Bulk(tx, south, orders)
+			b := k.s.In(tx, south).Bulk(orders)
 			defer b.Close()
 			changed, err := b.Update(changes)
 			if len(changed) != 3 {
@@ -110,7 +110,7 @@ func TestBulk_refused(t *testing.T) {
 			{"a number like those of the sequence", store.Row{"type": "outbound", "order_no": "SO-2026-1"}, "22023", ""},
 		} {
 			err := k.d.Write(context.Background(), store.Scope(a), func(tx *db.Tx) error {
-				b := k.s.Bulk(tx, a, orders)
+				b := k.s.In(tx, a).Bulk(orders)
 				defer b.Close()
 				return b.Insert([]store.Row{{"type": "outbound"}, c.row})
 			})
@@ -119,16 +119,16 @@ func TestBulk_refused(t *testing.T) {
 			}
 		}
 		k.write(a, func(tx *db.Tx) error {
-			if rows, err := k.s.RowsTx(tx, a, orders, "", nil); err != nil || len(rows) > 0 {
+			if rows, err := k.s.In(tx, a).Rows(orders.Name, ""); err != nil || len(rows) > 0 {
 				t.Errorf("%d rows stay, %v", len(rows), err)
 			}
-			_, err := k.s.InsertTx(tx, a, orders, []store.Row{{"type": "outbound", "status": "draft"}})
+			_, err := k.s.In(tx, a).InsertRows(orders.Name, []store.Row{{"type": "outbound", "status": "draft"}})
 			return err
 		})
 		err := k.d.Write(context.Background(), store.Scope(a), func(tx *db.Tx) error {
 			changes, err := k.changes(tx, a, orders, store.Row{"status": "completed"})
 			if err == nil {
-				_, err = k.s.Bulk(tx, a, orders).Update(changes)
+				_, err = k.s.In(tx, a).Bulk(orders).Update(changes)
 			}
 			return err
 		})
@@ -153,7 +153,7 @@ func TestBulk_restore(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			b := k.s.Bulk(tx, a, orders)
+			b := k.s.In(tx, a).Bulk(orders)
 			defer b.Close()
 			_, err = b.Restore(changes, func(string) store.Row {
 				return store.Row{"version": int64(1), "updated_at": "2026-03-01T12:00:00.000000Z"}
@@ -173,7 +173,7 @@ func (k *kit) write(a actor.Actor, fn func(*db.Tx) error) {
 
 // changes sets the same fields on every record of a resource.
 func (k *kit) changes(tx *db.Tx, a actor.Actor, r *catalog.Resource, fields store.Row) ([]store.Change, error) {
-	rows, err := k.s.RowsTx(tx, a, r, "", nil)
+	rows, err := k.s.In(tx, a).Rows(r.Name, "")
 	var out []store.Change
 	for _, row := range rows {
 		after := store.Row{}
@@ -219,18 +219,18 @@ func TestBulk_loads(t *testing.T) {
 		const id, at = "0190a000-0000-7000-8000-00000000abcd", "2026-01-02T03:04:05.000000Z"
 		year := k.s.Now().Year()
 		k.write(who, func(tx *db.Tx) error {
-			b := k.s.Bulk(tx, who, orders)
+			b := k.s.In(tx, who).Bulk(orders)
 			defer b.Close()
 			return b.Load([]store.Row{{"id": id, "tenant_id": north, "order_no": fmt.Sprintf("SO-%04d-000041", year), "type": "outbound", "status": "completed",
 				"notes": "refuse", "created_at": at, "updated_at": at, "version": int64(9)}})
 		})
 		k.write(who, func(tx *db.Tx) error {
-			_, err := k.s.InsertTx(tx, who, orders, []store.Row{{"type": "outbound"}})
+			_, err := k.s.In(tx, who).InsertRows(orders.Name, []store.Row{{"type": "outbound"}})
 			return err
 		})
 		var got []string
 		k.write(who, func(tx *db.Tx) error {
-			rows, err := k.s.RowsTx(tx, who, orders, "", nil)
+			rows, err := k.s.In(tx, who).Rows(orders.Name, "")
 			got = nil
 			for _, r := range rows {
 				got = append(got, fmt.Sprint(r["order_no"], " ", r["status"], " ", r["total_value"], " ", r["priority"], " ", r["version"]))

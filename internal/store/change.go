@@ -20,37 +20,37 @@ import (
 // an effect needs an answer, so a plain insert is one round trip. They are
 // written in the order of key, or as they come when it is nil; everything else
 // keeps the order of rows.
-func (s *Store) insertRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
-	now := query.FormatTime(s.now())
+func (tx *Tx) insertRows(r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
+	now := query.FormatTime(tx.Store.now())
 	for _, row := range rows {
-		if err := fillRow(a, r, row, now); err != nil {
+		if err := fillRow(tx.Actor, r, row, now); err != nil {
 			return nil, err
 		}
 	}
-	changes, err := s.prepareInserts(tx, a, r, rows)
+	changes, err := tx.prepareInserts(r, rows)
 	if err != nil {
 		return nil, err
 	}
-	if err := queueInsert(tx, r, inOrder(r, key, changes)); err != nil {
+	if err := queueInsert(tx.Tx, r, inOrder(r, key, changes)); err != nil {
 		return nil, err
 	}
-	return changes, s.finishChanges(tx, a, r, changes)
+	return changes, tx.finishChanges(r, changes)
 }
 
 // prepareInserts numbers filled rows, holds them to the states a record begins in,
 // runs the Before effect and looks for required fields that are still missing.
-func (s *Store) prepareInserts(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+func (tx *Tx) prepareInserts(r *catalog.Resource, rows []Row) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	for i, row := range rows {
 		changes[i] = Change{Resource: r, Op: Insert, After: row}
 	}
-	if err := s.numbers.giveNumbers(tx, r, changes); err != nil {
+	if err := tx.Store.numbers.giveNumbers(tx.Tx, r, changes); err != nil {
 		return nil, err
 	}
-	if err := checkInitialStates(r, changes, s.defaults); err != nil {
+	if err := checkInitialStates(r, changes, tx.Store.defaults); err != nil {
 		return nil, err
 	}
-	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
+	if err := tx.runBeforeEffect(r, changes); err != nil {
 		// A rule says little of a record that lacks what it cannot do without.
 		return nil, cmp.Or(refuseMissingRequired(r, changes, false), err)
 	}
@@ -145,12 +145,12 @@ func refuseTransition(r *catalog.Resource, from, to string) *fault.Error {
 }
 
 // runBeforeEffect runs the Before effect and reads back what it set.
-func (s *Store) runBeforeEffect(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	eff := s.eff.Before[r.Name]
+func (tx *Tx) runBeforeEffect(r *catalog.Resource, changes []Change) error {
+	eff := tx.Store.eff.Before[r.Name]
 	if eff == nil || len(changes) == 0 {
 		return nil
 	}
-	if err := eff(tx, a, s, changes); err != nil {
+	if err := eff(tx, changes); err != nil {
 		return err
 	}
 	for i := range changes {
@@ -189,22 +189,22 @@ func readBack(r *catalog.Resource, row Row) error {
 }
 
 // finishChanges queues counters and audit and runs the After effect.
-func (s *Store) finishChanges(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+func (tx *Tx) finishChanges(r *catalog.Resource, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	s.queueCounters(tx, r, changes)
-	if err := s.queueAudit(tx, a, r, changes); err != nil {
+	tx.Store.queueCounters(tx.Tx, r, changes)
+	if err := tx.queueAudit(r, changes); err != nil {
 		return err
 	}
-	s.queueEvents(tx, r, changes)
-	return s.runAfterEffect(tx, a, r, changes)
+	tx.Store.queueEvents(tx.Tx, r, changes)
+	return tx.runAfterEffect(r, changes)
 }
 
 // runAfterEffect runs the After effect.
-func (s *Store) runAfterEffect(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if eff := s.eff.After[r.Name]; eff != nil {
-		return eff(tx, a, s, changes)
+func (tx *Tx) runAfterEffect(r *catalog.Resource, changes []Change) error {
+	if eff := tx.Store.eff.After[r.Name]; eff != nil {
+		return eff(tx, changes)
 	}
 	return nil
 }

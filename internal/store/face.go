@@ -23,24 +23,24 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 	return s.runChange(ctx, a, w, s.insertOperation(a, w))
 }
 
-func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) (*Result, error) {
-	return func(tx *db.Tx, try *attempt) (*Result, error) {
+func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*Tx, *attempt) (*Result, error) {
+	return func(tx *Tx, try *attempt) (*Result, error) {
 		rows, err := s.checkIncoming(a, w)
 		if err != nil {
 			return nil, err
 		}
-		if err := tenantsExist(tx, a, w.Resource, rows); err != nil {
+		if err := tenantsExist(tx, w.Resource, rows); err != nil {
 			return nil, err
 		}
 		if w.Conflict != nil {
-			return s.upsertRows(tx, a, w, rows, try)
+			return tx.upsertRows(w, rows, try)
 		}
-		if err := nameOnlyTheirs(tx, a, w.Resource, asInserts(rows)); err != nil {
+		if err := nameOnlyTheirs(tx, w.Resource, asInserts(rows)); err != nil {
 			return nil, err
 		}
 		try.rows, try.fresh = rows, rows
 		try.ahead = s.numbers.numberFromBlock(a, w.Resource, rows)
-		changes, err := s.insertRows(tx, a, w.Resource, rows, nil)
+		changes, err := tx.insertRows(w.Resource, rows, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -51,14 +51,14 @@ func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*db.Tx, *att
 		if w.Location && len(rows) == 1 {
 			res.Location = "id=eq." + idOf(changes[0].After)
 		}
-		return representRows(tx, a, w, res, rowsOf(changes))
+		return representRows(tx, w, res, rowsOf(changes))
 	}
 }
 
 // Put answers a PUT: the row with the id is replaced or made.
 func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
 	insert := s.insertOperation(a, w)
-	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+	return s.runChange(ctx, a, w, func(tx *Tx, try *attempt) (*Result, error) {
 		res, err := insert(tx, try)
 		if err == nil && w.Return == nil {
 			res.Status = Done
@@ -69,7 +69,7 @@ func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result
 
 // Update answers a PATCH.
 func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+	return s.runChange(ctx, a, w, func(tx *Tx, try *attempt) (*Result, error) {
 		g, err := query.Access(a, w.Resource, w.Resource.Access.Update)
 		if err != nil {
 			return nil, err
@@ -79,9 +79,9 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
-			return representRows(tx, a, w, &Result{Status: Done}, nil)
+			return representRows(tx, w, &Result{Status: Done}, nil)
 		}
-		rows, err := s.lockMatching(tx, a, w)
+		rows, err := tx.lockMatching(w)
 		if err != nil {
 			return nil, err
 		}
@@ -90,29 +90,29 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		try.rows = rowsOf(changes)
-		if err := nameOnlyTheirs(tx, a, w.Resource, changes); err != nil {
+		if err := nameOnlyTheirs(tx, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		if err := s.updateRows(tx, a, w.Resource, changes); err != nil {
+		if err := tx.updateRows(w.Resource, changes); err != nil {
 			return nil, err
 		}
-		return representRows(tx, a, w, &Result{Status: Done}, try.rows)
+		return representRows(tx, w, &Result{Status: Done}, try.rows)
 	})
 }
 
 // Delete answers a DELETE. The rows to answer with are read before they go.
 func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.runChange(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
-		rows, err := s.lockMatching(tx, a, w)
+	return s.runChange(ctx, a, w, func(tx *Tx, try *attempt) (*Result, error) {
+		rows, err := tx.lockMatching(w)
 		if err != nil {
 			return nil, err
 		}
 		try.rows, try.deleting = rows, true
-		res, err := representRows(tx, a, w, &Result{Status: Done}, rows)
+		res, err := representRows(tx, w, &Result{Status: Done}, rows)
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.deleteRows(tx, a, w.Resource, rows)
+		_, err = tx.deleteRows(w.Resource, rows)
 		return res, err
 	})
 }
@@ -126,19 +126,19 @@ type attempt struct {
 	ahead    bool // rows have numbers that were reserved before
 }
 
-func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {
+func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn func(*Tx, *attempt) (*Result, error)) (*Result, error) {
 	if a.Suspended && a.Role != actor.Service {
 		return nil, refuseForbidden("the tenant is suspended: its records can be read, not changed")
 	}
 	for n := 1; ; n++ {
 		var res *Result
 		var try attempt
-		err := s.db.Write(ctx, Scope(a), func(tx *db.Tx) (err error) {
+		err := s.Write(ctx, a, func(tx *Tx) (err error) {
 			try = attempt{}
 			if res, err = fn(tx, &try); err != nil {
 				return err
 			}
-			return once.Tell(tx, res)
+			return once.Tell(tx.Tx, res)
 		})
 		if err == nil {
 			return res, nil
@@ -155,16 +155,16 @@ func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn
 
 // tenantsExist refuses a service key's rows of a tenant there is not: rows have
 // no foreign key to it. Members and their keys belong to one that exists.
-func tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
-	if a.Role != actor.Service || r.Root {
+func tenantsExist(tx *Tx, r *catalog.Resource, rows []Row) error {
+	if tx.Role != actor.Service || r.Root {
 		return nil
 	}
 	missing := map[string]bool{}
 	for _, row := range rows {
 		if id, _ := row["tenant_id"].(string); id != "" {
 			missing[id] = true
-		} else if a.TenantID != "" {
-			missing[a.TenantID] = true
+		} else if tx.TenantID != "" {
+			missing[tx.TenantID] = true
 		}
 	}
 	ids := slices.Sorted(maps.Keys(missing))
@@ -238,18 +238,18 @@ func (s *Store) checkPatch(a actor.Actor, w *query.Write, g catalog.Grant) (Row,
 
 // lockMatching finds and locks the rows of a PATCH or DELETE and judges their
 // number and version.
-func (s *Store) lockMatching(tx *db.Tx, a actor.Actor, w *query.Write) ([]Row, error) {
+func (tx *Tx) lockMatching(w *query.Write) ([]Row, error) {
 	lock := tx.DB().ForUpdate()
-	if lock != "" && s.eff.First[w.Resource.Name] != nil {
-		rows, err := findRows(tx, w, "")
+	if lock != "" && tx.Store.eff.First[w.Resource.Name] != nil {
+		rows, err := findRows(tx.Tx, w, "")
 		if err != nil {
 			return nil, err
 		}
-		if err := s.lockPredecessors(tx, a, w.Resource, rows); err != nil {
+		if err := tx.lockPredecessors(w.Resource, rows); err != nil {
 			return nil, err
 		}
 	}
-	rows, err := findRows(tx, w, lock)
+	rows, err := findRows(tx.Tx, w, lock)
 	switch {
 	case err != nil:
 		return nil, err
@@ -282,15 +282,14 @@ func findRows(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
 }
 
 // lockPredecessors locks what comes before rows of a resource, tenant by tenant.
-func (s *Store) lockPredecessors(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
+func (tx *Tx) lockPredecessors(r *catalog.Resource, rows []Row) error {
 	byTenant := map[string][]Row{}
 	for _, row := range rows {
 		t := tenantOf(r, row)
 		byTenant[t] = append(byTenant[t], row)
 	}
 	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
-		a.TenantID = t
-		if err := s.eff.First[r.Name](tx, a, s, byTenant[t]); err != nil {
+		if err := tx.Store.eff.First[r.Name](tx.Of(t), byTenant[t]); err != nil {
 			return err
 		}
 	}
@@ -336,7 +335,7 @@ func checkCreateScope(a actor.Actor, r *catalog.Resource, changes []Change) erro
 
 // representRows finishes a write: the number of rows is judged, and the rows are
 // read back in the asked shape.
-func representRows(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
+func representRows(tx *Tx, w *query.Write, res *Result, rows []Row) (*Result, error) {
 	res.Count, res.Total = len(rows), -1
 	if w.Count != query.NoCount {
 		res.Total = int64(len(rows))
@@ -360,7 +359,7 @@ func representRows(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows [
 	q := *w.Return
 	q.Root.Only = ids
 	version := res.Version
-	root, err := fetchRows(tx, &q, res)
+	root, err := fetchRows(tx.Tx, &q, res)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
@@ -40,28 +39,28 @@ func (c Change) addCounts(deltas map[string]int64) {
 }
 
 // queueAudit queues one row of the audit log per change.
-func (s *Store) queueAudit(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if s.quiet || r.Name == "audit" {
+func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
+	if tx.Store.quiet || r.Name == "audit" {
 		return nil
 	}
-	if _, ok := s.cat.Get("audit"); !ok {
+	if _, ok := tx.Store.cat.Get("audit"); !ok {
 		return nil
 	}
-	at := s.Now()
+	at := tx.Now()
 	entries, scratch := make([]audit.Entry, len(changes)), make([]byte, 0, 1024)
 	for i, c := range changes {
 		if isAnonymous(c) {
 			web.Unsign(tx.Context())
 		}
 		before, after := changeImages(r, c, scratch)
-		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: at, By: a, Anonymous: isAnonymous(c), Action: r.Name + "." + c.Op.String(),
+		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: at, By: tx.Actor, Anonymous: isAnonymous(c), Action: r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.currentRow()), Before: before, After: after}
 	}
 	if len(entries) == 1 {
-		audit.Write(tx, entries[0])
+		audit.Write(tx.Tx, entries[0])
 		return nil
 	}
-	return audit.WriteAll(tx, entries)
+	return audit.WriteAll(tx.Tx, entries)
 }
 
 // isAnonymous reports a new record that an effect left without its maker, as an

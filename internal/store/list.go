@@ -169,12 +169,12 @@ func (p Page) limitClause(args *[]any) string {
 // Queue asks for a page of the records of the caller's tenant. where narrows it,
 // beginning with AND or empty; its values are args, the first being $2. order
 // ends the statement.
-func (l *List) Queue(tx *db.Tx, a actor.Actor, p Page, where, order string, args ...any) {
+func (l *List) Queue(tx *Tx, p Page, where, order string, args ...any) {
 	l.size = p.Size
 	if !l.sees {
 		return
 	}
-	all := append([]any{a.TenantID}, args...)
+	all := append([]any{tx.TenantID}, args...)
 	may := l.policy.Where(tx.DB(), "r", &all)
 	sql := "SELECT " + l.columns + " FROM " + l.res.Name + " r WHERE " + may + where + " ORDER BY " + order + p.limitClause(&all)
 	tx.Queue(sql, all, l.addRow)
@@ -182,12 +182,12 @@ func (l *List) Queue(tx *db.Tx, a actor.Actor, p Page, where, order string, args
 
 // QueueStates asks for a page of the records in any of the states, newest
 // first: each state's index is walked from its end, and the ends are merged.
-func (l *List) QueueStates(tx *db.Tx, a actor.Actor, p Page, states []string) {
+func (l *List) QueueStates(tx *Tx, p Page, states []string) {
 	l.size = p.Size
 	if !l.sees {
 		return
 	}
-	args := []any{a.TenantID}
+	args := []any{tx.TenantID}
 	may := l.policy.Where(tx.DB(), "r", &args)
 	most := " LIMIT " + strconv.Itoa(p.fetchSize())
 	if p.Offset > 0 {

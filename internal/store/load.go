@@ -21,7 +21,7 @@ func (b *Bulk) Load(rows []Row) error {
 	for i, row := range rows {
 		for k := range b.resource.Fields {
 			f := &b.resource.Fields[k]
-			if d := b.store.defaults[f]; d != nil && row[f.Name] == nil {
+			if d := b.tx.Store.defaults[f]; d != nil && row[f.Name] == nil {
 				row[f.Name] = d
 			}
 		}
@@ -30,7 +30,7 @@ func (b *Bulk) Load(rows []Row) error {
 	}
 	b.wrote = true
 	b.goOn(rows)
-	return queueInsert(b.tx, b.resource, changes)
+	return queueInsert(b.tx.Tx, b.resource, changes)
 }
 
 // goOn moves the sequences of a resource's business number behind those of the
@@ -53,7 +53,7 @@ func (b *Bulk) goOn(rows []Row) {
 	slices.Sort(years)
 	for _, year := range years {
 		b.tx.Queue(sequenceText+"CASE WHEN sequences.value > excluded.value THEN sequences.value ELSE excluded.value END",
-			[]any{b.actor.TenantID, b.resource.Name, year, last[year]}, nil)
+			[]any{b.tx.TenantID, b.resource.Name, year, last[year]}, nil)
 	}
 }
 

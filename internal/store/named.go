@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -26,7 +25,7 @@ type mention struct {
 // nameOnlyTheirs refuses ids of records that the tenant does not have, in the fields
 // that say whose they are (catalog.Field.Names). What a row held before may
 // name what has gone since.
-func nameOnlyTheirs(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
+func nameOnlyTheirs(tx *Tx, r *catalog.Resource, changes []Change) error {
 	var given []mention
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -35,10 +34,10 @@ func nameOnlyTheirs(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Cha
 		}
 		for _, c := range changes {
 			tenant := tenantOf(r, c.currentRow())
-			if a.TenantID != "" && tenant == "" {
-				tenant = a.TenantID
+			if tx.TenantID != "" && tenant == "" {
+				tenant = tx.TenantID
 			}
-			if v := c.After[f.Name]; v != nil && !Same(v, c.Before[f.Name]) && (a.TenantID == "" || tenant == a.TenantID) {
+			if v := c.After[f.Name]; v != nil && !Same(v, c.Before[f.Name]) && (tx.TenantID == "" || tenant == tx.TenantID) {
 				ids, err := idsIn(f, v)
 				if err != nil {
 					return err
@@ -52,7 +51,7 @@ func nameOnlyTheirs(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Cha
 			}
 		}
 	}
-	return allExist(tx, r, given)
+	return allExist(tx.Tx, r, given)
 }
 
 // idsIn lists the ids of a UUID or Array field's value.

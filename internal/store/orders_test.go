@@ -173,7 +173,7 @@ func manyOrders(tx *db.Tx, n int) error {
 		name, kind, _ := strings.Cut(c, " ")
 		columns = append(columns, db.Column{Name: name, Type: kind})
 	}
-	rows := tx.Rows("orders", columns, "")
+	rows := tx.InsertMany("orders", columns, "")
 	for i := range n {
 		status, at := "confirmed", time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
 		if i%10 == 0 {

@@ -46,12 +46,12 @@ type Change struct {
 // Effect is a consequence of changes to one resource, run in their transaction
 // for all rows of a statement at once. An error undoes everything. Before
 // effects may alter Change.After of inserts and updates before it is written.
-type Effect func(tx *db.Tx, a actor.Actor, s *Store, changes []Change) error
+type Effect func(tx *Tx, changes []Change) error
 
 // First locks what is to be locked before rows of a resource, which it is shown as
 // they are without a lock: where changes of two resources reach for each other's
 // rows, both have to begin with the same one. It is asked where rows lock.
-type First func(tx *db.Tx, a actor.Actor, s *Store, rows []Row) error
+type First func(tx *Tx, rows []Row) error
 
 // Effects are the consequences by resource name.
 type Effects struct {
@@ -196,24 +196,6 @@ func scanRow(res *catalog.Resource, r *db.Row) Row {
 		row[res.Fields[i].Name] = readField(&res.Fields[i], r, i)
 	}
 	return row
-}
-
-// RowsTx reads whole rows of the actor's tenant. where is a hand-written
-// condition, put into parentheses behind "tenant_id = $1 AND"; its parameters
-// start at $2. It may end in ORDER BY, LIMIT and FOR UPDATE.
-func (s *Store) RowsTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, where string, args []any) ([]Row, error) {
-	condition, tail := splitTail(where)
-	if condition == "" {
-		condition = "1 = 1"
-	}
-
-	var out []Row
-	err := tx.Query("SELECT "+columnList(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND ("+condition+")"+tail,
-		append([]any{a.TenantID}, args...), func(row *db.Row) error {
-			out = append(out, scanRow(r, row))
-			return nil
-		})
-	return out, err
 }
 
 // splitTail splits a condition from the ORDER BY, LIMIT or FOR UPDATE behind it.

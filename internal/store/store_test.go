@@ -217,7 +217,7 @@ func decode(t testing.TB, body string, into any) {
 // insertTx inserts one row as the server does.
 func (k *kit) insertTx(a actor.Actor, r *catalog.Resource, row store.Row) error {
 	return k.d.Write(context.Background(), store.Scope(a), func(tx *db.Tx) error {
-		_, err := k.s.InsertTx(tx, a, r, []store.Row{row})
+		_, err := k.s.In(tx, a).InsertRows(r.Name, []store.Row{row})
 		return err
 	})
 }

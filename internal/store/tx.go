@@ -1,9 +1,11 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -11,100 +13,183 @@ import (
 	"holdfast/internal/query"
 )
 
-// The verbs here run inside the caller's transaction and are the server's own:
+// Tx is a transaction of a caller: the statements of package db beside the
+// records of a store, in the tenant of the actor. Its methods are the server's own:
 // they ask for no grant and may set fields that requests may not. Validation,
-// legal moves, numbers, versions, counters, audit and effects are the same. The
-// tenant is the actor's.
+// legal moves, numbers, versions, counters, audit and effects are the same.
+type Tx struct {
+	*db.Tx
+	actor.Actor
+	Store *Store
+}
 
-// InsertTx inserts rows and returns them as stored. The statements are queued.
-func (s *Store) InsertTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Row, error) {
+// In returns tx as a transaction of an actor over the store's records.
+func (s *Store) In(tx *db.Tx, a actor.Actor) *Tx { return &Tx{Tx: tx, Actor: a, Store: s} }
+
+// Read runs fn on one snapshot of the rows that the actor's scope covers.
+func (s *Store) Read(ctx context.Context, a actor.Actor, fn func(*Tx) error) error {
+	return s.db.Read(ctx, Scope(a), func(tx *db.Tx) error { return fn(s.In(tx, a)) })
+}
+
+// Write runs fn in one transaction of the actor; see [db.DB.Write].
+func (s *Store) Write(ctx context.Context, a actor.Actor, fn func(*Tx) error) error {
+	return s.db.Write(ctx, Scope(a), func(tx *db.Tx) error { return fn(s.In(tx, a)) })
+}
+
+// As returns the same transaction for another actor.
+func (tx *Tx) As(a actor.Actor) *Tx { return tx.Store.In(tx.Tx, a) }
+
+// Of returns the same transaction in another tenant.
+func (tx *Tx) Of(tenant string) *Tx {
+	if tenant == tx.TenantID {
+		return tx
+	}
+	of := *tx
+	of.TenantID = tenant
+	return &of
+}
+
+// Unaudited returns the same transaction writing no audit rows; see [Store.Unaudited].
+func (tx *Tx) Unaudited() *Tx { return tx.Store.Unaudited().In(tx.Tx, tx.Actor) }
+
+// Now is the store's clock, UTC.
+func (tx *Tx) Now() time.Time { return tx.Store.Now() }
+
+// Resource returns a resource of the catalog by its name, which exists.
+func (tx *Tx) Resource(name string) *catalog.Resource {
+	r, _ := tx.Store.Catalog().Get(name)
+	return r
+}
+
+// Rows reads whole rows of the actor's tenant. where is a hand-written
+// condition, put into parentheses behind "tenant_id = $1 AND"; its parameters
+// start at $2. It may end in ORDER BY, LIMIT and FOR UPDATE.
+func (tx *Tx) Rows(resource, where string, args ...any) ([]Row, error) {
+	r := tx.Resource(resource)
+	condition, tail := splitTail(where)
+	if condition == "" {
+		condition = "1 = 1"
+	}
+
+	var out []Row
+	err := tx.Query("SELECT "+columnList(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND ("+condition+")"+tail,
+		append([]any{tx.TenantID}, args...), func(row *db.Row) error {
+			out = append(out, scanRow(r, row))
+			return nil
+		})
+	return out, err
+}
+
+// InsertRows inserts rows and returns them as stored. The statements are queued.
+func (tx *Tx) InsertRows(resource string, rows []Row) ([]Row, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	r := tx.Resource(resource)
 	out := make([]Row, len(rows))
 	for i, row := range rows {
-		checked, errs := s.checkRow(r, row, Insert)
+		checked, errs := tx.Store.checkRow(r, row, Insert)
 		if err := mergeRefusals(errs, rowNumber(i, len(rows))); err != nil {
 			return nil, err
 		}
 		out[i] = checked
 	}
-	if _, err := s.insertRows(tx, a, r, out, nil); err != nil {
+	if _, err := tx.insertRows(r, out, nil); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// UpdateTx sets the same fields on the rows with these ids and returns what
-// changed; ids that do not exist are passed over.
-func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, set Row) ([]Change, error) {
-	checked, errs := s.checkRow(r, set, Update)
+// UpdateRows sets the same fields on the rows with these ids; ids that do not
+// exist are passed over.
+func (tx *Tx) UpdateRows(resource string, ids []string, set Row) error {
+	_, err := tx.ChangeRows(resource, ids, set)
+	return err
+}
+
+// ChangeRows is UpdateRows and returns what changed.
+func (tx *Tx) ChangeRows(resource string, ids []string, set Row) ([]Change, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	r := tx.Resource(resource)
+	checked, errs := tx.Store.checkRow(r, set, Update)
 	if err := mergeRefusals(errs, 0); err != nil {
 		return nil, err
 	}
-	rows, err := s.lockRows(tx, a, r, ids)
+	rows, err := tx.lockRows(r, ids)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := changesOf(a, r, rows, checked, rights{server: true})
+	changes, err := changesOf(tx.Actor, r, rows, checked, rights{server: true})
 	if err != nil {
 		return nil, err
 	}
-	return changes, s.updateRows(tx, a, r, changes)
+	return changes, tx.updateRows(r, changes)
 }
 
-// UpdateEachTx sets on each row, found by its id, the other fields it names;
-// rows that do not exist are passed over.
-func (s *Store) UpdateEachTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, sets []Row) ([]Change, error) {
+// UpdateEach sets on each row, found by its id, the other fields it names; rows
+// that do not exist are passed over.
+func (tx *Tx) UpdateEach(resource string, sets []Row) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	r := tx.Resource(resource)
 	byID := make(map[string]Row, len(sets))
 	ids := make([]string, len(sets))
 	for i, set := range sets {
-		checked, errs := s.checkRow(r, set, Update)
+		checked, errs := tx.Store.checkRow(r, set, Update)
 		if err := mergeRefusals(errs, rowNumber(i, len(sets))); err != nil {
-			return nil, err
+			return err
 		}
 		ids[i] = idOf(checked)
 		byID[ids[i]] = checked
 	}
-	rows, err := s.lockRows(tx, a, r, ids)
+	rows, err := tx.lockRows(r, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	changes := make([]Change, len(rows))
 	for i, row := range rows {
-		if changes[i], err = changeOf(a, r, row, byID[idOf(row)], rights{server: true}); err != nil {
-			return nil, err
+		if changes[i], err = changeOf(tx.Actor, r, row, byID[idOf(row)], rights{server: true}); err != nil {
+			return err
 		}
 	}
-	return changes, s.updateRows(tx, a, r, changes)
+	return tx.updateRows(r, changes)
 }
 
-// DeleteTx deletes the rows with these ids.
-func (s *Store) DeleteTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Change, error) {
-	rows, err := s.lockRows(tx, a, r, ids)
+// DeleteRows deletes the rows with these ids.
+func (tx *Tx) DeleteRows(resource string, ids []string) error {
+	r := tx.Resource(resource)
+	rows, err := tx.lockRows(r, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.deleteRows(tx, a, r, rows)
+	_, err = tx.deleteRows(r, rows)
+	return err
 }
 
-// DropTx deletes those of the rows that are still at a version, in one
+// DropRows deletes those of the rows that are still at a version, in one
 // statement where nothing else has to be read, and returns their ids.
-func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
-	if s.Audited() || !s.Idle(r) {
-		return s.dropRead(tx, a, r, ids, version)
+func (tx *Tx) DropRows(resource string, ids []string, version int64) ([]string, error) {
+	r := tx.Resource(resource)
+	if tx.Store.Audited() || !tx.Store.Idle(r) {
+		return tx.dropRead(r, ids, version)
 	}
 	cols := append([]string{"id"}, r.Counted()...)
 	fields := make([]*catalog.Field, len(cols))
 	for i, n := range cols {
 		fields[i], _ = r.Field(n)
 	}
-	for _, p := range s.cat.Following(r) {
+	for _, p := range tx.Store.cat.Following(r) {
 		tx.Queue("DELETE FROM "+p.Name+" WHERE tenant_id = $1 AND "+p.Follows+" IN (SELECT id FROM "+r.Name+" WHERE tenant_id = $1 AND "+
-			tx.DB().InUUID("id", 2)+" AND version = $3)", []any{a.TenantID, query.List(ids), version}, nil)
+			tx.DB().InUUID("id", 2)+" AND version = $3)", []any{tx.TenantID, query.List(ids), version}, nil)
 	}
 	var gone []string
 	var changes []Change
 	err := tx.Query("DELETE FROM "+r.Name+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND version = $3 RETURNING "+strings.Join(cols, ", "),
-		[]any{a.TenantID, query.List(ids), version}, func(row *db.Row) error {
-			before := Row{"tenant_id": a.TenantID}
+		[]any{tx.TenantID, query.List(ids), version}, func(row *db.Row) error {
+			before := Row{"tenant_id": tx.TenantID}
 			for i, n := range cols {
 				before[n] = readField(fields[i], row, i)
 			}
@@ -116,8 +201,8 @@ func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []stri
 		return nil, fmt.Errorf("store: delete %s: %w", r.Name, err)
 	}
 	if len(changes) > 0 {
-		s.queueCounters(tx, r, changes)
-		s.queueEvents(tx, r, changes)
+		tx.Store.queueCounters(tx.Tx, r, changes)
+		tx.Store.queueEvents(tx.Tx, r, changes)
 	}
 	return gone, nil
 }
@@ -127,14 +212,14 @@ func (s *Store) Idle(r *catalog.Resource) bool {
 	return s.eff.Unmoved[r.Name] || s.eff.Before[r.Name] == nil && s.eff.After[r.Name] == nil
 }
 
-// dropRead is DropTx for rows that effects or the audit want to see.
-func (s *Store) dropRead(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
-	rows, err := s.lockRows(tx, a, r, ids)
+// dropRead is DropRows for rows that effects or the audit want to see.
+func (tx *Tx) dropRead(r *catalog.Resource, ids []string, version int64) ([]string, error) {
+	rows, err := tx.lockRows(r, ids)
 	if err != nil {
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(row Row) bool { return row["version"] != version })
-	if _, err := s.deleteRows(tx, a, r, rows); err != nil {
+	if _, err := tx.deleteRows(r, rows); err != nil {
 		return nil, err
 	}
 	gone := make([]string, len(rows))
@@ -145,11 +230,11 @@ func (s *Store) dropRead(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 }
 
 // lockRows reads and locks rows in id order.
-func (s *Store) lockRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Row, error) {
+func (tx *Tx) lockRows(r *catalog.Resource, ids []string) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(ids)})
+	rows, err := tx.Rows(r.Name, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(ids))
 	if err != nil {
 		return nil, fmt.Errorf("store: lock %s: %w", r.Name, err)
 	}

@@ -94,11 +94,11 @@ func checkTransition(a actor.Actor, r *catalog.Resource, c Change, may rights) e
 
 // updateRows runs the effects around the UPDATE statements of changes. Rows whose
 // values stay the same keep their version.
-func (s *Store) updateRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if err := s.runBeforeEffect(tx, a, r, changes); err != nil {
+func (tx *Tx) updateRows(r *catalog.Resource, changes []Change) error {
+	if err := tx.runBeforeEffect(r, changes); err != nil {
 		return err
 	}
-	now := query.FormatTime(s.now())
+	now := query.FormatTime(tx.Store.now())
 	var changed []Change
 	var groups []*group
 	alike := map[string]*group{}
@@ -126,7 +126,7 @@ func (s *Store) updateRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, change
 		sql, args := g.updateStatement(tx.DB(), r)
 		tx.Queue(sql, args, nil)
 	}
-	return s.finishChanges(tx, a, r, changed)
+	return tx.finishChanges(r, changed)
 }
 
 // group is the rows of one tenant that change alike: one UPDATE.
@@ -178,15 +178,15 @@ func (g *group) updateStatement(d *db.DB, r *catalog.Resource) (string, []any) {
 }
 
 // deleteRows deletes locked rows.
-func (s *Store) deleteRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+func (tx *Tx) deleteRows(r *catalog.Resource, rows []Row) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	byTenant := map[string][]string{}
 	for i, row := range rows {
 		changes[i] = Change{Resource: r, Op: Delete, Before: row}
 		byTenant[tenantOf(r, row)] = append(byTenant[tenantOf(r, row)], idOf(row))
 	}
-	if eff := s.eff.Before[r.Name]; eff != nil && len(changes) > 0 {
-		if err := eff(tx, a, s, changes); err != nil {
+	if eff := tx.Store.eff.Before[r.Name]; eff != nil && len(changes) > 0 {
+		if err := eff(tx, changes); err != nil {
 			return nil, err
 		}
 	}
@@ -194,5 +194,5 @@ func (s *Store) deleteRows(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows [
 		tx.Queue("DELETE FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND "+tx.DB().InUUID("id", 2),
 			[]any{tenant, query.List(ids)}, nil)
 	}
-	return changes, s.finishChanges(tx, a, r, changes)
+	return changes, tx.finishChanges(r, changes)
 }

@@ -16,16 +16,16 @@ import (
 
 // upsertRows inserts the rows whose key is new and merges the others into what is
 // there: columns of the payload are set, the rest keep their values.
-func (s *Store) upsertRows(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try *attempt) (*Result, error) {
+func (tx *Tx) upsertRows(w *query.Write, rows []Row, try *attempt) (*Result, error) {
 	r := w.Resource
 	try.upsert = true
-	if err := settleTenants(a, r, rows); err != nil {
+	if err := settleTenants(tx.Actor, r, rows); err != nil {
 		return nil, err
 	}
 	if err := refuseRepeatedKeys(r, w.Conflict, rows); err != nil {
 		return nil, err
 	}
-	found, err := s.lockExisting(tx, a, r, w.Conflict, rows)
+	found, err := tx.lockExisting(r, w.Conflict, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Store) upsertRows(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row,
 			fresh = append(fresh, row)
 			affected = append(affected, row)
 		} else if !w.Ignore {
-			c, err := mergeOf(a, w, old, row, w.Body.Rows[i])
+			c, err := mergeOf(tx.Actor, w, old, row, w.Body.Rows[i])
 			if err != nil {
 				return nil, err
 			}
@@ -46,24 +46,24 @@ func (s *Store) upsertRows(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row,
 		}
 	}
 	try.rows, try.fresh = affected, fresh
-	if err := nameOnlyTheirs(tx, a, r, slices.Concat(merged, asInserts(fresh))); err != nil {
+	if err := nameOnlyTheirs(tx, r, slices.Concat(merged, asInserts(fresh))); err != nil {
 		return nil, err
 	}
-	if err := s.updateRows(tx, a, r, merged); err != nil {
+	if err := tx.updateRows(r, merged); err != nil {
 		return nil, err
 	}
-	changes, err := s.insertRows(tx, a, r, fresh, w.Conflict)
+	changes, err := tx.insertRows(r, fresh, w.Conflict)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCreateScope(a, r, changes); err != nil {
+	if err := checkCreateScope(tx.Actor, r, changes); err != nil {
 		return nil, err
 	}
 	res := &Result{Status: Rows, Inserted: len(fresh) > 0}
 	if res.Inserted || w.Ignore {
 		res.Status = Created
 	}
-	return representRows(tx, a, w, res, affected)
+	return representRows(tx, w, res, affected)
 }
 
 // settleTenants settles whose rows these are before keys are looked up.
@@ -163,12 +163,12 @@ func refuseRepeatedKeys(r *catalog.Resource, cols []string, rows []Row) error {
 // lockExisting finds and locks the rows that already have the keys. All writers
 // lock rows in id order, so when the keys need several statements the ids are
 // found first and locked in one: what was there is read again under the lock.
-func (s *Store) lockExisting(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
+func (tx *Tx) lockExisting(r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
 	found := map[string]Row{}
 	probes := 0
 	_ = eachProbe(tx.DB(), r, cols, rows, func(string, []any, []Row) error { probes++; return nil })
 	lock := " ORDER BY id" + tx.DB().ForUpdate()
-	before := s.eff.First[r.Name] != nil
+	before := tx.Store.eff.First[r.Name] != nil
 	if probes > 1 || before {
 		lock = ""
 	}
@@ -187,16 +187,16 @@ func (s *Store) lockExisting(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols
 		return found, nil
 	}
 	if before {
-		if err := s.lockPredecessors(tx, a, r, slices.Collect(maps.Values(found))); err != nil {
+		if err := tx.lockPredecessors(r, slices.Collect(maps.Values(found))); err != nil {
 			return nil, err
 		}
 	}
-	return s.lockFound(tx, a, r, cols, found)
+	return tx.lockFound(r, cols, found)
 }
 
 // lockFound locks rows of any tenants in id order and returns them by key as
 // they are now.
-func (s *Store) lockFound(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, found map[string]Row) (map[string]Row, error) {
+func (tx *Tx) lockFound(r *catalog.Resource, cols []string, found map[string]Row) (map[string]Row, error) {
 	byTenant := map[string][]string{}
 	for _, row := range found {
 		t := tenantOf(r, row)
@@ -204,8 +204,7 @@ func (s *Store) lockFound(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []
 	}
 	locked := make(map[string]Row, len(found))
 	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
-		a.TenantID = t
-		rows, err := s.lockRows(tx, a, r, byTenant[t])
+		rows, err := tx.Of(t).lockRows(r, byTenant[t])
 		if err != nil {
 			return nil, err
 		}

@@ -380,7 +380,7 @@ func auditImage(k *kit, a actor.Actor, action string) string {
 func TestEffects(t *testing.T) {
 	var heard []string
 	eff := store.Effects{
-		Before: map[string]store.Effect{"zones": func(tx *db.Tx, a actor.Actor, s *store.Store, cs []store.Change) error {
+		Before: map[string]store.Effect{"zones": func(tx *store.Tx, cs []store.Change) error {
 			for _, c := range cs {
 				if c.After != nil && c.After["name"] == any("derive") {
 					c.After["utilization"] = 12
@@ -391,11 +391,10 @@ func TestEffects(t *testing.T) {
 			}
 			return nil
 		}},
-		After: map[string]store.Effect{"zones": func(tx *db.Tx, a actor.Actor, s *store.Store, cs []store.Change) error {
-			r, _ := s.Catalog().Get("sites")
+		After: map[string]store.Effect{"zones": func(tx *store.Tx, cs []store.Change) error {
 			for _, c := range cs {
 				if c.Op == store.Insert {
-					if _, err := s.InsertTx(tx, a, r, []store.Row{{"code": c.After["code"], "name": "made by effect"}}); err != nil {
+					if _, err := tx.InsertRows("sites", []store.Row{{"code": c.After["code"], "name": "made by effect"}}); err != nil {
 						return err
 					}
 				}
@@ -437,21 +436,21 @@ func TestTxVerbs(t *testing.T) {
 			for i := range rows {
 				rows[i] = store.Row{"code": fmt.Sprintf("T%03d", i), "name": "t", "x": int64(i), "utilization": 5.5, "archived_at": k.now}
 			}
-			out, err := k.s.InsertTx(tx, job, zones, rows)
+			out, err := k.s.In(tx, job).InsertRows(zones.Name, rows)
 			if err != nil {
 				return err
 			}
 			ids = []string{out[0]["id"].(string), out[1]["id"].(string)}
-			cs, err := k.s.UpdateTx(tx, job, zones, ids, store.Row{"status": "blocked", "utilization": nil})
+			cs, err := k.s.In(tx, job).ChangeRows(zones.Name, ids, store.Row{"status": "blocked", "utilization": nil})
 			if err != nil || len(cs) != 2 || cs[0].Before["status"] != any("active") || cs[0].After["version"] != any(int64(2)) {
 				return fmt.Errorf("%v %v", cs, err)
 			}
-			got, err := k.s.RowsTx(tx, job, zones, "code >= $2 ORDER BY code LIMIT 1", []any{"T599"})
+			got, err := k.s.In(tx, job).Rows(zones.Name, "code >= $2 ORDER BY code LIMIT 1", "T599")
 			if err != nil || len(got) != 1 || got[0]["x"].(interface{ String() string }).String() != "599" ||
 				got[0]["archived_at"] != any("2026-03-01T12:00:00.000000Z") {
 				return fmt.Errorf("%v %v", got, err)
 			}
-			_, err = k.s.DeleteTx(tx, job, zones, ids[:1])
+			err = k.s.In(tx, job).DeleteRows(zones.Name, ids[:1])
 			return err
 		})
 		if err != nil {
@@ -469,18 +468,13 @@ func TestTxVerbs(t *testing.T) {
 	})
 }
 
-func TestUpdateEachTx(t *testing.T) {
+func TestUpdateEach(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		fixture(k)
 		job := actor.Actor{Role: actor.Service, TenantID: north}
-		items, _ := k.cat.Get("items")
 		err := k.d.Write(context.Background(), store.Scope(job), func(tx *db.Tx) error {
-			cs, err := k.s.UpdateEachTx(tx, job, items,
+			return k.s.In(tx, job).UpdateEach("items",
 				[]store.Row{{"id": id(12), "name": "two"}, {"id": id(11), "name": "one", "unit_cost": "3"}, {"id": id(92), "name": "x"}})
-			if len(cs) != 2 {
-				return fmt.Errorf("%d changes", len(cs))
-			}
-			return err
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -590,7 +584,7 @@ func TestCSVFormulas(t *testing.T) {
 // What is missing is told before any rule says what is wrong with the rest, in
 // one order, and the same on both engines.
 func TestMissingIsToldFirst(t *testing.T) {
-	rule := func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
+	rule := func(*store.Tx, []store.Change) error {
 		return fault.New(fault.Invalid, "HF999", "a rule")
 	}
 	rules := store.Effects{Before: map[string]store.Effect{}}

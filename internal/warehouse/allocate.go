@@ -94,13 +94,13 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 // listDemand are the lines of outbound orders that want more than they have.
 func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {
 	var out []demandLine
-	zone, now := "", k.s.Now()
-	store.QueueZone(k.tx, k.a.TenantID, &zone)
-	err := k.tx.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
+	zone, now := "", k.Now()
+	store.QueueZone(k.Tx.Tx, k.TenantID, &zone)
+	err := k.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
 		"o.promised_at, COALESCE(i.min_remaining_days, 0), o.site_id "+
 		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
-		"WHERE o.tenant_id = $1 AND "+k.tx.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
-		"ORDER BY o.priority, o.id, l.line_no", []any{k.a.TenantID, jsonList(orders)}, func(r *db.Row) error {
+		"WHERE o.tenant_id = $1 AND "+k.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
+		"ORDER BY o.priority, o.id, l.line_no", []any{k.TenantID, jsonList(orders)}, func(r *db.Row) error {
 		w := demandLine{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
 			minExpiry: r.Text(7), keep: r.Int(9), site: r.Text(10)}
 		w.ship = shipDate(now, r.Time(8), localtime.Zone(zone))
@@ -137,15 +137,15 @@ func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*free
 		items.addID(w.item)
 	}
 	slices.Sort(items.list)
-	d, list := k.tx.DB(), jsonList(items.list)
-	lockItems(k.tx, k.a.TenantID, list)
+	d, list := k.DB(), jsonList(items.list)
+	lockItems(k.Tx.Tx, k.TenantID, list)
 	out := map[string][]*freeStock{}
-	err := k.tx.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
+	err := k.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
 		"z.pick_sequence, z.kind, v.id, z.site_id "+
 		"FROM stock_levels v JOIN zones z ON z.tenant_id = $1 AND z.id = v.zone_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = v.lot_id "+
 		"WHERE v.tenant_id = $1 AND "+d.InUUID("v.item_id", 2)+" AND v.stock_status = 'available' AND v.quantity > v.reserved AND z.status = 'active' AND "+
 		"z.kind <> 'quarantine' "+
-		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.a.TenantID, list}, func(r *db.Row) error {
+		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.TenantID, list}, func(r *db.Row) error {
 		c := &freeStock{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
 			r.Text(10) == "staging", site: r.Text(12)}
 		c.spot = spot{zone: r.Text(1), item: r.Text(0), lot: r.Text(2), serial: r.Text(3), owner: r.Text(4), lpn: r.Text(5), status: "available"}
@@ -272,8 +272,8 @@ func giveBack(rows []store.Row, stock map[string][]*freeStock) {
 
 // readSetting reads one of the tenant's settings as JSON text, "" where it is not
 // set.
-func (k records) readSetting(key string) (value string, err error) {
-	err = k.tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{k.a.TenantID, key}, func(r *db.Row) error {
+func readSetting(tx *store.Tx, key string) (value string, err error) {
+	err = tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tx.TenantID, key}, func(r *db.Row) error {
 		value = r.Text(0)
 		return nil
 	})
@@ -285,7 +285,7 @@ const settingPartial = "allow_partial_allocation"
 
 // defaultPlan is the plan of orders that are confirmed.
 func (k work) defaultPlan() (plan, error) {
-	v, err := k.readSetting(settingPartial)
+	v, err := readSetting(k.Tx, settingPartial)
 	return plan{strategy: "fefo", whole: v == "false"}, err
 }
 
@@ -303,8 +303,8 @@ func (k work) allocateConfirmed(orders []string) error {
 }
 
 // linesOf are the ids of the lines of orders.
-func (k records) linesOf(orders []string) ([]string, error) {
-	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
+func (k work) linesOf(orders []string) ([]string, error) {
+	rows, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
 	return textColumn(rows, "id"), err
 }
 
@@ -325,14 +325,14 @@ func (k work) releaseCancelled(orders []string) error {
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	waiting, err := k.readRows("pick_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
+	waiting, err := k.Rows("pick_lines", k.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
 	if err != nil {
 		return err
 	}
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.updateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)

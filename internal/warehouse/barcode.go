@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
@@ -36,7 +35,7 @@ func jsonDocument(r store.Row, name string) json.RawMessage {
 }
 
 // labelItems keeps item_barcodes in step with the items themselves.
-func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func labelItems(tx *store.Tx, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Insert && (c.After["gtin"] != nil || len(jsonDocument(c.After, "barcodes")) > len("[]")) {
@@ -46,26 +45,26 @@ func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 			ids.addID(c.After.Text("id"))
 		}
 	}
-	return syncBarcodes(tx, a, s, ids.list)
+	return syncBarcodes(tx, ids.list)
 }
 
 // labelUnits keeps item_barcodes in step with the items' other units.
-func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func labelUnits(tx *store.Tx, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op != store.Insert || c.After["gtin"] != nil || c.After["barcode"] != nil {
 			ids.addID(currentRow(c).Text("item_id"))
 		}
 	}
-	return syncBarcodes(tx, a, s, ids.list)
+	return syncBarcodes(tx, ids.list)
 }
 
 // removeBarcodes takes the barcodes of items away before the items go. Those of bulk
 // work go with them, unread (catalog.Resource.Follows).
-func removeBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func removeBarcodes(tx *store.Tx, changes []store.Change) error {
 	var gone set
 	for _, c := range changes {
-		if c.Op == store.Delete && s.Audited() {
+		if c.Op == store.Delete && tx.Store.Audited() {
 			gone.addID(c.Before.Text("id"))
 		}
 	}
@@ -73,7 +72,7 @@ func removeBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		return nil
 	}
 	var ids []string
-	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2), []any{a.TenantID, jsonList(gone.list)},
+	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2), []any{tx.TenantID, jsonList(gone.list)},
 		func(r *db.Row) error {
 			ids = append(ids, r.Text(0))
 			return nil
@@ -81,31 +80,30 @@ func removeBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if err != nil {
 		return err
 	}
-	return dropBarcodes(tx, a, s, ids)
+	return dropBarcodes(tx, ids)
 }
 
-func dropBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, ids []string) error {
+func dropBarcodes(tx *store.Tx, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	r, _ := s.Catalog().Get("item_barcodes")
-	_, err := s.Unaudited().DeleteTx(tx, a, r, ids)
+	err := tx.Unaudited().DeleteRows("item_barcodes", ids)
 	return err
 }
 
 // syncBarcodes writes what items and their units say into item_barcodes, where
 // one code stands for one item in one unit.
-func syncBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, items []string) error {
+func syncBarcodes(tx *store.Tx, items []string) error {
 	if len(items) == 0 {
 		return nil
 	}
-	wanted, err := saidBarcodes(tx, a.TenantID, items)
+	wanted, err := saidBarcodes(tx.Tx, tx.TenantID, items)
 	if err != nil {
 		return err
 	}
 	kept := map[barcode]string{}
 	err = tx.Query("SELECT id, value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2),
-		[]any{a.TenantID, jsonList(items)}, func(r *db.Row) error {
+		[]any{tx.TenantID, jsonList(items)}, func(r *db.Row) error {
 			kept[barcode{r.Text(1), r.Text(2), r.Text(3)}] = r.Text(0)
 			return nil
 		})
@@ -118,11 +116,11 @@ func syncBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, items []string) erro
 			extra = append(extra, id)
 		}
 	}
-	if err := dropBarcodes(tx, a, s, extra); err != nil {
+	if err := dropBarcodes(tx, extra); err != nil {
 		return err
 	}
 	wanted = slices.DeleteFunc(wanted, func(b barcode) bool { return kept[b] != "" })
-	return addBarcodes(tx, a, s, wanted)
+	return addBarcodes(tx, wanted)
 }
 
 // saidBarcodes collects what items and their units say.
@@ -156,7 +154,7 @@ func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
 	return list, tx.Flush()
 }
 
-func addBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, list []barcode) error {
+func addBarcodes(tx *store.Tx, list []barcode) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -170,14 +168,13 @@ func addBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, list []barcode) error
 		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
 	}
 	err := tx.Query("SELECT b.value, i.sku, b.uom FROM item_barcodes b JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id WHERE b.tenant_id = $1 AND "+
-		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{a.TenantID, jsonList(values)}, func(r *db.Row) error {
+		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{tx.TenantID, jsonList(values)}, func(r *db.Row) error {
 		return refuseTakenBarcode(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
 	})
 	if err != nil {
 		return err
 	}
-	r, _ := s.Catalog().Get("item_barcodes")
-	_, err = s.Unaudited().InsertTx(tx, a, r, rows)
+	_, err = tx.Unaudited().InsertRows("item_barcodes", rows)
 	return err
 }
 

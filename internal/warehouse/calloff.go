@@ -14,8 +14,8 @@ func (k work) callOff(lists []string) error {
 	if len(lists) == 0 {
 		return nil
 	}
-	d := k.tx.DB()
-	lines, err := k.readRows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
+	d := k.DB()
+	lines, err := k.Rows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -28,13 +28,13 @@ func (k work) callOff(lists []string) error {
 			return err
 		}
 	}
-	if _, err := k.insertRows("stock_movements", b.moves); err != nil {
+	if _, err := k.InsertRows("stock_movements", b.moves); err != nil {
 		return err
 	}
-	if err := k.updateEach("reservations", b.moved); err != nil {
+	if err := k.UpdateEach("reservations", b.moved); err != nil {
 		return err
 	}
-	if err := k.updateRows("pick_lines", textColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", textColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.updateOrderLines(b.lines, nil)
@@ -53,7 +53,7 @@ type back struct {
 
 // lockAndReadPicked locks the orders of pick lines and reads what is picked for them.
 func (b *back) lockAndReadPicked(picks []store.Row) error {
-	d := b.tx.DB()
+	d := b.DB()
 	var wanted, orders set
 	var bare []string
 	for _, l := range picks {
@@ -64,17 +64,17 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 		}
 	}
 	b.lines = wanted.list
-	lines, err := b.readRows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
+	lines, err := b.Rows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
 	if err != nil {
 		return err
 	}
 	for _, l := range lines {
 		orders.addID(l.Text("order_id"))
 	}
-	if _, err := b.lockRows("orders", orders.list); err != nil {
+	if _, err := lockRows(b.Tx, "orders", orders.list); err != nil {
 		return err
 	}
-	if lines, err = b.readRows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
+	if lines, err = b.Rows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
 		return err
 	}
 	for _, l := range lines {
@@ -84,7 +84,7 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 		return err
 	}
 	b.free = map[string]store.Row{}
-	moves, err := b.readRows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
+	moves, err := b.Rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
 	for _, m := range moves {
 		b.free[m.Text("ref_id")] = m
 	}

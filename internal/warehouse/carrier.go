@@ -21,7 +21,7 @@ func keepCarrier(k work, changes []store.Change) error {
 	if len(ids.list)+len(codes.list) == 0 {
 		return clearCarrier(changes)
 	}
-	rows, err := k.readRows("carriers", "("+k.tx.DB().InUUID("id", 2)+" OR "+k.tx.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
+	rows, err := k.Rows("carriers", "("+k.DB().InUUID("id", 2)+" OR "+k.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
 	if err != nil {
 		return err
 	}

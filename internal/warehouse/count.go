@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -38,7 +36,7 @@ func LinesPerHour(lines int64, hours decimal.Dec) (rate decimal.Dec, ok bool) {
 // expectCounts notes beside what was counted what the books said. The items are
 // locked first, as every movement does, so that nothing moves between the look
 // and the booking; one place is counted once at a time.
-func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func expectCounts(tx *store.Tx, changes []store.Change) error {
 	l := ledger{levels: map[string]*level{}}
 	for i, c := range changes {
 		n := c.After
@@ -58,8 +56,8 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 		l.items.addID(at.item)
 	}
 	sort.Strings(l.items.list)
-	lockItems(tx, a.TenantID, jsonList(l.items.list))
-	l.queueLevels(tx, a.TenantID)
+	lockItems(tx.Tx, tx.TenantID, jsonList(l.items.list))
+	l.queueLevels(tx.Tx, tx.TenantID)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
@@ -69,10 +67,10 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 		n["expected"] = l.levels[spotOf(n).stockKey()].quantity
 		n["variance"] = decimalOf(n, "counted") - decimalOf(n, "expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
-		n["counted_at"] = query.FormatTime(s.Now())
+		n["counted_at"] = query.FormatTime(tx.Now())
 		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: decimalOf(n, "counted"), all: decimalOf(n, "expected"), row: i})
 	}
-	return fineRows(tx, a.TenantID, said, len(changes))
+	return fineRows(tx.Tx, tx.TenantID, said, len(changes))
 }
 
 func spotOf(n store.Row) spot {
@@ -81,7 +79,7 @@ func spotOf(n store.Row) spot {
 
 // bookCounts makes the books agree with what was counted: a movement for each
 // variance, a date for each level that was right.
-func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func bookCounts(tx *store.Tx, changes []store.Change) error {
 	var moves []store.Row
 	var at []int // the count of each
 	var right []string
@@ -93,14 +91,13 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		}
 	}
 	if len(right) > 0 {
-		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{a.TenantID,
-			jsonList(right), query.FormatTime(s.Now())}, nil)
+		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{tx.TenantID,
+			jsonList(right), query.FormatTime(tx.Now())}, nil)
 	}
 	if len(moves) == 0 {
 		return nil
 	}
-	r, _ := s.Catalog().Get("stock_movements")
-	_, err := s.InsertTx(tx, a, r, moves)
+	_, err := tx.InsertRows("stock_movements", moves)
 	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) || fault.HasCode(err, CodeApproval) {
 		return atCount(fault.As(err), at, len(changes))
 	}

@@ -53,7 +53,7 @@ func TestStockCounts(t *testing.T) {
 func (k *kit) rowsOf(name string) (rows []store.Row) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
-		rows, err = k.s.RowsTx(tx, k.as, k.resource(name), "1 = 1", nil)
+		rows, err = k.s.In(tx, k.as).Rows(k.resource(name).Name, "1 = 1")
 		return err
 	})
 	if err != nil {

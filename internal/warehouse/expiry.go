@@ -50,7 +50,7 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		return fmt.Errorf("warehouse: find lots that are over: %w", err)
 	}
 	set := func(row store.Row) func(work, []string) error {
-		return func(k work, ids []string) error { return k.updateRows("lots", ids, row) }
+		return func(k work, ids []string) error { return k.UpdateRows("lots", ids, row) }
 	}
 	return errors.Join(eachTenant(ctx, s, over, "expire lots", set(store.Row{"status": "expired"})),
 		eachTenant(ctx, s, short, "mark short-dated lots", set(store.Row{"short_dated": true})))
@@ -61,7 +61,7 @@ func eachTenant(ctx context.Context, s *store.Store, ids map[string][]string, wh
 	var failed []error
 	for tenant, list := range ids {
 		err := s.DB().Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			return f(work{records: records{tx, actor.Actor{TenantID: tenant, Role: actor.Service}, s}}, list)
+			return f(work{Tx: s.In(tx, actor.Actor{TenantID: tenant, Role: actor.Service})}, list)
 		})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("warehouse: %s of %s: %w", what, tenant, err))
@@ -96,15 +96,15 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 // releaseExpired gives back the reservations of orders that ended by then, with the
 // orders' locks held, as everybody who changes reservations does.
 func (k work) releaseExpired(orders []string, until string) error {
-	lock := k.tx.DB().ForUpdate()
-	if _, err := k.lockRows("orders", orders); err != nil {
+	lock := k.DB().ForUpdate()
+	if _, err := lockRows(k.Tx, "orders", orders); err != nil {
 		return err
 	}
 	lines, err := k.linesOf(orders)
 	if err != nil {
 		return err
 	}
-	rows, err := k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
+	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
 	if err != nil {
 		return err
 	}

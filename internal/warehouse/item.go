@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -11,8 +10,8 @@ import (
 
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
-func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := removeBarcodes(tx, a, s, changes); err != nil {
+func deriveItems(tx *store.Tx, changes []store.Change) error {
+	if err := removeBarcodes(tx, changes); err != nil {
 		return err
 	}
 	var rise decimal.Dec
@@ -50,20 +49,20 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		return nil
 	}
 	var kept decimal.Dec
-	queueWorth(tx, a.TenantID, &kept)
+	queueWorth(tx.Tx, tx.TenantID, &kept)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	return checkStockValue(tx, a.TenantID, kept, rise, "unit_cost")
+	return checkStockValue(tx.Tx, tx.TenantID, kept, rise, "unit_cost")
 }
 
 // updateZoneLoads moves the load of zones when the capacity an item takes changes, and
 // keeps the item's barcodes and its lots' dates.
-func updateZoneLoads(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := labelItems(tx, a, s, changes); err != nil {
+func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
+	if err := labelItems(tx, changes); err != nil {
 		return err
 	}
-	if err := redateLots(tx, a, s, changes); err != nil {
+	if err := redateLots(tx, changes); err != nil {
 		return err
 	}
 	units := map[string][2]decimal.Dec{}
@@ -80,7 +79,7 @@ func updateZoneLoads(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	}
 	loads := map[string]decimal.Dec{}
 	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
-		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		[]any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 			u := units[r.Text(0)]
 			before, err := multiplyWithin(r.Dec(2), u[0], "capacity_units")
 			if err != nil {
@@ -96,5 +95,5 @@ func updateZoneLoads(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	if err != nil {
 		return err
 	}
-	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "capacity_units"}.moveLoads(loads)
+	return haul{tx: tx.Tx, tenant: tx.TenantID, now: query.FormatTime(tx.Now()), field: "capacity_units"}.moveLoads(loads)
 }

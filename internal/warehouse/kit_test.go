@@ -70,7 +70,7 @@ func (k *kit) resource(name string) *catalog.Resource {
 // try inserts rows and returns their ids.
 func (k *kit) try(name string, rows ...store.Row) (ids []string, err error) {
 	err = k.tx(func(tx *db.Tx) error {
-		stored, err := k.s.InsertTx(tx, k.as, k.resource(name), rows)
+		stored, err := k.s.In(tx, k.as).InsertRows(k.resource(name).Name, rows)
 		ids = nil
 		for _, r := range stored {
 			ids = append(ids, r["id"].(string))
@@ -92,7 +92,7 @@ func (k *kit) add(name string, row store.Row) string {
 
 func (k *kit) change(name, id string, set store.Row) error {
 	return k.tx(func(tx *db.Tx) error {
-		_, err := k.s.UpdateTx(tx, k.as, k.resource(name), []string{id}, set)
+		err := k.s.In(tx, k.as).UpdateRows(k.resource(name).Name, []string{id}, set)
 		return err
 	})
 }
@@ -109,7 +109,7 @@ func (k *kit) row(name, id string) store.Row {
 	k.Helper()
 	var rows []store.Row
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
-		rows, err = k.s.RowsTx(tx, k.as, k.resource(name), "id = $2", []any{id})
+		rows, err = k.s.In(tx, k.as).Rows(k.resource(name).Name, "id = $2", id)
 		return err
 	})
 	if err != nil || len(rows) != 1 {
@@ -167,7 +167,7 @@ func d(s string) decimal.Dec {
 func (k *kit) remove(name, id string) {
 	k.Helper()
 	err := k.tx(func(tx *db.Tx) error {
-		_, err := k.s.DeleteTx(tx, k.as, k.resource(name), []string{id})
+		err := k.s.In(tx, k.as).DeleteRows(k.resource(name).Name, []string{id})
 		return err
 	})
 	if err != nil {
@@ -188,7 +188,7 @@ func (k *kit) barcodes(item string) string {
 	k.Helper()
 	var list []string
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		rows, err := k.s.RowsTx(tx, k.as, k.resource("item_barcodes"), "item_id = $2 ORDER BY value", []any{item})
+		rows, err := k.s.In(tx, k.as).Rows(k.resource("item_barcodes").Name, "item_id = $2 ORDER BY value", item)
 		for _, r := range rows {
 			list = append(list, r["value"].(string)+" "+r["uom"].(string))
 		}

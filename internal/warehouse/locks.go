@@ -1,8 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -16,12 +14,12 @@ import (
 // lockFirsts are what is locked before rows of a resource that a client changes by
 // itself, beside the verbs.
 func lockFirsts() map[string]store.First {
-	lines := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
-		return records{tx, a, s}.lockPicks(rows)
+	lines := func(tx *store.Tx, rows []store.Row) error {
+		return work{Tx: tx}.lockPicks(rows)
 	}
-	lists := func(tx *db.Tx, a actor.Actor, s *store.Store, rows []store.Row) error {
-		k := records{tx, a, s}
-		of, err := k.readRows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(textColumn(rows, "id")))
+	lists := func(tx *store.Tx, rows []store.Row) error {
+		k := work{Tx: tx}
+		of, err := k.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(textColumn(rows, "id")))
 		if err != nil {
 			return err
 		}
@@ -31,15 +29,15 @@ func lockFirsts() map[string]store.First {
 }
 
 // lockRows locks rows of a resource in the order of their ids.
-func (k records) lockRows(resource string, ids []string) ([]store.Row, error) {
+func lockRows(tx *store.Tx, resource string, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return k.readRows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
+	return tx.Rows(resource, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids))
 }
 
 // lockPicks locks the orders and then the lists of pick lines.
-func (k records) lockPicks(lines []store.Row) error {
+func (k work) lockPicks(lines []store.Row) error {
 	if err := k.lockOrdersOf(lines); err != nil {
 		return err
 	}
@@ -47,17 +45,17 @@ func (k records) lockPicks(lines []store.Row) error {
 }
 
 // lockLists locks the lists of pick lines, whose orders the caller holds.
-func (k records) lockLists(lines []store.Row) error {
+func (k work) lockLists(lines []store.Row) error {
 	var lists set
 	for _, l := range lines {
 		lists.addID(l.Text("pick_list_id"))
 	}
-	_, err := k.lockRows("pick_lists", lists.list)
+	_, err := lockRows(k.Tx, "pick_lists", lists.list)
 	return err
 }
 
 // lockOrdersOf locks the orders of rows that name an order line.
-func (k records) lockOrdersOf(rows []store.Row) error {
+func (k work) lockOrdersOf(rows []store.Row) error {
 	var lines, orders set
 	for _, r := range rows {
 		lines.addID(r.Text("order_line_id"))
@@ -65,21 +63,21 @@ func (k records) lockOrdersOf(rows []store.Row) error {
 	if len(lines.list) == 0 {
 		return nil
 	}
-	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	found, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
 	for _, l := range found {
 		orders.addID(l.Text("order_id"))
 	}
-	_, err = k.lockRows("orders", orders.list)
+	_, err = lockRows(k.Tx, "orders", orders.list)
 	return err
 }
 
 // lockOrderLines locks the orders of the order lines that the elements of lines
 // name, then the lines.
 func lockOrderLines(c *rpc.Call, k work, ids []string) ([]store.Row, error) {
-	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(ids))
+	found, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func lockOrderLines(c *rpc.Call, k work, ids []string) ([]store.Row, error) {
 	for _, l := range found {
 		orders.addID(l.Text("order_id"))
 	}
-	if _, err := k.lockRows("orders", orders.list); err != nil {
+	if _, err := lockRows(k.Tx, "orders", orders.list); err != nil {
 		return nil, err
 	}
 	return lockLines(c, ids)

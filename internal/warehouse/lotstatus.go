@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
@@ -12,7 +11,7 @@ import (
 func isSellable(lot store.Row) bool { return lot["status"] == "released" && lot["short_dated"] != true }
 
 // dateLots notes of lots whether they last as long as their items ask for.
-func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func dateLots(tx *store.Tx, changes []store.Change) error {
 	var items set
 	for _, c := range changes {
 		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || isAltered(c, "expires_on")) {
@@ -23,9 +22,9 @@ func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 		return nil
 	}
 	keep := map[string]int64{}
-	ru := queueRules(tx, a.TenantID, s.Now())
+	ru := queueRules(tx.Tx, tx.TenantID, tx.Now())
 	err := tx.Query("SELECT id, min_remaining_days FROM items WHERE tenant_id = $1 AND min_remaining_days > 0 AND "+tx.DB().InUUID("id", 2),
-		[]any{a.TenantID, jsonList(items.list)}, func(r *db.Row) error {
+		[]any{tx.TenantID, jsonList(items.list)}, func(r *db.Row) error {
 			keep[r.Text(0)] = r.Int(1)
 			return nil
 		})
@@ -46,7 +45,7 @@ func tooShort(expires, today string, keep int64) bool {
 }
 
 // redateLots looks at the lots of items anew whose asked-for days have changed.
-func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func redateLots(tx *store.Tx, changes []store.Change) error {
 	keep := map[string]int64{}
 	var items set
 	for _, c := range changes {
@@ -58,12 +57,11 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	if len(items.list) == 0 {
 		return nil
 	}
-	k := work{records: records{tx, a, s}}
-	today, err := k.localToday()
+	today, err := readLocalToday(tx)
 	if err != nil {
 		return err
 	}
-	lots, err := k.readRows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
+	lots, err := tx.Rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
 	if err != nil {
 		return err
 	}
@@ -73,22 +71,22 @@ func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 			sets = append(sets, store.Row{"id": l["id"], "short_dated": short})
 		}
 	}
-	return k.updateEach("lots", sets)
+	return tx.UpdateEach("lots", sets)
 }
 
 // followLots keeps totals in step with the status of lots, and secures the stock
 // of those that are recalled.
-func (w Watch) followLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := w.freeLots(tx, a, s, changes); err != nil {
+func (w Watch) followLots(tx *store.Tx, changes []store.Change) error {
+	if err := w.freeLots(tx, changes); err != nil {
 		return err
 	}
-	return w.recallLots(tx, a, s, changes)
+	return w.recallLots(tx, changes)
 }
 
 // freeLots keeps what is available of items in step with the status of their
 // lots: stock of a lot that is not released, or does not last, is there and not
 // available.
-func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (w Watch) freeLots(tx *store.Tx, changes []store.Change) error {
 	sign := map[string]decimal.Dec{}
 	var lots, items set
 	for _, c := range changes {
@@ -106,24 +104,24 @@ func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []stor
 		return nil
 	}
 	p := posting{ledger: ledger{levels: map[string]*level{}, items: items}}
-	if err := p.queueReads(tx, a.TenantID); err != nil {
+	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err
 	}
 	free := map[string]decimal.Dec{}
 	err := tx.Query("SELECT lot_id, item_id, quantity - reserved FROM stock_levels WHERE tenant_id = $1 AND stock_status = 'available' AND "+tx.DB().
 		InUUID("lot_id", 2),
-		[]any{a.TenantID, jsonList(lots.list)}, func(r *db.Row) error {
+		[]any{tx.TenantID, jsonList(lots.list)}, func(r *db.Row) error {
 			free[r.Text(1)] += sign[r.Text(0)] * r.Dec(2)
 			return nil
 		})
 	if err != nil {
 		return err
 	}
-	return w.addAvailable(tx, a.TenantID, s, p.itemByID, free)
+	return w.addAvailable(tx, p.itemByID, free)
 }
 
 // addAvailable adds to what is available of items.
-func (w Watch) addAvailable(tx *db.Tx, tenant string, s *store.Store, items map[string]*stocked, free map[string]decimal.Dec) error {
+func (w Watch) addAvailable(tx *store.Tx, items map[string]*stocked, free map[string]decimal.Dec) error {
 	counts := map[string]int64{}
 	changed := map[string]*stocked{}
 	var fallen []string
@@ -146,10 +144,10 @@ func (w Watch) addAvailable(tx *db.Tx, tenant string, s *store.Store, items map[
 	if len(changed) == 0 {
 		return nil
 	}
-	writeItems(tx, tenant, query.FormatTime(s.Now()), changed)
-	s.Count(tx, tenant, counts)
+	writeItems(tx.Tx, tx.TenantID, query.FormatTime(tx.Now()), changed)
+	tx.Store.Count(tx.Tx, tx.TenantID, counts)
 	if len(fallen) == 0 || w.LowStock == nil {
 		return nil
 	}
-	return w.LowStock(tx, s, tenant, fallen)
+	return w.LowStock(tx, fallen)
 }

@@ -28,7 +28,7 @@ func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, err
 	if len(ids) == 0 {
 		return out, nil
 	}
-	rows, err := c.Rows(resource, c.Tx.DB().InUUID("id", 2), query.List(ids))
+	rows, err := c.Rows(resource, c.DB().InUUID("id", 2), query.List(ids))
 	for _, row := range rows {
 		out[row.Text("id")] = row
 	}
@@ -37,7 +37,7 @@ func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, err
 
 // postMovement books one movement.
 func postMovement(c *rpc.Call, m store.Row) (rpc.Record, error) {
-	rows, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), []store.Row{m})
+	rows, err := c.Tx.InsertRows("stock_movements", []store.Row{m})
 	if err != nil {
 		return rpc.Record{}, err
 	}
@@ -46,8 +46,8 @@ func postMovement(c *rpc.Call, m store.Row) (rpc.Record, error) {
 
 // inBase turns a quantity in a unit into base units of an item.
 func inBase(c *rpc.Call, item, unit string, quantity decimal.Dec) (decimal.Dec, error) {
-	u := queueUnits(c.Tx, c.Actor.TenantID, []string{item})
-	if err := c.Tx.Flush(); err != nil {
+	u := queueUnits(c.Tx.Tx, c.TenantID, []string{item})
+	if err := c.Flush(); err != nil {
 		return 0, err
 	}
 	if u.base[item] == "" {

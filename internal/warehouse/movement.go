@@ -3,7 +3,6 @@ package warehouse
 import (
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -41,11 +40,11 @@ const (
 )
 
 // checkMovements fills and checks what needs no other record.
-func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := convertMovements(tx, a.TenantID, changes); err != nil {
+func checkMovements(tx *store.Tx, changes []store.Change) error {
+	if err := convertMovements(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	now := s.Now()
+	now := tx.Now()
 	for i, c := range changes {
 		m := c.After
 		if c.Op != store.Insert {
@@ -69,13 +68,13 @@ func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return nameRow(refuseMovement("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
-	if err := wholeMovements(tx, a.TenantID, changes); err != nil {
+	if err := wholeMovements(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	if err := checkSites(tx, a.TenantID, changes); err != nil {
+	if err := checkSites(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	return checkReversals(tx, a, s, changes)
+	return checkReversals(tx, changes)
 }
 
 // wholeMovements holds movements that nothing stands behind to the decimals of

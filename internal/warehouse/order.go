@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -16,7 +15,7 @@ import (
 
 // guardOrders gives a new order its stage and holds an order to the conditions
 // of its next state. One on hold goes back to the state it came from alone.
-func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func guardOrders(tx *store.Tx, changes []store.Change) error {
 	var confirming set
 	for _, c := range changes {
 		if c.Op == store.Insert {
@@ -44,10 +43,10 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
 		}
 	}
-	if err := unitsKnown(tx, a.TenantID, confirming.list); err != nil {
+	if err := unitsKnown(tx.Tx, tx.TenantID, confirming.list); err != nil {
 		return err
 	}
-	return itemsActive(tx, a.TenantID, confirming.list)
+	return itemsActive(tx.Tx, tx.TenantID, confirming.list)
 }
 
 func notReady(format string, args ...any) *fault.Error {
@@ -116,7 +115,7 @@ func checkResume(c store.Change) *fault.Error {
 
 // followOrders allocates stock to outbound orders that are confirmed, and takes
 // it from those that are cancelled.
-func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (w Watch) followOrders(tx *store.Tx, changes []store.Change) error {
 	var gone, confirmed set
 	for _, c := range changes {
 		switch {
@@ -127,7 +126,7 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 			confirmed.addID(c.After.Text("id"))
 		}
 	}
-	k := work{w, records{tx, a, s}}
+	k := work{tx, w}
 	if err := k.releaseCancelled(gone.list); err != nil {
 		return err
 	}
@@ -136,8 +135,8 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 
 // guardLines keeps outbound lines in base units, lines that goods have moved
 // for, and values in range.
-func guardLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := rebaseOrderLines(tx, a, changes, s.Audited()); err != nil {
+func guardLines(tx *store.Tx, changes []store.Change) error {
+	if err := rebaseOrderLines(tx.Tx, tx.Actor, changes, tx.Store.Audited()); err != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -170,7 +169,7 @@ var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_
 // sumOrders brings orders up to date with their lines. The order rows are
 // locked first: two writers of one order's lines must not both sum without the
 // other's.
-func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func sumOrders(tx *store.Tx, changes []store.Change) error {
 	var orders set
 	wanted := map[string]bool{}
 	for _, c := range changes {
@@ -186,27 +185,27 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	deltas := map[string]int64{}
 	standings := "SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2)
 	tx.Queue(standings+" ORDER BY id"+tx.DB().ForUpdate(),
-		[]any{a.TenantID, list}, func(r *db.Row) error {
-			addStageCounters(s, r, deltas, -1)
+		[]any{tx.TenantID, list}, func(r *db.Row) error {
+			addStageCounters(tx.Store, r, deltas, -1)
 			if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
 				return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
 			}
 			return nil
 		})
-	queueSumsFit(tx, a.TenantID, list)
+	queueSumsFit(tx.Tx, tx.TenantID, list)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
-	err := tx.Query(standings, []any{a.TenantID, list}, func(r *db.Row) error {
-		addStageCounters(s, r, deltas, 1)
+	tx.Queue(sumText(tx.DB()), []any{tx.TenantID, list, query.FormatTime(tx.Now())}, nil)
+	err := tx.Query(standings, []any{tx.TenantID, list}, func(r *db.Row) error {
+		addStageCounters(tx.Store, r, deltas, 1)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.Count(tx, a.TenantID, deltas)
-	return completeOrders(tx, a, s, list)
+	tx.Store.Count(tx.Tx, tx.TenantID, deltas)
+	return completeOrders(tx, list)
 }
 
 // addStageCounters adds what an order counts for by its state and stage, of a row of id,
@@ -225,10 +224,10 @@ func addStageCounters(s *store.Store, r *db.Row, deltas map[string]int64, by int
 
 // completeOrders ends the orders in progress whose lines are all shipped,
 // received or cancelled.
-func completeOrders(tx *db.Tx, a actor.Actor, s *store.Store, orders string) error {
+func completeOrders(tx *store.Tx, orders string) error {
 	var done []string
 	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND "+
-		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id", []any{a.TenantID, orders},
+		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id", []any{tx.TenantID, orders},
 		func(r *db.Row) error {
 			done = append(done, r.Text(0))
 			return nil
@@ -236,8 +235,7 @@ func completeOrders(tx *db.Tx, a actor.Actor, s *store.Store, orders string) err
 	if err != nil || len(done) == 0 {
 		return err
 	}
-	r, _ := s.Catalog().Get("orders")
-	_, err = s.UpdateTx(tx, a, r, done, store.Row{"status": "completed"})
+	err = tx.UpdateRows("orders", done, store.Row{"status": "completed"})
 	return err
 }
 

@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -10,8 +9,8 @@ import (
 
 // guardPickLists stamps the steps of a pick list; it is complete only when
 // every line is picked, short or cancelled.
-func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	now := query.FormatTime(s.Now())
+func guardPickLists(tx *store.Tx, changes []store.Change) error {
+	now := query.FormatTime(tx.Now())
 	var done set
 	for _, c := range changes {
 		if c.Op != store.Update {
@@ -31,7 +30,7 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	return tx.Query(
 		"SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending' ORDER BY seq LIMIT 1",
-		[]any{a.TenantID, jsonList(done.list)},
+		[]any{tx.TenantID, jsonList(done.list)},
 		func(r *db.Row) error {
 			return notReady("line %d is still to be picked", r.Int(0))
 		},
@@ -39,8 +38,8 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 }
 
 // followPickList puts back what was picked on a cancelled list, and hands a list's picker and its cancellation down to its lines.
-func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	now := query.FormatTime(s.Now())
+func (w Watch) followPickList(tx *store.Tx, changes []store.Change) error {
+	now := query.FormatTime(tx.Now())
 	var gone, handed set
 	for _, c := range changes {
 		if c.Op != store.Update {
@@ -53,18 +52,18 @@ func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes 
 			handed.addID(c.After.Text("id"))
 		}
 	}
-	if err := (work{w, records{tx, a, s}}).callOff(gone.list); err != nil {
+	if err := (work{tx, w}).callOff(gone.list); err != nil {
 		return err
 	}
 	if len(gone.list) > 0 {
 		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+
 			""+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending'",
-			[]any{a.TenantID, jsonList(gone.list), now}, nil)
+			[]any{tx.TenantID, jsonList(gone.list), now}, nil)
 	}
 	if len(handed.list) > 0 {
 		tx.Queue("UPDATE pick_lines SET assigned_worker_id = (SELECT p.assigned_worker_id FROM pick_lists p WHERE p.tenant_id = $1 AND p.id = "+
 			"pick_lines.pick_list_id), updated_at = $3 "+
-			"WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2), []any{a.TenantID, jsonList(handed.list), now}, nil)
+			"WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2), []any{tx.TenantID, jsonList(handed.list), now}, nil)
 	}
 	return nil
 }
@@ -92,8 +91,8 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 }
 
 // derivePickLines gives new lines their picker and stamps what was picked.
-func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	lists, err := pickListsOf(tx, a.TenantID, changes)
+func derivePickLines(tx *store.Tx, changes []store.Change) error {
+	lists, err := pickListsOf(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			if err := checkPickedQuantity(l, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
-			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), db.Null(a.UserID)
+			l["picked_at"], l["picked_by"] = query.FormatTime(tx.Now()), db.Null(tx.UserID)
 		case isAltered(c, "qty_picked"):
 			if err := checkPartialPick(c, lists[l.Text("pick_list_id")]); err != nil {
 				return err
@@ -165,7 +164,7 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 
 // startPickLists puts a released list in progress when its first line is
 // picked.
-func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func startPickLists(tx *store.Tx, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Update && (isAltered(c, "qty_picked") || becomes(c, "status", "picked") || becomes(c, "status", "short")) {
@@ -177,14 +176,13 @@ func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	}
 	var waiting []string
 	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'released' ORDER BY id",
-		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		[]any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 			waiting = append(waiting, r.Text(0))
 			return nil
 		})
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	lists, _ := s.Catalog().Get("pick_lists")
-	_, err = s.UpdateTx(tx, a, lists, waiting, store.Row{"status": "in_progress"})
+	err = tx.UpdateRows("pick_lists", waiting, store.Row{"status": "in_progress"})
 	return err
 }

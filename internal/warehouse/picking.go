@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -32,15 +31,15 @@ type picks struct {
 
 // followPickLines moves the goods of what was picked, gives back what was short,
 // and brings pick lists along.
-func (w Watch) followPickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w, records{tx, a, s}}
+func (w Watch) followPickLines(tx *store.Tx, changes []store.Change) error {
+	k := work{tx, w}
 	if err := k.pickLines(changes); err != nil {
 		return err
 	}
 	if err := k.releaseShortened(changes); err != nil {
 		return err
 	}
-	if err := startPickLists(tx, a, s, changes); err != nil {
+	if err := startPickLists(tx, changes); err != nil {
 		return err
 	}
 	return k.finishLists(changes)
@@ -90,11 +89,11 @@ func (k work) assignStagingZones(list []*fetch) error {
 	if len(bins.list) == 0 {
 		return nil
 	}
-	staging, err := k.readRows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
+	staging, err := k.Rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
 	if err != nil {
 		return err
 	}
-	sites, err := readSites(k.tx, k.a.TenantID, bins.list)
+	sites, err := readSites(k.Tx.Tx, k.TenantID, bins.list)
 	if err != nil {
 		return err
 	}
@@ -134,14 +133,14 @@ func (k work) startOrders(list []*fetch) error {
 	if len(lines.list) == 0 {
 		return nil
 	}
-	found, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	found, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
 	for _, l := range found {
 		ids.addID(l.Text("order_id"))
 	}
-	orders, err := k.lockRows("orders", ids.list)
+	orders, err := lockRows(k.Tx, "orders", ids.list)
 	if err != nil {
 		return err
 	}
@@ -154,7 +153,7 @@ func (k work) startOrders(list []*fetch) error {
 			started = append(started, o.Text("id"))
 		}
 	}
-	return k.updateRows("orders", started, store.Row{"status": "in_progress"})
+	return k.UpdateRows("orders", started, store.Row{"status": "in_progress"})
 }
 
 // findReservations finds the reservation behind each pick: the one that the line names,
@@ -232,13 +231,13 @@ func (p *picks) bookPicks() error {
 	if err := p.checkOpenDemand(); err != nil {
 		return err
 	}
-	if _, err := p.insertRows("stock_movements", p.moves); err != nil {
+	if _, err := p.InsertRows("stock_movements", p.moves); err != nil {
 		return err
 	}
-	if err := p.updateEach("reservations", p.moved); err != nil {
+	if err := p.UpdateEach("reservations", p.moved); err != nil {
 		return err
 	}
-	if _, err := p.insertRows("reservations", p.parted); err != nil {
+	if _, err := p.InsertRows("reservations", p.parted); err != nil {
 		return err
 	}
 	if _, err := p.reserveStock(p.fresh); err != nil {
@@ -252,7 +251,7 @@ func (p *picks) checkOpenDemand() error {
 	if len(p.fresh) == 0 {
 		return nil
 	}
-	lines, err := p.readRows("order_lines", p.tx.DB().InUUID("id", 2), jsonList(textColumn(p.fresh, "order_line_id")))
+	lines, err := p.Rows("order_lines", p.DB().InUUID("id", 2), jsonList(textColumn(p.fresh, "order_line_id")))
 	if err != nil {
 		return err
 	}
@@ -280,7 +279,7 @@ func (k work) releaseShortened(changes []store.Change) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := k.readRows("reservations", k.tx.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
+	rows, err := k.Rows("reservations", k.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return err
 	}
@@ -301,10 +300,10 @@ func (k work) finishLists(changes []store.Change) error {
 	if len(ids.list) == 0 {
 		return nil
 	}
-	done, err := k.readRows("pick_lists", k.tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
+	done, err := k.Rows("pick_lists", k.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
 		"WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id", jsonList(ids.list))
 	if err != nil {
 		return err
 	}
-	return k.updateRows("pick_lists", textColumn(done, "id"), store.Row{"status": "completed"})
+	return k.UpdateRows("pick_lists", textColumn(done, "id"), store.Row{"status": "completed"})
 }

@@ -49,7 +49,7 @@ type posting struct {
 // of zones and their ancestors. What it reads travels with the insert of the
 // movements, what it writes with the commit: two round trips however many rows.
 // The item's row lock serialises all movements of an item.
-func (w Watch) postMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}}, arrived: map[string]decimal.Dec{}}
 	for _, c := range changes {
 		if c.Op != store.Insert {
@@ -63,35 +63,35 @@ func (w Watch) postMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes [
 		return nil
 	}
 	if slices.ContainsFunc(changes, isRuled) {
-		p.rules = queueRules(tx, a.TenantID, s.Now())
+		p.rules = queueRules(tx.Tx, tx.TenantID, tx.Now())
 	}
-	if err := p.queueReads(tx, a.TenantID); err != nil {
+	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err
 	}
 	for i, c := range changes {
-		if err := p.checkMovement(a, c.After); err != nil {
+		if err := p.checkMovement(tx.Actor, c.After); err != nil {
 			return nameRow(err, i, len(changes))
 		}
-		if err := p.checkRules(a, c.After, s.Audited()); err != nil {
+		if err := p.checkRules(tx.Actor, c.After, tx.Store.Audited()); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 	}
-	if s.Audited() {
-		if err := p.checkWords(tx, a, changes); err != nil {
+	if tx.Store.Audited() {
+		if err := p.checkWords(tx.Tx, tx.Actor, changes); err != nil {
 			return err
 		}
 	}
 	if k, twice := p.findDuplicateSerial(changes); twice {
 		return nameRow(p.refuseDuplicateSerial(k), k.lastArrival(changes), len(changes))
 	}
-	fallen, err := p.settleTotals(tx, a.TenantID, s)
+	fallen, err := p.settleTotals(tx)
 	if p.refused != nil {
 		return nameRow(fault.As(err), p.refused.findCulprit(changes), len(changes))
 	}
 	if err != nil || len(fallen) == 0 || w.LowStock == nil {
 		return err
 	}
-	return w.LowStock(tx, s, a.TenantID, fallen)
+	return w.LowStock(tx, fallen)
 }
 
 // queueReads reads what the movements touch.
@@ -170,7 +170,7 @@ func (p *posting) checkZoneEnterable(a actor.Actor, field, id string) *fault.Err
 }
 
 // settleTotals checks that nothing goes below zero and queues every write.
-func (p *posting) settleTotals(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
+func (p *posting) settleTotals(tx *store.Tx) (fallen []string, err error) {
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
 	changed, first := map[string]*stocked{}, map[string]stocked{}
@@ -185,7 +185,7 @@ func (p *posting) settleTotals(tx *db.Tx, tenant string, s *store.Store) (fallen
 		if err := p.checkCovered(v, it, after); err != nil {
 			p.refused = v
 			if v.coversReserved(after) {
-				return nil, p.othersOwn(tx, tenant, v, it, err)
+				return nil, p.othersOwn(tx.Tx, tx.TenantID, v, it, err)
 			}
 			return nil, err
 		}
@@ -209,26 +209,26 @@ func (p *posting) settleTotals(tx *db.Tx, tenant string, s *store.Store) (fallen
 			return nil, err
 		}
 	}
-	if err := checkStockValue(tx, tenant, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
+	if err := checkStockValue(tx.Tx, tx.TenantID, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
 		return nil, err
 	}
 	// What was only moved within the warehouse keeps its totals, and with them
 	// its updated_at.
 	maps.DeleteFunc(changed, func(id string, it *stocked) bool { return *it == first[id] })
-	now := query.FormatTime(s.Now())
-	p.queueLevelWrites(tx, tenant, now)
-	writeItems(tx, tenant, now, changed)
-	s.Count(tx, tenant, counts)
+	now := query.FormatTime(tx.Now())
+	p.queueLevelWrites(tx.Tx, tx.TenantID, now)
+	writeItems(tx.Tx, tx.TenantID, now, changed)
+	tx.Store.Count(tx.Tx, tx.TenantID, counts)
 	for id, it := range changed {
 		if it.low && !first[id].low {
 			fallen = append(fallen, id)
 		}
 	}
 	slices.Sort(fallen)
-	if err := p.writeLoads(tx, tenant, now, loads); err != nil {
+	if err := p.writeLoads(tx.Tx, tx.TenantID, now, loads); err != nil {
 		return nil, err
 	}
-	p.queueRoom(tx, tenant, loads)
+	p.queueRoom(tx.Tx, tx.TenantID, loads)
 	return fallen, nil
 }
 

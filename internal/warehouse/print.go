@@ -103,7 +103,7 @@ func (k *reading) readVisible(resource, field string, ids []string) ([]store.Row
 	policy, _ := query.ReadPolicy(k.a, r)
 	args := []any{k.a.TenantID, query.List(ids)}
 	where := k.tx.DB().InUUID("id", 2) + " AND " + policy.Where(k.tx.DB(), resource, &args)
-	rows, err := k.s.RowsTx(k.tx, k.a, r, where, args[1:])
+	rows, err := k.s.In(k.tx, k.a).Rows(r.Name, where, args[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +128,7 @@ func byIDs(rows []store.Row) map[string]store.Row {
 // readRows reads records of the tenant, whoever may read them: those that belong to
 // what is printed.
 func (k *reading) readRows(resource, where string, args ...any) ([]store.Row, error) {
-	r, _ := k.s.Catalog().Get(resource)
-	return k.s.RowsTx(k.tx, k.a, r, where, args)
+	return k.s.In(k.tx, k.a).Rows(resource, where, args...)
 }
 
 // readReferenced are the records that a column of others names, by id.

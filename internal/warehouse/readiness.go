@@ -54,7 +54,7 @@ func (k work) listNotReady(changes []store.Change) (map[string][]string, error) 
 // attachReservedLines gives shipments that only name their orders lines of all that is
 // reserved of them, and adds the orders that have nothing reserved.
 func (k readiness) attachReservedLines(shipments []string) error {
-	bare, err := k.readRows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
+	bare, err := k.Rows("shipments", k.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
 		"l.shipment_id = shipments.id) "+
 		"ORDER BY id", jsonList(shipments))
 	if err != nil {
@@ -62,7 +62,7 @@ func (k readiness) attachReservedLines(shipments []string) error {
 	}
 	var rows []store.Row
 	for _, sh := range bare {
-		lines, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
+		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
 			jsonList(idsOf(sh["order_ids"])))
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (k readiness) attachReservedLines(shipments []string) error {
 			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		}
 	}
-	_, err = k.insertRows("shipment_lines", rows)
+	_, err = k.InsertRows("shipment_lines", rows)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (k readiness) addUnpacked(shipments []string) error {
 		of[id] = append(of[id], l)
 	}
 	have := map[string]store.Row{}
-	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	rows, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(lines.list))
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (l waits) missingReason(line store.Row, taken map[string]decimal.Dec) strin
 
 // heldOrders adds the shipments with goods of an order on hold.
 func (k readiness) heldOrders(shipments []string) error {
-	return k.tx.Query("SELECT DISTINCT l.shipment_id, o.order_no FROM shipment_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND "+k.tx.DB().InUUID("l.shipment_id", 2)+" AND o.status = 'on_hold' ORDER BY 1, 2",
-		[]any{k.a.TenantID, jsonList(shipments)}, func(r *db.Row) error {
+	return k.Query("SELECT DISTINCT l.shipment_id, o.order_no FROM shipment_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
+		"WHERE l.tenant_id = $1 AND "+k.DB().InUUID("l.shipment_id", 2)+" AND o.status = 'on_hold' ORDER BY 1, 2",
+		[]any{k.TenantID, jsonList(shipments)}, func(r *db.Row) error {
 			k.why[r.Text(0)] = append(k.why[r.Text(0)], "order "+r.Text(1)+" is on hold")
 			return nil
 		})
@@ -155,11 +155,11 @@ func (k readiness) barredLots(shipments []string) error {
 		lines.addID(line)
 		travels[line] = append(travels[line], l.Row.Text("shipment_id"))
 	}
-	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
+	ru := queueRules(k.Tx.Tx, k.TenantID, k.Now())
 	told := map[string]bool{}
-	return k.tx.Query("SELECT r.order_line_id, b.lot_no, b.status, b.expires_on, COALESCE(i.min_remaining_days, 0) FROM reservations r "+
+	return k.Query("SELECT r.order_line_id, b.lot_no, b.status, b.expires_on, COALESCE(i.min_remaining_days, 0) FROM reservations r "+
 		"JOIN lots b ON b.tenant_id = $1 AND b.id = r.lot_id JOIN items i ON i.tenant_id = $1 AND i.id = r.item_id WHERE r.tenant_id = $1 AND "+
-		k.tx.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.a.TenantID, jsonList(lines.list)},
+		k.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.TenantID, jsonList(lines.list)},
 		func(r *db.Row) error {
 			bar := lotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4))
 			for _, id := range travels[r.Text(0)] {
@@ -190,7 +190,7 @@ func (k readiness) readNamed(changes []store.Change, field, resource, what strin
 	if len(ids.list) == 0 {
 		return out, nil
 	}
-	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := k.Rows(resource, k.DB().InUUID("id", 2)+" ORDER BY id"+k.DB().ForUpdate(), jsonList(ids.list))
 	for _, r := range rows {
 		out[r.Text("id")] = r
 	}
@@ -203,7 +203,7 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 	if err != nil || len(drivers) == 0 {
 		return err
 	}
-	today, err := k.localToday()
+	today, err := readLocalToday(k.Tx)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 	if err != nil || len(vehicles) == 0 {
 		return err
 	}
-	today, err := k.localToday()
+	today, err := readLocalToday(k.Tx)
 	if err != nil {
 		return err
 	}
@@ -270,10 +270,10 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
-	in := k.tx.DB().InUUID
-	err := k.tx.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND "+in("s.vehicle_id", 2)+
+	in := k.DB().InUUID
+	err := k.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND "+in("s.vehicle_id", 2)+
 		" AND s.driver_id IS NOT NULL AND "+onRoad+" UNION SELECT o.vehicle_id, o.driver_id FROM routes o WHERE o.tenant_id = $1 AND "+
-		in("o.vehicle_id", 2)+" AND o.status = 'started' ORDER BY 1, 2", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+		in("o.vehicle_id", 2)+" AND o.status = 'started' ORDER BY 1, 2", []any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
 		out[r.Text(0)] = r.Text(1)
 		return nil
 	})
@@ -295,6 +295,6 @@ func (k readiness) lockOrders(changes []store.Change) error {
 			}
 		}
 	}
-	_, err := k.lockRows("orders", orders.list)
+	_, err := lockRows(k.Tx, "orders", orders.list)
 	return err
 }

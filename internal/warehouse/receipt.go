@@ -62,7 +62,7 @@ func (r *receiving) readLots() error {
 	if len(numbers.list) == 0 {
 		return nil
 	}
-	in := r.c.Tx.DB()
+	in := r.c.DB()
 	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list), query.List(numbers.list))
 	for _, l := range rows {
 		r.lots[lotName{l.Text("item_id"), l.Text("lot_no")}] = l
@@ -82,7 +82,7 @@ func (r *receiving) lotOf(a *arrival) error {
 		if a.ExpiresOn != "" {
 			row["expires_on"] = a.ExpiresOn
 		}
-		made, err := r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("lots"), []store.Row{row})
+		made, err := r.c.Tx.InsertRows("lots", []store.Row{row})
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (r *receiving) lotOf(a *arrival) error {
 
 // writeReceipt writes the receipt and its lines.
 func (r *receiving) writeReceipt() error {
-	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Store.Now()), "line_count": int64(len(r.goods))}
+	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Now()), "line_count": int64(len(r.goods))}
 	if len(r.orders) > 0 {
 		head["order_id"] = r.orders[0]["id"]
 	}
@@ -120,7 +120,7 @@ func (r *receiving) writeReceipt() error {
 		}
 	}
 	head["discrepancies"] = odd
-	made, err := r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipts"), []store.Row{head})
+	made, err := r.c.Tx.InsertRows("receipts", []store.Row{head})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (r *receiving) writeReceipt() error {
 	for i, a := range r.goods {
 		rows[i] = a.receiptLine(r.receipt.Text("id"), i+1)
 	}
-	r.rows, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipt_lines"), rows)
+	r.rows, err = r.c.Tx.InsertRows("receipt_lines", rows)
 	return err
 }
 
@@ -192,7 +192,7 @@ func (r *receiving) postReceived() error {
 		return nil
 	}
 	var err error
-	r.moves, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("stock_movements"), r.moves)
+	r.moves, err = r.c.Tx.InsertRows("stock_movements", r.moves)
 	return err
 }
 
@@ -233,7 +233,7 @@ func (r *receiving) updateOrders() error {
 	if err := r.moveOrders("confirmed", "in_progress", func(store.Row) bool { return true }); err != nil {
 		return err
 	}
-	if _, err := r.c.Store.UpdateEachTx(r.c.Tx, r.c.Actor, r.c.Resource("order_lines"), sets); err != nil {
+	if err := r.c.Tx.UpdateEach("order_lines", sets); err != nil {
 		return err
 	}
 	return r.moveOrders("in_progress", "completed", r.isFullyReceived)
@@ -245,7 +245,7 @@ func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) erro
 	for _, o := range r.orders {
 		ids = append(ids, o.Text("id"))
 	}
-	in := r.c.Tx.DB().InUUID("id", 2)
+	in := r.c.DB().InUUID("id", 2)
 	orders, err := r.c.Rows("orders", in+" ORDER BY id", query.List(ids))
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) erro
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err = r.c.Store.UpdateTx(r.c.Tx, r.c.Actor, r.c.Resource("orders"), ids, store.Row{"status": to})
+	err = r.c.Tx.UpdateRows("orders", ids, store.Row{"status": to})
 	return err
 }
 
@@ -297,7 +297,7 @@ func (r *receiving) openPutawayTasks() error {
 	if len(tasks) == 0 {
 		return nil
 	}
-	if err := suggestPlaces(r.c.Tx, r.c.Actor.TenantID, asks); err != nil {
+	if err := suggestPlaces(r.c.Tx.Tx, r.c.TenantID, asks); err != nil {
 		return err
 	}
 	for i, q := range asks {
@@ -306,7 +306,7 @@ func (r *receiving) openPutawayTasks() error {
 		}
 	}
 	var err error
-	r.tasks, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("putaway_tasks"), tasks)
+	r.tasks, err = r.c.Tx.InsertRows("putaway_tasks", tasks)
 	return err
 }
 

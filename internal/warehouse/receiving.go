@@ -78,16 +78,16 @@ func (r *receiving) findOrders() error {
 		}
 	}
 	r.orders = orders
-	r.lines, err = r.c.Rows("order_lines", r.c.Tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+r.c.Tx.DB().ForUpdate(), query.List(ids))
+	r.lines, err = r.c.Rows("order_lines", r.c.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+r.c.DB().ForUpdate(), query.List(ids))
 	return err
 }
 
 // ordersOfShipment lists the orders of an inbound shipment.
 func (r *receiving) ordersOfShipment() (ids []string, err error) {
 	found := false
-	err = r.c.Tx.Query("SELECT order_ids FROM shipments WHERE tenant_id = $1 AND direction = 'inbound' AND status <> 'cancelled' "+
+	err = r.c.Query("SELECT order_ids FROM shipments WHERE tenant_id = $1 AND direction = 'inbound' AND status <> 'cancelled' "+
 		"AND (shipment_no = $2 OR tracking_no = $2) ORDER BY id LIMIT 1",
-		[]any{r.c.Actor.TenantID, r.in.ASN}, func(row *db.Row) error {
+		[]any{r.c.TenantID, r.in.ASN}, func(row *db.Row) error {
 			found = true
 			return json.Unmarshal([]byte(row.Text(0)), &ids)
 		})
@@ -136,7 +136,7 @@ func (r *receiving) identifyItems() error {
 			scans = append(scans, l.Barcode)
 		}
 	}
-	known, err := readCodes(r.c.Tx, r.c.Actor.TenantID, scans, r.c.Store.Now())
+	known, err := readCodes(r.c.Tx.Tx, r.c.TenantID, scans, r.c.Now())
 	if err != nil {
 		return err
 	}
@@ -208,9 +208,9 @@ func (r *receiving) convertQuantities() error {
 	for _, a := range r.goods {
 		ids.addID(a.item)
 	}
-	tx, tenant := r.c.Tx, r.c.Actor.TenantID
+	tx, tenant := r.c.Tx.Tx, r.c.TenantID
 	r.items, r.units = queueArticles(tx, tenant, ids.list), queueUnits(tx, tenant, ids.list)
-	r.rules = queueRules(tx, tenant, r.c.Store.Now())
+	r.rules = queueRules(tx, tenant, r.c.Now())
 	if err := tx.Flush(); err != nil {
 		return err
 	}

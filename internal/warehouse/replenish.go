@@ -54,22 +54,22 @@ func (k work) planReplenishment(ids []string, full bool) (tasks []store.Row, sho
 			short = append(short, Lacking{RuleID: rule.Text("id"), Quantity: lacks})
 		}
 	}
-	tasks, err = k.insertRows("replenish_tasks", tasks)
+	tasks, err = k.InsertRows("replenish_tasks", tasks)
 	return tasks, short, err
 }
 
 // lockItemsAndReadStock locks the items of rules, and reads their free stock and open tasks.
 func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
-	in := p.tx.DB().InUUID
+	in := p.DB().InUUID
 	where, args := "archived_at IS NULL ORDER BY id", []any(nil)
 	if len(ids) > 0 {
 		where, args = "archived_at IS NULL AND item_id IN (SELECT r.item_id FROM replenish_rules r WHERE r.tenant_id = $1 AND "+in("r.id", 2)+") ORDER BY id",
 			[]any{jsonList(ids)}
 	}
-	if p.rules, err = p.readRows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
+	if p.rules, err = p.Rows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
 		return err
 	}
-	if p.today, err = p.work.localToday(); err != nil {
+	if p.today, err = readLocalToday(p.work.Tx); err != nil {
 		return err
 	}
 	var items, faces set
@@ -85,18 +85,18 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 	if p.stock, err = p.lockItemsAndListFreeStock(wishes); err != nil {
 		return err
 	}
-	if p.sites, err = readSites(p.tx, p.a.TenantID, faces.list); err != nil {
+	if p.sites, err = readSites(p.Tx.Tx, p.TenantID, faces.list); err != nil {
 		return err
 	}
-	p.units = queueUnits(p.tx, p.a.TenantID, items.list)
-	rows, err := p.readRows("items", in("id", 2), jsonList(items.list))
+	p.units = queueUnits(p.Tx.Tx, p.TenantID, items.list)
+	rows, err := p.Rows("items", in("id", 2), jsonList(items.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		p.keep[r.Text("id")], _ = r["min_remaining_days"].(int64)
 	}
-	if p.open, err = p.readRows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
+	if p.open, err = p.Rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
 		return err
 	}
 	for _, t := range p.open {
@@ -122,9 +122,9 @@ func (p *refill) zonesWithin(zone string) (map[string]bool, error) {
 		return nil, nil
 	}
 	in := map[string]bool{}
-	err := p.tx.Query("WITH RECURSIVE down(id, depth) AS (SELECT z.id, 0 FROM zones z WHERE z.tenant_id = $1 AND z.id = $2 UNION ALL "+
+	err := p.Query("WITH RECURSIVE down(id, depth) AS (SELECT z.id, 0 FROM zones z WHERE z.tenant_id = $1 AND z.id = $2 UNION ALL "+
 		"SELECT z.id, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 6) SELECT id FROM down",
-		[]any{p.a.TenantID, zone}, func(r *db.Row) error {
+		[]any{p.TenantID, zone}, func(r *db.Row) error {
 			in[r.Text(0)] = true
 			return nil
 		})

@@ -17,8 +17,8 @@ import (
 
 // work is what a change of reservations runs in.
 type work struct {
-	w Watch
-	records
+	*store.Tx
+	watch Watch
 }
 
 // pledge is a change of what is reserved at a place.
@@ -41,14 +41,14 @@ func (k work) changeReserved(list []pledge) error {
 		}
 		p.levels[h.at.stockKey()].promised += h.by
 	}
-	if err := p.queueReads(k.tx, k.a.TenantID); err != nil {
+	if err := p.queueReads(k.Tx.Tx, k.TenantID); err != nil {
 		return err
 	}
-	fallen, err := p.settleTotals(k.tx, k.a.TenantID, k.s)
-	if err != nil || len(fallen) == 0 || k.w.LowStock == nil {
+	fallen, err := p.settleTotals(k.Tx)
+	if err != nil || len(fallen) == 0 || k.watch.LowStock == nil {
 		return err
 	}
-	return k.w.LowStock(k.tx, k.s, k.a.TenantID, fallen)
+	return k.watch.LowStock(k.Tx, fallen)
 }
 
 // newReservation is a new row of quantity q of a line at a place.
@@ -67,7 +67,7 @@ func (k work) reserveStock(rows []store.Row) ([]store.Row, error) {
 	if err := k.changeReserved(list); err != nil {
 		return nil, err
 	}
-	return k.insertRows("reservations", rows)
+	return k.InsertRows("reservations", rows)
 }
 
 // releaseReservations gives active reservations back; pick lines that wait for them are
@@ -84,17 +84,17 @@ func (k work) releaseReservations(rows []store.Row) error {
 		return err
 	}
 	ids := textColumn(rows, "id")
-	waiting, err := k.readRows("pick_lines", k.tx.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
+	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
 	if err != nil {
 		return err
 	}
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.updateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
-	return k.updateRows("reservations", ids, store.Row{"state": "released"})
+	return k.UpdateRows("reservations", ids, store.Row{"state": "released"})
 }
 
 // splitReservation takes quantity q off an active reservation, for goods at the same place,
@@ -102,7 +102,7 @@ func (k work) releaseReservations(rows []store.Row) error {
 // level has reserved stays.
 func (k work) splitReservation(row store.Row, q decimal.Dec) (store.Row, error) {
 	id, left := row.Text("id"), decimalOf(row, "quantity")-q
-	if err := k.updateRows("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
+	if err := k.UpdateRows("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
 		return nil, err
 	}
 	row["quantity"] = left
@@ -121,7 +121,7 @@ func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := k.insertRows("reservations", []store.Row{n})
+	made, err := k.InsertRows("reservations", []store.Row{n})
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
 }
 
 // activeReservations are the active reservations of order lines, oldest first.
-func (k records) activeReservations(lines []string) ([]store.Row, error) {
+func (k work) activeReservations(lines []string) ([]store.Row, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	return k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(lines))
+	return k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(), jsonList(lines))
 }
 
 // updateOrderLines brings the quantities of order lines up to date with their
@@ -145,11 +145,11 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 	}
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
 	var sets []store.Row
-	err := k.tx.Query("SELECT l.id, l.qty_shipped, l.qty_packed, CAST(COALESCE(SUM(r.quantity), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN r.picked "+
+	err := k.Query("SELECT l.id, l.qty_shipped, l.qty_packed, CAST(COALESCE(SUM(r.quantity), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN r.picked "+
 		"THEN r.quantity END), 0) AS bigint) "+
 		"FROM order_lines l LEFT JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id AND r.state = 'active' WHERE l.tenant_id = $1 AND "+
-		""+k.tx.DB().InUUID("l.id", 2)+
-		" GROUP BY l.id, l.qty_shipped, l.qty_packed", []any{k.a.TenantID, jsonList(lines)}, func(r *db.Row) error {
+		""+k.DB().InUUID("l.id", 2)+
+		" GROUP BY l.id, l.qty_shipped, l.qty_packed", []any{k.TenantID, jsonList(lines)}, func(r *db.Row) error {
 		gone := r.Dec(1) + shipped[r.Text(0)]
 		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3), "qty_picked": gone + r.Dec(4),
 			"qty_packed": min(max(r.Dec(2), gone), gone+r.Dec(4))})
@@ -158,7 +158,7 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 	if err != nil {
 		return err
 	}
-	return k.updateEach("order_lines", sets)
+	return k.UpdateEach("order_lines", sets)
 }
 
 // idsOf reads an array of texts, as it is stored.

@@ -1,8 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
@@ -11,18 +9,17 @@ import (
 // checkReversals holds movements that reverse others to what they reverse: the
 // same goods the other way, no more than is left to reverse, and no reversal of
 // a reversal.
-func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func checkReversals(tx *store.Tx, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
 		if c.Op == store.Insert {
 			ids.addID(c.After.Text("reversal_of"))
 		}
 	}
-	if len(ids.list) == 0 || !s.Audited() {
+	if len(ids.list) == 0 || !tx.Store.Audited() {
 		return nil // bulk work undoes what it did itself
 	}
-	k := work{records: records{tx, a, s}}
-	rows, err := k.readRows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := tx.Rows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
@@ -30,7 +27,7 @@ func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	for _, r := range rows {
 		first[r.Text("id")], left[r.Text("id")] = r, decimalOf(r, "quantity")
 	}
-	done, err := k.readRows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
+	done, err := tx.Rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
@@ -15,8 +14,8 @@ import (
 
 // followRoutes brings drivers and vehicles along, and frees the shipments of
 // routes that are cancelled.
-func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w, records{tx, a, s}}
+func (w Watch) followRoutes(tx *store.Tx, changes []store.Change) error {
+	k := work{tx, w}
 	var off []string
 	var drivers, vehicles set
 	for _, c := range changes {
@@ -29,11 +28,11 @@ func (w Watch) followRoutes(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 		}
 	}
 	if len(off) > 0 {
-		stops, err := k.readRows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
+		stops, err := k.Rows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
 		if err != nil {
 			return err
 		}
-		if err := k.updateRows("shipments", textColumn(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+		if err := k.UpdateRows("shipments", textColumn(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 			return err
 		}
 	}
@@ -72,18 +71,18 @@ func lockRoute(c *rpc.Call, id string) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Actor.Role == actor.Driver && (c.Actor.WorkerID == "" || r["assigned_worker_id"] != any(c.Actor.WorkerID)) {
+	if c.Role == actor.Driver && (c.WorkerID == "" || r["assigned_worker_id"] != any(c.WorkerID)) {
 		return nil, rpc.Missing("routes", "route_id")
 	}
 	return r, nil
 }
 
 // lockStops are the shipments of a route in their order, locked.
-func (k work) lockStops(route string) ([]store.Row, error) {
-	if _, err := k.readRows("shipments", "route_id = $2 ORDER BY id"+k.tx.DB().ForUpdate(), route); err != nil {
+func lockStops(tx *store.Tx, route string) ([]store.Row, error) {
+	if _, err := tx.Rows("shipments", "route_id = $2 ORDER BY id"+tx.DB().ForUpdate(), route); err != nil {
 		return nil, err
 	}
-	return k.readRows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
+	return tx.Rows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
 }
 
 // RouteOut is a route with its stops.
@@ -99,7 +98,7 @@ func (w Watch) routeOut(c *rpc.Call, id string) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.workOf(c).lockStops(id)
+	rows, err := lockStops(w.workOf(c).Tx, id)
 	out := &RouteOut{Route: rec, Stops: c.Records("shipments", rows)}
 	switch rec.Row().Text("status") {
 	case "planned":

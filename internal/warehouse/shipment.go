@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -16,22 +15,22 @@ var oneWay = map[string]string{
 
 // deriveShipments holds a shipment to the states of its direction, stamps its
 // journey and names the driver's worker record.
-func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	workers, err := readCrew(tx, a.TenantID, changes)
+func deriveShipments(tx *store.Tx, changes []store.Change) error {
+	workers, err := readCrew(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
 	}
-	if err := (work{records: records{tx, a, s}}).setShipmentOwner(changes); err != nil {
+	if err := (work{Tx: tx}).setShipmentOwner(changes); err != nil {
 		return err
 	}
-	if err := keepCarrier(work{records: records{tx, a, s}}, changes); err != nil {
+	if err := keepCarrier(work{Tx: tx}, changes); err != nil {
 		return err
 	}
-	why, err := work{records: records{tx, a, s}}.listNotReady(changes)
+	why, err := work{Tx: tx}.listNotReady(changes)
 	if err != nil {
 		return err
 	}
-	now := query.FormatTime(s.Now())
+	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
 		sh := c.After
 		if sh == nil {
@@ -41,7 +40,7 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 			if err := checkClosedShipment(c); err != nil {
 				return err
 			}
-			if err := onTheWay(c, s.Now()); err != nil {
+			if err := onTheWay(c, tx.Now()); err != nil {
 				return err
 			}
 			if r := why[sh.Text("id")]; len(r) > 0 {
@@ -119,7 +118,7 @@ func stampArrival(sh store.Row, now string) {
 }
 
 // retireDrivers takes archived drivers out of the active ones.
-func retireDrivers(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func retireDrivers(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.After == nil || c.After["archived_at"] == nil {
 			continue
@@ -145,7 +144,7 @@ func (k work) setShipmentOwner(changes []store.Change) error {
 	}
 	owners := map[string]any{}
 	if len(orders.list) > 0 {
-		rows, err := k.readRows("orders", k.tx.DB().InUUID("id", 2), jsonList(orders.list))
+		rows, err := k.Rows("orders", k.DB().InUUID("id", 2), jsonList(orders.list))
 		if err != nil {
 			return err
 		}

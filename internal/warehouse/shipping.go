@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -31,8 +30,8 @@ func isDeparture(c store.Change) bool {
 
 // followShipments books what leaves, brings orders and drivers along, and opens
 // return orders over what comes back.
-func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w, records{tx, a, s}}
+func (w Watch) followShipments(tx *store.Tx, changes []store.Change) error {
+	k := work{tx, w}
 	var gone, arrived, returned []string
 	for _, c := range changes {
 		switch {
@@ -69,7 +68,7 @@ type waits struct {
 
 // loadLines are the lines of shipments that are to leave.
 func (k work) loadLines(shipments []string) ([]waits, error) {
-	rows, err := k.readRows("shipment_lines", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments))
+	rows, err := k.Rows("shipment_lines", k.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments))
 	if err != nil {
 		return nil, err
 	}
@@ -147,16 +146,16 @@ func (d *departure) consumeReservations(l waits, held []store.Row) error {
 }
 
 func (d *departure) postDeparture(lines []string) error {
-	if _, err := d.insertRows("stock_movements", d.moves); err != nil {
+	if _, err := d.InsertRows("stock_movements", d.moves); err != nil {
 		return err
 	}
-	if _, err := d.insertRows("reservations", d.parted); err != nil {
+	if _, err := d.InsertRows("reservations", d.parted); err != nil {
 		return err
 	}
-	if err := d.updateRows("reservations", d.consumed, store.Row{"state": "consumed"}); err != nil {
+	if err := d.UpdateRows("reservations", d.consumed, store.Row{"state": "consumed"}); err != nil {
 		return err
 	}
-	if err := d.updateEach("shipment_lines", d.sent); err != nil {
+	if err := d.UpdateEach("shipment_lines", d.sent); err != nil {
 		return err
 	}
 	return d.updateOrderLines(lines, d.shipped)
@@ -167,7 +166,7 @@ func (k work) completeDelivered(shipments []string) error {
 	if len(shipments) == 0 {
 		return nil
 	}
-	rows, err := k.readRows("shipments", k.tx.DB().InUUID("id", 2), jsonList(shipments))
+	rows, err := k.Rows("shipments", k.DB().InUUID("id", 2), jsonList(shipments))
 	if err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func (k work) completeDelivered(shipments []string) error {
 			orders.addID(id)
 		}
 	}
-	queueDelivered(k.tx, k.a.TenantID, jsonList(orders.list), k.s.Now())
+	queueDelivered(k.Tx.Tx, k.TenantID, jsonList(orders.list), k.Now())
 	return nil
 }
 
@@ -205,10 +204,10 @@ func (k work) updateDriverStates(ids []string) error {
 		return nil
 	}
 	want := map[string][]string{}
-	err := k.tx.Query("SELECT d.id, d.status, COUNT(CASE WHEN "+onRoad+" THEN 1 END) + (SELECT COUNT(*) FROM routes o WHERE o.tenant_id = $1 "+
+	err := k.Query("SELECT d.id, d.status, COUNT(CASE WHEN "+onRoad+" THEN 1 END) + (SELECT COUNT(*) FROM routes o WHERE o.tenant_id = $1 "+
 		"AND o.driver_id = d.id AND o.status = 'started'), COUNT(CASE WHEN s.status IN ('planned', 'packed', 'ready') THEN 1 END) "+
-		"FROM drivers d LEFT JOIN shipments s ON s.tenant_id = $1 AND s.driver_id = d.id WHERE d.tenant_id = $1 AND "+k.tx.DB().InUUID("d.id", 2)+
-		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+		"FROM drivers d LEFT JOIN shipments s ON s.tenant_id = $1 AND s.driver_id = d.id WHERE d.tenant_id = $1 AND "+k.DB().InUUID("d.id", 2)+
+		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
 		for _, st := range driverStates(r.Text(1), r.Int(2), r.Int(3)) {
 			want[st] = append(want[st], r.Text(0))
 		}
@@ -218,7 +217,7 @@ func (k work) updateDriverStates(ids []string) error {
 		return err
 	}
 	for _, st := range []string{"assigned", "on_trip", "available"} {
-		if err := k.updateRows("drivers", want[st], store.Row{"status": st}); err != nil {
+		if err := k.UpdateRows("drivers", want[st], store.Row{"status": st}); err != nil {
 			return err
 		}
 	}
@@ -242,7 +241,7 @@ func (k work) updateVehicles(changes []store.Change) error {
 	if err := k.updateVehicleStates(ids.list); err != nil {
 		return err
 	}
-	return k.updateEach("drivers", firstOfEach(seats))
+	return k.UpdateEach("drivers", firstOfEach(seats))
 }
 
 // updateVehicleStates notes of vehicles whether they are out.
@@ -251,10 +250,10 @@ func (k work) updateVehicleStates(ids []string) error {
 		return nil
 	}
 	var sets []store.Row
-	err := k.tx.Query("SELECT v.id, v.on_trip, (EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
+	err := k.Query("SELECT v.id, v.on_trip, (EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
 		") OR EXISTS (SELECT 1 FROM routes o WHERE o.tenant_id = $1 AND o.vehicle_id = v.id AND o.status = 'started')) "+
-		"FROM vehicles v WHERE v.tenant_id = $1 AND "+k.tx.DB().InUUID("v.id", 2)+" ORDER BY v.id",
-		[]any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+		"FROM vehicles v WHERE v.tenant_id = $1 AND "+k.DB().InUUID("v.id", 2)+" ORDER BY v.id",
+		[]any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
 			if out := r.Bool(2); out != r.Bool(1) {
 				sets = append(sets, store.Row{"id": r.Text(0), "on_trip": out})
 			}
@@ -263,7 +262,7 @@ func (k work) updateVehicleStates(ids []string) error {
 	if err != nil {
 		return err
 	}
-	return k.updateEach("vehicles", sets)
+	return k.UpdateEach("vehicles", sets)
 }
 
 // firstOfEach keeps the first row of each id.

@@ -53,10 +53,10 @@ func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
 	done := decimalOf(t.row, "quantity_done") + t.quantity
 	set := store.Row{"quantity_done": done, "status": "in_progress"}
 	if done >= decimalOf(t.row, "quantity") {
-		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
+		set["status"], set["completed_at"] = "done", query.FormatTime(c.Now())
 	}
 	id := t.row.Text("id")
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource(t.resource), []string{id}, set); err != nil {
+	if err := c.Tx.UpdateRows(t.resource, []string{id}, set); err != nil {
 		return rpc.Record{}, err
 	}
 	return c.Again(t.resource, id)

@@ -17,25 +17,25 @@ const settingHours = "drivers_hours"
 // one of its regulations is in force; it refuses where the setting drivers_hours
 // says so. The hours are those of the driver's routes.
 func checkDrivingHours(k work, driver string) ([]string, error) {
-	now, zone, does, law := k.s.Now(), "", "warn", false
-	tenant := k.a.TenantID
-	store.QueueZone(k.tx, tenant, &zone)
-	k.tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'safety' AND lower(key) = $2", []any{tenant, settingHours},
+	now, zone, does, law := k.Now(), "", "warn", false
+	tenant := k.TenantID
+	store.QueueZone(k.Tx.Tx, tenant, &zone)
+	k.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'safety' AND lower(key) = $2", []any{tenant, settingHours},
 		func(r *db.Row) error {
 			does = strings.Trim(r.Text(0), `"`)
 			return nil
 		})
-	k.tx.Queue("SELECT 1 FROM regulations WHERE tenant_id = $1 AND code LIKE 'EU-561-%' AND status = 'active' LIMIT 1", []any{tenant}, func(*db.Row) error {
+	k.Queue("SELECT 1 FROM regulations WHERE tenant_id = $1 AND code LIKE 'EU-561-%' AND status = 'active' LIMIT 1", []any{tenant}, func(*db.Row) error {
 		law = true
 		return nil
 	})
 	var trips []driving.Trip
-	k.tx.Queue("SELECT started_at, finished_at, coalesce(driving_min, -1) FROM routes WHERE tenant_id = $1 AND driver_id = $2 AND started_at > $3 "+
+	k.Queue("SELECT started_at, finished_at, coalesce(driving_min, -1) FROM routes WHERE tenant_id = $1 AND driver_id = $2 AND started_at > $3 "+
 		"ORDER BY started_at", []any{tenant, driver, now.AddDate(0, 0, -21)}, func(r *db.Row) error {
 		trips = append(trips, driving.Of(r.Time(0), r.Time(1), now, r.Int(2)))
 		return nil
 	})
-	if err := k.tx.Flush(); err != nil || !law || does == "off" {
+	if err := k.Flush(); err != nil || !law || does == "off" {
 		return nil, err
 	}
 	against := driving.Against(trips, now, localtime.Zone(zone))

@@ -111,7 +111,7 @@ type spoken struct {
 
 // checkBaseUnitDecimals holds what is said to the decimals of the items' base units.
 func checkBaseUnitDecimals(c *rpc.Call, list ...spoken) error {
-	return fineRows(c.Tx, c.Actor.TenantID, list, 1)
+	return fineRows(c.Tx.Tx, c.TenantID, list, 1)
 }
 
 // fineRows is fine for a request of n rows.

@@ -51,12 +51,12 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if base == 0 {
 		return nil, refuseMovement("quantity", "an adjustment adds or takes something")
 	}
-	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
-	items := queueArticles(c.Tx, c.Actor.TenantID, []string{in.ItemID})
-	if err := c.Tx.Flush(); err != nil {
+	ru := queueRules(c.Tx.Tx, c.TenantID, c.Now())
+	items := queueArticles(c.Tx.Tx, c.TenantID, []string{in.ItemID})
+	if err := c.Flush(); err != nil {
 		return nil, err
 	}
-	today, err := lockWords(c.Tx, c.Actor, ru, []string{in.ItemID})
+	today, err := lockWords(c.Tx.Tx, c.Actor, ru, []string{in.ItemID})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	out := &AdjustStockOut{}
 	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
 	if isAbove(ru.adjustLimit, alone, items[in.ItemID].cost) {
-		made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []store.Row{row})
+		made, err := c.Tx.InsertRows("stock_adjustments", []store.Row{row})
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, er
 	if err != nil {
 		return nil, err
 	}
-	row["decided_by"] = c.Actor.UserID
+	row["decided_by"] = c.UserID
 	rec, err := postMovement(c, adjustmentMovement(row, in.AdjustmentID))
 	if err != nil {
 		return nil, err
@@ -152,15 +152,15 @@ func lockUndecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 
 // requireSecondPerson refuses all but a second person to decide on what the first did.
 func requireSecondPerson(c *rpc.Call, first any, what string) error {
-	if c.Actor.Seconds(first) {
+	if c.Seconds(first) {
 		return nil
 	}
 	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)
 }
 
 func decideAdjustment(c *rpc.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
-	set["decided_by"], set["decided_at"], set["decision_note"] = c.Actor.UserID, query.FormatTime(c.Store.Now()), in.Reason
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []string{in.AdjustmentID}, set); err != nil {
+	set["decided_by"], set["decided_at"], set["decision_note"] = c.UserID, query.FormatTime(c.Now()), in.Reason
+	if err := c.Tx.UpdateRows("stock_adjustments", []string{in.AdjustmentID}, set); err != nil {
 		return nil, err
 	}
 	rec, err := c.Again("stock_adjustments", in.AdjustmentID)

@@ -86,7 +86,7 @@ func parseFuture(k work, at string) (string, error) {
 		return "", nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, at)
-	if err != nil || !t.After(k.s.Now()) {
+	if err != nil || !t.After(k.Now()) {
 		return "", fault.New(fault.Invalid, "22008", "expires_at must lie ahead").At("expires_at", "must lie ahead")
 	}
 	return query.FormatTime(t), nil

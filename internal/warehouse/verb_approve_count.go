@@ -54,7 +54,7 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 				"is out of date")
 		}
 	}
-	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.Actor.UserID, "reason": in.Reason})
+	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.UserID, "reason": in.Reason})
 }
 
 // recountStock closes a count without booking it and opens it anew.
@@ -64,7 +64,7 @@ func recountStock(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	set := store.Row{"status": "recount", "reason": in.Reason}
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
+	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
 	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true, "recount_of": in.CountTaskID}

@@ -24,15 +24,15 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 	if err != nil {
 		return nil, err
 	}
-	switch mine := l.Text("assigned_worker_id") == c.Actor.WorkerID; {
-	case c.Actor.WorkerID == "":
+	switch mine := l.Text("assigned_worker_id") == c.WorkerID; {
+	case c.WorkerID == "":
 		return nil, notReady("your account is linked to no worker, and a list is picked by one")
 	case l["assigned_worker_id"] != nil && !mine:
 		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's", l.Text("pick_no")).At("pick_list_id", "is taken")
 	case l["status"] != "released" && l["status"] != "in_progress":
 		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s", l.Text("status"))
 	case !mine:
-		if err := w.workOf(c).updateRows("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.Actor.WorkerID}); err != nil {
+		if err := w.workOf(c).UpdateRows("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.WorkerID}); err != nil {
 			return nil, err
 		}
 	}
@@ -63,11 +63,11 @@ func (w Watch) lockPickLine(c *rpc.Call, id string) (line, list store.Row, err e
 		return nil, nil, err
 	}
 	picker := list.Text("assigned_worker_id")
-	if c.Actor.Role == actor.Operator && picker != "" && picker != c.Actor.WorkerID {
+	if c.Role == actor.Operator && picker != "" && picker != c.WorkerID {
 		return nil, nil, rpc.Missing("pick_lines", "pick_line_id")
 	}
-	if picker == "" && c.Actor.WorkerID != "" {
-		err = w.workOf(c).updateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
+	if picker == "" && c.WorkerID != "" {
+		err = w.workOf(c).UpdateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.WorkerID})
 	}
 	return line, list, err
 }

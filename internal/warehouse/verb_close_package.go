@@ -45,7 +45,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 		return nil, err
 	}
 	if id := p.Text("shipment_id"); id != "" {
-		if _, err := k.lockRows("shipments", []string{id}); err != nil {
+		if _, err := lockRows(k.Tx, "shipments", []string{id}); err != nil {
 			return nil, err
 		}
 	}
@@ -55,30 +55,30 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	if p["status"] != "open" {
 		return nil, refuseClosedPackage(p)
 	}
-	inside, err := k.readRows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
+	inside, err := k.Rows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
 	if err != nil {
 		return nil, err
 	}
 	if len(inside) == 0 {
 		return nil, notReady("package %s is empty", p.Text("package_no")).At("package_id", "is empty")
 	}
-	set := store.Row{"status": "closed", "closed_at": query.FormatTime(c.Store.Now())}
+	set := store.Row{"status": "closed", "closed_at": query.FormatTime(c.Now())}
 	if in.Weight != nil {
 		set["weight_kg"] = *in.Weight
 	}
 	sscc := p.Text("sscc")
 	if sscc == "" {
-		if sscc, err = k.makeSSCC(p.Text("package_no")); err != nil {
+		if sscc, err = makeSSCC(k.Tx, p.Text("package_no")); err != nil {
 			return nil, err
 		}
 		set["sscc"] = sscc
 	}
-	if err := k.updateRows("packages", []string{in.PackageID}, set); err != nil {
+	if err := k.UpdateRows("packages", []string{in.PackageID}, set); err != nil {
 		return nil, err
 	}
 	out := &ClosePackageOut{}
 	if id := p.Text("shipment_id"); id != "" {
-		if err := k.addSSCC(id, sscc); err != nil {
+		if err := addSSCC(k.Tx, id, sscc); err != nil {
 			return nil, err
 		}
 		if out.Shipment, err = c.Again("shipments", id); err != nil {
@@ -96,9 +96,9 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 
 // makeSSCC makes a package's SSCC of the tenant's company prefix and the package's
 // number.
-func (k work) makeSSCC(number string) (string, error) {
+func makeSSCC(tx *store.Tx, number string) (string, error) {
 	prefix := inHouse
-	err := k.tx.Query("SELECT gs1_company_prefix FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
+	err := tx.Query("SELECT gs1_company_prefix FROM tenants WHERE id = $1", []any{tx.TenantID}, func(r *db.Row) error {
 		if p := r.Text(0); p != "" {
 			prefix = p
 		}
@@ -120,18 +120,18 @@ func (k work) makeSSCC(number string) (string, error) {
 
 // addSSCC adds an SSCC to a shipment, which is ready once it is packed and all its
 // packages are closed.
-func (k work) addSSCC(id, sscc string) error {
-	rows, err := k.readRows("shipments", "id = $2"+k.tx.DB().ForUpdate(), id)
+func addSSCC(tx *store.Tx, id, sscc string) error {
+	rows, err := tx.Rows("shipments", "id = $2"+tx.DB().ForUpdate(), id)
 	if err != nil || len(rows) != 1 {
 		return err
 	}
 	set := store.Row{"sscc": append(idsOf(rows[0]["sscc"]), sscc)}
-	open, err := k.readRows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
+	open, err := tx.Rows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 && rows[0]["status"] == "packed" {
 		set["status"] = "ready"
 	}
-	return k.updateRows("shipments", []string{id}, set)
+	return tx.UpdateRows("shipments", []string{id}, set)
 }

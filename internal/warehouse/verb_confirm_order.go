@@ -20,7 +20,7 @@ func (w Watch) confirmOrder(c *rpc.Call, in *ConfirmOrderIn) (*OrderLinesOut, er
 	if o["status"] != "draft" {
 		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.Text("order_no"), o.Text("status")).At("order_id", "is no draft")
 	}
-	if err := w.workOf(c).updateRows("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
+	if err := w.workOf(c).UpdateRows("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)

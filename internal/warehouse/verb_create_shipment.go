@@ -68,14 +68,14 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 			set[name] = v
 		}
 	}
-	made, err := k.insertRows("shipments", []store.Row{set})
+	made, err := k.InsertRows("shipments", []store.Row{set})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
 		r["shipment_id"] = made[0]["id"]
 	}
-	if _, err := k.insertRows("shipment_lines", rows); err != nil {
+	if _, err := k.InsertRows("shipment_lines", rows); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, made[0].Text("id"))
@@ -89,7 +89,7 @@ func checkKnown(c *rpc.Call, resource, field, id string) error {
 
 // lockLines locks the order lines that the elements of lines name, in their order.
 func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
-	rows, err := c.Rows("order_lines", c.Tx.DB().InUUID("id", 2)+" ORDER BY id"+c.Tx.DB().ForUpdate(), jsonList(ids))
+	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +139,14 @@ func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, err
 	if len(ids) > 0 {
 		return lines, nil
 	}
-	return k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	return k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
 }
 
 // makeShipmentLines makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
 func (k work) makeShipmentLines(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
-	on, err := k.readRows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
+	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
 		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(textColumn(lines, "id")))
 	if err != nil {
 		return nil, nil, err

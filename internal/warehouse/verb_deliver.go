@@ -58,14 +58,14 @@ func (w Watch) deliverShipment(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) 
 	if p := in.Proof; p != nil {
 		set["proof"] = proofOf(p)
 	}
-	if err := k.updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	s, err := shipmentOut(c, in.ShipmentID)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("orders", c.Tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(idsOf(sh["order_ids"])))
+	rows, err := c.Rows("orders", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(idsOf(sh["order_ids"])))
 	return &DeliverOut{ShipmentOut: *s, Orders: c.Records("orders", rows)}, err
 }
 
@@ -75,7 +75,7 @@ func lockDrivenShipment(c *rpc.Call, id string) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Actor.Role == actor.Driver && (c.Actor.WorkerID == "" || sh["assigned_worker_id"] != any(c.Actor.WorkerID)) {
+	if c.Role == actor.Driver && (c.WorkerID == "" || sh["assigned_worker_id"] != any(c.WorkerID)) {
 		return nil, rpc.Missing("shipments", "shipment_id")
 	}
 	return sh, nil
@@ -101,7 +101,7 @@ func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
 	if len(in.Lines) == 0 {
 		return nil
 	}
-	rows, err := k.readRows("shipment_lines", "shipment_id = $2", in.ShipmentID)
+	rows, err := k.Rows("shipment_lines", "shipment_id = $2", in.ShipmentID)
 	if err != nil {
 		return err
 	}
@@ -127,5 +127,5 @@ func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return err
 	}
-	return k.updateEach("shipment_lines", sets)
+	return k.UpdateEach("shipment_lines", sets)
 }

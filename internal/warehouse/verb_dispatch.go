@@ -102,7 +102,7 @@ func (k work) sendShipment(r store.Row, why []string) error {
 		return nil
 	}
 	for _, st := range road[at+1:] {
-		if err := k.updateRows("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
+		if err := k.UpdateRows("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
 			return err
 		}
 	}

@@ -51,12 +51,12 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		if rows, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("count_lines"), rows); err != nil {
+		if rows, err = c.Tx.InsertRows("count_lines", rows); err != nil {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "counted", "counted_by": db.Null(c.Actor.UserID), "counted_at": query.FormatTime(c.Store.Now()), "variance_value": value}
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
+	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "counted_at": query.FormatTime(c.Now()), "variance_value": value}
+	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
 	if !waits {
@@ -151,8 +151,8 @@ func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
 // of them together are worth more than the tenant's limit, or what the caller
 // counts of one item today is.
 func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value decimal.Dec) (bool, error) {
-	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
-	if err := c.Tx.Flush(); err != nil || ru.countLimit == nil || value > *ru.countLimit {
+	ru := queueRules(c.Tx.Tx, c.TenantID, c.Now())
+	if err := c.Flush(); err != nil || ru.countLimit == nil || value > *ru.countLimit {
 		return ru.countLimit != nil, err
 	}
 
@@ -167,7 +167,7 @@ func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value 
 	if len(ids.list) == 0 {
 		return false, nil
 	}
-	today, err := lockWords(c.Tx, c.Actor, ru, ids.list)
+	today, err := lockWords(c.Tx.Tx, c.Actor, ru, ids.list)
 	if err != nil {
 		return false, err
 	}
@@ -188,8 +188,8 @@ func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, to
 		lots.addID(row.Text("lot_id"))
 		owners.addID(row.Text("owner_id"))
 	}
-	items = queueArticles(c.Tx, c.Actor.TenantID, ids.list)
-	if err := c.Tx.Flush(); err != nil {
+	items = queueArticles(c.Tx.Tx, c.TenantID, ids.list)
+	if err := c.Flush(); err != nil {
 		return nil, 0, err
 	}
 	known, err := byID(c, "lots", lots.list)
@@ -243,21 +243,21 @@ func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*Cou
 	}
 	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []rpc.Record{}}
 	if len(counts) > 0 {
-		if counts, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_counts"), counts); err != nil {
+		if counts, err = c.Tx.InsertRows("stock_counts", counts); err != nil {
 			return nil, err
 		}
 		var ids []string
 		for _, n := range counts {
 			ids = append(ids, n.Text("id"))
 		}
-		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.Tx.DB().InUUID("ref_id", 2)+" ORDER BY id", query.List(ids))
+		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.DB().InUUID("ref_id", 2)+" ORDER BY id", query.List(ids))
 		if err != nil {
 			return nil, err
 		}
 		out.Movements = c.Records("stock_movements", moves)
 	}
-	set["approved_at"] = query.FormatTime(c.Store.Now())
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{id}, set); err != nil {
+	set["approved_at"] = query.FormatTime(c.Now())
+	if err := c.Tx.UpdateRows("count_tasks", []string{id}, set); err != nil {
 		return nil, err
 	}
 	out.CountTask, err = c.Again("count_tasks", id)

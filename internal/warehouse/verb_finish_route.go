@@ -31,7 +31,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if in.Odometer < first {
 		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
 	}
-	now := c.Store.Now()
+	now := c.Now()
 	if err := wheelTime(r, in.Driving, now); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 		return nil, err
 	}
 	if in.Odometer > decimalOf(v, "odometer_km") {
-		if err := k.updateRows("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
+		if err := k.UpdateRows("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if in.Driving != nil {
 		set["driving_min"] = *in.Driving
 	}
-	if err := k.updateRows("routes", []string{in.RouteID}, set); err != nil {
+	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
 	return w.routeOut(c, in.RouteID)
@@ -73,7 +73,7 @@ func wheelTime(r store.Row, driving *int64, now time.Time) error {
 // noneOpen refuses the end of a route with stops that are neither delivered nor
 // an exception.
 func noneOpen(k work, route string) error {
-	stops, err := k.lockStops(route)
+	stops, err := lockStops(k.Tx, route)
 	if err != nil {
 		return err
 	}

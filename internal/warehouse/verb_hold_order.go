@@ -32,7 +32,7 @@ func turnOrder(c *rpc.Call, id string, set store.Row) (*OrderOut, error) {
 	if _, err := c.One("orders", "order_id", id); err != nil {
 		return nil, err
 	}
-	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("orders"), []string{id}, set); err != nil {
+	if err := c.Tx.UpdateRows("orders", []string{id}, set); err != nil {
 		return nil, err
 	}
 	return orderOut(c, id)

@@ -47,11 +47,11 @@ var billers = append([]actor.Role{actor.Client}, managers...)
 
 func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
 	id := in.OwnerID
-	if c.Actor.Role == actor.Client {
-		if id != "" && id != c.Actor.GoodsOwner {
+	if c.Role == actor.Client {
+		if id != "" && id != c.GoodsOwner {
 			return nil, rpc.Missing("goods_owners", "owner_id")
 		}
-		id = c.Actor.GoodsOwner
+		id = c.GoodsOwner
 	}
 	if id == "" {
 		return nil, refuseMovement("owner_id", "name the goods owner")
@@ -64,7 +64,7 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	zone, err := records{c.Tx, c.Actor, c.Store}.zone()
+	zone, err := readZone(c.Tx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ const net = "CAST(COALESCE(SUM(CASE WHEN from_zone_id IS NULL AND to_zone_id IS 
 // fillDays reads each day's movements, and what lay there from what lies there now,
 // less what came since.
 func (out *OwnerActivityOut) fillDays(c *rpc.Call, owner string, days []localtime.Date, zone *time.Location) error {
-	tenant, since := c.Actor.TenantID, make([]decimal.Dec, len(days)+1)
+	tenant, since := c.TenantID, make([]decimal.Dec, len(days)+1)
 	var now decimal.Dec
 	for i := range out.Days {
 		day := &out.Days[i]
 		day.On, day.Activity = days[i].String(), []Handled{}
-		c.Tx.Queue("SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND "+
+		c.Queue("SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND "+
 			"occurred_at >= $3 AND occurred_at < $4 GROUP BY type ORDER BY type",
 			[]any{tenant, owner, query.FormatTime(days[i].Start(zone)), query.FormatTime(days[i].AddDays(1).Start(zone))}, func(r *db.Row) error {
 				day.Activity = append(day.Activity, Handled{Type: r.Text(0), Lines: r.Int(1), Quantity: r.Dec(2)})
@@ -115,17 +115,17 @@ func (out *OwnerActivityOut) fillDays(c *rpc.Call, owner string, days []localtim
 			})
 	}
 	end := query.FormatTime(days[len(days)-1].AddDays(1).Start(zone))
-	c.Tx.Queue("SELECT "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND occurred_at >= $3", []any{tenant, owner, end},
+	c.Queue("SELECT "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND occurred_at >= $3", []any{tenant, owner, end},
 		func(r *db.Row) error {
 			since[len(since)-1] = r.Dec(0)
 			return nil
 		})
-	c.Tx.Queue("SELECT CAST(COALESCE(SUM(quantity), 0) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND owner_id = $2", []any{tenant, owner},
+	c.Queue("SELECT CAST(COALESCE(SUM(quantity), 0) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND owner_id = $2", []any{tenant, owner},
 		func(r *db.Row) error {
 			now = r.Dec(0)
 			return nil
 		})
-	if err := c.Tx.Flush(); err != nil {
+	if err := c.Flush(); err != nil {
 		return err
 	}
 	for i := len(out.Days) - 1; i >= 0; i-- {

@@ -72,7 +72,7 @@ func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
 			return nil, err
 		}
 	}
-	rows, err = c.Rows("order_lines", c.Tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
+	rows, err = c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
 	out.OrderLines = c.Records("order_lines", rows)
 	out.Then("close_package", "Close the package")
 	out.Then("pack", "Pack more")
@@ -126,7 +126,7 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 			}
 		}
 	}
-	made, err := k.insertRows("packages", []store.Row{row})
+	made, err := k.InsertRows("packages", []store.Row{row})
 	if err != nil {
 		return "", err
 	}
@@ -165,10 +165,10 @@ func (k work) fillPackage(c *rpc.Call, in *PackIn, id string, orders []string) (
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
 	}
-	if _, err := k.insertRows("package_lines", rows); err != nil {
+	if _, err := k.InsertRows("package_lines", rows); err != nil {
 		return nil, err
 	}
-	return ids, k.updateEach("order_lines", sets)
+	return ids, k.UpdateEach("order_lines", sets)
 }
 
 // allPacked calls a planned shipment packed once nothing of it is loose.
@@ -177,9 +177,9 @@ func (k work) allPacked(id string) error {
 	if err := d.addUnpacked([]string{id}); err != nil || len(d.why[id]) > 0 {
 		return err
 	}
-	rows, err := k.readRows("shipments", "id = $2 AND status = 'planned'", id)
+	rows, err := k.Rows("shipments", "id = $2 AND status = 'planned'", id)
 	if err != nil {
 		return err
 	}
-	return k.updateRows("shipments", textColumn(rows, "id"), store.Row{"status": "packed"})
+	return k.UpdateRows("shipments", textColumn(rows, "id"), store.Row{"status": "packed"})
 }

@@ -58,7 +58,7 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 	if has == decimalOf(line, "qty") {
 		set["status"] = "picked"
 	}
-	if err := w.workOf(c).updateRows("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := w.workOf(c).UpdateRows("pick_lines", []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
 	return pickLineOut(c, in.LineID)
@@ -66,11 +66,11 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 
 // checkScans holds what was scanned to what the line asks for.
 func (k work) checkScans(line store.Row, in *PickLineIn) error {
-	zones, err := k.readRows("zones", "id = $2", line["zone_id"])
+	zones, err := k.Rows("zones", "id = $2", line["zone_id"])
 	if err != nil {
 		return err
 	}
-	items, err := k.readRows("items", "id = $2", line["item_id"])
+	items, err := k.Rows("items", "id = $2", line["item_id"])
 	if err != nil || len(zones) != 1 || len(items) != 1 {
 		return err
 	}
@@ -88,7 +88,7 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 	if in.Lot == "" {
 		return nil
 	}
-	lots, err := k.readRows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
+	lots, err := k.Rows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
 	if err == nil && (len(lots) != 1 || lots[0]["id"] != line["lot_id"]) {
 		err = fault.New(fault.Conflict, CodeScan, "lot %q is not the one reserved", in.Lot).At("lot_no", "does not match")
 	}

@@ -22,7 +22,7 @@ type PlanRouteIn struct {
 
 func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 	k := w.workOf(c)
-	today, err := k.localToday()
+	today, err := readLocalToday(k.Tx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most, decimal.FromFloat(kg)).
 			At("vehicle_id", "carries %s kg", most)
 	}
-	made, err := k.insertRows("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
+	made, err := k.InsertRows("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
 		"assigned_worker_id": driver["worker_id"], "planned_km": km}})
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1), "driver_id": in.DriverID, "vehicle_id": in.Vehicle})
 	}
 	slices.SortFunc(sets, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
-	if err := k.updateEach("shipments", sets); err != nil {
+	if err := k.UpdateEach("shipments", sets); err != nil {
 		return nil, err
 	}
 	return w.routeOut(c, made[0].Text("id"))

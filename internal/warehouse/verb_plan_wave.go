@@ -29,7 +29,7 @@ type PlanWaveOut struct {
 
 func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 	k := w.workOf(c)
-	taken, err := k.inWaves()
+	taken, err := listOrdersInWaves(k.Tx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 	}
 	row := store.Row{"order_ids": ids}
 	setGiven(row, "planned_at", in.PlannedAt)
-	rows, err := k.insertRows("waves", []store.Row{row})
+	rows, err := k.InsertRows("waves", []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +69,9 @@ func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 	return out, nil
 }
 
-// inWaves are the numbers of the planned waves that orders are in.
-func (k work) inWaves() (map[string]string, error) {
-	rows, err := k.readRows("waves", "status = 'planned' ORDER BY id"+k.tx.DB().ForUpdate())
+// listOrdersInWaves are the numbers of the planned waves that orders are in.
+func listOrdersInWaves(tx *store.Tx) (map[string]string, error) {
+	rows, err := tx.Rows("waves", "status = 'planned' ORDER BY id"+tx.DB().ForUpdate())
 	taken := map[string]string{}
 	for _, r := range rows {
 		for _, id := range idsOf(r["order_ids"]) {
@@ -99,7 +99,7 @@ func (k work) listWaitingOrders(in *PlanWaveIn, taken map[string]string) ([]stri
 	if in.Carrier != "" {
 		bind("carrier = ", in.Carrier)
 	}
-	rows, err := k.readRows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
+	rows, err := k.Rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
 		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
 		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
 		"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)

@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
@@ -55,7 +54,7 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 		return nil, err
 	}
 	set := store.Row{"status": "recalled", "status_reason": in.Reason}
-	if err := k.updateRows("lots", []string{in.LotID}, set); err != nil {
+	if err := k.UpdateRows("lots", []string{in.LotID}, set); err != nil {
 		return nil, err
 	}
 	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", r.freed),
@@ -75,8 +74,8 @@ func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 
 // recallLots secures the stock of lots whose status has become recalled, whichever
 // way it was changed.
-func (w Watch) recallLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	k := work{w, records{tx, a, s}}
+func (w Watch) recallLots(tx *store.Tx, changes []store.Change) error {
+	k := work{tx, w}
 	for _, c := range changes {
 		if c.Op != store.Update || !becomes(c, "status", "recalled") {
 			continue
@@ -100,23 +99,23 @@ type secured struct {
 // what is available of it. The caller has locked the lot.
 func (k work) secureLot(lot store.Row) (*secured, error) {
 	id := lot.Text("id")
-	t, err := k.traceLot(id)
+	t, err := traceLot(k.Tx, id)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := k.lockRows("orders", t.orders); err != nil {
+	if _, err := lockRows(k.Tx, "orders", t.orders); err != nil {
 		return nil, err
 	}
 	// Who promises stock holds its item, so no promise is made meanwhile.
-	lockItems(k.tx, k.a.TenantID, jsonList([]string{lot.Text("item_id")}))
+	lockItems(k.Tx.Tx, k.TenantID, jsonList([]string{lot.Text("item_id")}))
 	out := &secured{trail: t}
 	if out.freed, err = k.releasePromised(id); err != nil {
 		return nil, err
 	}
-	if out.levels, err = k.readRows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
+	if out.levels, err = k.Rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
 		return nil, err
 	}
-	out.moves, err = k.insertRows("stock_movements", holdMoves(id, out.levels))
+	out.moves, err = k.InsertRows("stock_movements", holdMoves(id, out.levels))
 	return out, err
 }
 
@@ -146,7 +145,7 @@ type trail struct{ lines, orders, sent []string }
 
 // traceLot finds the order lines a lot is pinned or promised to, was picked or
 // shipped for, their orders, and the shipments that took it along.
-func (k work) traceLot(lot string) (*trail, error) {
+func traceLot(tx *store.Tx, lot string) (*trail, error) {
 	var lines, sent, orders set
 	into := func(s *set) func(*db.Row) error {
 		return func(r *db.Row) error {
@@ -154,17 +153,17 @@ func (k work) traceLot(lot string) (*trail, error) {
 			return nil
 		}
 	}
-	args := []any{k.a.TenantID, lot}
-	k.tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, into(&lines))
-	k.tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL", args, into(&lines))
-	k.tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args, into(&lines))
+	args := []any{tx.TenantID, lot}
+	tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, into(&lines))
+	tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL", args, into(&lines))
+	tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args, into(&lines))
 	for ref, s := range map[string]*set{"order_lines": &lines, "shipments": &sent} {
-		k.tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+"' AND ref_id IS NOT NULL", args, into(s))
+		tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+"' AND ref_id IS NOT NULL", args, into(s))
 	}
-	if err := k.tx.Flush(); err != nil {
+	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
-	rows, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	rows, err := tx.Rows("order_lines", tx.DB().InUUID("id", 2), jsonList(lines.list))
 	for _, l := range rows {
 		orders.addID(l.Text("order_id"))
 	}
@@ -174,12 +173,12 @@ func (k work) traceLot(lot string) (*trail, error) {
 // releasePromised gives back what is promised of a lot and not packed, whose orders the
 // caller has locked: it is fetched for nobody any more. What is packed stays where it is and cannot leave.
 func (k work) releasePromised(lot string) ([]store.Row, error) {
-	lock := k.tx.DB().ForUpdate()
-	rows, err := k.readRows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
+	lock := k.DB().ForUpdate()
+	rows, err := k.Rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	lines, err := k.readRows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(textColumn(rows, "order_line_id")))
+	lines, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(textColumn(rows, "order_line_id")))
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +208,7 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 	if err := k.updateOrderLines(textColumn(freed, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
-	return k.readRows("reservations", k.tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(textColumn(freed, "id")))
+	return k.Rows("reservations", k.DB().InUUID("id", 2)+" ORDER BY id", jsonList(textColumn(freed, "id")))
 }
 
 // listZones says where stock of the lot lies.
@@ -236,7 +235,7 @@ func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 
 // describeTrail reads the orders, the customers and the shipments of a trail.
 func (out *RecallLotOut) describeTrail(c *rpc.Call, t *trail) error {
-	in := c.Tx.DB().InUUID
+	in := c.DB().InUUID
 	orders, err := c.Rows("orders", in("id", 2)+" ORDER BY order_no", query.List(t.orders))
 	if err != nil {
 		return err

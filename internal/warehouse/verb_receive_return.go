@@ -48,7 +48,7 @@ func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) 
 	}
 	var err error
 	if len(r.moves) > 0 {
-		r.moves, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), r.moves)
+		r.moves, err = c.Tx.InsertRows("stock_movements", r.moves)
 		if fault.HasCode(err, CodeApproval) {
 			fault.As(err).Hint = "take the goods in with disposition quarantine: adjust_stock then waits for a second person"
 		}
@@ -116,9 +116,9 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 		zones.addID(l.ZoneID)
 		lots.addID(l.LotID)
 	}
-	r.units = queueUnits(r.c.Tx, r.c.Actor.TenantID, items.list)
-	r.rules = queueRules(r.c.Tx, r.c.Actor.TenantID, r.c.Store.Now())
-	if err := r.c.Tx.Flush(); err != nil {
+	r.units = queueUnits(r.c.Tx.Tx, r.c.TenantID, items.list)
+	r.rules = queueRules(r.c.Tx.Tx, r.c.TenantID, r.c.Now())
+	if err := r.c.Flush(); err != nil {
 		return err
 	}
 	for _, k := range [...]struct {
@@ -149,7 +149,7 @@ func (r *receiving) lineOf(id string) store.Row {
 func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec) []store.Row {
 	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
 	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status, "quantity": base,
-		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Store.Now())}
+		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Now())}
 	if line["lot_id"] != nil {
 		m["lot_id"] = line["lot_id"]
 	}

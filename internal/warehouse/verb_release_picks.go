@@ -63,8 +63,8 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 		return nil, err
 	}
 	if wave != nil {
-		set := store.Row{"status": "released", "released_at": query.FormatTime(k.s.Now())}
-		if err := k.updateRows("waves", []string{wave.Text("id")}, set); err != nil {
+		set := store.Row{"status": "released", "released_at": query.FormatTime(k.Now())}
+		if err := k.UpdateRows("waves", []string{wave.Text("id")}, set); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +102,7 @@ type stop struct {
 
 // listUnlisted are the reservations of orders that no open pick line fetches.
 func (k work) listUnlisted(orders []string) ([]stop, error) {
-	lines, err := k.readRows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (k work) listUnlisted(orders []string) ([]stop, error) {
 	for _, l := range lines {
 		of[l.Text("id")] = l.Text("order_id")
 	}
-	rows, err := k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
+	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
 		"reservations.id "+
 		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(textColumn(lines, "id")))
@@ -129,10 +129,10 @@ func (k work) orderByWalk(list []stop) error {
 		zones.addID(s.Row.Text("zone_id"))
 		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)})
 	}
-	if err := d.readZones(k.tx, k.a.TenantID, zones.list); err != nil {
+	if err := d.readZones(k.Tx.Tx, k.TenantID, zones.list); err != nil {
 		return err
 	}
-	if err := d.readAisles(k.tx, k.a.TenantID); err != nil {
+	if err := d.readAisles(k.Tx.Tx, k.TenantID); err != nil {
 		return err
 	}
 	if len(zones.list) <= routing.MaxStops {
@@ -184,17 +184,17 @@ func cutBatches(in *ReleasePicksIn, open []stop) (out [][]stop) {
 func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
 	rows := make([]store.Row, len(groups))
 	if wave == "" && in.Method == "wave" {
-		zone, err := k.zone()
+		zone, err := readZone(k.Tx)
 		if err != nil {
 			return nil, fmt.Errorf("warehouse: read the time zone of a wave's number: %w", err)
 		}
-		wave = "W-" + k.s.Now().In(zone).Format("20060102-150405")
+		wave = "W-" + k.Now().In(zone).Format("20060102-150405")
 	}
 	for i := range groups {
 		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}
 		setGiven(rows[i], "wave_no", wave)
 	}
-	lists, err := k.insertRows("pick_lists", rows)
+	lists, err := k.InsertRows("pick_lists", rows)
 	if err != nil {
 		return nil, err
 	}
@@ -204,10 +204,10 @@ func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) (
 			lines = append(lines, pickLine(rows[i].Text("id"), int64(n+1), s.Row))
 		}
 	}
-	if _, err := k.insertRows("pick_lines", lines); err != nil {
+	if _, err := k.InsertRows("pick_lines", lines); err != nil {
 		return nil, err
 	}
-	return lists, k.updateRows("pick_lists", textColumn(lists, "id"), store.Row{"status": "released"})
+	return lists, k.UpdateRows("pick_lists", textColumn(lists, "id"), store.Row{"status": "released"})
 }
 
 // pickLine is a line that fetches a reservation.
@@ -219,7 +219,7 @@ func pickLine(list string, seq int64, r store.Row) store.Row {
 
 // pickListsOut reads lists and their lines back.
 func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
-	in := c.Tx.DB().InUUID
+	in := c.DB().InUUID
 	ids := jsonList(textColumn(lists, "id"))
 	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)
 	if err != nil {

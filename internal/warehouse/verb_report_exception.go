@@ -18,7 +18,7 @@ func (w Watch) reportException(c *rpc.Call, in *ReportExceptionIn) (*ShipmentOut
 		return nil, err
 	}
 	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": db.Null(in.Note)}
-	if err := w.workOf(c).updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := w.workOf(c).UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, in.ShipmentID)

@@ -30,13 +30,13 @@ func (w Watch) returnShipment(c *rpc.Call, in *ReturnShipmentIn) (*ReturnShipmen
 		set["exception_code"] = in.Code
 	}
 	if sh["status"] == "in_transit" {
-		if err := k.updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+		if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 			return nil, err
 		}
 		delete(set, "exception_code")
 	}
 	set["status"] = "returned"
-	if err := k.updateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	s, err := shipmentOut(c, in.ShipmentID)
@@ -44,13 +44,13 @@ func (w Watch) returnShipment(c *rpc.Call, in *ReturnShipmentIn) (*ReturnShipmen
 		return nil, err
 	}
 	out := &ReturnShipmentOut{ShipmentOut: *s}
-	made, err := k.readRows("orders", "source = $2 AND external_ref = $3", returnSource, in.ShipmentID)
+	made, err := k.Rows("orders", "source = $2 AND external_ref = $3", returnSource, in.ShipmentID)
 	if err != nil || len(made) == 0 {
 		return out, err
 	}
 	id := made[0].Text("id")
 	if in.Note != "" {
-		if err := k.updateRows("orders", []string{id}, store.Row{"notes": in.Note}); err != nil {
+		if err := k.UpdateRows("orders", []string{id}, store.Row{"notes": in.Note}); err != nil {
 			return nil, err
 		}
 	}
@@ -65,11 +65,11 @@ const returnSource = "shipments"
 
 // openReturn opens a confirmed return order over what had left with a shipment.
 func (k work) openReturn(shipment string) error {
-	sent, err := k.readRows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", shipment)
+	sent, err := k.Rows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", shipment)
 	if err != nil || len(sent) == 0 {
 		return err
 	}
-	from, err := k.readRows("orders", "id = $2", sent[0]["order_id"])
+	from, err := k.Rows("orders", "id = $2", sent[0]["order_id"])
 	if err != nil || len(from) != 1 {
 		return err
 	}
@@ -77,7 +77,7 @@ func (k work) openReturn(shipment string) error {
 	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
 		row[f] = from[0][f]
 	}
-	made, err := k.insertRows("orders", []store.Row{row})
+	made, err := k.InsertRows("orders", []store.Row{row})
 	if err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (k work) openReturn(shipment string) error {
 	for i, l := range sent {
 		lines = append(lines, store.Row{"order_id": id, "line_no": int64(i + 1), "item_id": l["item_id"], "qty_ordered": l["qty_shipped"]})
 	}
-	if _, err := k.insertRows("order_lines", lines); err != nil {
+	if _, err := k.InsertRows("order_lines", lines); err != nil {
 		return err
 	}
-	return k.updateRows("orders", []string{id}, store.Row{"status": "confirmed"})
+	return k.UpdateRows("orders", []string{id}, store.Row{"status": "confirmed"})
 }

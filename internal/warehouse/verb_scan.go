@@ -191,7 +191,7 @@ func (s *scanning) findSerial(item, number string) (bool, error) {
 }
 
 func (s *scanning) parsedLabel(l gs1.Label) *ScanParsed {
-	year := s.c.Store.Now().Year()
+	year := s.c.Now().Year()
 	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"), Serial: l.Value("21"),
 		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
 	if p.GLN == "" {

@@ -44,7 +44,7 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: decimalOf(line, "qty_picked")}); err != nil {
 		return nil, err
 	}
-	if err := k.updateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []rpc.Record{}, Short: []Short{}}
@@ -55,7 +55,7 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := k.appendPickLines(list.Text("id"), done.rows); err != nil {
 		return nil, err
 	}
-	if err := k.updateRows("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
 		return nil, err
 	}
 	if err := k.openRecount(c, line, in.Reason, out); err != nil {
@@ -76,11 +76,11 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 	if line["reservation_id"] == nil {
 		return &allocated{}, nil
 	}
-	rest, err := k.readRows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.tx.DB().ForUpdate(), line["reservation_id"])
+	rest, err := k.Rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.DB().ForUpdate(), line["reservation_id"])
 	if err != nil || len(rest) == 0 {
 		return &allocated{}, err
 	}
-	if err := k.updateRows("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
 		return nil, err
 	}
 	out.Released = decimalOf(rest[0], "quantity")
@@ -90,7 +90,7 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 	if err := k.updateOrderLines(textColumn(rest, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
-	lines, err := k.readRows("order_lines", "id = $2", line["order_line_id"])
+	lines, err := k.Rows("order_lines", "id = $2", line["order_line_id"])
 	if err != nil || len(lines) != 1 {
 		return &allocated{}, err
 	}
@@ -100,7 +100,7 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 
 // appendPickLines puts reservations at the end of a list.
 func (k work) appendPickLines(list string, rows []store.Row) error {
-	last, err := k.readRows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
+	last, err := k.Rows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
 	if err != nil || len(last) == 0 {
 		return err
 	}
@@ -110,13 +110,13 @@ func (k work) appendPickLines(list string, rows []store.Row) error {
 		n++
 		lines = append(lines, pickLine(list, n, r))
 	}
-	_, err = k.insertRows("pick_lines", lines)
+	_, err = k.InsertRows("pick_lines", lines)
 	return err
 }
 
 // openRecount opens a blind count of the item at the bin, unless one is open.
 func (k work) openRecount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
-	open, err := k.readRows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
+	open, err := k.Rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
 		line["zone_id"], line["item_id"])
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (k work) openRecount(c *rpc.Call, line store.Row, reason string, out *Short
 	if len(open) == 0 {
 		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true, "reason": "short pick: " + reason}
 		row["open_key"] = line.Text("zone_id") + "|" + line.Text("item_id")
-		if open, err = k.insertRows("count_tasks", []store.Row{row}); err != nil {
+		if open, err = k.InsertRows("count_tasks", []store.Row{row}); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -82,13 +81,13 @@ func optionalText(r store.Row, name string) *string {
 // openCount opens a count task, unless one is open for the zone and item.
 func openCount(c *rpc.Call, row store.Row) (store.Row, error) {
 	key := row.Text("zone_id") + "|" + row.Text("item_id")
-	err := c.Tx.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.Actor.TenantID, key}, func(r *db.Row) error {
+	err := c.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.TenantID, key}, func(r *db.Row) error {
 		return fault.New(fault.Conflict, CodeInUse, "count %s is open for that place already", r.Text(0)).At("zone_id", "is being counted")
 	})
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("count_tasks"), []store.Row{row})
+	made, err := c.Tx.InsertRows("count_tasks", []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func openCount(c *rpc.Call, row store.Row) (store.Row, error) {
 
 // keyCounts keeps the key by which a place is counted once at a time: a task has
 // it until it is closed, however that comes about.
-func keyCounts(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func keyCounts(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		switch row := c.After; {
 		case row == nil:

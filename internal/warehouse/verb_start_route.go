@@ -41,7 +41,7 @@ func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error)
 	if r["vehicle_id"] != any(in.Vehicle) {
 		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id", "is not that of the plan")
 	}
-	stops, err := k.lockStops(in.RouteID)
+	stops, err := lockStops(k.Tx, in.RouteID)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
 // setOff starts the route and sends its shipments off.
 func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
 	k := w.workOf(c)
-	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Store.Now())}
-	if err := k.updateRows("routes", []string{in.RouteID}, set); err != nil {
+	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Now())}
+	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
-	if err := k.updateRows("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
+	if err := k.UpdateRows("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
 		return nil, err
 	}
 	var off []string
@@ -139,7 +139,7 @@ func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[
 			return nil, err
 		}
 	}
-	if err := k.updateRows("shipments", off, store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+	if err := k.UpdateRows("shipments", off, store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 		return nil, err
 	}
 	out := &StartRouteOut{}

@@ -36,8 +36,8 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 	if err != nil {
 		return nil, err
 	}
-	items := queueArticles(c.Tx, c.Actor.TenantID, []string{in.ItemID})
-	if err := c.Tx.Flush(); err != nil {
+	items := queueArticles(c.Tx.Tx, c.TenantID, []string{in.ItemID})
+	if err := c.Flush(); err != nil {
 		return nil, err
 	}
 	it := items[in.ItemID]
@@ -50,7 +50,7 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 		return nil, fault.As(tooMuch("quantity", maxMove))
 	}
 	q := &placeRequest{item: it, lot: in.LotID, quantity: in.Quantity, from: from}
-	if err := suggestPlaces(c.Tx, c.Actor.TenantID, []*placeRequest{q}); err != nil {
+	if err := suggestPlaces(c.Tx.Tx, c.TenantID, []*placeRequest{q}); err != nil {
 		return nil, err
 	}
 	return showSuggestions(c, q)

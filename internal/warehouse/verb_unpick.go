@@ -53,7 +53,7 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
 		set = store.Row{"status": "cancelled"}
 	}
-	if err := k.updateRows("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
 	if err := k.updateOrderLines([]string{ol.Text("id")}, nil); err != nil {
@@ -70,7 +70,7 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 
 // putBack frees picked reservations of the line's goods and moves them.
 func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
-	rows, err := k.readRows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.tx.DB().ForUpdate(),
+	rows, err := k.Rows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.DB().ForUpdate(),
 		line["order_line_id"], line["item_id"])
 	if err != nil {
 		return nil, err
@@ -96,5 +96,5 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	return k.insertRows("stock_movements", moves)
+	return k.InsertRows("stock_movements", moves)
 }

@@ -63,4 +63,4 @@ func (w Watch) Verbs() []rpc.Verb {
 }
 
 // workOf is the work of a verb.
-func (w Watch) workOf(c *rpc.Call) work { return work{w, records{c.Tx, c.Actor, c.Store}} }
+func (w Watch) workOf(c *rpc.Call) work { return work{c.Tx, w} }

@@ -216,9 +216,8 @@ func (d *walkData) orderStops(stops []*walkZone, start string) error {
 // Take gives the lines of a pick list the order of a walk, and the list its
 // length. What has changed since the walk was found is fault.Conflict, and
 // nothing is changed.
-func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
-	lists, _ := s.Catalog().Get("pick_lists")
-	rows, err := s.RowsTx(tx, a, lists, "id = $2"+tx.DB().ForUpdate(), []any{w.ListID})
+func (w *PickWalk) Take(tx *store.Tx) error {
+	rows, err := tx.Rows("pick_lists", "id = $2"+tx.DB().ForUpdate(), w.ListID)
 	if err != nil {
 		return err
 	}
@@ -231,7 +230,7 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 	}
 	there, same := map[string]int64{}, true
 	err = tx.Query("SELECT id, seq FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY id"+tx.DB().ForUpdate(),
-		[]any{a.TenantID, w.ListID}, func(r *db.Row) error {
+		[]any{tx.TenantID, w.ListID}, func(r *db.Row) error {
 			there[r.Text(0)] = r.Int(1)
 			return nil
 		})
@@ -252,9 +251,9 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 		return fault.New(fault.Conflict, CodeOrder, "the lines of pick list %s have changed meanwhile; plan its walk again", w.Number)
 	}
 	if moved {
-		w.renumberLines(tx, a.TenantID, query.FormatTime(s.Now()))
+		w.renumberLines(tx.Tx, tx.TenantID, query.FormatTime(tx.Now()))
 	}
-	_, err = s.UpdateTx(tx, a, lists, []string{w.ListID}, store.Row{"route_m": decimal.FromFloat(w.Metres)})
+	err = tx.UpdateRows("pick_lists", []string{w.ListID}, store.Row{"route_m": decimal.FromFloat(w.Metres)})
 	return err
 }
 

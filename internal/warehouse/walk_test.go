@@ -27,7 +27,7 @@ func TestStaleWalk(t *testing.T) {
 				t.Fatal(err)
 			}
 			between()
-			return k.tx(func(tx *db.Tx) error { return w.Take(tx, k.as, k.s) })
+			return k.tx(func(tx *db.Tx) error { return w.Take(k.s.In(tx, k.as)) })
 		}
 		if err := take(func() { k.set("pick_lines", lines[0], store.Row{"seq": int64(7)}) }); !fault.Is(err, fault.Conflict) {
 			t.Errorf("a line was moved meanwhile: %v", err)

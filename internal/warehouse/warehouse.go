@@ -11,7 +11,6 @@ package warehouse
 
 import (
 	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
 )
@@ -31,7 +30,7 @@ const (
 type Watch struct {
 	// LowStock names the items whose available stock has just fallen to their
 	// reorder point, inside the transaction that took it there.
-	LowStock func(tx *db.Tx, s *store.Store, tenant string, items []string) error
+	LowStock func(tx *store.Tx, items []string) error
 }
 
 // Effects returns the consequences of changes to warehouse and logistics
@@ -75,20 +74,20 @@ func (w Watch) Effects() store.Effects {
 // perTenant runs an effect once per tenant: a service key without a tenant may
 // change rows of several in one statement.
 func perTenant(f store.Effect) store.Effect {
-	return func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	return func(tx *store.Tx, changes []store.Change) error {
 		for len(changes) > 0 {
-			a.TenantID = tenantOf(changes[0])
+			tenant := tenantOf(changes[0])
 			var mine, rest []store.Change
 			for i := range changes {
-				if tenantOf(changes[i]) != a.TenantID {
-					mine, rest = splitByTenant(changes, a.TenantID)
+				if tenantOf(changes[i]) != tenant {
+					mine, rest = splitByTenant(changes, tenant)
 					break
 				}
 			}
 			if mine == nil {
 				mine = changes
 			}
-			if err := f(tx, a, s, mine); err != nil {
+			if err := f(tx.Of(tenant), mine); err != nil {
 				return err
 			}
 			changes = rest

@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -18,8 +17,8 @@ const maxZone = decimal.Dec(100_000_000_000 * decimal.Scale)
 
 // deriveZones keeps archived_at, status and utilization in step, gives a zone the
 // site of the one it lies in, and lets a zone be archived only when it is empty.
-func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := inheritSites(tx, a.TenantID, changes); err != nil {
+func deriveZones(tx *store.Tx, changes []store.Change) error {
+	if err := inheritSites(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
 	var leaving set
@@ -38,12 +37,12 @@ func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		if u, ok := Utilization(decimalOf(z, "load_units"), decimalOf(z, "max_capacity")); ok {
 			z["utilization"] = u
 		}
-		alignStatus(c, query.FormatTime(s.Now()))
+		alignStatus(c, query.FormatTime(tx.Now()))
 		if c.Op == store.Update && becomes(c, "status", "archived") {
 			leaving.addID(z.Text("id"))
 		}
 	}
-	return refuseNonEmpty(tx, a.TenantID, leaving.list)
+	return refuseNonEmpty(tx.Tx, tx.TenantID, leaving.list)
 }
 
 // alignStatus makes status and archived_at say the same, whichever was changed.
@@ -78,7 +77,7 @@ func refuseNonEmpty(tx *db.Tx, tenant string, ids []string) error {
 
 // moveSubtrees checks the tree after zones were hung below others and takes their
 // load along.
-func moveSubtrees(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func moveSubtrees(tx *store.Tx, changes []store.Change) error {
 	var hung, parents set
 	loads := map[string]decimal.Dec{}
 	for _, c := range changes {
@@ -100,11 +99,11 @@ func moveSubtrees(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	}
 	// Two moves that would close a circle together wait for each other here, and
 	// the second one sees the first.
-	lockZones(tx, a.TenantID, parents.list, nil)
-	if err := checkTree(tx, a.TenantID, hung.list); err != nil {
+	lockZones(tx.Tx, tx.TenantID, parents.list, nil)
+	if err := checkTree(tx.Tx, tx.TenantID, hung.list); err != nil {
 		return err
 	}
-	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "parent_id"}.moveLoads(loads)
+	return haul{tx: tx.Tx, tenant: tx.TenantID, now: query.FormatTime(tx.Now()), field: "parent_id"}.moveLoads(loads)
 }
 
 // checkTree walks from the given zones up and down: at most six levels, and

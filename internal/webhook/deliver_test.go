@@ -203,10 +203,9 @@ func TestRolledBackChangeSendsNothing(t *testing.T) {
 		s := newSink(t, nil)
 		k.create(north, s.URL, "incident.*")
 		k.run()
-		incidents, _ := k.cat.Get("incidents")
 		report := func(title string, veto error) error {
 			return k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				if _, err := k.st.InsertTx(tx, admin(north), incidents,
+				if _, err := k.st.In(tx, admin(north)).InsertRows("incidents",
 					[]store.Row{{"kind": "hazard", "title": title, "occurred_at": "2026-01-01T00:00:00Z"}}); err != nil {
 					return err
 				}
@@ -268,11 +267,10 @@ func TestPayload(t *testing.T) {
 		e := k.create(north, s.URL)
 		k.create(south, s.URL+"/south", "order.*")
 		k.run()
-		incidents, _ := k.cat.Get("incidents")
 		const canary = "CANARY-7f3a"
 		long := strings.Repeat("ü", 200)
 		k.write(north, func(tx *db.Tx) error {
-			_, err := k.st.InsertTx(tx, admin(north), incidents, []store.Row{{
+			_, err := k.st.In(tx, admin(north)).InsertRows("incidents", []store.Row{{
 				"kind": "injury", "title": long, "description": canary, "reported_by": admin(north).UserID, "occurred_at": "2026-01-01T00:00:00Z",
 				"entities": json.RawMessage(`[{"entity_type":"worker","role":"` + canary + `"}]`)}})
 			return err
@@ -597,7 +595,7 @@ func TestPauseAndDelete(t *testing.T) {
 		k.emit(north, 1)
 		k.until("the delivery to be queued", func() bool { return len(k.log(e.ID)) == 4 })
 		k.write(north, func(tx *db.Tx) error {
-			_, err := k.st.DeleteTx(tx, admin(north), k.s.webhooks, []string{e.ID})
+			err := k.st.In(tx, admin(north)).DeleteRows(k.s.webhooks.Name, []string{e.ID})
 			return err
 		})
 		if d := k.log(e.ID)[3]; d.status != "dead" || d.err != "the webhook was deleted" {

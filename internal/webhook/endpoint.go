@@ -75,7 +75,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 		if err := checkRoom(tx, a.TenantID); err != nil {
 			return err
 		}
-		if rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{cloneRow(row)}); err != nil {
+		if rows, err = s.store.In(tx, a).InsertRows(s.webhooks.Name, []store.Row{cloneRow(row)}); err != nil {
 			return err
 		}
 		return once.Tell(tx, showEndpoint(rows[0], nil)) // its secret is kept nowhere in clear
@@ -146,7 +146,7 @@ func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoi
 		if err != nil {
 			return err
 		}
-		changes, err := s.store.UpdateTx(tx, a, s.webhooks, []string{id}, store.Row{
+		changes, err := s.store.In(tx, a).ChangeRows(s.webhooks.Name, []string{id}, store.Row{
 			"secret": s.sealSecret(secret, id), "old_secret": row["secret"], "old_secret_until": query.FormatTime(s.now().Add(rotation)),
 		})
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) findWebhook(tx *db.Tx, a actor.Actor, id string) (store.Row, e
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
 		return nil, absent
 	}
-	rows, err := s.store.RowsTx(tx, a, s.webhooks, "id = $2", []any{id})
+	rows, err := s.store.In(tx, a).Rows(s.webhooks.Name, "id = $2", id)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Service) findWebhook(tx *db.Tx, a actor.Actor, id string) (store.Row, e
 // Check is the Before effect of webhooks: it refuses addresses and events that
 // cannot be, and clears what a webhook that is switched on again, or has
 // another address, no longer has.
-func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Service) Check(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			continue
@@ -209,17 +209,17 @@ func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store
 }
 
 // Changed is the After effect of webhooks: it keeps their lanes.
-func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Service) Changed(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		switch {
 		case c.Op == store.Insert:
-			s.openLane(tx, c.After)
+			s.openLane(tx.Tx, c.After)
 		case c.Op == store.Delete:
-			s.closeLane(tx, c.Before.Text("id"))
+			s.closeLane(tx.Tx, c.Before.Text("id"))
 		case c.Before.Text("status") != c.After.Text("status") || c.Before.Text("url") != c.After.Text("url"):
-			s.openLane(tx, c.After)
+			s.openLane(tx.Tx, c.After)
 			if c.After.Text("status") == "disabled" {
-				s.giveUp(tx, c.After.Text("id"), "the webhook was disabled")
+				s.giveUp(tx.Tx, c.After.Text("id"), "the webhook was disabled")
 			}
 		}
 	}

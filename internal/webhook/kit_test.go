@@ -90,9 +90,9 @@ func node(t testing.TB, d *db.DB) *kit {
 	t.Helper()
 	k := &kit{t: t, d: d, cat: fullCatalog(t)}
 	k.out = event.New(k.now)
-	tell := func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	tell := func(tx *store.Tx, changes []store.Change) error {
 		for _, c := range changes {
-			if err := k.out.EmitAll(tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
+			if err := k.out.EmitAll(tx.Tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
 				return err
 			}
 		}
@@ -102,14 +102,14 @@ func node(t testing.TB, d *db.DB) *kit {
 	for _, name := range event.Watched() {
 		after[name] = tell
 	}
-	after["webhooks"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
-		if err := k.s.Changed(tx, a, s, c); err != nil {
+	after["webhooks"] = func(tx *store.Tx, c []store.Change) error {
+		if err := k.s.Changed(tx, c); err != nil {
 			return err
 		}
-		return tell(tx, a, s, c)
+		return tell(tx, c)
 	}
 	k.st = store.New(d, k.cat, store.Effects{After: after, Before: map[string]store.Effect{
-		"webhooks": func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error { return k.s.Check(tx, a, s, c) },
+		"webhooks": func(tx *store.Tx, c []store.Change) error { return k.s.Check(tx, c) },
 	}}, k.now)
 	k.s = service(t, k, Options{Store: k.st, AllowPrivate: true})
 	return k
@@ -222,7 +222,7 @@ func (k *kit) webhook(tenant, id string) store.Row {
 // set changes a webhook as an administrator would.
 func (k *kit) set(tenant, id string, set store.Row) error {
 	return k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		_, err := k.st.UpdateTx(tx, admin(tenant), k.s.webhooks, []string{id}, set)
+		err := k.st.In(tx, admin(tenant)).UpdateRows(k.s.webhooks.Name, []string{id}, set)
 		return err
 	})
 }

@@ -244,7 +244,7 @@ func (t *turn) writeHealth(tx *db.Tx, since, now time.Time) error {
 // disableWebhook switches a webhook off, ends what waits for it and tells the
 // tenant's administrators.
 func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
-	changes, err := s.store.UpdateTx(tx, serverActor(ep.tenant), s.webhooks, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
+	changes, err := s.store.In(tx, serverActor(ep.tenant)).ChangeRows(s.webhooks.Name, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
 	if err != nil {
 		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
 	}

@@ -156,7 +156,7 @@ func disabling(k *kit, id string) error {
 
 func deleting(k *kit, id string) error {
 	return k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-		_, err := k.st.DeleteTx(tx, admin(north), k.s.webhooks, []string{id})
+		err := k.st.In(tx, admin(north)).DeleteRows(k.s.webhooks.Name, []string{id})
 		return err
 	})
 }

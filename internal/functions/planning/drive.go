@@ -110,7 +110,7 @@ func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*Drive
 		return nil, err
 	}
 	out.TenantID, out.Applied = a.TenantID, in.Apply
-	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return out.writeStopNumbers(tx, a, p.store, in.DriverID) }); err != nil {
+	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return out.writeStopNumbers(p.store.In(tx, a), in.DriverID) }); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -219,8 +219,7 @@ func (o *DriveOut) fillRoutes(drops []drop, routes []routing.Route) {
 
 // writeStopNumbers writes the stop numbers of a driver's round, if it is still the one
 // that was planned.
-func (o *DriveOut) writeStopNumbers(tx *db.Tx, a actor.Actor, s *store.Store, driver string) error {
-	r, _ := s.Catalog().Get("shipments")
+func (o *DriveOut) writeStopNumbers(tx *store.Tx, driver string) error {
 	var sets []store.Row
 	planned := map[string]bool{}
 	for _, ro := range o.Routes {
@@ -233,7 +232,7 @@ func (o *DriveOut) writeStopNumbers(tx *db.Tx, a actor.Actor, s *store.Store, dr
 		planned[l.ID] = true
 	}
 	n, same := 0, true
-	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, driver},
+	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(), []any{tx.TenantID, driver},
 		func(row *db.Row) error {
 			n++
 			same = same && planned[row.Text(0)]
@@ -245,6 +244,6 @@ func (o *DriveOut) writeStopNumbers(tx *db.Tx, a actor.Actor, s *store.Store, dr
 	if !same || n != len(planned) {
 		return fault.New(fault.Conflict, "HF006", "the driver's shipments have changed meanwhile; plan the round again")
 	}
-	_, err = s.UpdateEachTx(tx, a, r, sets)
+	err = tx.UpdateEach("shipments", sets)
 	return err
 }

@@ -47,7 +47,7 @@ func (p *Planner) Walk(ctx context.Context, a actor.Actor, in *WalkIn) (*WalkOut
 	if err != nil {
 		return nil, err
 	}
-	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return w.Take(tx, a, p.store) }); err != nil {
+	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return w.Take(p.store.In(tx, a)) }); err != nil {
 		return nil, err
 	}
 	out := &WalkOut{Success: true, TenantID: a.TenantID, ListID: w.ListID, Number: w.Number, Applied: in.Apply, Lines: []WalkLine{}, Unplaced: []string{},

@@ -218,7 +218,7 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 	if err != nil {
 		return err
 	}
-	kept, err := p.store.RowsTx(tx, a, r, "1 = 1 ORDER BY id", nil)
+	kept, err := p.store.In(tx, a).Rows(r.Name, "1 = 1 ORDER BY id")
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 			rows = append(rows, rest)
 		}
 	}
-	if _, err := p.store.DeleteTx(tx, a, r, replaced); err != nil {
+	if err := p.store.In(tx, a).DeleteRows(r.Name, replaced); err != nil {
 		return err
 	}
 	if _, err := p.insertRows(tx, a, "risk_clusters", rows); err != nil {

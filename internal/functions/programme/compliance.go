@@ -364,8 +364,8 @@ var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regula
 
 // writeVerdicts writes the events and the verdicts now in force.
 func (s *scan) writeVerdicts(tx *db.Tx) error {
-	events := tx.Rows("compliance_events", eventColumns, "")
-	states := tx.Rows("compliance_states", stateColumns,
+	events := tx.InsertMany("compliance_events", eventColumns, "")
+	states := tx.InsertMany("compliance_states", stateColumns,
 		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
 	for f := range s.fresh.allFindings() {
 		from, _ := windowOf(s.now, int64(f.reg.rule.WindowDays))

@@ -81,7 +81,7 @@ func (p *Programme) listNearDeadlines(tx *db.Tx, tenant string, d dated, today l
 		"%[4]s.tenant_id AND n.collection = $2 "+
 		"AND n.record_id = %[4]s.id AND n.due_on = %[4]s.%[1]s AND n.days = CASE %[5]sEND) ORDER BY %[1]s, id LIMIT %[6]d", d.day, len(args)+1, d.used, d.table,
 		notice.String(), deadlineRows)
-	rows, err := p.store.RowsTx(tx, serverActor(tenant), r, where, args)
+	rows, err := p.store.In(tx, serverActor(tenant)).Rows(r.Name, where, args...)
 	for _, row := range rows {
 		on, perr := localtime.ParseDate(fmt.Sprint(row[d.day]))
 		if perr != nil {
@@ -94,7 +94,8 @@ func (p *Programme) listNearDeadlines(tx *db.Tx, tenant string, d dated, today l
 
 // tellDeadlines notes what is told and tells it.
 func (p *Programme) tellDeadlines(tx *db.Tx, tenant string, d dated, list []Deadline) error {
-	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"},
+	notes := tx.InsertMany("deadline_notices", []db.Column{
+		{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"},
 		{Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
 		{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "")
 	for _, l := range list {

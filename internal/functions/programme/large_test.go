@@ -29,7 +29,7 @@ func (k *kit) crowd(tenant string, n int) {
 		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
 		{Name: "status", Type: "text"}}
 	err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		rows := tx.Rows("workers", cols, "")
+		rows := tx.InsertMany("workers", cols, "")
 		for i := range n {
 			if err := rows.Add(tenant, worker(i), k.now, k.now, 1, fmt.Sprint("N", i), "W", "employee", "active"); err != nil {
 				return err

@@ -148,7 +148,7 @@ func (p *Programme) moveModels(tx *db.Tx, a actor.Actor, ids []string, status st
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = p.store.UpdateTx(tx, a, r, ids, store.Row{"status": status})
+	err = p.store.In(tx, a).UpdateRows(r.Name, ids, store.Row{"status": status})
 	return err
 }
 

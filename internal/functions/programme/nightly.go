@@ -193,7 +193,7 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 			if err != nil {
 				return err
 			}
-			_, err = p.store.UpdateTx(tx, a, runs, missed, store.Row{"status": "missed"})
+			err = p.store.In(tx, a).UpdateRows(runs.Name, missed, store.Row{"status": "missed"})
 			return err
 		})
 		if err != nil {
@@ -243,7 +243,7 @@ func (p *Programme) changeInBatches(
 			if len(ids) > sweepStep {
 				ids = ids[:sweepStep]
 			}
-			_, err := p.store.UpdateTx(tx, a, r, ids, set)
+			err := p.store.In(tx, a).UpdateRows(r.Name, ids, set)
 			return err
 		})
 		if err != nil || len(ids) == 0 {
@@ -278,7 +278,7 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 			}
 		}
 		tx.After(func() { p.hooks.Changed(tenant, []string{"team_scores", "zone_scores"}) })
-		return safety.AwardBadges(tx, a, p.store, nil)
+		return safety.AwardBadges(p.store.In(tx, a), nil)
 	})
 }
 
@@ -292,7 +292,7 @@ func boardColumns(subject string) []db.Column {
 
 func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*TeamOut, zones []*ZoneOut, now time.Time) error {
 	put := func(table, subject string) *db.Rows {
-		return tx.Rows(table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
+		return tx.InsertMany(table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
 			"parts = excluded.parts, updated_at = excluded.updated_at, version = "+table+".version + 1")
 	}
 	at := query.FormatTime(now)

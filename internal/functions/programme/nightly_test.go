@@ -25,7 +25,7 @@ func (k *kit) bulk(table string, cols []db.Column, n int, row func(i int) []any)
 	const step = 100_000
 	for from := 0; from < n; from += step {
 		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			rows := tx.Rows(table, cols, "")
+			rows := tx.InsertMany(table, cols, "")
 			for i := from; i < min(from+step, n); i++ {
 				if err := rows.Add(row(i)...); err != nil {
 					return err

@@ -259,7 +259,7 @@ func (p *Programme) insertRows(tx *db.Tx, a actor.Actor, name string, rows []sto
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return p.store.InsertTx(tx, a, r, rows)
+	return p.store.In(tx, a).InsertRows(r.Name, rows)
 }
 
 // writeAudit notes a verb that wrote in bulk.

@@ -331,7 +331,9 @@ func TestShippedRegulations(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		seed := func() {
-			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+			})
 			if err != nil {
 				k.Fatal(explain(err))
 			}
@@ -436,7 +438,9 @@ func TestTraining(t *testing.T) {
 func TestEngagement(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+		})
 		if err != nil {
 			k.Fatal(err)
 		}
@@ -736,7 +740,9 @@ func TestTenantsApart(t *testing.T) {
 func TestConstantStatements(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) }); err != nil {
+		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+		}); err != nil {
 			k.Fatal(err)
 		}
 		k.add("courses", store.Row{"code": "ALL", "title": "All", "risk_threshold": "0"})

@@ -47,7 +47,7 @@ func (p *Programme) Inspections(ctx context.Context, tenant string) error {
 	a := serverActor(tenant)
 	for planned := 1; planned > 0; {
 		err := p.write(ctx, a, func(tx *db.Tx) (err error) {
-			planned, err = safety.PlanSchedules(tx, a, p.store)
+			planned, err = safety.PlanSchedules(p.store.In(tx, a))
 			return err
 		})
 		if err != nil {

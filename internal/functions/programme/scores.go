@@ -234,7 +234,7 @@ var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", T
 // keepScores writes the scores of each run in the order of the entities, in
 // which the index of a run takes them in at its end.
 func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
-	rows := tx.Rows("predictive_scores", scoreColumns, "")
+	rows := tx.InsertMany("predictive_scores", scoreColumns, "")
 	for _, s := range groups {
 		order := make([]int32, len(s.list))
 		for i := range order {

@@ -310,7 +310,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
 			"assignment_reason": publicReason, "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
 	}
-	b := p.store.Unaudited().Bulk(tx, a, r)
+	b := p.store.Unaudited().In(tx, a).Bulk(r)
 	if err := b.Insert(rows); err != nil {
 		return err
 	}

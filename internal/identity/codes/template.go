@@ -109,7 +109,7 @@ func (s *Post) styleOf(tx *db.Tx, u *accounts.User, l *letter.Letter) error {
 
 // CheckMailTemplates refuses, before it is stored, a template that could not
 // be sent or that leads elsewhere than to configured addresses.
-func (s *Post) CheckMailTemplates(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Post) CheckMailTemplates(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			continue

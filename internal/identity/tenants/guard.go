@@ -15,11 +15,11 @@ import (
 // active owner stays. Invitations that their inviter may not grant any more are
 // revoked. A suspended member's sessions of the tenant end; a removed
 // one's go on without a tenant, as those of any account without membership.
-func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Store) GuardMembers(tx *store.Tx, changes []store.Change) error {
 	demoted := map[string]bool{}
 	var told []accounts.MemberChange
 	for _, c := range changes {
-		if err := s.mayChange(a, c); err != nil {
+		if err := s.mayChange(tx.Actor, c); err != nil {
 			return err
 		}
 		if c.After != nil && c.After["owner_id"] != nil && c.After.Text("role") != string(actor.Viewer) {
@@ -30,22 +30,22 @@ func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes [
 			demoted[tenant] = true
 		}
 		if isActive(c.Before) && !isActive(c.After) {
-			endMembership(tx, tenant, user, accounts.ChangedText(c, "email"), s.Now())
+			endMembership(tx.Tx, tenant, user, accounts.ChangedText(c, "email"), s.Now())
 		}
 		if c.Op == store.Update && isActive(c.Before) && !isActive(c.After) {
 			tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
 		}
 		if c.Op == store.Update && isActive(c.Before) != isActive(c.After) {
-			NotByDirectory(tx, tenant, user)
+			NotByDirectory(tx.Tx, tenant, user)
 		}
 		tx.After(func() { s.Forget(user) })
 		told = append(told, accounts.MemberChange{Before: c.Before, After: c.After})
 	}
-	if err := s.revokeOutgrown(tx, a, told); err != nil {
+	if err := s.revokeOutgrown(tx.Tx, tx.Actor, told); err != nil {
 		return err
 	}
 	for tenant := range demoted {
-		if err := KeepOwner(tx, tenant); err != nil {
+		if err := KeepOwner(tx.Tx, tenant); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func revokePending(tx *db.Tx, tenant, email string, now time.Time) {
 // PrepareInvitations completes new invitations before they are stored: the
 // canonical address, who invites, how long it holds, a role the inviter may
 // grant.
-func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
@@ -121,15 +121,15 @@ func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store
 		if err != nil {
 			return err
 		}
-		if a.Role != actor.Service {
-			if err := s.Tenants.mayInvite(a, actor.Role(c.After.Text("role"))); err != nil {
+		if tx.Role != actor.Service {
+			if err := s.Tenants.mayInvite(tx.Actor, actor.Role(c.After.Text("role"))); err != nil {
 				return err
 			}
 		}
 		c.After["email"] = addr
 		c.After["expires_at"] = s.Now().Add(s.Config.InviteTTL).Format(db.TimeLayout)
-		if a.UserID != "" {
-			c.After["invited_by"] = a.UserID
+		if tx.UserID != "" {
+			c.After["invited_by"] = tx.UserID
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store
 // MailInvitations sends new invitations once they are stored, and lets only
 // the last one of an address stand. A second one within the mail interval is
 // refused with over_email_send_rate_limit.
-func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Invitations) MailInvitations(tx *store.Tx, changes []store.Change) error {
 	byTenant := map[string][]Invitation{}
 	for _, c := range changes {
 		if c.Op != store.Insert {
@@ -153,7 +153,7 @@ func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, 
 		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
 	}
 	for tenant, list := range byTenant {
-		if err := s.queueMails(tx, tenant, list...); err != nil {
+		if err := s.queueMails(tx.Tx, tenant, list...); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, 
 
 // WatchTenants empties the cache of everyone in a tenant that changed: its
 // plan and status are part of their actors.
-func (s *Store) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Store) WatchTenants(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		id := accounts.ChangedText(c, "id")
 		tx.After(func() { s.ForgetTenant(id) })

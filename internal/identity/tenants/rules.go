@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/letter"
@@ -27,10 +25,10 @@ var settingHelp = map[string]string{
 // CheckSettings refuses a security setting that could not be obeyed, and makes
 // a changed one hold at once. It runs before settings are stored; keys it does
 // not know are none of its business.
-func (s *Store) CheckSettings(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Store) CheckSettings(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if accounts.ChangedText(c, "section") == "security" || c.Before.Text("section") == "security" {
-			if err := s.Proofs.Admit(a); err != nil {
+			if err := s.Proofs.Admit(tx.Actor); err != nil {
 				return err
 			}
 		}

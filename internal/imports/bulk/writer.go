@@ -50,7 +50,7 @@ type Writer struct {
 // Writer begins to write records of one resource in a transaction.
 func (r *Records) Writer(tx *db.Tx, a actor.Actor, of *catalog.Resource) *Writer {
 	server := jobs.Server(a)
-	return &Writer{Tx: tx, Actor: server, Resource: of, Bulk: r.quiet.Bulk(tx, server, of), of: r, role: a.Role}
+	return &Writer{Tx: tx, Actor: server, Resource: of, Bulk: r.quiet.In(tx, server).Bulk(of), of: r, role: a.Role}
 }
 
 // Insert makes new records and returns their ids. lines names the file's line
@@ -158,7 +158,7 @@ func (w *Writer) Existing(rows []store.Row) (map[string]store.Row, error) {
 
 // Lock reads and locks records.
 func (w *Writer) Lock(ids []string) ([]store.Row, error) {
-	rows, err := w.of.store.RowsTx(w.Tx, w.Actor, w.Resource, w.Tx.DB().InUUID("id", 2)+" ORDER BY id"+w.Tx.DB().ForUpdate(), []any{query.List(ids)})
+	rows, err := w.of.store.In(w.Tx, w.Actor).Rows(w.Resource.Name, w.Tx.DB().InUUID("id", 2)+" ORDER BY id"+w.Tx.DB().ForUpdate(), query.List(ids))
 	if err != nil {
 		return nil, fmt.Errorf("imports: lock %s: %w", w.Resource.Name, err)
 	}

@@ -161,7 +161,7 @@ func (r *rehearsal) readHolders(at int, list []int) (map[string]string, error) {
 		args = append(args, query.List(match.Parts(f, rows)))
 		where += match.In(r.tx.DB(), r.resource, f, i+2)
 	}
-	found, err := r.st.m.store.RowsTx(r.tx, jobs.Server(r.st.step.Actor), r.resource, where, args)
+	found, err := r.st.m.store.In(r.tx, jobs.Server(r.st.step.Actor)).Rows(r.resource.Name, where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("imports: look up %s: %w", strings.Join(r.resource.Unique[at], ", "), err)
 	}
@@ -194,7 +194,7 @@ func (r *rehearsal) judgeRange(from, to int) error {
 		c.After = maps.Clone(c.After)
 		list = append(list, c)
 	}
-	err := r.st.m.quiet.Judge(r.tx, jobs.Server(r.st.step.Actor), r.resource, list)
+	err := r.st.m.quiet.In(r.tx, jobs.Server(r.st.step.Actor)).Judge(r.resource, list)
 	switch {
 	case err == nil:
 		return nil

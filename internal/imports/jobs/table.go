@@ -113,7 +113,7 @@ func (t *Table) Load(ctx context.Context, a actor.Actor, jobID string) (*Job, er
 // Read reads a job of the caller's tenant; lock goes behind the condition, to lock
 // its row. A missing job is fault.NotFound.
 func (t *Table) Read(tx *db.Tx, a actor.Actor, jobID, lock string) (*Job, error) {
-	rows, err := t.store.RowsTx(tx, a, t.Resource, "id = $2"+lock, []any{jobID})
+	rows, err := t.store.In(tx, a).Rows(t.Resource.Name, "id = $2"+lock, jobID)
 	if err != nil {
 		return nil, fmt.Errorf("imports: read job: %w", err)
 	}
@@ -130,7 +130,7 @@ func (t *Table) Locked(tx *db.Tx, a actor.Actor, jobID string) (*Job, error) {
 
 // Set changes a locked job. Counters by status follow.
 func (t *Table) Set(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job, error) {
-	changes, err := t.quiet.UpdateTx(tx, Server(a), t.Resource, []string{jobID}, set)
+	changes, err := t.quiet.In(tx, Server(a)).ChangeRows(t.Resource.Name, []string{jobID}, set)
 	if err != nil {
 		return nil, fmt.Errorf("imports: change job: %w", err)
 	}
@@ -365,7 +365,7 @@ func (t *Table) giveBack(ctx context.Context, tenant, id string) (given bool, er
 	err = t.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		given = false
 		// A job whose row is locked is being worked on, lease or not.
-		rows, err := t.store.RowsTx(tx, a, t.Resource, "id = $2"+tx.DB().SkipLocked(), []any{id})
+		rows, err := t.store.In(tx, a).Rows(t.Resource.Name, "id = $2"+tx.DB().SkipLocked(), id)
 		if err != nil || len(rows) == 0 {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/query"
@@ -230,13 +229,13 @@ func MayImport(list All, a actor.Actor, name string) error {
 // its target.
 func GuardJobs(c *catalog.Catalog) store.Effect {
 	list := Of(c)
-	return func(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	return func(tx *store.Tx, changes []store.Change) error {
 		for _, ch := range changes {
 			if ch.After == nil {
 				continue
 			}
 			name, _ := ch.After["target"].(string)
-			if err := MayImport(list, a, name); err != nil {
+			if err := MayImport(list, tx.Actor, name); err != nil {
 				return fault.As(err).At("target", "is not yours to import into")
 			}
 		}

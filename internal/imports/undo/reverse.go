@@ -64,7 +64,8 @@ func (u *rollback) readBooked(before string, n int) ([]store.Row, error) {
 		where += " AND id < $3"
 		args = append(args, before)
 	}
-	rows, err := u.m.store.RowsTx(u.Tx, u.Actor, u.Resource, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", where, n), args)
+	tail := fmt.Sprintf(" ORDER BY id DESC LIMIT %d", n)
+	rows, err := u.m.store.In(u.Tx, u.Actor).Rows(u.Resource.Name, where+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("imports: read movements: %w", err)
 	}

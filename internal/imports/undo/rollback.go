@@ -302,7 +302,7 @@ func (u *rollback) removeMade(data []byte) (left []byte, n int, err error) {
 	}
 	ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return u.kept[id] })
 	if len(ids) > 0 {
-		gone, err := u.m.quiet.DropTx(u.Tx, u.Actor, u.Resource, ids, 1)
+		gone, err := u.m.quiet.In(u.Tx, u.Actor).DropRows(u.Resource.Name, ids, 1)
 		if err != nil {
 			return nil, 0, fmt.Errorf("imports: remove %s: %w", u.Resource.Name, err)
 		}

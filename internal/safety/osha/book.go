@@ -120,8 +120,7 @@ func wrapReadError(err error) error {
 }
 
 func (b *Books) readRows(tx *db.Tx, a actor.Actor, resource, where string, args ...any) ([]store.Row, error) {
-	r, _ := b.store.Catalog().Get(resource)
-	return b.store.RowsTx(tx, a, r, where, args)
+	return b.store.In(tx, a).Rows(resource, where, args...)
 }
 
 func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
@@ -129,7 +128,7 @@ func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entr
 	for _, c := range cases {
 		addID(ids, c.Text("incident_id"))
 	}
-	incidents, err := byID(tx, b.store, a.TenantID, "incidents", ids)
+	incidents, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "incidents", ids)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 			return fault.New(fault.NotFound, "PGRST116", "there is no such case")
 		}
 		site := cases[0].Text("site_id")
-		sites, err := byID(tx, b.store, a.TenantID, "sites", map[string]bool{site: true})
+		sites, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "sites", map[string]bool{site: true})
 		if err != nil {
 			return err
 		}

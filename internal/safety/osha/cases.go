@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
@@ -20,11 +19,11 @@ const keepYears = 5
 
 // changeCases completes cases, holds them to the rules and gives recordable
 // ones their number.
-func changeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := checkKept(tx, s.Now(), changes, "case"); err != nil {
+func changeCases(tx *store.Tx, changes []store.Change) error {
+	if err := checkKept(tx.Tx, tx.Now(), changes, "case"); err != nil {
 		return err
 	}
-	return safety.PerTenant(writeCases)(tx, a, s, changes)
+	return safety.PerTenant(writeCases)(tx, changes)
 }
 
 // checkKept refuses to delete a record before the end of the fifth year after its
@@ -46,21 +45,21 @@ func checkKept(tx *db.Tx, now time.Time, changes []store.Change, what string) er
 	return nil
 }
 
-func writeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	b, err := readBackground(tx, s, a.TenantID, changes)
+func writeCases(tx *store.Tx, changes []store.Change) error {
+	b, err := readBackground(tx, changes)
 	if err != nil {
 		return err
 	}
 	var unnumbered []store.Row
 	for _, c := range changes {
-		if err := b.completeCase(c, s.Now()); err != nil {
+		if err := b.completeCase(c, tx.Now()); err != nil {
 			return err
 		}
 		if c.After.Text("recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && changedLog(c)) {
 			unnumbered = append(unnumbered, c.After)
 		}
 	}
-	return numberCases(tx, a.TenantID, unnumbered)
+	return numberCases(tx.Tx, tx.TenantID, unnumbered)
 }
 
 // changedLog reports a case that went to another log.
@@ -74,7 +73,7 @@ type background struct {
 	zone                      string // the tenant's time zone
 }
 
-func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Change) (*background, error) {
+func readBackground(tx *store.Tx, changes []store.Change) (*background, error) {
 	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
 		addID(incidents, c.After.Text("incident_id"))
@@ -83,36 +82,36 @@ func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Ch
 	}
 	b := &background{}
 	var err error
-	if b.incidents, err = byID(tx, s, tenant, "incidents", incidents); err != nil {
+	if b.incidents, err = byID(tx, "incidents", incidents); err != nil {
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
-	if err := fillSites(tx, s, tenant, b.incidents); err != nil {
+	if err := fillSites(tx, b.incidents); err != nil {
 		return nil, err
 	}
 	for _, in := range b.incidents {
 		addID(sites, in.Text("site_id"))
 	}
-	if b.workers, err = byID(tx, s, tenant, "workers", workers); err != nil {
+	if b.workers, err = byID(tx, "workers", workers); err != nil {
 		return nil, fmt.Errorf("osha: read workers: %w", err)
 	}
-	if b.sites, err = byID(tx, s, tenant, "sites", sites); err != nil {
+	if b.sites, err = byID(tx, "sites", sites); err != nil {
 		return nil, fmt.Errorf("osha: read sites: %w", err)
 	}
-	if b.zone, err = tenantZone(tx, tenant); err != nil {
+	if b.zone, err = tenantZone(tx.Tx, tx.TenantID); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
 // fillSites gives incidents that name a zone alone the site where it lies.
-func fillSites(tx *db.Tx, s *store.Store, tenant string, incidents map[string]store.Row) error {
+func fillSites(tx *store.Tx, incidents map[string]store.Row) error {
 	ids := map[string]bool{}
 	for _, in := range incidents {
 		if in["site_id"] == nil {
 			addID(ids, in.Text("zone_id"))
 		}
 	}
-	zones, err := byID(tx, s, tenant, "zones", ids)
+	zones, err := byID(tx, "zones", ids)
 	if err != nil {
 		return fmt.Errorf("osha: read zones: %w", err)
 	}
@@ -258,11 +257,11 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 // guardIncidents keeps incidents and their cases in step: a recordable case's
 // incident is neither void nor deleted, and an injury or illness in the
 // United States is closed only when its case is decided.
-func guardIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	return safety.PerTenant(guardEnded)(tx, a, s, changes)
+func guardIncidents(tx *store.Tx, changes []store.Change) error {
+	return safety.PerTenant(guardEnded)(tx, changes)
 }
 
-func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func guardEnded(tx *store.Tx, changes []store.Change) error {
 	var ended []store.Row
 	var ids []string
 	for _, c := range changes {
@@ -276,11 +275,11 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 	}
 	decided := map[string]string{}
 	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2),
-		[]any{a.TenantID, query.List(ids)}, func(r *db.Row) error {
+		[]any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 			decided[r.Text(0)] = r.Text(1)
 			return nil
 		})
-	l := queueLand(tx, a.TenantID, ended)
+	l := queueLand(tx.Tx, tx.TenantID, ended)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
 	}

@@ -137,7 +137,7 @@ func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
 	for _, r := range list {
 		addID(ids, r.Case.Text("worker_id"))
 	}
-	workers, err := byID(tx, b.store, a.TenantID, "workers", ids)
+	workers, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "workers", ids)
 	if err != nil || len(list) == 0 {
 		return err
 	}

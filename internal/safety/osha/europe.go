@@ -64,7 +64,7 @@ func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]abse
 		for _, c := range cases {
 			addID(ids, c.Text("site_id"))
 		}
-		sites, err := byID(tx, b.store, a.TenantID, "sites", ids)
+		sites, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "sites", ids)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
@@ -78,7 +77,7 @@ func parseDay(s string) time.Time {
 }
 
 // byID reads rows of a resource by their ids, once the transaction is flushed.
-func byID(tx *db.Tx, s *store.Store, tenant, resource string, ids map[string]bool) (map[string]store.Row, error) {
+func byID(tx *store.Tx, resource string, ids map[string]bool) (map[string]store.Row, error) {
 	out := map[string]store.Row{}
 	if len(ids) == 0 {
 		return out, nil
@@ -91,8 +90,7 @@ func byID(tx *db.Tx, s *store.Store, tenant, resource string, ids map[string]boo
 	if err != nil {
 		return nil, err
 	}
-	r, _ := s.Catalog().Get(resource)
-	rows, err := s.RowsTx(tx, actor.Actor{TenantID: tenant}, r, tx.DB().InUUID("id", 2), []any{string(list)})
+	rows, err := tx.As(actor.Actor{TenantID: tx.TenantID}).Rows(resource, tx.DB().InUUID("id", 2), string(list))
 	for _, row := range rows {
 		out[row.Text("id")] = row
 	}

@@ -15,15 +15,15 @@ import (
 
 // changeSummaries keeps the totals of open summaries in step with the log and
 // holds each step of a summary to its conditions.
-func changeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	if err := checkKept(tx, s.Now(), changes, "summary"); err != nil {
+func changeSummaries(tx *store.Tx, changes []store.Change) error {
+	if err := checkKept(tx.Tx, tx.Now(), changes, "summary"); err != nil {
 		return err
 	}
-	return safety.PerTenant(writeSummaries)(tx, a, s, changes)
+	return safety.PerTenant(writeSummaries)(tx, changes)
 }
 
-func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	zone, err := tenantZone(tx, a.TenantID)
+func writeSummaries(tx *store.Tx, changes []store.Change) error {
+	zone, err := tenantZone(tx.Tx, tx.TenantID)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	for _, c := range changes {
 		addID(sites, c.After.Text("site_id"))
 	}
-	rows, err := byID(tx, s, a.TenantID, "sites", sites)
+	rows, err := byID(tx, "sites", sites)
 	if err != nil {
 		return fmt.Errorf("osha: read sites: %w", err)
 	}
@@ -43,11 +43,11 @@ func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		}
 		loc := b.establishmentZone(site.Text("id"))
 		if c.After.Text("status") == "open" || c.Before.Text("status") == "open" {
-			if err := countTotals(tx, a.TenantID, c.After, loc); err != nil {
+			if err := countTotals(tx.Tx, tx.TenantID, c.After, loc); err != nil {
 				return err
 			}
 		}
-		st := step{tx: tx, a: a, c: c, site: site, now: s.Now(), loc: loc}
+		st := step{tx: tx.Tx, a: tx.Actor, c: c, site: site, now: tx.Now(), loc: loc}
 		if err := st.checkStep(); err != nil {
 			return err
 		}
@@ -258,8 +258,8 @@ func (s *step) checkCertification() error {
 
 // refreshSummaries totals anew the open summaries of the logs that changed. A
 // certified one stays as it was certified (29 CFR 1904.33(b)(3)).
-func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	return safety.PerTenant(func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func refreshSummaries(tx *store.Tx, changes []store.Change) error {
+	return safety.PerTenant(func(tx *store.Tx, changes []store.Change) error {
 		touched := map[log]bool{}
 		sites := map[string]bool{}
 		for _, c := range changes {
@@ -274,8 +274,7 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		for id := range sites {
 			ids = append(ids, id)
 		}
-		r, _ := s.Catalog().Get("osha_summaries")
-		open, err := s.RowsTx(tx, a, r, "status = 'open' AND "+tx.DB().InUUID("site_id", 2), []any{query.List(ids)})
+		open, err := tx.Rows("osha_summaries", "status = 'open' AND "+tx.DB().InUUID("site_id", 2), query.List(ids))
 		if err != nil {
 			return fmt.Errorf("osha: read summaries: %w", err)
 		}
@@ -288,7 +287,7 @@ func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.
 		if len(stale) == 0 {
 			return nil
 		}
-		_, err = s.UpdateTx(tx, actor.Actor{Role: actor.Service, TenantID: a.TenantID, RequestID: a.RequestID}, r, stale, store.Row{})
+		err = tx.As(actor.Actor{Role: actor.Service, TenantID: tx.TenantID, RequestID: tx.RequestID}).UpdateRows("osha_summaries", stale, store.Row{})
 		return err
-	})(tx, a, s, changes)
+	})(tx, changes)
 }

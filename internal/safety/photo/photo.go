@@ -104,7 +104,7 @@ const anonymousSQL = `
 
 // leaveUnsigned takes the maker off new photos of anonymous reports: who adds
 // one is mostly who reported. The audit log names no maker either then.
-func leaveUnsigned(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func leaveUnsigned(tx *store.Tx, changes []store.Change) error {
 	var incidents []string
 	for _, c := range changes {
 		if c.Op == store.Insert {
@@ -116,7 +116,8 @@ func leaveUnsigned(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Cha
 	}
 
 	anonymous := map[string]bool{}
-	err := tx.Query(anonymousSQL+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(incidents)}, func(r *db.Row) error {
+	args := []any{tx.TenantID, query.List(incidents)}
+	err := tx.Query(anonymousSQL+tx.DB().InUUID("id", 2), args, func(r *db.Row) error {
 		anonymous[r.Text(0)] = true
 		return nil
 	})
@@ -132,7 +133,7 @@ func leaveUnsigned(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Cha
 }
 
 // deletePhotos deletes the photos of deleted records.
-func (k kind) deletePhotos(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (k kind) deletePhotos(tx *store.Tx, changes []store.Change) error {
 	gone := map[string][]string{}
 	for _, c := range changes {
 		if c.Op == store.Delete {
@@ -141,9 +142,7 @@ func (k kind) deletePhotos(tx *db.Tx, a actor.Actor, s *store.Store, changes []s
 			gone[tenant] = append(gone[tenant], id)
 		}
 	}
-	r, _ := s.Catalog().Get(k.photos)
 	for tenant, ids := range gone {
-		a.TenantID = tenant
 		var photos []string
 		err := tx.Query("SELECT id FROM "+k.photos+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(k.column, 2), []any{tenant, query.List(ids)}, func(row *db.Row) error {
 			photos = append(photos, row.Text(0))
@@ -152,7 +151,7 @@ func (k kind) deletePhotos(tx *db.Tx, a actor.Actor, s *store.Store, changes []s
 		if err != nil {
 			return fmt.Errorf("photo: find the photos of %s: %w", k.owners, err)
 		}
-		if _, err := s.DeleteTx(tx, a, r, photos); err != nil {
+		if err := tx.Of(tenant).DeleteRows(k.photos, photos); err != nil {
 			return fmt.Errorf("photo: delete with the %s: %w", k.noun, err)
 		}
 	}
@@ -161,7 +160,7 @@ func (k kind) deletePhotos(tx *db.Tx, a actor.Actor, s *store.Store, changes []s
 
 // deletePictures removes pictures once their records are gone for good.
 func deletePictures(files Files) store.Effect {
-	return func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	return func(tx *store.Tx, changes []store.Change) error {
 		for _, c := range changes {
 			if key, _ := c.Before["blob_key"].(string); c.Op == store.Delete && key != "" {
 				tx.After(func() { deletePicture(context.Background(), files, key) })
@@ -278,7 +277,7 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 	r, _ := al.store.Catalog().Get(o.photos)
 	row := store.Row{o.column: o.ID, "caption": db.Null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size,
 		"sha256": p.ref.SHA256, "blob_key": p.ref.Key}
-	rows, err := al.store.InsertTx(tx, a, r, []store.Row{row})
+	rows, err := al.store.In(tx, a).InsertRows(r.Name, []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +301,7 @@ func (al *Album) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
 	if err != nil {
 		return err
 	}
-	rows, err := al.store.RowsTx(tx, a, r, tx.DB().InUUID("id", 2), []any{query.List([]string{o.ID})})
+	rows, err := al.store.In(tx, a).Rows(r.Name, tx.DB().InUUID("id", 2), query.List([]string{o.ID}))
 	if err != nil {
 		return fmt.Errorf("photo: read the %s: %w", o.noun, err)
 	}
@@ -320,7 +319,8 @@ func (al *Album) List(ctx context.Context, a actor.Actor, o Owner) (rows []store
 			return err
 		}
 		r, _ := al.store.Catalog().Get(o.photos)
-		rows, err = al.store.RowsTx(tx, a, r, tx.DB().InUUID(o.column, 2)+" ORDER BY id", []any{query.List([]string{o.ID})})
+		where := tx.DB().InUUID(o.column, 2) + " ORDER BY id"
+		rows, err = al.store.In(tx, a).Rows(r.Name, where, query.List([]string{o.ID}))
 		return err
 	})
 	return rows, err

@@ -40,7 +40,7 @@ func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{"report_links": fillLinks, "settings": checkSetting}}
 }
 
-func fillLinks(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func fillLinks(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
@@ -55,7 +55,7 @@ func fillLinks(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) 
 	return nil
 }
 
-func checkSetting(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func checkSetting(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		key, _ := c.After["key"].(string)
 		value, _ := c.After["value"].(json.RawMessage)
@@ -314,14 +314,13 @@ func (d *Desk) findSent(ctx context.Context, p *Place, f *Form) (no string, err 
 // writeIncident makes the incident. Nobody was hurt, so its severity is the least; what
 // it could have been is what the form says.
 func (d *Desk) writeIncident(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
-	r, _ := d.store.Catalog().Get("incidents")
 	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": shortTitle(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
 		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.formReference()}
 	if f.Name != "" {
 		row["reporter_name"] = f.Name
 	}
 	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		rows, err := d.store.InsertTx(tx, a, r, []store.Row{row})
+		rows, err := d.store.In(tx, a).InsertRows("incidents", []store.Row{row})
 		if err != nil {
 			return err
 		}
@@ -362,7 +361,7 @@ func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row,
 		if err != nil {
 			return err
 		}
-		changes, err := d.store.UpdateTx(tx, a, r, []string{id}, store.Row{"token": token, "rotated_at": query.FormatTime(d.store.Now())})
+		changes, err := d.store.In(tx, a).ChangeRows(r.Name, []string{id}, store.Row{"token": token, "rotated_at": query.FormatTime(d.store.Now())})
 		if err == nil && len(changes) == 0 {
 			return fault.New(fault.NotFound, "PGRST116", "there is no such link")
 		}
@@ -382,7 +381,7 @@ func (d *Desk) Link(ctx context.Context, a actor.Actor, id string) (store.Row, e
 	}
 	var rows []store.Row
 	err = d.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		rows, err = d.store.RowsTx(tx, a, r, tx.DB().InUUID("id", 2), []any{query.List([]string{id})})
+		rows, err = d.store.In(tx, a).Rows(r.Name, tx.DB().InUUID("id", 2), query.List([]string{id}))
 		return err
 	})
 	switch {
