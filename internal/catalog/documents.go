@@ -136,6 +136,7 @@ type importOptions struct {
 	Header      *bool          `json:"header,omitempty" doc:"Whether the file has a header."`
 	HeaderRow   int64          `json:"header_row,omitempty" doc:"Row of the header, from 1."`
 	Delimiter   string         `json:"delimiter,omitempty" doc:"What separates cells."`
+	Encoding    string         `json:"encoding,omitempty" doc:"How the file's letters are written."`
 	DateOrder   string         `json:"date_order,omitempty" oneof:"dmy mdy ymd" doc:"What stands first in a date."`
 	DecimalMark string         `json:"decimal_mark,omitempty" doc:"Point or comma."`
 	Timezone    string         `json:"timezone,omitempty" doc:"IANA name of the zone of times without one."`

@@ -48,6 +48,10 @@ func TestCases(t *testing.T) {
 			{"two-digit-hire-years.csv", "workers", "", "", []string{"employee_no", "hired_on"}, []string{"E1 1958-03-15", "E2 1961-11-22", "E3 2003-06-05"}, nil, ""},
 			{"month-names.csv", "incidents", "", "", []string{"external_ref", "occurred_at"},
 				[]string{"1 2026-03-04T23:00:00.000000Z", "2 2026-03-05T13:30:00.000000Z", "3 2026-03-04T23:00:00.000000Z"}, nil, ""},
+			{"mac-roman-cr.csv", "zones", "", "", []string{"name"}, []string{"Zürich Süd", "Genève"}, nil, "was read as Mac Roman (Zürich, Süd, Genève)."},
+			{"cp1250-czech.csv", "zones", "", "", []string{"name"}, []string{"Sklad Žižkov", "Příjem zboží"}, nil, "was read as Windows-1250"},
+			{"cp1251-cyrillic.csv", "zones", "", "", []string{"name"}, []string{"Склад Север", "Приёмка"}, nil, "was read as Windows-1251"},
+			{"shift-jis.csv", "zones", "", "", []string{"name"}, []string{"倉庫第一", "入荷場"}, nil, "was read as Shift-JIS"},
 		} {
 			k.asTenant(i)
 			_, p, _ := k.imported(c.target, c.options, c.mapping, c.file, real(k, "cases/"+c.file))

@@ -318,9 +318,6 @@ func (st *stager) processedResult() *plan.Processed {
 	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
 		Columns: st.v.Explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
-	if st.v.Format.Encoding == "windows-1252" {
-		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")
-	}
 	for _, header := range slices.Sorted(maps.Keys(st.v.Rounded)) {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("Column %q has numbers of more than %d decimals (%d of them): they were rounded.",
 			header, decimal.Places, st.v.Rounded[header]))

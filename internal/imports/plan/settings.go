@@ -30,6 +30,7 @@ type Settings struct {
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
+	Encoding    string            `json:"encoding,omitempty"`     // how the file's letters are written (utf-8, windows-1250 ...); found by looking when absent
 	Sheet       string            `json:"sheet,omitempty"`        // name or number from 1 of a workbook's sheet; the first visible one when absent
 	Guess       bool              `json:"guess,omitempty"`        // recognise the columns anew, not as they were mapped for a file like it
 	DryRun      bool              `json:"dry_run,omitempty"`      // check only: the job is never applied
@@ -91,6 +92,9 @@ func (s *Settings) checkSettings() error {
 	}
 	if _, err := sheet.ParseDelimiter(s.Delimiter); err != nil {
 		return bad("delimiter", "must be comma, semicolon, tab or pipe")
+	}
+	if _, err := sheet.ParseEncoding(s.Encoding); err != nil {
+		return bad("encoding", "must be one of %s", strings.Join(sheet.Encodings(), ", "))
 	}
 	if s.Timezone != "" {
 		if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {

@@ -42,8 +42,8 @@ type Plan struct {
 // Reading counts the ways in which files were read: where the same file may give
 // other rows than before, it goes up, and jobs that are ready are processed again.
 // 0 guessed dates and decimal marks, 1 dropped hours without an end, 2 left out
-// columns that a mapping did not name.
-const Reading = 3
+// columns that a mapping did not name, 3 took what is not UTF-8 for Windows-1252.
+const Reading = 4
 
 // Anew refuses a plan of another way of reading, for a job nothing of which is
 // applied yet.
@@ -99,9 +99,17 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if err != nil {
 		return nil, err
 	}
-	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}}
-	if v.Format, err = sheet.Detect(f.Open, sheet.Wish{Type: f.Kind, Delimiter: delim, Sheet: s.Sheet}); err != nil {
+	encoding, err := sheet.ParseEncoding(s.Encoding)
+	if err != nil {
 		return nil, err
+	}
+	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}}
+	wish := sheet.Wish{Type: f.Kind, Encoding: encoding, Delimiter: delim, Sheet: s.Sheet}
+	if v.Format, err = sheet.Detect(f.Open, wish); err != nil {
+		return nil, err
+	}
+	if name := sheet.SpokenCharset(v.Format.Encoding); name != "" && encoding == "" {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("The file is not UTF-8 and was read as %s%s.", name, quoteWords(v.Format.Sample)))
 	}
 	if n := len(v.Format.Sheets); n > 1 && s.Sheet == "" {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
@@ -126,6 +134,14 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 		return nil, v.suggestTargets(err, f, first.Cells)
 	}
 	return v, v.surveyColumns(rows, first)
+}
+
+// quoteWords are sample words behind a name, if there are any.
+func quoteWords(words string) string {
+	if words == "" {
+		return ""
+	}
+	return " (" + words + ")"
 }
 
 // suggestTargets adds to a question about a file's columns what they would fit.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -24,6 +25,42 @@ type census struct {
 	control int // control bytes no text has
 	zero    [2]int
 	pending []byte
+	tokens  [][]byte // different words that are not ASCII, at most maxTokens
+	known   map[string]bool
+}
+
+// Tokens are as many as tell an encoding, and so long as words are.
+const (
+	maxTokens   = 300
+	longestWord = 64 // bytes
+)
+
+// collectTokens collects words that are not ASCII. A word ends where a byte stands that
+// is no second one in any encoding.
+func (c *census) collectTokens(p []byte) {
+	for at := 0; len(c.tokens) < maxTokens; {
+		high := bytes.IndexFunc(p[at:], func(r rune) bool { return r >= utf8.RuneSelf })
+		if high < 0 {
+			return
+		}
+		from, to := at+high, at+high
+		for from > at && p[from-1] >= '@' {
+			from--
+		}
+		for to < len(p) && p[to] >= '@' {
+			to++
+		}
+		at = to
+		word := p[from:min(to, from+longestWord)]
+		if from == 0 && c.size > 0 || c.known[string(word)] {
+			continue // cut, or there
+		}
+		if c.known == nil {
+			c.known = map[string]bool{}
+		}
+		c.known[string(word)] = true
+		c.tokens = append(c.tokens, bytes.Clone(word))
+	}
 }
 
 const censusHead = 4096
@@ -40,6 +77,7 @@ func (c *census) addBytes(p []byte) {
 			}
 		}
 	}
+	c.collectTokens(p)
 	c.size += int64(len(p))
 	if len(c.pending) > 0 {
 		p = append(c.pending, p...)
@@ -68,38 +106,70 @@ func (c *census) countRunes(p []byte) {
 	}
 }
 
-// detectEncoding reads the file once. A byte order mark decides; else zero
-// bytes on one side of each pair mean UTF-16; else text that is UTF-8
-// throughout, or more often than not, is UTF-8; the rest is Windows-1252, in
-// which nearly every byte is a letter.
-func (f *Format) detectEncoding(open Source) error {
+// byteOrderMarks begin files of Unicode.
+var byteOrderMarks = map[string][]byte{utf8Name: {0xEF, 0xBB, 0xBF}, utf16LEName: {0xFF, 0xFE}, utf16BEName: {0xFE, 0xFF}}
+
+// detectEncoding reads the file once. An encoding that is wished for is taken. Else a
+// byte order mark decides; else zero bytes on one side of each pair mean UTF-16; else
+// text that is UTF-8 throughout, or more often than not, is UTF-8; the rest is in the
+// encoding whose letters make words, which is asked for where several do, or none.
+func (f *Format) detectEncoding(open Source, wish string) error {
 	c, err := takeCensus(open)
 	if err != nil {
 		return err
 	}
-	c.broken += len(c.pending)
+	if c.size == 0 {
+		return fault.New(fault.Invalid, "empty_file", "the file is empty")
+	}
+	if wish != "" {
+		f.Encoding, f.BOM = wish, c.hasMark(wish)
+		return nil
+	}
+	for _, name := range []string{utf8Name, utf16LEName, utf16BEName} {
+		if c.hasMark(name) {
+			f.Encoding, f.BOM = name, true
+			return nil
+		}
+	}
+	return f.detectWithoutMark(c)
+}
+
+func (c *census) hasMark(encoding string) bool {
+	mark := byteOrderMarks[encoding]
+	return len(mark) > 0 && bytes.HasPrefix(c.head, mark)
+}
+
+func (f *Format) detectWithoutMark(c *census) error {
 	half := int(c.size / 2)
 	switch {
-	case c.size == 0:
-		return fault.New(fault.Invalid, "empty_file", "the file is empty")
-	case bytes.HasPrefix(c.head, []byte{0xEF, 0xBB, 0xBF}):
-		f.Encoding, f.BOM = "utf-8", true
-	case bytes.HasPrefix(c.head, []byte{0xFF, 0xFE}):
-		f.Encoding, f.BOM = "utf-16le", true
-	case bytes.HasPrefix(c.head, []byte{0xFE, 0xFF}):
-		f.Encoding, f.BOM = "utf-16be", true
 	case c.size >= 4 && c.zero[1] > half/2 && c.zero[0] < c.zero[1]/4:
-		f.Encoding = "utf-16le"
+		f.Encoding = utf16LEName
 	case c.size >= 4 && c.zero[0] > half/2 && c.zero[1] < c.zero[0]/4:
-		f.Encoding = "utf-16be"
+		f.Encoding = utf16BEName
 	case c.control > 8 && int64(c.control) > c.size/200:
 		return fault.New(fault.Invalid, "not_text", "the file holds binary data, not rows of text: save the table as CSV and upload that")
-	case c.broken <= c.multi:
-		f.Encoding = "utf-8"
+	case c.broken+len(c.pending) <= c.multi:
+		f.Encoding = utf8Name
 	default:
-		f.Encoding = "windows-1252"
+		return f.detectCharset(c)
 	}
 	return nil
+}
+
+// detectCharset finds the encoding whose letters make words.
+func (f *Format) detectCharset(c *census) error {
+	may := rivals(readWords(c.tokens))
+	if len(may) == 1 {
+		f.Encoding, f.Sample = may[0].name, may[0].sample()
+		return nil
+	}
+	says := make([]string, len(may))
+	for i, r := range may {
+		says[i] = fmt.Sprintf("%s (%s)", r.sample(), r.name)
+	}
+	ask := fault.New(fault.Invalid, "import_question", "the file is not UTF-8: which of these are its words? %s. Say which (encoding)", strings.Join(says, "; "))
+	return ask.At("options.encoding", "must say how the file's letters are written").
+		With("", "options.encoding: one of "+strings.Join(Encodings(), ", "))
 }
 
 func takeCensus(open Source) (*census, error) {
@@ -120,27 +190,6 @@ func takeCensus(open Source) (*census, error) {
 			return nil, fmt.Errorf("sheet: %w", err)
 		}
 	}
-}
-
-// decodeText gives the text as UTF-8 without byte order mark. What is broken stays
-// broken: the record it stands in is refused by its line.
-func (f Format) decodeText(r io.Reader) io.Reader {
-	mark := int64(2)
-	if f.Encoding == "utf-8" {
-		mark = 3
-	}
-	if f.BOM {
-		r = &skipping{r: r, n: mark}
-	}
-	switch f.Encoding {
-	case "utf-16le":
-		return transform.NewReader(r, utf16Text{order: binary.LittleEndian})
-	case "utf-16be":
-		return transform.NewReader(r, utf16Text{order: binary.BigEndian})
-	case "windows-1252":
-		return transform.NewReader(r, byteText{charmap.Windows1252})
-	}
-	return r
 }
 
 // byteText turns text of a set of one byte a character into UTF-8. A byte that the

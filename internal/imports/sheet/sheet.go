@@ -91,7 +91,8 @@ const (
 // Format is how a file's bytes become rows.
 type Format struct {
 	Type      string // CSV, TSV, XLSX, JSON
-	Encoding  string // utf-8, utf-16le, utf-16be, windows-1252
+	Encoding  string // one of Encodings
+	Sample    string // words that told it, where it is not of Unicode
 	BOM       bool
 	Delimiter byte     // of CSV and TSV
 	SepLine   bool     // the first line is Excel's "sep=;"
@@ -104,6 +105,7 @@ type Format struct {
 // Wish is what the caller knows of a file. The zero Wish leaves all to Detect.
 type Wish struct {
 	Type      string // XLSX, JSON; anything else is text
+	Encoding  string // of text, one of Encodings
 	Delimiter byte
 	Sheet     string // name or number from 1 of a workbook's sheet; the first visible one when empty
 }
@@ -115,7 +117,7 @@ func Detect(open Source, wish Wish) (Format, error) {
 	if wish.Type == XLSX {
 		return f.detectSheet(open, wish.Sheet)
 	}
-	if err := f.detectEncoding(open); err != nil {
+	if err := f.detectEncoding(open, wish.Encoding); err != nil {
 		return f, err
 	}
 	if wish.Type == JSON {

@@ -11,6 +11,11 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/sheet"
@@ -255,4 +260,72 @@ func FuzzReader(f *testing.F) {
 			line = x.Line
 		}
 	})
+}
+
+// An encoding is told by the words that its letters make, whatever few they are.
+func TestEncodingsByTheirWords(t *testing.T) {
+	for _, c := range []struct {
+		set  encoding.Encoding
+		name string
+		text string
+	}{
+		{charmap.Windows1252, "windows-1252", "Café"},
+		{charmap.Windows1252, "windows-1252", "Zürich Süd\nGenève"},
+		{charmap.Windows1252, "windows-1252", "Cinta 5 € niño"},
+		{charmap.Windows1252, "windows-1252", "20 °C\n5 µm\n±3"},
+		{charmap.Windows1252, "windows-1252", "São Paulo\nligação"},
+		{charmap.Windows1252, "windows-1252", "Blåbær og fløde"},
+		{charmap.Windows1252, "windows-1252", "MÜLLER SÜD"},
+		{charmap.Windows1252, "windows-1252", "perché;città"},
+		{charmap.Windows1250, "windows-1250", "Półka górna;śruba"},
+		{charmap.Windows1250, "windows-1250", "Fehér szekrény;tűz"},
+		{charmap.Windows1250, "windows-1250", "Hřebík;lišta"},
+		{charmap.Windows1251, "windows-1251", "Лопата;Топор"},
+		{charmap.Windows1251, "windows-1251", "СКЛАД №5;ПОЛКА"},
+		{charmap.Windows1254, "windows-1254", "Işık kapısı;Ağır yük"},
+		{charmap.Macintosh, "macintosh", "Größe;Höhe"},
+		{charmap.Macintosh, "macintosh", "Poste de contrôle;entrée"},
+		{charmap.CodePage850, "ibm850", "Größe;Höhe;Übung"},
+		{charmap.CodePage850, "ibm850", "Entrée;à côté"},
+		{japanese.ShiftJIS, "shift_jis", "ねじ;ボルト M5;手袋"},
+		{simplifiedchinese.GBK, "gbk", "螺丝;手套;安全帽"},
+		{traditionalchinese.Big5, "big5", "螺絲;手套;安全帽;倉庫"},
+	} {
+		text := "code\n" + strings.ReplaceAll(c.text, ";", "\n") + "\n"
+		body, err := c.set.NewEncoder().String(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := sheet.Detect(source(body), sheet.Wish{})
+		if err != nil || f.Encoding != c.name {
+			t.Errorf("%s is read as %q: %v", c.text, f.Encoding, err)
+			continue
+		}
+		records, err := sheet.Open(source(body), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range rows(t, records) {
+			got = append(got, strings.Join(r.Cells, ""))
+		}
+		if want := strings.TrimSpace(text); strings.Join(got, "\n") != want {
+			t.Errorf("%q is read as %q", want, got)
+		}
+	}
+}
+
+// Names of encodings are read in the spellings that people use.
+func TestNamesOfEncodings(t *testing.T) {
+	for given, want := range map[string]string{"": "", "UTF-8": "utf-8", "cp1250": "windows-1250", "Windows 1251": "windows-1251", "Mac Roman": "macintosh",
+		"CP850": "ibm850", "Shift-JIS": "shift_jis", "latin1": "windows-1252"} {
+		if got, err := sheet.ParseEncoding(given); err != nil || got != want {
+			t.Errorf("%q is %q: %v", given, got, err)
+		}
+	}
+	for _, given := range []string{"ebcdic", "-", "koi8-r"} {
+		if got, err := sheet.ParseEncoding(given); err == nil {
+			t.Errorf("%q is %q", given, got)
+		}
+	}
 }
