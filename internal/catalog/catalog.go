@@ -186,10 +186,9 @@ func (s *States) Allows(from, to string, r actor.Role) (legal, permitted bool) {
 
 // Import says what a file may write into a resource.
 type Import struct {
-	Key      []string            // fields that find an existing record for upsert
-	Fields   []string            // fields a file may set, in the order of a template file
-	Synonyms map[string][]string // field -> headers seen in the wild, lower case
-	Lines    string              // resource whose records a file gives beside: each row is one line of a record, "" = a row is a record
+	Key    []string // fields that find an existing record for upsert
+	Fields []string // fields a file may set, in the order of a template file
+	Lines  string   // resource whose records a file gives beside: each row is one line of a record, "" = a row is a record
 }
 
 // Resource is one kind of record.

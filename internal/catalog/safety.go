@@ -82,21 +82,6 @@ func incidentsResource() Resource {
 			Key: []string{"external_ref"},
 			Fields: []string{"external_ref", "kind", "severity", "potential_severity", "title", "description", "occurred_at", "reported_at", "zone_id", "site_id",
 				"category_tags", "immediate_action", "lat", "lon"},
-			Synonyms: map[string][]string{
-				"external_ref":       {"incident number", "case number", "report number", "id"},
-				"kind":               {"type", "incident type", "incident types"},
-				"severity":           {"accident level", "level", "schwere", "gravite"},
-				"potential_severity": {"potential accident level"},
-				"title":              {"critical risk", "risco critico", "what happened", "summary", "event"},
-				"description":        {"narrative", "details", "beschreibung", "descricao"},
-				"occurred_at":        {"data", "date", "incident date", "event date", "occurred", "datum"},
-				"reported_at":        {"reported date", "reported"},
-				"zone_id":            {"zone", "location", "local"},
-				"site_id":            {"site", "establishment"},
-				"category_tags":      {"categories", "hazard type", "tags"},
-				"lat":                {"latitude"},
-				"lon":                {"longitude"},
-			},
 		},
 	}
 }

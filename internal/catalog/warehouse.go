@@ -64,12 +64,6 @@ func zonesResource() Resource {
 		Import: &Import{
 			Key:    []string{"code"},
 			Fields: []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "max_weight_kg", "pick_sequence", "storage_class", "status"},
-			Synonyms: map[string][]string{
-				"code":          {"location number", "locationnumber", "location code", "bin code", "zone code", "bin", "lagerplatz", "emplacement"},
-				"name":          {"location name", "bin location", "zone name", "bezeichnung", "nom"},
-				"max_capacity":  {"capacity", "kapazitaet", "capacite"},
-				"pick_sequence": {"sequence", "pick order"},
-			},
 		},
 	}
 }
@@ -163,22 +157,6 @@ func itemsResource() Resource {
 				"hazmat_un",
 				"status",
 			},
-			Synonyms: map[string][]string{
-				"sku": {"product code", "productcode", "item code", "item number", "item no", "stock code", "stockcode", "article", "article number",
-					"artikelnummer", "reference"},
-				"name":           {"product", "product name", "item name", "title", "bezeichnung", "designation"},
-				"description":    {"long description", "beschreibung"},
-				"category":       {"product category", "kategorie", "categorie"},
-				"base_uom":       {"unit of measure", "uom", "unit", "einheit", "unite"},
-				"gtin":           {"ean", "upc", "barcode"},
-				"unit_cost":      {"unit cost", "cost", "price per unit", "kosten", "cout"},
-				"price":          {"unit price", "sales price", "preis", "prix"},
-				"reorder_point":  {"min quantity", "minimum quantity", "min", "reorder level", "meldebestand"},
-				"reorder_qty":    {"reorder quantity"},
-				"max_stock":      {"max quantity", "maximum quantity", "max"},
-				"lead_time_days": {"expected lead time days", "lead time", "lead time days"},
-				"has_expiry":     {"lot and expiry control", "lotandexpirycontrol", "expiry control"},
-			},
 		},
 	}
 }
@@ -212,12 +190,6 @@ func lotsResource() Resource {
 		Import: &Import{
 			Key:    []string{"item_id", "lot_no"},
 			Fields: []string{"item_id", "lot_no", "manufactured_on", "expires_on", "best_before", "supplier", "status"},
-			Synonyms: map[string][]string{
-				"item_id":    {"sku", "product code", "productcode", "item code", "item"},
-				"lot_no":     {"lot", "lot number", "batch", "batch number", "charge"},
-				"expires_on": {"expiration date", "expiry", "expiry date", "use by", "verfallsdatum"},
-				"supplier":   {"manufacturer", "vendor", "lieferant"},
-			},
 		},
 	}
 }
@@ -309,17 +281,6 @@ func stockMovements() Resource {
 				"quantity",
 				"unit_cost",
 				"reason_code",
-			},
-			Synonyms: map[string][]string{
-				"item_id":      {"sku", "product code", "productcode", "item code", "item"},
-				"lot_id":       {"lot", "lot number", "lot no", "batch"},
-				"to_zone_id":   {"bin location", "location", "zone", "zone code", "to zone", "lagerplatz"},
-				"from_zone_id": {"from zone", "from location"},
-				"serial":       {"serial number", "serial no", "seriennummer"},
-				"to_status":    {"stock status"},
-				"quantity":     {"physical qoh", "qty", "quantity on hand", "qoh", "menge", "quantite"},
-				"occurred_at":  {"date", "moved at"},
-				"unit_cost":    {"cost"},
 			},
 		},
 	}

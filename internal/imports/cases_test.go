@@ -52,6 +52,11 @@ func TestCases(t *testing.T) {
 			{"cp1250-czech.csv", "zones", "", "", []string{"name"}, []string{"Sklad Žižkov", "Příjem zboží"}, nil, "was read as Windows-1250"},
 			{"cp1251-cyrillic.csv", "zones", "", "", []string{"name"}, []string{"Склад Север", "Приёмка"}, nil, "was read as Windows-1251"},
 			{"shift-jis.csv", "zones", "", "", []string{"name"}, []string{"倉庫第一", "入荷場"}, nil, "was read as Shift-JIS"},
+			{"vocab-items-es.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "name", "base_uom", "price"}, []string{"A1 uno EA 1.5"}, nil, ""},
+			{"vocab-incidents-de.csv", "incidents", "", "", []string{"title", "severity", "kind"},
+				[]string{"Schnitt am Finger high near_miss"}, nil, ""},
+			{"osha-300-log.csv", "incidents", `{"date_order":"mdy"}`, "", []string{"external_ref", "title", "occurred_at"},
+				[]string{"1 Sprained wrist 2026-01-11T23:00:00.000000Z"}, []string{"3 (F) Describe injury or illness required", "3 (D) Date of injury required"}, ""},
 		} {
 			k.asTenant(i)
 			_, p, _ := k.imported(c.target, c.options, c.mapping, c.file, real(k, "cases/"+c.file))

@@ -7,6 +7,7 @@
 package cell
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -37,8 +38,8 @@ func Line(s string) string {
 }
 
 // Choice finds the member of a closed set that s names, in any case and with
-// blanks or dashes for underscores.
-func Choice(s string, set []string) (string, bool) {
+// blanks or dashes for underscores, or by one of the folded words for members.
+func Choice(s string, set []string, words map[string]string) (string, bool) {
 	for _, m := range set {
 		if m == s {
 			return m, true
@@ -50,43 +51,30 @@ func Choice(s string, set []string) (string, bool) {
 			return m, true
 		}
 	}
+	if m := words[f]; slices.Contains(set, m) {
+		return m, true
+	}
 	return "", false
 }
 
-// bools are the words for true and false in the languages of our users.
-var bools = map[string]bool{
-	"true": true, "t": true, "yes": true, "y": true, "1": true, "x": true, "on": true, "ja": true, "oui": true, "si": true,
-	"sim": true, "wahr": true, "vrai": true,
-	"false": false, "f": false, "no": false, "n": false, "0": false, "off": false, "nein": false, "non": false, "nao": false, "falsch": false, "faux": false,
+// bools are the words for true and false in English, German, French, Spanish,
+// Italian, Dutch and Portuguese.
+var bools = indexBools("true t yes y 1 x on ja j wahr oui o vrai si s verdadero cierto vero waar sim verdadeiro",
+	"false f no n 0 off nein falsch non faux falso onwaar nee nao")
+
+func indexBools(yes, no string) map[string]bool {
+	index := map[string]bool{}
+	for _, w := range strings.Fields(yes) {
+		index[w] = true
+	}
+	for _, w := range strings.Fields(no) {
+		index[w] = false
+	}
+	return index
 }
 
 // Bool reads yes or no.
 func Bool(s string) (value, ok bool) {
 	value, ok = bools[Fold(s)]
 	return value, ok
-}
-
-// roman maps the accident levels of the IHM register (I the least, VI the
-// worst; the register publishes no thresholds) to our four severities.
-var roman = map[string]string{"i": "low", "ii": "low", "iii": "medium", "iv": "high", "v": "critical", "vi": "critical"}
-
-// severities are other registers' words for the four.
-var severities = map[string]string{
-	"minor": "low", "slight": "low", "negligible": "low", "moderate": "medium", "serious": "high", "major": "high", "severe": "high",
-	"catastrophic": "critical", "fatal": "critical", "extreme": "critical",
-}
-
-// Severity reads a severity: one of the set, a Roman numeral from I to VI, or
-// a common word. The numerals I and II are low, III medium, IV high, V and VI
-// critical.
-func Severity(s string, set []string) (string, bool) {
-	if v, ok := Choice(s, set); ok {
-		return v, true
-	}
-	f := Fold(s)
-	if v, ok := roman[f]; ok {
-		return v, true
-	}
-	v, ok := severities[f]
-	return v, ok
 }

@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -191,7 +192,7 @@ func (v *Reader) readValue(c *plan.Mapped, text string) (value any, code, why st
 	case catalog.UUID:
 		return strings.TrimSpace(text), "", ""
 	}
-	return v.readText(f, text)
+	return readText(c.Column, text)
 }
 
 // rounded gives a number of a decimal field the decimals that records keep, and
@@ -240,13 +241,10 @@ var past = map[string]bool{
 
 func isExpiry(field string) bool { return strings.Contains(field, "expir") || field == "best_before" }
 
-func (v *Reader) readText(f *catalog.Field, text string) (value any, code, why string) {
+func readText(c *targets.Column, text string) (value any, code, why string) {
+	f := c.Field
 	if len(f.OneOf) > 0 {
-		choose := cell.Choice
-		if f.Name == "severity" || f.Name == "potential_severity" {
-			choose = cell.Severity
-		}
-		s, ok := choose(text, f.OneOf)
+		s, ok := cell.Choice(text, f.OneOf, c.Values)
 		if !ok {
 			return nil, "choice", "is not one of " + strings.Join(f.OneOf, ", ")
 		}
@@ -255,6 +253,11 @@ func (v *Reader) readText(f *catalog.Field, text string) (value any, code, why s
 	text = query.Unguard(text)
 	if f.Format != catalog.Plain {
 		text = cell.Line(plan.WithoutTextMark(text))
+	}
+	if len(c.Values) > 0 {
+		if code := c.Values[cell.Fold(text)]; code != "" {
+			return code, "", ""
+		}
 	}
 	return text, "", ""
 }
@@ -267,7 +270,7 @@ func readChoices(f *catalog.Field, words json.RawMessage) (value any, code, why 
 	}
 	b := []byte{'['}
 	for i, w := range given {
-		s, ok := cell.Choice(w, f.OneOf)
+		s, ok := cell.Choice(w, f.OneOf, nil)
 		if !ok {
 			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
 		}

@@ -240,7 +240,6 @@ func (l *Layout) findColumn(name string, p Place, headed bool) (int, error) {
 // first; two headers that match equally well are a question, or give nothing where
 // none is to be asked. What was given stays as it is.
 func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bool) error {
-	type match struct{ index, rank int }
 	best := map[int]match{} // target column -> file column
 	taken := map[int]int{}  // file column -> target column
 	for _, c := range l.Cols {
@@ -277,6 +276,11 @@ func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bo
 		}
 	}
 	for ci := range t.Columns {
+		if _, told := given[t.Columns[ci].Name]; !told {
+			fillNeeded(t, ci, folds, best)
+		}
+	}
+	for ci := range t.Columns {
 		if b, ok := best[ci]; ok && b.index != unclear {
 			how := "name"
 			if b.rank > 1 { // the first two are the field's own names
@@ -286,6 +290,29 @@ func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bo
 		}
 	}
 	return nil
+}
+
+// match is the column of a file that gives a field, and how far down the field's words
+// its header stands.
+type match struct{ index, rank int }
+
+// fillNeeded gives a field that records cannot do without, and that no column gives, one
+// that was taken for a field that may be empty: a description is the name of an item
+// that has no other.
+func fillNeeded(t *targets.Target, needed int, folds []string, best map[int]match) {
+	c := &t.Columns[needed]
+	_, done := best[needed]
+	if done || !c.Field.Required || c.Field.Default != "" || t.Defaults[c.Name] != "" {
+		return
+	}
+	for ci := range t.Columns {
+		b, ok := best[ci]
+		if ok && b.index != unclear && !t.Columns[ci].Field.Required && slices.Contains(c.Fold, folds[b.index]) {
+			best[needed] = match{b.index, len(c.Fold)}
+			delete(best, ci)
+			return
+		}
+	}
 }
 
 // unclear stands for the column of a field that two columns may give.

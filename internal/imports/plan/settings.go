@@ -30,10 +30,11 @@ type Settings struct {
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
-	Encoding    string            `json:"encoding,omitempty"`     // how the file's letters are written (utf-8, windows-1250 ...); found by looking when absent
-	Sheet       string            `json:"sheet,omitempty"`        // name or number from 1 of a workbook's sheet; the first visible one when absent
-	Guess       bool              `json:"guess,omitempty"`        // recognise the columns anew, not as they were mapped for a file like it
-	DryRun      bool              `json:"dry_run,omitempty"`      // check only: the job is never applied
+	// how the file's letters are written (utf-8, windows-1250 ...); found by looking when absent
+	Encoding string `json:"encoding,omitempty"`
+	Sheet    string `json:"sheet,omitempty"`   // name or number from 1 of a workbook's sheet; the first visible one when absent
+	Guess    bool   `json:"guess,omitempty"`   // recognise the columns anew, not as they were mapped for a file like it
+	DryRun   bool   `json:"dry_run,omitempty"` // check only: the job is never applied
 }
 
 // ParseSettings reads a job's options; a fault names the option that is wrong.

@@ -109,7 +109,8 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 		return nil, err
 	}
 	if name := sheet.SpokenCharset(v.Format.Encoding); name != "" && encoding == "" {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("The file is not UTF-8 and was read as %s%s.", name, quoteWords(v.Format.Sample)))
+		says := fmt.Sprintf("The file is not UTF-8 and was read as %s%s.", name, quoteWords(v.Format.Sample))
+		v.Warnings = append(v.Warnings, says)
 	}
 	if n := len(v.Format.Sheets); n > 1 && s.Sheet == "" {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))

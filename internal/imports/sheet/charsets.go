@@ -43,15 +43,42 @@ var western = strings.Fields("en de fr es it pt nl sv da fi")
 // charsets are in the order in which one is preferred to another that reads a file's
 // words equally well.
 var charsets = []charset{
-	{name: "windows-1252", spoken: "Windows-1252", aliases: []string{"cp1252", "latin1", "iso88591"}, languages: western, oneByte: charmap.Windows1252, usual: 2},
-	{name: "windows-1250", spoken: "Windows-1250", aliases: []string{"cp1250"}, languages: strings.Fields("cs sk pl hu ro hr de"), oneByte: charmap.Windows1250},
-	{name: "windows-1251", spoken: "Windows-1251", aliases: []string{"cp1251"}, languages: strings.Fields("ru uk bg"), oneByte: charmap.Windows1251},
-	{name: "windows-1254", spoken: "Windows-1254", aliases: []string{"cp1254"}, languages: strings.Fields("tr"), oneByte: charmap.Windows1254},
-	{name: "macintosh", spoken: "Mac Roman", aliases: []string{"macroman", "xmacroman"}, languages: western, oneByte: charmap.Macintosh},
-	{name: "ibm850", spoken: "code page 850", aliases: []string{"cp850"}, languages: western, oneByte: charmap.CodePage850},
-	{name: "shift_jis", spoken: "Shift-JIS", aliases: []string{"sjis", "cp932", "windows31j"}, twoBytes: japanese.ShiftJIS, weigh: weighShiftJIS},
-	{name: "gbk", spoken: "GBK", aliases: []string{"cp936", "gb2312"}, twoBytes: simplifiedchinese.GBK, weigh: weighGBK},
-	{name: "big5", spoken: "Big5", aliases: []string{"cp950"}, twoBytes: traditionalchinese.Big5, weigh: weighBig5},
+	{
+		name: "windows-1252", spoken: "Windows-1252", aliases: []string{"cp1252", "latin1", "iso88591"},
+		languages: western, oneByte: charmap.Windows1252, usual: 2,
+	},
+	{
+		name: "windows-1250", spoken: "Windows-1250", aliases: []string{"cp1250"},
+		languages: strings.Fields("cs sk pl hu ro hr de"), oneByte: charmap.Windows1250,
+	},
+	{
+		name: "windows-1251", spoken: "Windows-1251", aliases: []string{"cp1251"},
+		languages: strings.Fields("ru uk bg"), oneByte: charmap.Windows1251,
+	},
+	{
+		name: "windows-1254", spoken: "Windows-1254", aliases: []string{"cp1254"},
+		languages: []string{"tr"}, oneByte: charmap.Windows1254,
+	},
+	{
+		name: "macintosh", spoken: "Mac Roman", aliases: []string{"macroman", "xmacroman"},
+		languages: western, oneByte: charmap.Macintosh,
+	},
+	{
+		name: "ibm850", spoken: "code page 850", aliases: []string{"cp850"},
+		languages: western, oneByte: charmap.CodePage850,
+	},
+	{
+		name: "shift_jis", spoken: "Shift-JIS", aliases: []string{"sjis", "cp932", "windows31j"},
+		twoBytes: japanese.ShiftJIS, weigh: weighShiftJIS,
+	},
+	{
+		name: "gbk", spoken: "GBK", aliases: []string{"cp936", "gb2312"},
+		twoBytes: simplifiedchinese.GBK, weigh: weighGBK,
+	},
+	{
+		name: "big5", spoken: "Big5", aliases: []string{"cp950"},
+		twoBytes: traditionalchinese.Big5, weigh: weighBig5,
+	},
 }
 
 func charsetNamed(name string) *charset {
@@ -100,7 +127,8 @@ func ParseEncoding(s string) (string, error) {
 			}
 		}
 	}
-	return "", fault.New(fault.Invalid, "encoding", "%q is no encoding that is read: use one of %s", s, strings.Join(Encodings(), ", "))
+	known := strings.Join(Encodings(), ", ")
+	return "", fault.New(fault.Invalid, "encoding", "%q is no encoding that is read: use one of %s", s, known)
 }
 
 func foldName(s string) string {
@@ -125,10 +153,10 @@ func (f Format) decodeText(r io.Reader) io.Reader {
 		return transform.NewReader(r, utf16Text{order: binary.BigEndian})
 	}
 	set := charsetNamed(f.Encoding)
-	switch {
-	case set == nil:
+	if set == nil {
 		return r
-	case set.oneByte != nil:
+	}
+	if set.oneByte != nil {
 		return transform.NewReader(r, byteText{set.oneByte})
 	}
 	return transform.NewReader(transform.NewReader(r, set.twoBytes.NewDecoder()), lostText{})
@@ -160,10 +188,9 @@ func (lostText) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err erro
 	for nSrc < len(src) {
 		rest := src[nSrc:]
 		n := bytes.Index(rest, lost)
-		switch {
-		case n < 0 && atEOF:
+		if n < 0 && atEOF {
 			n = len(rest)
-		case n < 0:
+		} else if n < 0 {
 			n = max(0, len(rest)-len(lost)+1)
 		}
 		if n == 0 && !bytes.HasPrefix(rest, lost) {

@@ -107,7 +107,11 @@ func (c *census) countRunes(p []byte) {
 }
 
 // byteOrderMarks begin files of Unicode.
-var byteOrderMarks = map[string][]byte{utf8Name: {0xEF, 0xBB, 0xBF}, utf16LEName: {0xFF, 0xFE}, utf16BEName: {0xFE, 0xFF}}
+var byteOrderMarks = map[string][]byte{
+	utf8Name:    {0xEF, 0xBB, 0xBF},
+	utf16LEName: {0xFF, 0xFE},
+	utf16BEName: {0xFE, 0xFF},
+}
 
 // detectEncoding reads the file once. An encoding that is wished for is taken. Else a
 // byte order mark decides; else zero bytes on one side of each pair mean UTF-16; else
@@ -167,7 +171,8 @@ func (f *Format) detectCharset(c *census) error {
 	for i, r := range may {
 		says[i] = fmt.Sprintf("%s (%s)", r.sample(), r.name)
 	}
-	ask := fault.New(fault.Invalid, "import_question", "the file is not UTF-8: which of these are its words? %s. Say which (encoding)", strings.Join(says, "; "))
+	ask := fault.New(fault.Invalid, "import_question",
+		"the file is not UTF-8: which of these are its words? %s. Say which (encoding)", strings.Join(says, "; "))
 	return ask.At("options.encoding", "must say how the file's letters are written").
 		With("", "options.encoding: one of "+strings.Join(Encodings(), ", "))
 }

@@ -44,12 +44,6 @@ var languages = sync.OnceValue(func() map[string]*language {
 func (l *language) countWord(word string) {
 	before := rune(0)
 	for _, r := range strings.ToLower(word) + "\x00" {
-		switch r { // Windows-1250 has the letters with cedilla that stood for these
-		case 'ș':
-			r = 'ş'
-		case 'ț':
-			r = 'ţ'
-		}
 		l.pairs[[2]rune{before, r}]++
 		l.letters[before]++
 		l.all++
@@ -303,7 +297,8 @@ func rivals(all []reading) []reading {
 	best := all[0]
 	out := []reading{best}
 	for _, r := range all[1:] {
-		if best.weight-r.weight < clearer && !slices.ContainsFunc(out, func(o reading) bool { return o.text == r.text }) {
+		same := slices.ContainsFunc(out, func(o reading) bool { return o.text == r.text })
+		if !same && best.weight-r.weight < clearer {
 			out = append(out, r)
 		}
 	}
@@ -318,6 +313,7 @@ const offered = 4
 
 // sample is a few of the words.
 func (r reading) sample() string {
-	words := slices.DeleteFunc(strings.Fields(r.text), func(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) })
+	hasNoLetter := func(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
+	words := slices.DeleteFunc(strings.Fields(r.text), hasNoLetter)
 	return strings.Join(words[:min(len(words), sampleWords)], ", ")
 }

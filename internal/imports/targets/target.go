@@ -25,10 +25,11 @@ const (
 // Column is one thing a file may give: a field of the record, or (extra) what
 // is needed to find or make a record it refers to.
 type Column struct {
-	Name  string
-	Field *catalog.Field
-	Fold  []string // header spellings, folded, most telling first
-	Line  bool     // a field of the record's line, not of the record
+	Name   string
+	Field  *catalog.Field
+	Fold   []string          // header spellings, folded, most telling first
+	Values map[string]string // members of its closed set, and codes, by what files call them, folded
+	Line   bool              // a field of the record's line, not of the record
 }
 
 // Target is a kind of record that files are imported into.
@@ -76,9 +77,7 @@ func Of(c *catalog.Catalog) All {
 		switch r.Name {
 		case "stock_movements", "stock_levels":
 			t.Posts, _ = c.Get("stock_movements")
-			t.Columns = append(t.Columns, newColumn(&catalog.Field{Name: LotExpiry, Type: catalog.Date, Label: "Lot expiry"},
-				[]string{"expiration date", "expiry date", "expiry", "expires on", "use by", "verfallsdatum", "ablaufdatum", "date de peremption",
-					"fecha de caducidad", "data di scadenza", "houdbaar tot", "validade"}))
+			t.Columns = append(t.Columns, t.newColumn(&catalog.Field{Name: LotExpiry, Type: catalog.Date, Label: "Lot expiry"}))
 			if r.Name == "stock_movements" {
 				t.Defaults["type"] = "opening"
 			}
@@ -121,22 +120,20 @@ func (t *Target) add(r *catalog.Resource, line bool) {
 			continue
 		}
 		f, _ := r.Field(name)
-		c := newColumn(f, r.Import.Synonyms[name])
+		c := t.newColumn(f)
 		c.Line = line
 		t.Columns = append(t.Columns, c)
 	}
 }
 
-func newColumn(f *catalog.Field, synonyms []string) Column {
+func (t *Target) newColumn(f *catalog.Field) Column {
 	if f.Type == catalog.UUID && f.Ref == "" && strings.HasSuffix(f.Name, "user_id") {
 		person := *f
 		person.Ref = People
 		f = &person
 	}
-	c := Column{Name: f.Name, Field: f, Fold: []string{cell.Fold(f.Name), cell.Fold(f.Label)}}
-	for _, s := range synonyms {
-		c.Fold = append(c.Fold, cell.Fold(s))
-	}
+	c := Column{Name: f.Name, Field: f, Fold: []string{cell.Fold(f.Name), cell.Fold(f.Label)}, Values: valueWords(t.Name, f.Name)}
+	c.Fold = append(c.Fold, headerWords()[t.Name+"."+f.Name]...)
 	return c
 }
 

@@ -1,0 +1,84 @@
+package targets
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdfast/internal/imports/cell"
+)
+
+// headerLines say what columns are called in files, valueLines the members of closed
+// sets; each file says how it is written.
+var (
+	//go:embed headers.txt
+	headerLines string
+	//go:embed values.txt
+	valueLines string
+)
+
+// eachLine gives the lines of a vocabulary, each as its key and its words.
+func eachLine(text string, give func(key string, words []string)) {
+	for line := range strings.Lines(text) {
+		key, words, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if ok && !strings.HasPrefix(line, "#") {
+			give(key, strings.Split(words, "; "))
+		}
+	}
+}
+
+// headerWords are the folded words for columns, by target and field.
+var headerWords = sync.OnceValue(func() map[string][]string {
+	lists, all := map[string][]string{}, map[string][]string{}
+	eachLine(headerLines, func(key string, words []string) {
+		if strings.HasPrefix(key, "@") {
+			lists[key] = append(lists[key], words...)
+		}
+	})
+	eachLine(headerLines, func(key string, words []string) {
+		for _, w := range words {
+			list := []string{w}
+			if strings.HasPrefix(w, "@") {
+				list = lists[w]
+			}
+			for _, word := range list {
+				if fold := cell.Fold(word); !slices.Contains(all[key], fold) {
+					all[key] = append(all[key], fold)
+				}
+			}
+		}
+	})
+	return all
+})
+
+// memberWords are the members by their folded words, by field, or target and field.
+var memberWords = sync.OnceValue(func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	eachLine(valueLines, func(key string, words []string) {
+		if other, ok := strings.CutPrefix(words[0], "@"); ok {
+			all[key] = all[other]
+			return
+		}
+		at := strings.LastIndexByte(key, '.')
+		field, member := key[:at], key[at+1:]
+		if all[field] == nil {
+			all[field] = map[string]string{}
+		}
+		for _, w := range words {
+			all[field][cell.Fold(w)] = member
+		}
+	})
+	return all
+})
+
+// valueWords are the members that a field of a target has words for.
+func valueWords(target, field string) map[string]string {
+	words := maps.Clone(memberWords()[field])
+	if words == nil {
+		words = map[string]string{}
+	}
+	maps.Copy(words, memberWords()[target+"."+field])
+	return words
+}
