@@ -122,3 +122,19 @@ func TestPartialMappingKeepsTheRest(t *testing.T) {
 		}
 	})
 }
+
+// A column that a usual word guessed for a closed set, and none of whose cells names a
+// member, means something else: it is left out and the message says so.
+func TestGuessedChoiceThatMeansSomethingElse(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = k.now.AddDate(1, 0, 0)
+		body := []byte("Nr;Datum;Titel;Art;Schwere\n1;2026-01-05;Sturz;Lagerarbeit;hoch\n2;2026-01-06;Schnitt;Versand;ganz arg\n")
+		_, p, _ := k.imported("incidents", "", "", "unfaelle.csv", body)
+		if diff := cmp.Diff([]string{"1 injury high"}, k.fieldsOf("incidents", "external_ref", "kind", "severity")); diff != "" {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
+		if !strings.Contains(p.Message, `Column "Art" names none of injury`) || strings.Join(where(p.Errors), " ") != "3 Schwere choice" {
+			k.Errorf("%s %+v", p.Message, p.Errors)
+		}
+	})
+}

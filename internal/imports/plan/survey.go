@@ -161,7 +161,7 @@ func (v *Survey) suggestTargets(err error, f Upload, first []string) error {
 func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 	dates := map[int]*cell.Dates{}
 	marks, fields := map[int]*cell.Marks{}, map[int]*catalog.Field{}
-	texts := map[int]map[string]bool{}
+	texts, choices := map[int]map[string]bool{}, v.guessedChoices()
 	for _, c := range v.Layout.Cols {
 		switch {
 		case c.Field.Ref != "":
@@ -183,6 +183,11 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		for i, m := range marks {
 			if i < len(cells) && rec.Kind(i) == sheet.Written {
 				m.Add(Figure(fields[i], cells[i]))
+			}
+		}
+		for _, c := range choices {
+			if c.Index < len(cells) {
+				c.look(cells[c.Index])
 			}
 		}
 		for i, s := range texts {
@@ -210,6 +215,7 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 			see(rec)
 		}
 	}
+	v.dropForeign(choices)
 	if err := v.settleDates(dates); err != nil {
 		return err
 	}

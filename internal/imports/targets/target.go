@@ -77,7 +77,8 @@ func Of(c *catalog.Catalog) All {
 		switch r.Name {
 		case "stock_movements", "stock_levels":
 			t.Posts, _ = c.Get("stock_movements")
-			t.Columns = append(t.Columns, t.newColumn(&catalog.Field{Name: LotExpiry, Type: catalog.Date, Label: "Lot expiry"}))
+			expiry := &catalog.Field{Name: LotExpiry, Type: catalog.Date, Label: "Lot expiry"}
+			t.Columns = append(t.Columns, t.newColumn(r, expiry))
 			if r.Name == "stock_movements" {
 				t.Defaults["type"] = "opening"
 			}
@@ -120,20 +121,23 @@ func (t *Target) add(r *catalog.Resource, line bool) {
 			continue
 		}
 		f, _ := r.Field(name)
-		c := t.newColumn(f)
+		c := t.newColumn(r, f)
 		c.Line = line
 		t.Columns = append(t.Columns, c)
 	}
 }
 
-func (t *Target) newColumn(f *catalog.Field) Column {
+func (t *Target) newColumn(r *catalog.Resource, f *catalog.Field) Column {
 	if f.Type == catalog.UUID && f.Ref == "" && strings.HasSuffix(f.Name, "user_id") {
 		person := *f
 		person.Ref = People
 		f = &person
 	}
-	c := Column{Name: f.Name, Field: f, Fold: []string{cell.Fold(f.Name), cell.Fold(f.Label)}, Values: valueWords(t.Name, f.Name)}
-	c.Fold = append(c.Fold, headerWords()[t.Name+"."+f.Name]...)
+	c := Column{Name: f.Name, Field: f, Values: valueWords(t.Name, f.Name)}
+	c.Fold = []string{cell.Fold(f.Name), cell.Fold(f.Label)}
+	for _, of := range slices.Compact([]string{r.Name, t.Name}) {
+		c.Fold = append(c.Fold, headerWords()[of+"."+f.Name]...)
+	}
 	return c
 }
 
