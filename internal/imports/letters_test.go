@@ -59,7 +59,8 @@ func TestQuestionForEncoding(t *testing.T) {
 			k.apply(job)
 			k.find("zones", "name", c.want)
 		}
-		_, err := k.m.Upload(context.Background(), k.as, imports.Request{Target: "zones", Options: []byte(`{"encoding":"ebcdic"}`)}, "zones.csv", strings.NewReader("code\nA\n"))
+		wish := imports.Request{Target: "zones", Options: []byte(`{"encoding":"ebcdic"}`)}
+		_, err := k.m.Upload(context.Background(), k.as, wish, "zones.csv", strings.NewReader("code\nA\n"))
 		if f := fault.As(err); f.Kind != fault.Invalid || f.Fields[0].Name != "options.encoding" {
 			k.Errorf("an unknown encoding: %+v", f)
 		}
