@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
@@ -12,7 +14,7 @@ func inspectionsResources() []Resource {
 }
 
 // inspected are what a checklist can be about.
-var inspected = []string{"zone", "driver", "worker", "equipment", "vehicle", "site"}
+var inspected = strings.Fields("zone driver worker equipment vehicle site")
 
 func checklistTemplates() Resource {
 	return Resource{
@@ -153,7 +155,7 @@ func checklistRuns() Resource {
 			Field{Name: "passed_weight", Type: Int, ReadOnly: true, Doc: "Weights of the answers that passed; null until completed."},
 			Field{Name: "failed_weight", Type: Int, ReadOnly: true},
 			Field{Name: "cancel_reason", Format: Name},
-			Field{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
+			Field{Name: "status", Required: true, Default: "scheduled", OneOf: strings.Fields("scheduled in_progress completed missed cancelled")},
 		),
 		Unique:   [][]string{{"schedule_id", "due_at"}},
 		Indexes:  [][]string{{"due_at", "status", "on_time"}, {"equipment_id", "completed_at"}},

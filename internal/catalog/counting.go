@@ -1,6 +1,10 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"strings"
+
+	"holdfast/internal/actor"
+)
 
 func countTasks() Resource {
 	return Resource{
@@ -12,7 +16,7 @@ func countTasks() Resource {
 			{Name: "item_id", Type: UUID, Ref: "items", ReadOnly: true, Doc: "Null: everything in the zone."},
 			{Name: "method", Required: true, Default: "cycle", OneOf: []string{"cycle", "full", "zero_check"}, ReadOnly: true},
 			{Name: "blind", Type: Bool, Required: true, Default: "true", ReadOnly: true, Doc: "The counter is not told what the books say."},
-			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "counting", "counted", "approved", "recount", "cancelled"}},
+			{Name: "status", Required: true, Default: "open", OneOf: strings.Fields("open counting counted approved recount cancelled")},
 			{Name: "open_key", Format: Name, ReadOnly: true, Readers: nobody, Doc: "Zone and item while the task is not closed: one at a time."},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers"},
 			{Name: "due_on", Type: Date},

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
@@ -48,8 +50,8 @@ func ordersResource() Resource {
 		Fields: []Field{
 			{Name: "order_no", Format: Number, Prefix: outboundPrefix, Fixed: true, Prefixes: Prefixes{By: "type", Of: orderPrefixes},
 				Doc: "Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each."},
-			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound", "transfer", "return"}},
-			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "confirmed", "in_progress", "on_hold", "completed", "cancelled"}},
+			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: strings.Fields("outbound inbound transfer return")},
+			{Name: "status", Required: true, Default: "draft", OneOf: strings.Fields("draft confirmed in_progress on_hold completed cancelled")},
 			{
 				Name:     "stage",
 				ReadOnly: true,
@@ -117,8 +119,8 @@ func ordersResource() Resource {
 	}
 }
 
-var stages = []string{"unallocated", "part_allocated", "allocated", "picking", "picked", "packed", "part_shipped", "shipped", "delivered",
-	"expected", "part_received", "received"}
+var stages = strings.Fields("unallocated part_allocated allocated picking picked packed part_shipped shipped delivered " +
+	"expected part_received received")
 
 func orderLines() Resource {
 	qty := func(name string) Field {
@@ -142,7 +144,7 @@ func orderLines() Resource {
 			{Name: "unit_price", Type: Decimal, Min: "0"},
 			{Name: "lot_id", Type: UUID, Ref: "lots", Doc: "Pins the line to one lot."},
 			{Name: "min_expiry", Type: Date},
-			{Name: "disposition", OneOf: []string{"restock", "quarantine", "scrap", "refund_only"}, Doc: "Of a returned line."},
+			{Name: "disposition", OneOf: strings.Fields("restock quarantine scrap refund_only"), Doc: "Of a returned line."},
 		},
 		Import: importOrderLines(),
 		Unique: [][]string{{"order_id", "line_no"}},
@@ -167,9 +169,9 @@ func pickLists() Resource {
 		Doc: "Work for one picker: lines to fetch, in walking order.",
 		Fields: []Field{
 			{Name: "pick_no", Format: Number, Prefix: "PL", Fixed: true},
-			{Name: "strategy", Required: true, Default: "single", OneOf: []string{"single", "batch", "cluster", "wave", "zone"}},
+			{Name: "strategy", Required: true, Default: "single", OneOf: strings.Fields("single batch cluster wave zone")},
 			{Name: "wave_no", Format: Name, MaxLen: 40},
-			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "released", "in_progress", "completed", "cancelled"}},
+			{Name: "status", Required: true, Default: "draft", OneOf: strings.Fields("draft released in_progress completed cancelled")},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers"},
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5"},
 			{Name: "released_at", Type: Time, ReadOnly: true},
@@ -214,7 +216,7 @@ func pickLines() Resource {
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
 			{Name: "to_zone_id", Type: UUID, Ref: "zones", Doc: "Where the goods are put: a staging zone; the tenant's first when absent."},
 			{Name: "target_container", Format: Name, MaxLen: 64},
-			{Name: "status", Required: true, Default: "pending", OneOf: []string{"pending", "picked", "short", "cancelled"}},
+			{Name: "status", Required: true, Default: "pending", OneOf: strings.Fields("pending picked short cancelled")},
 			{Name: "short_reason", Format: Name},
 			{Name: "picked_at", Type: Time, ReadOnly: true},
 			{Name: "picked_by", Type: UUID, ReadOnly: true, Doc: "User who confirmed the line."},
@@ -252,8 +254,7 @@ func shipmentsResource() Resource {
 				Name:     "status",
 				Required: true,
 				Default:  "planned",
-				OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered",
-					"received", "returned", "cancelled"},
+				OneOf:    strings.Fields("planned packed ready in_transit arrived exception delivered received returned cancelled"),
 			},
 			{Name: "order_ids", Type: Array, Names: "orders", Required: true, Default: "[]", MaxLen: 500},
 			{Name: "carrier", Format: Code, Doc: "Code of the carrier, which need not have a record; null = the own fleet."},
@@ -299,10 +300,9 @@ func shipmentsResource() Resource {
 		Counters: []Counter{
 			{Name: "shipments", By: []string{"status"}},
 			{
-				Name: "shipments_completed",
-				At:   "completed_at",
-				Except: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "returned",
-					"cancelled"},
+				Name:   "shipments_completed",
+				At:     "completed_at",
+				Except: strings.Fields("planned packed ready in_transit arrived exception returned cancelled"),
 			},
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
@@ -320,7 +320,7 @@ func shipmentsResource() Resource {
 }
 
 // roadStates are the states of everything that can be taken out of service.
-var roadStates = []string{"in_service", "maintenance", "out_of_service", "retired"}
+var roadStates = strings.Fields("in_service maintenance out_of_service retired")
 
 func vehiclesResource() Resource {
 	m := []Grant{grantAll(managers)}
@@ -366,7 +366,7 @@ func driversResource() Resource {
 			{Name: "last_lat", Type: Float, Min: "-90", Max: "90", Readers: managers},
 			{Name: "last_lon", Type: Float, Min: "-180", Max: "180", Readers: managers},
 			{Name: "last_seen_at", Type: Time, Readers: managers},
-			{Name: "status", Required: true, Default: "available", OneOf: []string{"available", "assigned", "on_trip", "off_duty", "suspended"}},
+			{Name: "status", Required: true, Default: "available", OneOf: strings.Fields("available assigned on_trip off_duty suspended")},
 		},
 		Import:  importDrivers(),
 		Unique:  [][]string{{"worker_id"}},
@@ -380,9 +380,9 @@ func driversResource() Resource {
 		States: &States{Field: "status", Initial: []string{"available", "off_duty"}, Moves: []Move{
 			{From: []string{"available", "on_trip"}, To: "assigned", Roles: managers},
 			{From: []string{"assigned"}, To: "on_trip", Roles: managers},
-			{From: []string{"assigned", "on_trip", "off_duty", "suspended"}, To: "available", Roles: managers},
+			{From: strings.Fields("assigned on_trip off_duty suspended"), To: "available", Roles: managers},
 			{From: []string{"available", "assigned", "on_trip"}, To: "off_duty", Roles: managers},
-			{From: []string{"available", "assigned", "on_trip", "off_duty"}, To: "suspended", Roles: leaders},
+			{From: strings.Fields("available assigned on_trip off_duty"), To: "suspended", Roles: leaders},
 		}},
 	}
 }

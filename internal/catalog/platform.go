@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
@@ -74,7 +76,7 @@ func invitationsResource() Resource {
 		Fields: []Field{
 			{Name: "email", Format: Email, Required: true, Fixed: true},
 			{Name: "role", Required: true, Fixed: true, OneOf: roleNames()},
-			{Name: "status", Required: true, Default: "pending", OneOf: []string{"pending", "accepted", "revoked", "expired"}},
+			{Name: "status", Required: true, Default: "pending", OneOf: strings.Fields("pending accepted revoked expired")},
 			{Name: "token_hash", Format: Name, ReadOnly: true, Readers: nobody},
 			{Name: "invited_by", Type: UUID, ReadOnly: true},
 			{Name: "expires_at", Type: Time, ReadOnly: true},
@@ -101,8 +103,7 @@ func settingsResource() Resource {
 		Name: "settings", Family: "platform",
 		Doc: "Tenant settings: one JSON value per key.",
 		Fields: []Field{
-			{Name: "section", Required: true, Default: "general", OneOf: []string{"general", "stock", "picking", "scoring", "safety", "engagement", "import",
-				"security", "webhooks"}},
+			{Name: "section", Required: true, Default: "general", OneOf: strings.Fields("general stock picking scoring safety engagement import security webhooks")},
 			{Name: "key", Format: Code, Required: true},
 			{Name: "value", Type: JSON, Shape: anything, Required: true},
 		},
@@ -117,8 +118,8 @@ func mailTemplates() Resource {
 		Name: "mail_templates", Family: "platform",
 		Doc: "The tenant's own words for a mail of the identity service; what it does not word is sent in ours.",
 		Fields: []Field{
-			{Name: "kind", Required: true, Fixed: true, OneOf: []string{"confirmation", "known", "recovery", "magic_link", "invite", "tenant_invite",
-				"email_change_current", "email_change_new", "reauthentication", "password_changed", "protection_changed"}},
+			{Name: "kind", Required: true, Fixed: true, OneOf: strings.Fields("confirmation known recovery magic_link invite tenant_invite email_change_current " +
+				"email_change_new reauthentication password_changed protection_changed")},
 			{Name: "locale", Required: true, Fixed: true, Default: "en", OneOf: []string{"en", "de"}},
 			{Name: "subject", Format: Name, Required: true,
 				Doc: "Placeholders: {{.Link}} {{.Code}} {{.Minutes}} {{.Tenant}} {{.Role}} {{.Other}} {{.Site}} {{.Email}}, and {{if .Name}} {{else}} {{end}}."},
@@ -139,7 +140,7 @@ func importJobs() Resource {
 			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
 			{Name: "target", Required: true, Fixed: true, Doc: "What the file's rows are; the set is that of the resources with an Import."},
 			{Name: "file_name", Format: Name, ReadOnly: true},
-			{Name: "file_type", ReadOnly: true, OneOf: []string{"csv", "tsv", "xlsx", "json"}},
+			{Name: "file_type", ReadOnly: true, OneOf: strings.Fields("csv tsv xlsx json")},
 			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},
 			{Name: "sha256", Format: Name, MaxLen: 64, ReadOnly: true},
 			{Name: "encoding", Format: Name, MaxLen: 40, ReadOnly: true},
@@ -161,7 +162,7 @@ func importJobs() Resource {
 			{Name: "lease_until", Type: Time, ReadOnly: true, Readers: nobody},
 			{Name: "lease_claim", Type: Int, ReadOnly: true, Readers: nobody, Doc: "The claim of the process that works on it."},
 			{Name: "status", ReadOnly: true, Required: true, Default: "created",
-				OneOf: []string{"created", "uploaded", "processing", "ready", "applying", "completed", "failed", "cancelled", "rolling_back", "rolled_back"}},
+				OneOf: strings.Fields("created uploaded processing ready applying completed failed cancelled rolling_back rolled_back")},
 			{Name: "processed_at", Type: Time, ReadOnly: true},
 			{Name: "applied_at", Type: Time, ReadOnly: true},
 			{Name: "rolled_back_at", Type: Time, ReadOnly: true},
@@ -187,15 +188,15 @@ func importJobs() Resource {
 // applied in part is rolled back out of applying.
 func importStates() *States {
 	return &States{Field: "status", Initial: []string{"created"}, Moves: []Move{
-		{From: []string{"created", "processing", "ready", "failed"}, To: "uploaded"},
-		{From: []string{"uploaded", "ready", "failed", "applying"}, To: "processing"},
+		{From: strings.Fields("created processing ready failed"), To: "uploaded"},
+		{From: strings.Fields("uploaded ready failed applying"), To: "processing"},
 		{From: []string{"processing", "applying", "rolling_back"}, To: "ready"},
 		{From: []string{"processing", "applying", "rolling_back"}, To: "failed"},
 		{From: []string{"ready", "failed", "rolling_back"}, To: "applying"},
 		{From: []string{"applying", "rolling_back"}, To: "completed"},
-		{From: []string{"completed", "ready", "failed", "applying"}, To: "rolling_back"},
+		{From: strings.Fields("completed ready failed applying"), To: "rolling_back"},
 		{From: []string{"rolling_back"}, To: "rolled_back"},
-		{From: []string{"created", "uploaded", "ready", "failed"}, To: "cancelled"},
+		{From: strings.Fields("created uploaded ready failed"), To: "cancelled"},
 	}}
 }
 
@@ -229,9 +230,9 @@ func auditResource() Resource {
 }
 
 // safetyRecords are the collections whose changes the safety officer sees.
-var safetyRecords = []string{"incidents", "incident_photos", "actions", "osha_cases", "osha_summaries", "checklist_templates", "checklist_schedules",
-	"checklist_runs", "checklist_answers", "toolbox_talks", "talk_attendances", "regulations", "compliance_events", "courses", "training_assignments",
-	"report_links"}
+var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases osha_summaries checklist_templates " +
+	"checklist_schedules checklist_runs checklist_answers toolbox_talks talk_attendances regulations " +
+	"compliance_events courses training_assignments report_links")
 
 func roleNames() []string {
 	out := make([]string, len(actor.Members))

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
@@ -13,7 +15,7 @@ func programmeResources() []Resource {
 }
 
 var (
-	entityTypes   = []string{"zone", "driver", "worker", "equipment"}
+	entityTypes   = strings.Fields("zone driver worker equipment")
 	jurisdictions = []string{"US", "EU", "Global"}
 	// seers may read scores of single people: the permission table gives managers
 	// no more than team means.
@@ -157,7 +159,7 @@ func trainingAssignments() Resource {
 				Required: true,
 				Default:  "manual",
 				Fixed:    true,
-				OneOf:    []string{"risk_based", "role_based", "incident", "manual", "renewal"},
+				OneOf:    strings.Fields("risk_based role_based incident manual renewal"),
 			},
 			{Name: "assignment_reason", MaxLen: 500},
 			{Name: "due_on", Type: Date},
@@ -173,7 +175,7 @@ func trainingAssignments() Resource {
 				Name:     "status",
 				Required: true,
 				Default:  "assigned",
-				OneOf:    []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"},
+				OneOf:    strings.Fields("assigned in_progress completed expired failed waived cancelled"),
 			},
 		},
 		Import:  importTraining(),

@@ -1,6 +1,10 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"strings"
+
+	"holdfast/internal/actor"
+)
 
 // keptByVerbs is the access of records that only verbs write.
 func keptByVerbs() Access {
@@ -42,7 +46,7 @@ func receiptLines() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0", ReadOnly: true, Doc: "In base units."},
 			{Name: "uom", Format: Code, ReadOnly: true, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0", ReadOnly: true},
-			{Name: "discrepancy", OneOf: []string{"short", "over", "damaged", "wrong_item", "unannounced", "quality", "other"}, ReadOnly: true},
+			{Name: "discrepancy", OneOf: strings.Fields("short over damaged wrong_item unannounced quality other"), ReadOnly: true},
 			{Name: "note", Format: Name, MaxLen: 500, ReadOnly: true},
 		},
 		Unique: [][]string{{"receipt_id", "line_no"}},
@@ -73,7 +77,7 @@ func putawayTasks() Resource {
 		Doc: "Goods on a dock that wait for their place. Opened by verb receive, closed by put_away.",
 		Fields: []Field{
 			{Name: "task_no", Format: Number, Prefix: "PA", ReadOnly: true},
-			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "in_progress", "done", "cancelled"}},
+			{Name: "status", Required: true, Default: "open", OneOf: strings.Fields("open in_progress done cancelled")},
 			{Name: "receipt_id", Type: UUID, Ref: "receipts", ReadOnly: true},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots", ReadOnly: true},

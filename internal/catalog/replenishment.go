@@ -1,5 +1,7 @@
 package catalog
 
+import "strings"
+
 func replenishRules() Resource {
 	return Resource{
 		Name: "replenish_rules", Family: "warehouse", Archives: true,
@@ -24,7 +26,7 @@ func replenishTasks() Resource {
 		Doc: "Goods to be brought from a reserve to a pick zone. Opened by the rules, closed by verb replenish.",
 		Fields: []Field{
 			{Name: "task_no", Format: Number, Prefix: "RP", ReadOnly: true},
-			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "in_progress", "done", "cancelled"}},
+			{Name: "status", Required: true, Default: "open", OneOf: strings.Fields("open in_progress done cancelled")},
 			{Name: "rule_id", Type: UUID, Ref: "replenish_rules", Required: true, ReadOnly: true},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots", ReadOnly: true},

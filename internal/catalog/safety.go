@@ -1,19 +1,21 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
 
 func safetyResources() []Resource { return []Resource{incidentsResource(), actionsResource()} }
 
-var severities = []string{"low", "medium", "high", "critical"}
+var severities = strings.Fields("low medium high critical")
 
 // hazards are the kinds of hazard that incidents are told apart by. The list is
 // closed so that figures of several sites and years can be compared; what is not
 // on it is "other", and in words in the description.
-var hazards = []string{"slip_trip", "fall_height", "struck_by", "caught_in", "manual_handling", "powered_truck", "traffic", "chemical", "electrical",
-	"ergonomics", "violence", "other"}
+var hazards = strings.Fields("slip_trip fall_height struck_by caught_in manual_handling powered_truck traffic chemical " +
+	"electrical ergonomics violence other")
 
 func incidentsResource() Resource {
 	return Resource{
@@ -21,10 +23,10 @@ func incidentsResource() Resource {
 		Doc: "Anything that hurt, damaged or could have: one record with a kind.",
 		Fields: []Field{
 			{Name: "incident_no", Format: Number, Prefix: "IN", Fixed: true},
-			{Name: "kind", Required: true, OneOf: []string{"injury", "illness", "near_miss", "hazard", "property_damage", "environmental", "fire", "security"}},
+			{Name: "kind", Required: true, OneOf: strings.Fields("injury illness near_miss hazard property_damage environmental fire security")},
 			{Name: "severity", Required: true, Default: "low", OneOf: severities},
 			{Name: "potential_severity", OneOf: severities},
-			{Name: "status", Required: true, Default: "reported", OneOf: []string{"reported", "triaged", "investigating", "action_pending", "closed", "void"}},
+			{Name: "status", Required: true, Default: "reported", OneOf: strings.Fields("reported triaged investigating action_pending closed void")},
 			{Name: "title", Format: Name, Required: true},
 			{Name: "description"},
 			{Name: "immediate_action"},
@@ -75,13 +77,13 @@ func incidentsResource() Resource {
 			{From: []string{"reported", "triaged"}, To: "void", Roles: officers},
 			{From: []string{"triaged"}, To: "investigating", Roles: officers},
 			{From: []string{"triaged", "investigating"}, To: "action_pending", Roles: officers},
-			{From: []string{"reported", "triaged", "investigating", "action_pending"}, To: "closed", Roles: officers},
+			{From: strings.Fields("reported triaged investigating action_pending"), To: "closed", Roles: officers},
 			{From: []string{"closed"}, To: "investigating", Roles: officers},
 		}},
 		Import: &Import{
 			Key: []string{"external_ref"},
-			Fields: []string{"external_ref", "kind", "severity", "potential_severity", "title", "description", "occurred_at", "reported_at", "zone_id", "site_id",
-				"category_tags", "immediate_action", "lat", "lon"},
+			Fields: strings.Fields("external_ref kind severity potential_severity title description occurred_at reported_at " +
+				"zone_id site_id category_tags immediate_action lat lon"),
 		},
 	}
 }
@@ -95,12 +97,12 @@ func actionsResource() Resource {
 			{Name: "title", Format: Name, Required: true},
 			{Name: "description"},
 			{Name: "type", Required: true, Default: "corrective", OneOf: []string{"corrective", "preventive", "containment"}},
-			{Name: "source", Required: true, Default: "manual", OneOf: []string{"incident", "checklist_answer", "compliance_event", "score", "talk", "manual"}},
+			{Name: "source", Required: true, Default: "manual", OneOf: strings.Fields("incident checklist_answer compliance_event score talk manual")},
 			{Name: "incident_id", Type: UUID, Ref: "incidents"},
 			{Name: "source_id", Type: UUID},
-			{Name: "control_level", OneOf: []string{"eliminate", "substitute", "engineer", "administrate", "ppe"}, Doc: "Hierarchy of controls, ISO 45001 8.1.2."},
+			{Name: "control_level", OneOf: strings.Fields("eliminate substitute engineer administrate ppe"), Doc: "Hierarchy of controls, ISO 45001 8.1.2."},
 			{Name: "priority", Required: true, Default: "medium", OneOf: severities},
-			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "in_progress", "done", "verified", "cancelled"}},
+			{Name: "status", Required: true, Default: "open", OneOf: strings.Fields("open in_progress done verified cancelled")},
 			{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			{Name: "verifier_user_id", Type: UUID, Names: "members"},
 			{Name: "due_on", Type: Date, Doc: "End of this local day."},

@@ -1,6 +1,10 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"strings"
+
+	"holdfast/internal/actor"
+)
 
 func carriersResource() Resource {
 	return Resource{
@@ -22,7 +26,7 @@ func routesResource() Resource {
 		Doc: "What a driver brings out on a day; its stops are the shipments that name it.",
 		Fields: []Field{
 			{Name: "route_no", Format: Number, Prefix: "RT", ReadOnly: true},
-			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "started", "finished", "cancelled"}},
+			{Name: "status", Required: true, Default: "planned", OneOf: strings.Fields("planned started finished cancelled")},
 			{Name: "date", Type: Date, Required: true, ReadOnly: true},
 			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},

@@ -1,5 +1,7 @@
 package catalog
 
+import "strings"
+
 func uomsResource() Resource {
 	return Resource{
 		Name: "uoms", Family: "warehouse", Archives: true,
@@ -7,7 +9,7 @@ func uomsResource() Resource {
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true, Fixed: true, Doc: "UN/CEFACT Recommendation 20 code: EA, BX, PL, KGM, LTR."},
 			{Name: "name", Format: Name, Required: true},
-			{Name: "kind", Required: true, Default: "count", OneOf: []string{"count", "mass", "volume", "length"}},
+			{Name: "kind", Required: true, Default: "count", OneOf: strings.Fields("count mass volume length")},
 			{Name: "decimals", Type: Int, Required: true, Default: "4", Min: "0", Max: "4",
 				Doc: "Decimal places a quantity in this unit may have; a finer one is refused, never rounded."},
 		},

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/shape"
 )
@@ -37,7 +39,7 @@ func zonesResource() Resource {
 			{Name: "name", Format: Name, Required: true},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "parent_id", Type: UUID, Ref: "zones", Doc: "The zone this one lies in; at most six levels, no cycles."},
-			{Name: "kind", Required: true, Default: "bin", OneOf: []string{"area", "aisle", "rack", "bin", "dock", "staging", "quarantine", "virtual"}},
+			{Name: "kind", Required: true, Default: "bin", OneOf: strings.Fields("area aisle rack bin dock staging quarantine virtual")},
 			{Name: "x", Type: Decimal, Unit: "m", Required: true, Default: "0"},
 			{Name: "y", Type: Decimal, Unit: "m", Required: true, Default: "0"},
 			{Name: "z", Type: Decimal, Unit: "m", Required: true, Default: "0"},
@@ -45,7 +47,7 @@ func zonesResource() Resource {
 			{Name: "max_weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
 			{Name: "pick_sequence", Type: Int, Required: true, Default: "0"},
 			{Name: "storage_class", Required: true, Default: "ambient", OneOf: storageClasses},
-			{Name: "mix_policy", Required: true, Default: "any", OneOf: []string{"any", "same_item", "same_lot", "empty_only"}},
+			{Name: "mix_policy", Required: true, Default: "any", OneOf: strings.Fields("any same_item same_lot empty_only")},
 			{Name: "hazard_tags", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "blocked", "archived"}},
 			{Name: "load_units", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Capacity units now held here and below."},
@@ -63,12 +65,12 @@ func zonesResource() Resource {
 		}},
 		Import: &Import{
 			Key:    []string{"code"},
-			Fields: []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "max_weight_kg", "pick_sequence", "storage_class", "status"},
+			Fields: strings.Fields("code name kind x y z max_capacity max_weight_kg pick_sequence storage_class status"),
 		},
 	}
 }
 
-var storageClasses = []string{"ambient", "cool", "frozen", "hazmat", "secure"}
+var storageClasses = strings.Fields("ambient cool frozen hazmat secure")
 
 func itemsResource() Resource {
 	return Resource{
@@ -130,33 +132,10 @@ func itemsResource() Resource {
 		}},
 		Import: &Import{
 			Key: []string{"sku"},
-			Fields: []string{
-				"sku",
-				"name",
-				"description",
-				"category",
-				"base_uom",
-				"gtin",
-				"tracking",
-				"has_expiry",
-				"shelf_life_days",
-				"unit_cost",
-				"price",
-				"weight_kg",
-				"length_mm",
-				"width_mm",
-				"height_mm",
-				"capacity_units",
-				"reorder_point",
-				"safety_stock",
-				"max_stock",
-				"reorder_qty",
-				"lead_time_days",
-				"abc_class",
-				"storage_class",
-				"hazmat_un",
-				"status",
-			},
+			Fields: strings.Fields("sku name description category base_uom gtin tracking has_expiry shelf_life_days " +
+				"unit_cost price weight_kg length_mm width_mm height_mm capacity_units reorder_point " +
+				"safety_stock max_stock reorder_qty lead_time_days abc_class storage_class hazmat_un " +
+				"status"),
 		},
 	}
 }
@@ -172,7 +151,7 @@ func lotsResource() Resource {
 			{Name: "expires_on", Type: Date},
 			{Name: "best_before", Type: Date},
 			{Name: "supplier", Format: Name},
-			{Name: "status", Required: true, Default: "released", OneOf: []string{"released", "quarantine", "recalled", "expired"}},
+			{Name: "status", Required: true, Default: "released", OneOf: strings.Fields("released quarantine recalled expired")},
 			{Name: "status_reason", Format: Name, MaxLen: 500, Doc: "Why it is not released."},
 			{Name: "short_dated", Type: Bool, Required: true, Default: "false", ReadOnly: true,
 				Doc: "Fewer days are left than its item asks for (min_remaining_days), or none: its stock is not available."},
@@ -189,7 +168,7 @@ func lotsResource() Resource {
 		}},
 		Import: &Import{
 			Key:    []string{"item_id", "lot_no"},
-			Fields: []string{"item_id", "lot_no", "manufactured_on", "expires_on", "best_before", "supplier", "status"},
+			Fields: strings.Fields("item_id lot_no manufactured_on expires_on best_before supplier status"),
 		},
 	}
 }
@@ -221,7 +200,7 @@ func stockLevels() Resource {
 	}
 }
 
-var stockStatuses = []string{"available", "quarantine", "damaged", "hold"}
+var stockStatuses = strings.Fields("available quarantine damaged hold")
 
 func stockMovements() Resource {
 	return Resource{
@@ -229,8 +208,8 @@ func stockMovements() Resource {
 		Doc: "The ledger: every change of stock, append-only. No from zone = supplier or gain; no to zone = customer or loss.",
 		Fields: []Field{
 			{Name: "occurred_at", Type: Time, Doc: "When it happened; now when absent, never in the future."},
-			{Name: "type", Required: true, OneOf: []string{"receipt", "putaway", "transfer", "replenish", "pick", "unpick", "pack", "ship", "return_in",
-				"adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap", "status_change", "opening", "import"}},
+			{Name: "type", Required: true, OneOf: strings.Fields("receipt putaway transfer replenish pick unpick pack ship return_in adjust_gain adjust_loss " +
+				"count_gain count_loss scrap status_change opening import")},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots"},
 			{Name: "serial", Format: Name, MaxLen: 64},
@@ -269,19 +248,8 @@ func stockMovements() Resource {
 			Create: []Grant{grantAll(plusRoles(managers, actor.Operator))},
 		},
 		Import: &Import{
-			Fields: []string{
-				"occurred_at",
-				"type",
-				"item_id",
-				"lot_id",
-				"serial",
-				"to_zone_id",
-				"from_zone_id",
-				"to_status",
-				"quantity",
-				"unit_cost",
-				"reason_code",
-			},
+			Fields: strings.Fields("occurred_at type item_id lot_id serial to_zone_id from_zone_id to_status quantity " +
+				"unit_cost reason_code"),
 		},
 	}
 }
