@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
+	"holdfast/internal/api/absent"
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
 	ssoapi "holdfast/internal/api/sso"
@@ -37,7 +38,7 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewLabels(warehouse.NewPrinter(a.Store)).Routes(),
 		api.NewEPCIS(warehouse.NewVisibility(a.Store)).Routes(),
-		newOperation(a.App).Routes(),
+		newOperation(a.App).Routes(), absent.Routes(a.gate),
 		a.pageRoutes(), a.identityRoutes(),
 	)
 }

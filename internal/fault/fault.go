@@ -37,6 +37,7 @@ const (
 	Unavailable               // try again: busy, stopping, or outcome unknown
 	NoSpace                   // disk or quota full
 	Gone                      // was here, is no longer
+	Absent                    // a known service that this server does not have
 )
 
 // Field is one part of the input that was refused.

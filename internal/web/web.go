@@ -37,6 +37,7 @@ var statuses = map[fault.Kind]int{
 	fault.BadMethod: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.Gone: 410, fault.TooLarge: 413, fault.TooSlow: 408,
 	fault.TooLong: 414, fault.Unsupported: 415, fault.BadRange: 416, fault.Unprocessable: 422, fault.Limited: 429,
 	fault.Ambiguous: 300, fault.Unavailable: 503, fault.NoSpace: 507,
+	fault.Absent: 501,
 }
 
 // Status is the one table from fault kinds to HTTP statuses.
@@ -86,7 +87,7 @@ func Fail(w http.ResponseWriter, r *http.Request, shape Shape, err error) {
 	status := Status(f.Kind)
 	if status >= 500 && r.Context().Err() == context.Canceled {
 		slog.Info("the caller left before the answer", "request_id", RequestID(r.Context()), "error", err.Error())
-	} else if status >= 500 {
+	} else if status >= 500 && f.Kind != fault.Absent {
 		slog.Error("request failed", "request_id", RequestID(r.Context()), "status", status, "error", err.Error())
 	}
 	if s, ok := w.(*recorder); ok {

@@ -7,6 +7,7 @@ await import('./types.mjs');
 await import('./sample.mjs');
 await import('./auth.mjs');
 await import('./functions.mjs');
+await import('./absent.mjs');
 await import('./accounts.mjs');
 await import('./collections.mjs');
 await import('./isolation.mjs');
