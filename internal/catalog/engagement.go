@@ -19,7 +19,10 @@ func pointEvents() Resource {
 		Doc: "Points given for reporting and for finishing what was agreed; never for the absence of injuries.",
 		Fields: []Field{
 			{Name: "user_id", Type: UUID, Required: true, ReadOnly: true},
-			{Name: "kind", Required: true, ReadOnly: true, OneOf: strings.Fields("near_miss hazard injury_report action_done action_verified checklist course talk suggestion")},
+			{
+				Name: "kind", Required: true, ReadOnly: true,
+				OneOf: strings.Fields("near_miss hazard injury_report action_done action_verified checklist course talk suggestion"),
+			},
 			{Name: "points", Type: Int, Required: true, ReadOnly: true, Min: "1"},
 			{Name: "source_type", Required: true, ReadOnly: true, OneOf: strings.Fields("incidents actions checklist_runs training_assignments talk_attendances")},
 			{Name: "source_id", Type: UUID, Required: true, ReadOnly: true},
