@@ -123,11 +123,15 @@ func (k *kit) add(name string, row store.Row) string {
 	return id
 }
 
-func (k *kit) set(name, id string, set store.Row) {
+func (k *kit) set(name, id string, set store.Row) { k.Helper(); k.setAs(k.server(), name, id, set) }
+
+// edit changes a record as the person who acts.
+func (k *kit) edit(name, id string, set store.Row) { k.Helper(); k.setAs(k.as, name, id, set) }
+
+func (k *kit) setAs(a actor.Actor, name, id string, set store.Row) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		err := k.s.In(tx, k.server()).UpdateRows(k.resource(name).Name, []string{id}, set)
-		return err
+		return k.s.In(tx, a).UpdateRows(k.resource(name).Name, []string{id}, set)
 	})
 	if err != nil {
 		k.Fatalf("update %s %v: %v", name, set, err)

@@ -158,9 +158,17 @@ func (w *Writer) Existing(rows []store.Row) (map[string]store.Row, error) {
 
 // Lock reads and locks records.
 func (w *Writer) Lock(ids []string) ([]store.Row, error) {
-	rows, err := w.of.store.In(w.Tx, w.Actor).Rows(w.Resource.Name, w.Tx.DB().InUUID("id", 2)+" ORDER BY id"+w.Tx.DB().ForUpdate(), query.List(ids))
+	return w.readRecords(ids, w.Tx.DB().ForUpdate())
+}
+
+// ReadRecords reads records.
+func (w *Writer) ReadRecords(ids []string) ([]store.Row, error) { return w.readRecords(ids, "") }
+
+func (w *Writer) readRecords(ids []string, last string) ([]store.Row, error) {
+	rows, err := w.of.store.In(w.Tx, w.Actor).Rows(w.Resource.Name, w.Tx.DB().InUUID("id", 2)+" ORDER BY id"+last,
+		query.List(ids))
 	if err != nil {
-		return nil, fmt.Errorf("imports: lock %s: %w", w.Resource.Name, err)
+		return nil, fmt.Errorf("imports: read %s: %w", w.Resource.Name, err)
 	}
 	return rows, nil
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -60,28 +62,30 @@ func UnpackIDs(b []byte) ([]string, error) {
 }
 
 // Image is one changed record: Before holds the fields the import changed,
-// with updated_at, as JSON.
+// with updated_at, as JSON, and After what it made of them.
 type Image struct {
 	ID      string                     `json:"id"`
 	Version int64                      `json:"v"` // after the import
 	Was     int64                      `json:"w"` // before it
 	Before  map[string]json.RawMessage `json:"b"`
+	After   map[string]json.RawMessage `json:"a"`
 }
 
 // PackImages packs what changes of r were before, for a rollback.
 func PackImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
 	list := make([]Image, len(changes))
 	for i, c := range changes {
-		im := Image{Before: map[string]json.RawMessage{}}
+		im := Image{Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{}}
 		im.ID, _ = c.After["id"].(string)
 		im.Version, _ = c.After["version"].(int64)
 		im.Was, _ = c.Before["version"].(int64)
 		for _, n := range append(store.Differing(c), "updated_at") {
-			v, err := json.Marshal(c.Before[n])
-			if err != nil {
+			was, err := json.Marshal(c.Before[n])
+			is, errAfter := json.Marshal(c.After[n])
+			if err := errors.Join(err, errAfter); err != nil {
 				return nil, fmt.Errorf("imports: snapshot: %w", err)
 			}
-			im.Before[n] = v
+			im.Before[n], im.After[n] = was, is
 		}
 		list[i] = im
 	}
@@ -119,10 +123,38 @@ func UnpackImages(b []byte) ([]Image, error) {
 	return list, nil
 }
 
-// Restored reads the fields of an image back into stored values.
-func (im Image) Restored(r *catalog.Resource) (store.Row, error) {
+// Restored reads what the fields of an image were back into stored values.
+func (im Image) Restored(r *catalog.Resource) (store.Row, error) { return readFields(r, im.Before) }
+
+// Overridden are the fields of a record as it is now that hold neither what the import
+// made of them nor what they were before.
+func (im Image) Overridden(r *catalog.Resource, now store.Row) ([]string, error) {
+	was, err := readFields(r, im.Before)
+	if err != nil {
+		return nil, err
+	}
+	made, err := readFields(r, im.After)
+	if err != nil {
+		return nil, err
+	}
+	delete(was, "updated_at")
+	delete(made, "updated_at")
+
+	notMade := differingFrom(r, now, made)
+	fields := slices.DeleteFunc(differingFrom(r, now, was), func(name string) bool { return !slices.Contains(notMade, name) })
+	return fields, nil
+}
+
+// differingFrom are the fields in which a record is not as values say.
+func differingFrom(r *catalog.Resource, now, values store.Row) []string {
+	other := maps.Clone(now)
+	maps.Copy(other, values)
+	return store.Differing(store.Change{Resource: r, Op: store.Update, Before: now, After: other})
+}
+
+func readFields(r *catalog.Resource, values map[string]json.RawMessage) (store.Row, error) {
 	row := store.Row{}
-	for name, raw := range im.Before {
+	for name, raw := range values {
 		f, ok := r.Field(name)
 		if !ok {
 			return nil, fmt.Errorf("%w: no field %s.%s", ErrSnapshot, r.Name, name)

@@ -158,6 +158,7 @@ func (u *rollback) newLane() *rollback {
 	l := &rollback{inspection: u.inspection, lined: u.lined}
 	l.Writer, l.writers, l.target = nil, nil, nil // each transaction has its own
 	l.made, l.kept, l.conflicts = maps.Clone(u.made), maps.Clone(u.kept), slices.Clone(u.conflicts)
+	l.settled = maps.Clone(u.settled)
 	return l
 }
 
@@ -172,6 +173,7 @@ func (u *rollback) mergeLane(l *rollback) {
 		}
 	}
 	maps.Copy(u.kept, l.kept)
+	maps.Copy(u.settled, l.settled)
 	u.count = len(u.kept)
 }
 

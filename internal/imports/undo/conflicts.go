@@ -2,6 +2,7 @@ package undo
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,7 @@ type inspection struct {
 	writers      map[string]*bulk.Writer // of this transaction
 	made         map[string]staged.IDSet // by resource, what the job made
 	kept         map[string]bool         // records left as they are, of stock the items
+	settled      map[string]bool         // those of them of which all is back but what others changed
 	conflicts    []Conflict
 	count        int
 }
@@ -311,7 +313,8 @@ func (u *inspection) keepLines() error {
 	})
 }
 
-// checkUpdated looks for records changed again after the import changed them.
+// checkUpdated looks for fields that the import changed and somebody else after it. What
+// was deleted since is gone already.
 func (u *inspection) checkUpdated(data []byte) error {
 	images, err := staged.UnpackImages(data)
 	if err != nil {
@@ -325,24 +328,79 @@ func (u *inspection) checkUpdated(data []byte) error {
 	if err != nil {
 		return err
 	}
+	changed := map[string]staged.Image{}
 	for _, im := range images {
-		h, there := now[im.ID]
-		u.isUnchanged(im, h, there)
+		if h, there := now[im.ID]; there && h.version != im.Version {
+			changed[im.ID] = im
+		}
 	}
-	return nil
+	if len(changed) == 0 {
+		return nil
+	}
+	rows, err := u.ReadRecords(slices.Sorted(maps.Keys(changed)))
+	for _, row := range rows {
+		if err == nil {
+			_, err = u.findOverridden(changed[row["id"].(string)], row)
+		}
+	}
+	return err
 }
 
-// isUnchanged reports a record that is as the import left it; another is a conflict.
-func (u *inspection) isUnchanged(im staged.Image, h held, there bool) bool {
-	switch {
-	case !there:
-		u.addConflict(im.ID, im.ID, "was deleted after the import")
-	case h.version != im.Version:
-		u.addConflict(im.ID, h.label, "was changed after the import (version %d, the import left %d)", h.version, im.Version)
-	default:
-		return !u.kept[im.ID]
+// findOverridden finds the fields of a record that somebody changed after the import
+// did; they are a conflict, which names them and who it was.
+func (u *inspection) findOverridden(im staged.Image, now store.Row) ([]string, error) {
+	fields, err := im.Overridden(u.Resource, now)
+	if err != nil || len(fields) == 0 || u.kept[im.ID] {
+		return fields, err
 	}
-	return false
+	by := ""
+	if u.count < listedConflicts {
+		if by, err = u.findChanger(im.ID, fields); err != nil {
+			return nil, err
+		}
+	}
+	words := make([]string, len(fields))
+	for i, name := range fields {
+		f, _ := u.Resource.Field(name)
+		words[i] = f.Label
+	}
+	u.addConflict(im.ID, match.Label(now), "%s: changed after the import%s", strings.Join(words, ", "), by)
+	return fields, nil
+}
+
+// changesSQL selects the newest changes of a record, each with who made it. $1 tenant,
+// $2 record.
+const changesSQL = `
+	SELECT log.at, members.email, log.after
+	FROM audit AS log
+	LEFT JOIN members ON members.tenant_id = $1 AND members.user_id = log.actor_user_id
+	WHERE log.tenant_id = $1
+		AND log.entity_id = $2
+		AND log.after IS NOT NULL
+	ORDER BY log.id DESC
+	LIMIT 100`
+
+// findChanger is who changed one of some fields last, and when, as the audit log has
+// it: " by anna@example.com on 2026-03-01 12:00".
+func (u *inspection) findChanger(id string, fields []string) (says string, err error) {
+	err = u.Tx.Query(changesSQL, []any{u.Actor.TenantID, id}, func(r *db.Row) error {
+		var after map[string]json.RawMessage
+		if says != "" || json.Unmarshal(r.Bytes(2), &after) != nil {
+			return nil
+		}
+		if !slices.ContainsFunc(fields, func(name string) bool { return after[name] != nil }) {
+			return nil
+		}
+		if who := r.Text(1); who != "" {
+			says = " by " + who
+		}
+		says += " on " + strings.Replace(fault.Clip(r.Text(0), 16), "T", " ", 1)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("imports: look who changed %s: %w", u.Resource.Name, err)
+	}
+	return says, nil
 }
 
 // lockCurrent reads and locks the records of images.

@@ -23,17 +23,18 @@ import (
 // Rollback puts back what an import changed, completed or broken off, for
 // administrators: in one transaction as large as an apply's, above that batch
 // by batch, so that other writers come in between. New records go, changed
-// ones get back what they held, with their former version; stock movements are
-// undone by movements the other way, the ledger keeps both, and so stay the
-// lots made for them. A record that was changed since, or that others refer to,
-// is a conflict: then nothing changes and fault.Conflict lists them (Data is a
+// ones get back what they held, with their former version, or field by field where
+// others changed other fields since; stock movements are undone by movements the
+// other way, the ledger keeps both, and so stay the lots made for them. A field that
+// both changed, and a new record that was changed since or that others refer to, is
+// a conflict: then nothing changes and fault.Conflict lists them (Data is a
 // []Conflict). A rollback that broke off goes on when it is asked for again.
 func (m *Undoer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
 	return m.takeBack(ctx, a, jobID, false)
 }
 
 // RollbackRest is Rollback that leaves the records in conflict as they are and
-// takes back the others. Of stock, an item whose stock is not all there any
+// takes back the others; fields that others changed too are kept for good. Of stock, an item whose stock is not all there any
 // more is left. What was left can be rolled back later, when nothing stands
 // against it any more.
 func (m *Undoer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
@@ -59,7 +60,7 @@ func (m *Undoer) takeBack(ctx context.Context, a actor.Actor, jobID string, part
 	defer m.jobs.Leave(s)
 	ctx, cease := m.jobs.UntilClosed(context.WithoutCancel(ctx))
 	defer cease()
-	u := &rollback{inspection: inspection{m: m, step: s, job: s.Job, partial: partial, kept: map[string]bool{}}}
+	u := &rollback{inspection: inspection{m: m, step: s, job: s.Job, partial: partial, kept: map[string]bool{}, settled: map[string]bool{}}}
 	var done *jobs.Job
 	err = jobs.Guarded(func() (err error) {
 		done, err = u.runRollback(ctx)
@@ -171,6 +172,7 @@ func retryOnReference(do func(attempt int) error) (err error) {
 // forgetAttempt forgets what a transaction found that is run a second time.
 func (u *rollback) forgetAttempt() {
 	u.made, u.kept, u.conflicts, u.count, u.undone = nil, map[string]bool{}, nil, 0, 0
+	u.settled = map[string]bool{}
 }
 
 func (u *rollback) undoAll() error {
@@ -196,7 +198,10 @@ func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 	a, job := u.step.Actor, u.step.Job
 	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
 	msg := fmt.Sprintf("%d records were rolled back.", total)
-	if n := len(u.kept); n > 0 {
+	if n := len(u.settled); n > 0 {
+		msg += fmt.Sprintf(" Of %d, the fields that others changed since stay as they are.", n)
+	}
+	if n := len(u.kept) - len(u.settled); n > 0 {
 		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
 		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}
@@ -356,16 +361,21 @@ func (u *rollback) restoreChanged(data []byte) (left []byte, n int, err error) {
 	var changes []store.Change
 	for _, im := range images {
 		row := rows[im.ID]
-		version, _ := row["version"].(int64)
-		if !u.isUnchanged(im, held{version, match.Label(row)}, row != nil) {
-			stay = append(stay, im)
-			continue
+		if row == nil {
+			continue // deleted since
 		}
-		was, err := u.previousValues(im)
+		was, err := u.previousValues(im, row)
 		if err != nil {
 			return nil, 0, err
 		}
-		if im.Version == im.Was { // only its lines had changed it
+		if u.kept[im.ID] && !u.settled[im.ID] {
+			stay = append(stay, im)
+			continue
+		}
+		if len(was) == len(sinceChanged) && row["version"] != im.Version {
+			continue // others changed all that the import did
+		}
+		if row["version"] == im.Version && im.Version == im.Was { // only its lines had changed it
 			u.Bulk.Touch(im.ID, match.Text(was["updated_at"]))
 			continue
 		}
@@ -386,8 +396,12 @@ func (u *rollback) restoreChanged(data []byte) (left []byte, n int, err error) {
 	return left, len(stay), err
 }
 
-// previousValues is what a record gets back.
-func (u *rollback) previousValues(im staged.Image) (store.Row, error) {
+// sinceChanged are the fields that every change of a record sets.
+var sinceChanged = []string{"version", "updated_at"}
+
+// previousValues is what a record gets back. Where it was changed after the import, what
+// others changed stays, and it gets a version of its own.
+func (u *rollback) previousValues(im staged.Image, now store.Row) (store.Row, error) {
 	row, err := im.Restored(u.Resource)
 	if err != nil {
 		return nil, err
@@ -396,6 +410,19 @@ func (u *rollback) previousValues(im staged.Image) (store.Row, error) {
 		delete(row, f)
 	}
 	row["version"] = im.Was
+	if version, _ := now["version"].(int64); version != im.Version {
+		theirs, err := u.findOverridden(im, now)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range theirs {
+			delete(row, name)
+		}
+		if len(theirs) > 0 && u.partial {
+			u.settled[im.ID] = true
+		}
+		row["version"], row["updated_at"] = version+1, nil
+	}
 	if row["updated_at"] == nil {
 		row["updated_at"] = query.FormatTime(u.m.store.Now())
 	}
