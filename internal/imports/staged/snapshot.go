@@ -141,8 +141,8 @@ func (im Image) Overridden(r *catalog.Resource, now store.Row) ([]string, error)
 	delete(made, "updated_at")
 
 	notMade := differingFrom(r, now, made)
-	fields := slices.DeleteFunc(differingFrom(r, now, was), func(name string) bool { return !slices.Contains(notMade, name) })
-	return fields, nil
+	isMade := func(name string) bool { return !slices.Contains(notMade, name) }
+	return slices.DeleteFunc(differingFrom(r, now, was), isMade), nil
 }
 
 // differingFrom are the fields in which a record is not as values say.

@@ -23,6 +23,8 @@ import (
 	"holdfast/internal/store"
 )
 
+const idField = "id"
+
 // listedConflicts is how many conflicts a refusal names; the count is exact.
 const listedConflicts = 100
 
@@ -340,7 +342,7 @@ func (u *inspection) checkUpdated(data []byte) error {
 	rows, err := u.ReadRecords(slices.Sorted(maps.Keys(changed)))
 	for _, row := range rows {
 		if err == nil {
-			_, err = u.findOverridden(changed[row["id"].(string)], row)
+			_, err = u.findOverridden(changed[match.Text(row[idField])], row)
 		}
 	}
 	return err
@@ -415,7 +417,7 @@ func (u *inspection) lockCurrent(images []staged.Image) (map[string]store.Row, e
 	}
 	out := make(map[string]store.Row, len(rows))
 	for _, row := range rows {
-		out[row["id"].(string)] = row
+		out[match.Text(row[idField])] = row
 	}
 	return out, nil
 }

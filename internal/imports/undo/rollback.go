@@ -34,9 +34,9 @@ func (m *Undoer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*Ro
 }
 
 // RollbackRest is Rollback that leaves the records in conflict as they are and
-// takes back the others; fields that others changed too are kept for good. Of stock, an item whose stock is not all there any
-// more is left. What was left can be rolled back later, when nothing stands
-// against it any more.
+// takes back the others; fields that others changed too are kept for good. Of
+// stock, an item whose stock is not all there any more is left. What was left can be
+// rolled back later, when nothing stands against it any more.
 func (m *Undoer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
 	return m.takeBack(ctx, a, jobID, true)
 }
@@ -60,7 +60,8 @@ func (m *Undoer) takeBack(ctx context.Context, a actor.Actor, jobID string, part
 	defer m.jobs.Leave(s)
 	ctx, cease := m.jobs.UntilClosed(context.WithoutCancel(ctx))
 	defer cease()
-	u := &rollback{inspection: inspection{m: m, step: s, job: s.Job, partial: partial, kept: map[string]bool{}, settled: map[string]bool{}}}
+	u := &rollback{inspection: inspection{m: m, step: s, job: s.Job, partial: partial}}
+	u.forgetAttempt()
 	var done *jobs.Job
 	err = jobs.Guarded(func() (err error) {
 		done, err = u.runRollback(ctx)
@@ -372,11 +373,11 @@ func (u *rollback) restoreChanged(data []byte) (left []byte, n int, err error) {
 			stay = append(stay, im)
 			continue
 		}
-		if len(was) == len(sinceChanged) && row["version"] != im.Version {
+		if len(was) == len(sinceChanged) && row[versionField] != im.Version {
 			continue // others changed all that the import did
 		}
-		if row["version"] == im.Version && im.Version == im.Was { // only its lines had changed it
-			u.Bulk.Touch(im.ID, match.Text(was["updated_at"]))
+		if row[versionField] == im.Version && im.Version == im.Was { // only its lines had changed it
+			u.Bulk.Touch(im.ID, match.Text(was[updatedField]))
 			continue
 		}
 		back[im.ID] = was
@@ -397,7 +398,12 @@ func (u *rollback) restoreChanged(data []byte) (left []byte, n int, err error) {
 }
 
 // sinceChanged are the fields that every change of a record sets.
-var sinceChanged = []string{"version", "updated_at"}
+var sinceChanged = []string{versionField, updatedField}
+
+const (
+	versionField = "version"
+	updatedField = "updated_at"
+)
 
 // previousValues is what a record gets back. Where it was changed after the import, what
 // others changed stays, and it gets a version of its own.
@@ -409,8 +415,8 @@ func (u *rollback) previousValues(im staged.Image, now store.Row) (store.Row, er
 	for _, f := range following[u.Resource.Name] {
 		delete(row, f)
 	}
-	row["version"] = im.Was
-	if version, _ := now["version"].(int64); version != im.Version {
+	row[versionField] = im.Was
+	if version, _ := now[versionField].(int64); version != im.Version {
 		theirs, err := u.findOverridden(im, now)
 		if err != nil {
 			return nil, err
@@ -421,10 +427,10 @@ func (u *rollback) previousValues(im staged.Image, now store.Row) (store.Row, er
 		if len(theirs) > 0 && u.partial {
 			u.settled[im.ID] = true
 		}
-		row["version"], row["updated_at"] = version+1, nil
+		row[versionField], row[updatedField] = version+1, nil
 	}
-	if row["updated_at"] == nil {
-		row["updated_at"] = query.FormatTime(u.m.store.Now())
+	if row[updatedField] == nil {
+		row[updatedField] = query.FormatTime(u.m.store.Now())
 	}
 	return row, nil
 }
