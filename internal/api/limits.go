@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -68,11 +69,23 @@ func (p *Platform) ClearCache(w http.ResponseWriter, c *route.Call) error {
 	return nil
 }
 
-// Root answers the collections' root with the document of what the caller may
-// use.
-func Root(d *Document) route.Handle {
+// Media types of what the collections' root answers with: Swagger 2.0, as PostgREST
+// calls it, or the form whose type is that of OpenAPI itself.
+const (
+	swaggerMedia = "application/openapi+json"
+	openapiMedia = "application/vnd.oai.openapi+json"
+)
+
+// Root answers the root of the collections below a prefix with what the caller may
+// use: as PostgREST does in Swagger 2.0, and in OpenAPI 3.1 where Accept names that.
+func Root(d *Document, prefix string) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		d.sendDocument(w, c.Request, c.Actor.Role, "application/openapi+json")
+		w.Header().Add("Vary", "Accept")
+		if strings.Contains(strings.ToLower(strings.Join(c.Header.Values("Accept"), ",")), openapiMedia) {
+			d.sendDocument(w, c.Request, c.Actor.Role, openapiMedia)
+			return nil
+		}
+		d.sendSwagger(w, c.Request, c.Actor.Role, prefix)
 		return nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
+	"holdfast/internal/api/swagger"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
@@ -32,7 +33,7 @@ type Document struct {
 	Routes    []route.Route
 
 	mu    sync.Mutex
-	ready map[actor.Role]*cache.Body
+	ready map[string]*cache.Body // by path and role
 }
 
 type object = map[string]any
@@ -43,7 +44,18 @@ func (d *Document) Handler() http.Handler {
 }
 
 func (d *Document) sendDocument(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
-	b, err := d.keptDocument(role)
+	d.sendKept(w, r, mediaType, "/openapi.json "+string(role), func() object { return d.buildDocument(role) })
+}
+
+// sendSwagger sends the collections and verbs below a prefix as PostgREST describes
+// them.
+func (d *Document) sendSwagger(w http.ResponseWriter, r *http.Request, role actor.Role, prefix string) {
+	source := swagger.Source{URL: d.URL, Version: d.Version, Catalog: d.Catalog, Verbs: d.Verbs}
+	d.sendKept(w, r, swaggerMedia, prefix+" "+string(role), func() object { return swagger.Build(source, role, prefix) })
+}
+
+func (d *Document) sendKept(w http.ResponseWriter, r *http.Request, mediaType, key string, build func() object) {
+	b, err := d.keptDocument(key, build)
 	if err != nil {
 		web.Fail(w, r, route.CollectionShape, err)
 		return
@@ -57,27 +69,27 @@ func (d *Document) sendDocument(w http.ResponseWriter, r *http.Request, role act
 	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip) // a client that went away is no fault of ours
 }
 
-// keptDocument is the document with the collections, functions and routes that a role
-// may use, as it was written once; the service role may use all. What a route
-// asks of its caller besides a credential its summary says.
-func (d *Document) keptDocument(role actor.Role) (*cache.Body, error) {
+// keptDocument is a document with what a role may use, as it was written once; the
+// service role may use all. What a route asks of its caller besides a credential its
+// summary says.
+func (d *Document) keptDocument(key string, build func() object) (*cache.Body, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if b := d.ready[role]; b != nil {
+	if b := d.ready[key]; b != nil {
 		return b, nil
 	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(d.buildDocument(role))
+	err := enc.Encode(build())
 	if err != nil {
 		return nil, fmt.Errorf("api: write openapi: %w", err)
 	}
 	b := cache.NewBody(text.Bytes(), time.Now())
 	if d.ready == nil {
-		d.ready = map[actor.Role]*cache.Body{}
+		d.ready = map[string]*cache.Body{}
 	}
-	d.ready[role] = b
+	d.ready[key] = b
 	return b, nil
 }
 

@@ -14,6 +14,7 @@ var grants = regexp.MustCompile(`\bcatalog\.Find\(|\.(?:Own|Zoned|Also)\b|\bcata
 // reading lists who reads grants beside query, and why it may.
 var reading = map[string]string{
 	"internal/api/openapi_collection.go": "the API document shows a role the operations that it may call at all",
+	"internal/api/swagger/swagger.go":    "so does the one in Swagger",
 }
 
 // Who may reach which rows is decided in query alone: a list or an event that

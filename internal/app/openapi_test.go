@@ -73,7 +73,8 @@ func TestOpenAPIForRole(t *testing.T) {
 		var doc struct {
 			Paths map[string]map[string]any `json:"paths"`
 		}
-		k.Get(c.as, "/rest/v1/").JSON(t, &doc)
+		k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/", As: c.as,
+			Header: map[string]string{"Accept": "application/vnd.oai.openapi+json"}}).JSON(t, &doc)
 		var got []string
 		for m := range doc.Paths[c.path] {
 			if m != "servers" && m != "parameters" {

@@ -45,7 +45,7 @@ func (a routeTable) allRoutes() []route.Route {
 
 // operationRoutes are what the server says of itself and of the caller.
 func (a routeTable) operationRoutes() []route.Route {
-	doc := "The OpenAPI document of what the caller may use"
+	doc := "What the caller may use of the collections, in Swagger 2.0; with Accept: application/vnd.oai.openapi+json in OpenAPI 3.1"
 	return []route.Route{
 		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(serveHealthz)), Out: alive{}, Tag: "operation",
 			Doc: "The process lives"},
@@ -58,8 +58,10 @@ func (a routeTable) operationRoutes() []route.Route {
 			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
 		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveIndex)), Out: places{}, Tag: "operation",
 			Doc: "Where things are"},
-		{Method: "GET", Pattern: "/v1/{$}", Who: route.Visitor, Handle: api.Root(a.document), Tag: "operation", Doc: doc},
-		{Method: "GET", Pattern: "/rest/v1/{$}", Who: route.Visitor, Handle: api.Root(a.document), Tag: "operation", Doc: doc},
+		{Method: "GET", Pattern: "/v1/{$}", Who: route.Visitor, Tag: "operation", Doc: doc,
+			Handle: api.Root(a.document, "/v1")},
+		{Method: "GET", Pattern: "/rest/v1/{$}", Who: route.Visitor, Tag: "operation", Doc: doc,
+			Handle: api.Root(a.document, "/rest/v1")},
 		{Method: "GET", Pattern: "/v1/rate-limit/status", Who: route.SignedIn, Question: true, Handle: a.platform.RateLimits,
 			Out: api.RateLimitStatus{}, Tag: "limits",
 			Doc: "What the caller has left in each window"},

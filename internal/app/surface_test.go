@@ -282,7 +282,7 @@ func TestOddPaths(t *testing.T) {
 			status int
 			member string
 		}{
-			"/v1": {200, "openapi"}, "/rest/v1": {200, "openapi"},
+			"/v1": {200, "swagger"}, "/rest/v1": {200, "swagger"},
 			"/v1//zones": {404, "code"}, "/rest/v1/./zones": {404, "code"}, "//v1/zones": {404, "code"}, "/v1/zones/../items": {404, "code"},
 			"/functions/v1": {404, "details"}, "/functions/v1//safety-kpis": {404, "details"}, "/functions/v1/../v1/safety-kpis": {404, "details"},
 			"/auth/v1": {404, "msg"}, "/auth/v1//user": {404, "msg"}, "/auth//v1/user": {404, "msg"},
