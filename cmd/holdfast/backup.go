@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/backup"
 	"holdfast/internal/config"
 	"holdfast/internal/identity/password"
+	"holdfast/internal/installation"
 )
 
 // secrets are the flags that name what a backup is encrypted to and opened with.
@@ -119,10 +120,14 @@ func restoreCommand(o *options) *cobra.Command {
 	var until string
 	r := app.Restoring{}
 	c := &cobra.Command{
-		Use: "restore FILE|URL", Short: "Put a backup into a new data directory, compare it with what was saved, and swap it in", Args: cobra.ExactArgs(1),
+		Use:   "restore FILE|URL",
+		Short: "Put a backup into a new data directory, compare it with what was saved, and swap it in",
+		Args:  cobra.ExactArgs(1),
 		Long: "Put a backup into a new data directory, compare it with what was saved, and swap it in.\n\n" +
-			"All is unpacked and compared beside the data directory, hashes, rows, totals, stock and the audit log; only what is whole takes its place.\n" +
-			"Afterwards everybody signs in again and webhooks are paused. With --database the rows go into an empty PostgreSQL database, by pg_restore.",
+			"All is unpacked and compared beside the data directory: hashes, rows, totals, stock and the audit log.\n" +
+			"Only what is whole takes its place.\n" +
+			"Afterwards everybody signs in again, webhooks are paused, and nothing is sent until `holdfast resume`.\n" +
+			"With --database the rows go into an empty PostgreSQL database, by pg_restore.",
 		Example: "  holdfast restore holdfast-20260102T030405Z-1a2b3c4d.backup --data /var/lib/holdfast\n" +
 			"  holdfast restore /srv/backups/latest.backup --dry-run   # a drill: says whether it would do",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -151,7 +156,8 @@ func restoreCommand(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&s.passphraseFile, "passphrase-file", "", "file with the passphrase")
 	c.Flags().StringVar(&s.identityFile, "identity-file", "", "file with the age identity that opens the backup")
-	c.Flags().StringVar(&until, "until", "", "time (RFC 3339) to stop at in the log that was shipped behind the backup (backup_log); its end when absent")
+	c.Flags().StringVar(&until, "until", "",
+		"time (RFC 3339) to stop at in the log that was shipped behind the backup (backup_log); its end when absent")
 	c.Flags().BoolVar(&r.Verify, "verify", true, "recompute totals, stock and the audit log too; hashes and rows are always compared")
 	c.Flags().BoolVar(&r.Replace, "replace", false, "put the data directory that is there aside, as DIR.before-<time>")
 	c.Flags().BoolVar(&r.DryRun, "dry-run", false, "restore and compare in a scratch place that goes afterwards")
@@ -179,12 +185,14 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 	}
 	fmt.Fprintf(w, "%d sessions ended, %d webhooks paused\n", d.Sessions, d.Webhooks)
 	fmt.Fprintf(w, "restored into %s in %s; the settings of then are in restored.conf there\n", d.Dir, d.Took.Round(time.Millisecond))
+	fmt.Fprintf(w, "numbers go on at least %d higher, so that none is given twice\n", installation.NumbersStep)
 	if d.Aside != "" {
 		fmt.Fprintf(w, "what was there before is in %s\n", d.Aside)
 	}
 	if c.BlobURL != "" {
 		fmt.Fprintf(w, "%d uploaded files were brought to where blob_url says; the rest was there\n", d.Handed)
 	}
+	fmt.Fprintln(w, "this is a copy: it sends nothing and makes no backup until `holdfast resume`")
 }
 
 // showProgress is a line of progress on a terminal, and nothing elsewhere.

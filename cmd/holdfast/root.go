@@ -57,7 +57,7 @@ func rootCommand() *cobra.Command {
 	root.InitDefaultVersionFlag()
 	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
 		keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand())
-	root.AddCommand(backupCommand(o), restoreCommand(o), upgradeCommand(o), doctorCommand(o))
+	root.AddCommand(backupCommand(o), restoreCommand(o), resumeCommand(o), upgradeCommand(o), doctorCommand(o))
 	return root
 }
 

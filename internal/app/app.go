@@ -33,6 +33,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
+	"holdfast/internal/installation"
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
@@ -111,6 +112,7 @@ type App struct {
 	sender      *metrics.Sender  // nil in the same cases
 	analyst     analyst
 	backups     *schedule
+	guard       *installation.Guard
 	ship        *shipper // nil = the log is not shipped
 	now         func() time.Time
 }
@@ -214,6 +216,10 @@ func (a *App) openServices(ctx context.Context, mode Mode) error {
 	a.jobs.Trace = a.tracer
 	a.Outbox = event.New(a.now)
 	a.announcer = announcer{a.catalog, a.Outbox}
+	var err error
+	if a.guard, err = installation.NewGuard(ctx, a.DB, outsidePlaces(a.Config), a.now, mode == Server); err != nil {
+		return err
+	}
 	if err := a.openFiles(ctx, mode); err != nil {
 		return err
 	}
@@ -229,7 +235,7 @@ func (a *App) openServices(ctx context.Context, mode Mode) error {
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.dropImported})
 	a.Store.OnChange(a.dropChanged)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.programmeHooks()), once.New(a.DB, a.now)
-	a.backups = newSchedule(a.DB, a.Config, a.ship, a.now)
+	a.backups = newSchedule(a.DB, a.Config, a.ship, a.guard, a.now)
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
@@ -261,6 +267,7 @@ func (a *App) openFiles(ctx context.Context, mode Mode) (err error) {
 	} else if mode == Server {
 		err = stopShipping(a.Config)
 	}
+	a.blobs = installation.Files{Store: a.blobs, Guard: a.guard}
 	return err
 }
 
@@ -315,7 +322,7 @@ func (a *App) openWebhooks() error {
 		return err
 	}
 	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now,
-		Product: a.Config.ProductName, Notify: a.mailDisabledWebhook})
+		Product: a.Config.ProductName, Notify: a.mailDisabledWebhook, Held: a.guard.IsHeld})
 	if err != nil {
 		return err
 	}
@@ -351,10 +358,14 @@ func (a *App) openIdentity() error {
 	if err != nil {
 		return err
 	}
+	mailer = installation.Mail{Sender: mailer, Guard: a.guard}
 	a.mail = mailer
 	settings, err := a.signInConfig(key)
 	if err != nil {
 		return err
+	}
+	if settings.SMS != nil {
+		settings.SMS = heldTexts{settings.SMS, a.guard}
 	}
 	if a.Identity, err = identity.New(settings, a.DB, mailer, a.now); err != nil {
 		return err

@@ -40,6 +40,7 @@ func (a *App) registerMetrics() {
 	}
 	a.metrics.Watch(a.backups.metricValues()...)
 	a.metrics.Watch(a.ship.metricValues()...)
+	a.metrics.Watch(heldMetric(a.guard))
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),

@@ -15,6 +15,8 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/installation"
+	"holdfast/internal/job"
 	"holdfast/internal/store"
 )
 
@@ -231,7 +233,22 @@ func (x *restoring) settleRestored() error {
 			return err
 		}
 	}
-	return x.endSessions(a)
+	if err := x.endSessions(a); err != nil {
+		return err
+	}
+	return x.renewInstallation(a)
+}
+
+// renewInstallation makes the restored database one of a new installation, whose
+// numbers go on behind all that the original may have given since.
+func (x *restoring) renewInstallation(a *App) error {
+	if err := installation.AdvanceNumbers(x.ctx, a.DB, x.out.Made, a.now()); err != nil {
+		return err
+	}
+	if err := job.TakeBack(x.ctx, a.DB, a.now()); err != nil {
+		return err
+	}
+	return installation.Renew(x.ctx, a.DB, x.out.ID, a.now())
 }
 
 // isolatedConfig are those of an installation that reaches nobody.

@@ -78,6 +78,13 @@ func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 	if to == "" {
 		to = filepath.FromSlash(name)
 	}
+	if name == backup.Configuration {
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return fmt.Errorf("app: restore %s: %w", to, err)
+		}
+		part = strings.NewReader(config.ForCopy(string(text)))
+	}
 	if err := x.putFile(to, part); err != nil {
 		return err
 	}
@@ -106,8 +113,8 @@ func (x *restoring) putFile(name string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("app: restore: %w", err)
 	}
-	to := newFlushing(f)
-	if _, err = io.CopyBuffer(to, x.countBytes(r), make([]byte, flushBlock)); err != nil {
+	to := backup.NewFlushing(f)
+	if _, err = io.CopyBuffer(to, x.countBytes(r), make([]byte, backup.FlushBlock)); err != nil {
 		return fmt.Errorf("app: restore %s: %w", name, errors.Join(err, to.Close()))
 	}
 	x.errands.startTask(func() error {

@@ -26,8 +26,8 @@ var layers = []struct {
 		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace", "backoff", "localtime"}},
 	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
 		[]string{"db", "web", "limit", "blob", "mail", "pdf"}},
-	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation",
-		[]string{"metrics", "backup", "doctor"}},
+	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation; " +
+		"which one it is, and what a copy leaves alone", []string{"metrics", "backup", "doctor", "installation"}},
 	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
 		[]string{"catalog", "gate", "bus", "job", "once", "audit"}},
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},

@@ -21,6 +21,7 @@ import (
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
+	"holdfast/internal/installation"
 	"holdfast/internal/metrics"
 )
 
@@ -31,7 +32,8 @@ type schedule struct {
 	c   *config.Config
 	now func() time.Time
 
-	ship *shipper // nil = what is committed between backups is not shipped
+	guard *installation.Guard
+	ship  *shipper // nil = what is committed between backups is not shipped
 
 	one   sync.Mutex // backup at a time
 	tried time.Time  // when one was made for the log to go on from; used by follow alone
@@ -42,8 +44,8 @@ type schedule struct {
 	failed float64 // attempts since the start
 }
 
-func newSchedule(d *db.DB, c *config.Config, ship *shipper, now func() time.Time) *schedule {
-	return &schedule{db: d, c: c, ship: ship, now: now}
+func newSchedule(d *db.DB, c *config.Config, ship *shipper, g *installation.Guard, now func() time.Time) *schedule {
+	return &schedule{db: d, c: c, ship: ship, guard: g, now: now}
 }
 
 // Pauses of the schedule.
@@ -83,6 +85,9 @@ func (s *schedule) makeBackup(ctx context.Context) error {
 		return nil // it is being made
 	}
 	defer s.one.Unlock()
+	if err := s.guard.CheckBackups(); err != nil {
+		return err
+	}
 	if !strings.Contains(s.c.BackupTo, "://") { // a folder, also one that is not there yet
 		if err := os.MkdirAll(s.c.BackupTo, 0o700); err != nil {
 			return fmt.Errorf("app: scheduled backup: %w", err)

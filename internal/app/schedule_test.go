@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
+	"holdfast/internal/installation"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 	"holdfast/internal/testkit/s3test"
@@ -54,8 +55,14 @@ func newDays(t *testing.T, o db.Options, to string) *days {
 		t.Fatal(err)
 	}
 	x := &days{T: t, opener: opener, at: time.Now().Add(-100 * 24 * time.Hour)}
-	x.schedule = newSchedule(d, &config.Config{Data: o.Dir, DatabaseURL: o.URL, MasterKey: base64.StdEncoding.EncodeToString(key),
-		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupRecipient: recipient}, nil, func() time.Time { return x.at })
+	now := func() time.Time { return x.at }
+	c := &config.Config{Data: o.Dir, DatabaseURL: o.URL, MasterKey: base64.StdEncoding.EncodeToString(key),
+		BackupTo: to, BackupEvery: time.Hour, BackupKeep: 3, BackupRecipient: recipient}
+	guard, err := installation.NewGuard(t.Context(), d, outsidePlaces(c), now, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.schedule = newSchedule(d, c, nil, guard, now)
 	if x.files, err = blob.OpenDir(filepath.Join(o.Dir, "files")); err != nil {
 		t.Fatal(err)
 	}

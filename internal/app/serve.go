@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 		return err
 	}
 	defer challenges()
-	defer notifySystemd(ctx)()
+	defer web.NotifySystemd(ctx)()
 	return s.runServer(ctx, l)
 }
 
@@ -151,6 +152,9 @@ func (a *App) printBanner(ctx context.Context, t Terminal, took time.Duration) e
 	line("Data", dir)
 	line("Anon key", keys.PublishableKey)
 	line("Mail", a.mailLine())
+	if reason := a.guard.HeldReason(); reason != "" {
+		line("Held", reason)
+	}
 	if a.Config.Demo {
 		line("Sign in", "owner@north.example, manager@north.example, safety@north.example, ...")
 		line("Password", "holdfast-demo")
@@ -219,11 +223,17 @@ func (a *App) serveReadyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.fleet.degradedReason()}
+	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(),
+		Degraded: joinReasons(a.fleet.degradedReason(), a.guard.HeldReason())}
 	if n := a.fleet.countNodes(); n > 1 {
 		ready.Nodes = strconv.Itoa(n)
 	}
 	web.JSON(w, http.StatusOK, ready)
+}
+
+// joinReasons joins what works less well than it should though requests are served.
+func joinReasons(reasons ...string) string {
+	return strings.Join(slices.DeleteFunc(reasons, func(r string) bool { return r == "" }), "; ")
 }
 
 // AdminHandler answers what only the operator on this machine may see.

@@ -202,14 +202,17 @@ func (s *shipper) dropShipped(n int) {
 }
 
 // shipRound sends what was committed since the last, and has the log written back when
-// it is long.
-func (s *shipper) shipRound(ctx context.Context) error {
+// it is long. refused says why nothing may be sent to the place of the backups.
+func (s *shipper) shipRound(ctx context.Context, refused error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Log.ID == "" {
 		return s.checkpointUnshipped(ctx)
 	}
-	frames, err := s.shipCommitted(ctx)
+	frames, err := int64(0), refused
+	if refused == nil {
+		frames, err = s.shipCommitted(ctx)
+	}
 	if errors.Is(err, wal.ErrGap) {
 		return s.giveUpLog("somebody else wrote the database's log back")
 	}

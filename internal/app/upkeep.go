@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/backoff"
 	"holdfast/internal/db"
 	"holdfast/internal/heap"
+	"holdfast/internal/installation"
 	"holdfast/internal/store"
 )
 
@@ -38,11 +39,12 @@ func (a *App) runBackground(ctx, sending context.Context) {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
 		if a.ship != nil {
-			every(shipEvery, "ship the log", a.ship.shipRound)
+			every(shipEvery, "ship the log", func(ctx context.Context) error { return a.ship.shipRound(ctx, a.guard.CheckBackups()) })
 			every(time.Second, "make a backup for the log", a.backups.backupForLog)
 		}
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
+	every(installation.RefreshEvery, "look who owns the places outside", a.guard.Refresh)
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
@@ -166,6 +168,9 @@ func (a *App) recoverImports(ctx context.Context) error {
 
 // sweepFiles removes import files past their time and those nobody owns.
 func (a *App) sweepFiles(ctx context.Context) error {
+	if !a.guard.MayDelete() {
+		return nil // they may be another installation's
+	}
 	s, err := a.Imports.Sweep(ctx)
 	if s.Expired+s.Orphans > 0 {
 		slog.Info("import files removed", "expired", s.Expired, "orphans", s.Orphans)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -43,4 +44,23 @@ func (p Provider) exportTo(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "oauth_%s_%s = %s\n", p.Name, part.name, v)
 	}
+}
+
+// outside are the settings that name something outside the data directory which the
+// original of a backup may still use.
+var outside = []string{"database_url", "redis_url", "blob_url", "smtp_url", "sms_url", "backup_to", "backup_log"}
+
+// ForCopy makes comments of the lines of an exported configuration that name what is
+// outside the data directory: a restored copy beside the original must not use it by
+// mistake.
+func ForCopy(exported string) string {
+	var b strings.Builder
+	for line := range strings.Lines(exported) {
+		name, _, _ := strings.Cut(line, " = ")
+		if slices.Contains(outside, name) {
+			b.WriteString("# the original's: ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

@@ -243,6 +243,19 @@ func lookBackup(ctx context.Context, p *Patient) []Finding {
 	})
 }
 
+// lookCopy finds a restored copy that waits for a decision, and places outside that
+// are another installation's.
+func lookCopy(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(*db.DB) ([]Finding, error) {
+		reason, err := p.Held(ctx)
+		if err != nil || reason == "" {
+			return nil, err
+		}
+		return newFailure("holdfast resume --as-original, or --as-copy",
+			"a copy that takes itself for the original deletes its files and mails its people", "%s", reason), nil
+	})
+}
+
 // lookPooler finds something that stands between and hands one connection to
 // many clients, while statements are prepared by name.
 func lookPooler(ctx context.Context, p *Patient) []Finding {

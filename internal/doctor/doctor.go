@@ -39,6 +39,8 @@ type Patient struct {
 	Fix    bool                            // put right what needs no decision
 	Now    func() time.Time                // the machine's clock
 	Open   func(ctx context.Context) error // opens the services, with the keys
+	// Held says what the installation does not do outside, and why; "" = it does all.
+	Held func(ctx context.Context) (string, error)
 
 	// What tests change; the zero values are the machine's own.
 	Room func(dir string) (uint64, error)        // bytes that are free there
@@ -70,6 +72,7 @@ var checks = []check{
 	{"keys", "the master key opens what is sealed", lookKeys},
 	{"row security", "every tenant table is fenced", lookRowSecurity},
 	{"files", "every file has a record, every record its file", lookFiles},
+	{"copy", "it works with places of its own", lookCopy},
 	{"backup", "the last backup is recent", lookBackup},
 	{"pooler", "the pooler's mode is the one that is set", lookPooler},
 	{"replicas", "no replica is behind", lookReplicas},

@@ -249,6 +249,26 @@ func Hurry(ctx context.Context, d *db.DB, now time.Time, f Filter) (n int64, err
 	return n, nil
 }
 
+// takeBackSQL: $1 now.
+const takeBackSQL = `
+	UPDATE jobs
+	SET status = 'pending',
+		due_at = $1
+	WHERE status = 'running'`
+
+// TakeBack makes due again the jobs that nodes hold which are not there any more: those
+// of the original in a restored copy.
+func TakeBack(ctx context.Context, d *db.DB, now time.Time) error {
+	err := d.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
+		_, err := tx.Exec(takeBackSQL, now.UTC())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("job: take back: %w", err)
+	}
+	return nil
+}
+
 // Counts is how many jobs of a kind wait or were given up, and since when the
 // oldest of those that wait is due; nil when none is.
 type Counts struct {

@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) {
 	claims := backoff.New(nil, "send webhooks", s.pace.poll, mostPause)
 	for ctx.Err() == nil {
 		var lanes []*lane
-		if claims.IsReady() {
+		if claims.IsReady() && !s.isHeld() {
 			var err error
 			lanes, err = s.claimLanes(ctx, s.pace.lanes-total, busyTenants(running, s.pace.perTenant))
 			claims.Note(ctx, err)
@@ -59,6 +59,8 @@ func (s *Service) Run(ctx context.Context) {
 		}
 	}
 }
+
+func (s *Service) isHeld() bool { return s.held != nil && s.held() }
 
 // awaitWork waits until there may be something to do, and returns the tenant whose
 // lane was given back, or "".

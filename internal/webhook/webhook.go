@@ -43,6 +43,9 @@ type Options struct {
 	// Notify tells a tenant's administrators that a webhook was disabled; it is
 	// called after the commit and may take its time. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice) error
+
+	// Held reports whether nothing may be sent for now; nil = never.
+	Held func() bool
 }
 
 // Notice says that a webhook was disabled, and whom to tell.
@@ -63,6 +66,7 @@ type Service struct {
 	now        func() time.Time
 	lookup     func(ctx context.Context, host string) ([]netip.Addr, error)
 	notify     func(ctx context.Context, n Notice) error
+	held       func() bool
 	guard      *ssrf.Guardian
 	client     *http.Client
 	wake       chan struct{}
@@ -90,7 +94,7 @@ func standardPace() pace {
 // New returns the service. It fails when the key is not of 32 bytes or the
 // catalog lacks its resources.
 func New(o Options) (*Service, error) {
-	s := &Service{store: o.Store, db: o.Store.DB(), private: o.AllowPrivate, product: o.Product, now: o.Now, lookup: o.Lookup, notify: o.Notify,
+	s := &Service{store: o.Store, db: o.Store.DB(), private: o.AllowPrivate, product: o.Product, now: o.Now, lookup: o.Lookup, notify: o.Notify, held: o.Held,
 		wake: make(chan struct{}, 1), pace: standardPace()}
 	for name, r := range map[string]**catalog.Resource{"webhooks": &s.webhooks, "webhook_deliveries": &s.deliveries} {
 		found, ok := o.Store.Catalog().Get(name)

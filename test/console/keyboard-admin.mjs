@@ -35,6 +35,9 @@ test('by keys: somebody is invited, another gets a role and is suspended', async
     await page.waitForFunction(() => document.activeElement?.closest('.menu'));
     await keys.press('ArrowDown', 'ArrowDown');
     await keys.use(page.getByRole('button', { name: 'Suspend' }));
+    const ask = page.getByRole('dialog', { name: `Suspend ${member}?` });
+    await ask.getByText('This person set nothing up that would go on.').waitFor();
+    await keys.use(ask.getByRole('button', { name: 'Suspend' }));
     await page.getByText('Suspended', { exact: true }).first().waitFor();
     await page.waitForFunction((text) => document.activeElement?.ariaLabel === text, `More for ${member}`);
     assert.equal((await is()).status, 'suspended');

@@ -278,6 +278,18 @@ create table backups (
   primary key (id)
 );
 
+-- What this installation is, in one row. A restored copy has an id of its own and
+-- does nothing outside its data directory until its operator says what it is.
+create table installation (
+  single bigint not null,
+  id uuid not null,
+  state text not null,
+  previous uuid,
+  backup uuid,
+  restored_at timestamptz,
+  primary key (single)
+);
+
 -- What is written to see whether the database can be.
 create table probes (
   name text not null,

@@ -1,4 +1,4 @@
-package app
+package web
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// notifySystemd tells systemd that the server is ready, as often as the unit's
+// NotifySystemd tells systemd that the server is ready, as often as the unit's
 // WatchdogSec= asks that it lives, and when it begins to stop (sd_notify(3)).
 // Without systemd it does nothing.
-func notifySystemd(ctx context.Context) (end func()) {
+func NotifySystemd(ctx context.Context) (end func()) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return func() {}
 	}

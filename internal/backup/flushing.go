@@ -1,32 +1,35 @@
-package app
+package backup
 
 import (
 	"errors"
 	"os"
 )
 
+// FlushBlock is how much is best written at once; flushAfter how much may be on its way
+// to the disk at once.
 const (
-	flushBlock = 256 << 10 // written at once
-	flushAfter = 64 << 20  // on its way to the disk at once
+	FlushBlock = 256 << 10
+	flushAfter = 64 << 20
 )
 
-// flushing is a file of which the disk has most by the time the last of it is
+// Flushing is a file of which the disk has most by the time the last of it is
 // written, so that making it durable takes little longer.
-type flushing struct {
+type Flushing struct {
 	f    *os.File
 	late int        // bytes since the last flush began
 	idle chan error // what the last flush came to, once it has ended
 }
 
-func newFlushing(f *os.File) *flushing {
-	w := &flushing{f: f, idle: make(chan error, 1)}
+// NewFlushing writes to a file that was opened for writing.
+func NewFlushing(f *os.File) *Flushing {
+	w := &Flushing{f: f, idle: make(chan error, 1)}
 	w.idle <- nil
 	return w
 }
 
 // Write implements io.Writer. It never waits for the disk; it fails when an
 // earlier flush did, which the kernel tells only once.
-func (w *flushing) Write(p []byte) (int, error) {
+func (w *Flushing) Write(p []byte) (int, error) {
 	n, err := w.f.Write(p)
 	if w.late += n; err != nil || w.late < flushAfter {
 		return n, err
@@ -41,6 +44,6 @@ func (w *flushing) Write(p []byte) (int, error) {
 }
 
 // Close makes the file durable and closes it.
-func (w *flushing) Close() error {
+func (w *Flushing) Close() error {
 	return errors.Join(<-w.idle, w.f.Sync(), w.f.Close())
 }

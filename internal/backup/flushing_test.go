@@ -1,4 +1,4 @@
-package app
+package backup
 
 import (
 	"os"
@@ -13,7 +13,7 @@ func TestFlushing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, want := newFlushing(f), ""
+	w, want := NewFlushing(f), ""
 	for _, s := range []string{"one ", "two ", "three"} {
 		w.late = flushAfter
 		if _, err := w.Write([]byte(s)); err != nil {
@@ -36,7 +36,7 @@ func TestFlushingTellsOfTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	w := newFlushing(f)
+	w := NewFlushing(f)
 	w.late = flushAfter
 	if _, err := w.Write([]byte("one")); err != nil {
 		t.Fatal(err)
