@@ -138,3 +138,25 @@ func TestGuessedChoiceThatMeansSomethingElse(t *testing.T) {
 		}
 	})
 }
+
+// Items are found by their SKU, and by a GTIN of any length or another barcode of the
+// unit that is counted; the barcode of a carton counts no pieces.
+func TestItemsByBarcode(t *testing.T) {
+	each(t, func(k *kit) {
+		k.add("zones", store.Row{"code": "Z", "name": "Z"})
+		k.add("items", store.Row{"sku": "A", "name": "A", "gtin": "8720602828605"})
+		k.add("items", store.Row{"sku": "B", "name": "B",
+			"barcodes": json.RawMessage(`[{"value":"4006381333931","type":"ean13","uom":"EA"},{"value":"B-CARTON","type":"code128","uom":"CT"}]`)})
+		_, p, _ := k.imported("stock_levels", `{"defaults":{"zone_id":"Z"}}`, `{"item_id":"EAN13","quantity":"QTE"}`, "count.csv", real(k, "cases/count-by-ean.csv"))
+		if diff := cmp.Diff([]string{"A 5", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
+		_, p, _ = k.imported("stock_levels", "", "", "more.csv", []byte("item,zone,quantity\n08720602828605,Z,6\nB-CARTON,Z,1\n"))
+		if diff := cmp.Diff([]string{"3 item unknown_item"}, where(p.Errors)); diff != "" || k.find("items", "sku", "A")["on_hand"] == nil {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
+		if diff := cmp.Diff([]string{"A 6", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
+			k.Error(diff)
+		}
+	})
+}

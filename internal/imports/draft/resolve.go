@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
 	"holdfast/internal/imports/match"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/targets"
@@ -48,16 +49,26 @@ func NewResolver(d *db.DB, a actor.Actor) *Resolver {
 }
 
 // naming is a column that records are called by. fold says that it ignores
-// case; table and id are set where the names stand in another table.
+// case, gtin that a GTIN stands in it with 14 digits; table and id are set where the
+// names stand in another table.
 type naming struct {
-	column    string
-	fold      bool
-	table, id string
+	column     string
+	fold, gtin bool
+	table, id  string
 }
+
+// labels are the barcodes of items in the unit that their stock is counted in: what a
+// file counts by the barcode of a carton are no pieces.
+const labels = `(
+	SELECT item_barcodes.tenant_id, item_barcodes.item_id, item_barcodes.value, items.tracking
+	FROM item_barcodes
+	JOIN items ON items.tenant_id = item_barcodes.tenant_id AND items.id = item_barcodes.item_id
+	WHERE item_barcodes.uom = items.base_uom
+) AS labels`
 
 // namings are what files call records by, best first.
 var namings = map[string][]naming{
-	"items":     {{column: "sku"}},
+	"items":     {{column: "sku"}, {column: "value", gtin: true, table: labels, id: "item_id"}},
 	"zones":     {{column: "code", fold: true}, {column: "name"}},
 	"sites":     {{column: "code", fold: true}, {column: "name"}},
 	"teams":     {{column: "code", fold: true}, {column: "name"}},
@@ -183,6 +194,9 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 		k := t
 		if n.fold {
 			k = strings.ToLower(t)
+		}
+		if padded, ok := gs1.GTIN(t); ok && n.gtin {
+			k = padded
 		}
 		if spelled[k] == nil {
 			keys = append(keys, k)
