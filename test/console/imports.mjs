@@ -84,3 +84,29 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
     await page.getByRole('link', { name: /^Low stock/ }).getByText('of 45 items').waitFor();
   });
 });
+
+test('a file whose letters make words in several encodings is asked about with its words, and a column that is left out stays out', async () => {
+  const email = await founder('Letters');
+  await as(email, async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('button', { name: /Letters/ }).click();
+    await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
+    await open(page, '/console/imports/new?target=zones');
+    const letters = [0xc2, 0xe8, 0xeb, 0xfb]; // Вилы in Windows-1251
+    const buffer = Buffer.concat([Buffer.from('code;name;storage class\nQ1;'), Buffer.from(letters), Buffer.from(';cool\n')]);
+    await page.locator('input[type=file]').setInputFiles({ name: 'zones.csv', mimeType: 'text/csv', buffer });
+    await page.getByText('which of these are its words?').waitFor();
+    await page.getByRole('button', { name: 'Вилы (windows-1251)' }).click();
+    await page.getByRole('button', { name: 'Apply 1 row' }).waitFor();
+    assert.deepEqual(await violations(page, 'encoding'), []);
+
+    const columns = page.getByRole('region', { name: 'Columns' });
+    await columns.getByRole('row', { name: /storage class/ }).getByRole('combobox').selectOption('');
+    await page.getByRole('button', { name: 'Check with these columns' }).click();
+    await page.getByText('The mapping leaves the storage class out').waitFor();
+    await page.getByRole('button', { name: 'Apply 1 row' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).waitFor();
+    await open(page, '/console/c/zones');
+    await page.getByText('Вилы').first().waitFor();
+  });
+});

@@ -327,7 +327,8 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
   const text = j.message ?? '';
   const dates = /date order|date_order/.test(text);
   const marks = /decimal mark|decimal_mark/.test(text);
-  const header = /header/.test(text) && !/no column/.test(text);
+  const written = /its words\? (.*)\. Say which \(encoding\)/s.exec(text)?.[1]?.split('; ') ?? [];
+  const header = !written.length && /header/.test(text) && !/no column/.test(text);
   const answer = (o: Record<string, unknown>) => void check({ options: { ...j.options, ...o } });
   const fields = catalog.get(j.target)?.import?.fields ?? [];
   const missing = /no column for (.*?), which/.exec(text)?.[1];
@@ -338,6 +339,11 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
       <div class="stack">
         <p>{text}</p>
         <div class="row">
+          {written.map((w) => (
+            <Button key={w} busy={busy} onClick={() => answer({ encoding: /\((\S+)\)$/.exec(w)?.[1] })}>
+              {w}
+            </Button>
+          ))}
           {dates ? (
             <>
               <Button kind="primary" busy={busy} onClick={() => answer({ date_order: 'dmy' })}>
@@ -413,7 +419,8 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
   const now = (col: Column) => draft[col.header] ?? col.field ?? '';
   const dirty = read.columns.some((col) => now(col) !== (col.field ?? ''));
   const save = () => {
-    const mapping: Record<string, string> = {};
+    const mapping: Record<string, string | null> = {};
+    for (const col of read.columns ?? []) if (col.field) mapping[col.field] = null;
     for (const col of read.columns ?? []) if (now(col)) mapping[now(col)] = col.header;
     setDraft({});
     void check({ mapping });
