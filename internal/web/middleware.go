@@ -1,6 +1,7 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"log/slog"
@@ -61,7 +62,7 @@ type Seen struct {
 func (f *Front) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		rec := &recorder{ResponseWriter: w, leaving: f.Leaving}
+		rec := &recorder{ResponseWriter: w, leaving: f.Leaving, packs: mayPack(r)}
 		if f.Observe != nil {
 			f.Observe.Began()
 			defer func() { f.Observe.Ended(rec.seenRequest(r.Method, start)) }() // also of a request that is cut off
@@ -88,6 +89,7 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		}
 		paceBody(rec, r, f.bodyPace())
 		next.ServeHTTP(rec, r)
+		rec.endPacking()
 		f.reportAudited(rec, r)
 		f.logRequest(rec, r, start)
 	})
@@ -267,6 +269,8 @@ type recorder struct {
 	cause             string
 	panicked          bool
 	leaving           *atomic.Bool
+	packs             bool         // the caller takes a packed answer
+	packer            *gzip.Writer // of this answer, or nil
 }
 
 func (r *recorder) seenRequest(method string, start time.Time) Seen {
@@ -284,6 +288,7 @@ func (r *recorder) beginAnswer(code int) {
 func (r *recorder) WriteHeader(code int) {
 	if r.status == 0 {
 		r.beginAnswer(code)
+		r.beginPacking(code)
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
@@ -291,6 +296,12 @@ func (r *recorder) WriteHeader(code int) {
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.beginAnswer(http.StatusOK)
+		r.beginPacking(http.StatusOK)
+	}
+	if r.packer != nil {
+		n, err := r.packer.Write(b)
+		r.bytes += int64(n)
+		return n, err
 	}
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)
