@@ -107,7 +107,7 @@ function NewHook({ close, made }: { close: () => void; made: (secret: string) =>
       }}
     >
       <Input label={_('Address')} type="url" value={url} put={setUrl} required autofocus />
-      <Input label={_('Events')} value={events} put={setEvents} help={_('Such as order.shipped, incident.created; empty for every event')} />
+      <Input label={_('Events')} value={events} put={setEvents} help={_('Such as order.completed, incident.reported; empty for every event')} />
       <Input label={_('What it is for')} value={description} put={setDescription} />
     </Ask>
   );

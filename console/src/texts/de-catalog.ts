@@ -1,6 +1,6 @@
 // German for what the catalog says: its collections, columns, states and settings.
 export const deCatalog: Record<string, string> = {
-  'Place': 'Platz', 'Person': 'Person', 'People scores': 'Bewertungen von Personen',
+ 'Person': 'Person', 'People scores': 'Bewertungen von Personen',
   'A place or machine, a person, or a person\'s score; the last is for readers of scores.': 'Ein Platz oder Gerät, eine Person oder die Bewertung einer Person; diese nur für die, die Bewertungen lesen.',
   'Whether it is sent what tells a single person\'s score.': 'Ob gesendet wird, was die Bewertung einer einzelnen Person verrät.',
   'Owner': 'Inhaber', 'Admin': 'Verwalter', 'Manager': 'Leitung', 'Operator': 'Lagerkraft', 'Viewer': 'Betrachter', 'Draft': 'Entwurf', 'Confirmed': 'Bestätigt', 'In progress': 'In Arbeit', 'On hold': 'Angehalten',

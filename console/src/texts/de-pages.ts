@@ -137,7 +137,7 @@ export const dePages: Record<string, string> = {
   'Keep this secret': 'Bewahre dieses Geheimnis auf',
   'The receiver checks signatures with it. It is shown this once.': 'Der Empfänger prüft damit Signaturen. Es wird nur jetzt gezeigt.',
   'Secret': 'Geheimnis', 'Events': 'Ereignisse',
-  'Such as order.shipped, incident.created; empty for every event': 'Etwa order.shipped, incident.created; leer für jedes Ereignis',
+  'Such as order.completed, incident.reported; empty for every event': 'Etwa order.completed, incident.reported; leer für jedes Ereignis',
   'What it is for': 'Wofür es ist', 'Deliveries to {url}': 'Zustellungen an {url}', 'Nothing was sent yet': 'Noch nichts gesendet',
   'attempt {n}': 'Versuch {n}', 'It is sent again': 'Es wird noch einmal gesendet', 'Sent': 'Gesendet', 'Answered': 'Geantwortet', 'of {n}': 'von {n}',
   'Who passes a limit is told how long to wait. A webhook can tell you: rate_limit.exceeded.': 'Wer eine Grenze überschreitet, erfährt, wie lange zu warten ist. Ein Webhook kann es dir sagen: rate_limit.exceeded.',

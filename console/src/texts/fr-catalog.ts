@@ -1,6 +1,6 @@
 // French for what the catalog says: its collections, columns, states and settings.
 export const frCatalog: Record<string, string> = {
-  'Place': 'Lieu', 'Person': 'Personne', 'People scores': 'Scores de personnes',
+  'Person': 'Personne', 'People scores': 'Scores de personnes',
   'A place or machine, a person, or a person\'s score; the last is for readers of scores.': 'Un lieu ou une machine, une personne, ou le score d’une personne ; ce dernier pour qui lit les scores.',
   'Whether it is sent what tells a single person\'s score.': 'Si est envoyé ce qui révèle le score d’une seule personne.',
   'Owner': 'Propriétaire', 'Admin': 'Administrateur', 'Manager': 'Responsable', 'Operator': 'Opérateur', 'Viewer': 'Lecteur', 'Draft': 'Brouillon', 'Confirmed': 'Confirmé', 'In progress': 'En cours',

@@ -181,7 +181,7 @@ export const frPages: Record<string, string> = {
   'New secret': 'Nouveau secret', 'Nothing is sent anywhere': 'Rien n’est envoyé nulle part',
   'A webhook tells another program what happens here, signed, and tries again for days.': 'Un webhook dit à un autre programme ce qui se passe ici, signé, et réessaie pendant des jours.',
   'Keep this secret': 'Conservez ce secret', 'The receiver checks signatures with it. It is shown this once.': 'Le destinataire vérifie les signatures avec lui. Il n’est montré que cette fois.',
-  'Secret': 'Secret', 'Events': 'Événements', 'Such as order.shipped, incident.created; empty for every event': 'Par exemple order.shipped, incident.created ; vide pour tous les événements',
+  'Secret': 'Secret', 'Events': 'Événements', 'Such as order.completed, incident.reported; empty for every event': 'Par exemple order.completed, incident.reported ; vide pour tous les événements',
   'What it is for': 'À quoi cela sert', 'Deliveries to {url}': 'Envois à {url}', 'Nothing was sent yet': 'Rien n’a encore été envoyé', 'attempt {n}': 'tentative {n}',
   'It is sent again': 'C’est renvoyé', 'Sent': 'Envoyé', 'Answered': 'Répondu', 'of {n}': 'sur {n}',
   'Who passes a limit is told how long to wait. A webhook can tell you: rate_limit.exceeded.': 'Qui dépasse une limite apprend combien de temps attendre. Un webhook peut vous le dire : rate_limit.exceeded.',
