@@ -361,11 +361,14 @@ func TestTold(t *testing.T) {
 	}
 }
 
+// Without limits nothing is refused, and the headers show the plan's with nothing
+// used.
 func TestWithoutLimits(t *testing.T) {
 	var none *limit.Limiter
 	g := New(func(*http.Request) (actor.Actor, error) { return actor.Actor{}, nil }, none)
 	w := httptest.NewRecorder()
-	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
+	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "1000" ||
+		w.Header().Get("X-RateLimit-Used") != "0" {
 		t.Error(err, w.Header())
 	}
 	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, Attempt{Address: "a"}) != nil ||
