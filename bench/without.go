@@ -18,7 +18,7 @@ type cut struct{ file, from, to string }
 // promises can each be left out of a server that is built for measuring only.
 // None of them can be left out of one that is built in any other way.
 var promises = map[string][]cut{
-	"audit": {{"internal/store/ledger.go", `if s.quiet || r.Name == "audit" {`, `if r != nil {`}},
+	"audit": {{"internal/store/ledger.go", `if tx.Store.quiet || r.Name == "audit" {`, `if r != nil {`}},
 	"seals": {{"internal/identity/chain/chain.go", "n, bad := c.sealTenant(ctx, t)", "n, bad := 0*len(t), error(nil)"}},
 	"counters": {{"internal/store/ledger.go", "if len(r.Counters) == 0 {",
 		"if r != nil {"}, {"internal/store/ledger.go", "for i := range c.Resource.Counters {", "for i := range 0 {"}},
