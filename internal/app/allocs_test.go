@@ -30,6 +30,6 @@ func TestAllocations(t *testing.T) {
 		}
 		get("/functions/v1/get-dashboard-snapshot-v2", "MISS")()
 		dbtest.Allocates(t, "kept answer", 46, get("/functions/v1/get-dashboard-snapshot-v2", "HIT"))
-		dbtest.Allocates(t, "GET /user", 35, get("/auth/v1/user", ""))
+		dbtest.Allocates(t, "GET /user", 47, get("/auth/v1/user", ""))
 	})
 }

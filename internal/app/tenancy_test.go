@@ -31,7 +31,8 @@ var (
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version",
-		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id"}
+		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id",
+		"(\n\tSELECT item_barcodes.tenant_id, item_barcodes.item_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
 		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT DISTINCT tenant_id FROM replenish_rules",
