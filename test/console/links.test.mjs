@@ -241,7 +241,7 @@ test('a link for another person says so in a browser where somebody is signed in
     await inside(page);
     await page.goto(await holdfast('admin', 'setup-link', 'second@acme.example'));
     await press(page, 'Go on');
-    await choosePassword(page, 'second@acme.example');
+    await choosePassword(page, 'second@acme.example', 'another-demo-phrase');
   });
 });
 
