@@ -57,7 +57,14 @@ console: setup build ## console/dist from console/src
 console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=1500000 test/console/suite.test.mjs
-	bin/e2e -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
+	bin/e2e -engine sqlite -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
+
+# Mailed links on PostgreSQL: one run in three ends on the sign-in page instead of
+# the page that sets a password, and the reason is not known yet. It stands in check
+# until it is.
+links-postgresql: setup build
+	$(GO) build -o bin/e2e ./internal/testkit/e2e
+	bin/e2e -engine postgresql -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
 
 # The packages that take the longest begin first. HOLDFAST_KILL_ROUNDS is how often
 # each step of an import is killed at a random moment. Vet, which test runs, has
@@ -87,7 +94,7 @@ guides:
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench test 2>/dev/null)" || { gofmt -l cmd internal bench test 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
 	$(MAKE) --no-print-directory test
-	$(MAKE) --no-print-directory contract agree chart
+	$(MAKE) --no-print-directory contract agree chart links-postgresql
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 	@dead=$$($(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0 -filter '^holdfast/(cmd|bench|internal/([a-su-z]|t[^e]))' ./cmd/... ./bench/...); \
