@@ -19,7 +19,7 @@ unexport HOLDFAST_TEST_ENGINE
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run quick test unit supabase guides console console-test check figures chart race kill rolling fuzz bench peers setup clean
+.PHONY: build image run quick test unit supabase guides console console-test links-postgresql check figures chart race kill rolling fuzz bench peers setup clean
 
 build: ## bin/holdfast
 	$(GO) build $(TRIM) -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -64,7 +64,8 @@ console-test:
 # until it is.
 links-postgresql: setup build
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
-	bin/e2e -engine postgresql -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	bin/pgtest -- bin/e2e -engine postgresql -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
 
 # The packages that take the longest begin first. HOLDFAST_KILL_ROUNDS is how often
 # each step of an import is killed at a random moment. Vet, which test runs, has
