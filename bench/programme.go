@@ -230,6 +230,6 @@ func (m *measurement) oneScore(ctx context.Context, s *site, token string, c dat
 func seedRules(ctx context.Context, d *db.DB, tenant string) error {
 	st := store.New(d, catalog.Default(), store.Effects{}, time.Now)
 	return d.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			return safety.SeedRegulations(st.In(tx, actor.Actor{TenantID: tenant}))
-		})
+		return safety.SeedRegulations(st.In(tx, actor.Actor{TenantID: tenant}))
+	})
 }

@@ -35,7 +35,7 @@ func resumeCommand(o *options) *cobra.Command {
 			if reason != "" {
 				return errors.New(reason)
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "nothing waits: this installation sends, backs up and removes as its settings say")
+			fmt.Fprintln(cmd.OutOrStdout(), "nothing waits: this installation sends and backs up as its settings say")
 			return nil
 		}),
 	}

@@ -56,7 +56,8 @@ func rootCommand() *cobra.Command {
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
 	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
-		keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand(), versionCommand())
+		keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand(),
+		versionCommand())
 	root.AddCommand(backupCommand(o), restoreCommand(o), resumeCommand(o), upgradeCommand(o), doctorCommand(o))
 	return root
 }

@@ -118,7 +118,8 @@ func listComponents(info *debug.BuildInfo) bill {
 		Metadata: metadata{component{Type: "application", Ref: "holdfast", Name: "holdfast", Version: app.Version}}}
 	add := func(name, version string) {
 		purl := "pkg:golang/" + name + "@" + version
-		b.Components = append(b.Components, component{Type: "library", Ref: purl, Name: name, Version: version, PURL: purl})
+		c := component{Type: "library", Ref: purl, Name: name, Version: version, PURL: purl}
+		b.Components = append(b.Components, c)
 	}
 	add("std", strings.TrimPrefix(runtime.Version(), "go"))
 	for _, m := range info.Deps {

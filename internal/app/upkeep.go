@@ -39,7 +39,9 @@ func (a *App) runBackground(ctx, sending context.Context) {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
 		if a.ship != nil {
-			every(shipEvery, "ship the log", func(ctx context.Context) error { return a.ship.shipRound(ctx, a.guard.CheckBackups()) })
+			every(shipEvery, "ship the log", func(ctx context.Context) error {
+				return a.ship.shipRound(ctx, a.guard.CheckBackups())
+			})
 			every(time.Second, "make a backup for the log", a.backups.backupForLog)
 		}
 		every(peerEvery, "watch other processes", a.watchPeers)

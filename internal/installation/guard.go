@@ -127,9 +127,9 @@ func (g *Guard) lookAt(ctx context.Context, p *Place, is Installation, again boo
 // isForeign reports whether another installation owns the place, or may own it.
 func (p Place) isForeign(id string) bool { return p.Setting != "" && p.owner != id }
 
-// says why nothing is removed from a place or written to it; "" = it is this
+// explainOwner says why nothing is removed from a place or written to it; "" = it is this
 // installation's.
-func (p Place) says(id string) string {
+func (p Place) explainOwner(id string) string {
 	if !p.isForeign(id) {
 		return ""
 	}
@@ -155,7 +155,7 @@ func (g *Guard) listHeld() (list []string) {
 		return []string{errHeld}
 	}
 	for _, p := range []Place{g.files, g.backups} {
-		if says := p.says(g.is.ID); says != "" {
+		if says := p.explainOwner(g.is.ID); says != "" {
 			list = append(list, says)
 		}
 	}
@@ -192,7 +192,7 @@ func (g *Guard) CheckBackups() error {
 	if g.is.IsHeld() {
 		return errors.New("installation: no backup is made: " + errHeld)
 	}
-	if says := g.backups.says(g.is.ID); says != "" {
+	if says := g.backups.explainOwner(g.is.ID); says != "" {
 		return errors.New("installation: no backup is made: " + says)
 	}
 	return nil

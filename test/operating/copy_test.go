@@ -51,7 +51,7 @@ func (p places) countBackups(s *program.Site) int {
 	return len(list)
 }
 
-func says(v *program.Server, word string) bool {
+func isDegradedBy(v *program.Server, word string) bool {
 	return strings.Contains(string(v.Call("GET", "/readyz", "", nil).Body), word)
 }
 
@@ -109,7 +109,7 @@ func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 			s.Fatalf("restore: %s", o)
 		}
 		restored := n.Serve(append(shared.flags(), "--dev")...)
-		if !says(restored, "restored copy") {
+		if !isDegradedBy(restored, "restored copy") {
 			s.Error("/readyz does not say what it is")
 		}
 		if got := newOrderNumber(restored); got < lastNumber+1000 {
@@ -128,11 +128,11 @@ func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 		untouchedPlaces(s, shared, uploads)
 
 		n.Exec(append(shared.flags(), "resume", "--as-copy")...)
-		s.Eventually("the server hears of it", func() bool { return !says(restored, "restored copy") })
+		s.Eventually("the server hears of it", func() bool { return !isDegradedBy(restored, "restored copy") })
 		if countMails(restored, "manager@north.example") != 1 {
 			s.Error("a copy that works beside the original mails nobody")
 		}
-		if !says(restored, "belongs to installation") {
+		if !isDegradedBy(restored, "belongs to installation") {
 			s.Error("/readyz does not say whose the places are")
 		}
 		sweep(n, shared)

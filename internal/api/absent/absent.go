@@ -46,12 +46,13 @@ func Routes(g *gate.Gate) []route.Route {
 
 func (s service) serveAbsence(w http.ResponseWriter, c *route.Call) error {
 	if s.path == "/realtime/v1" && isWebSocket(c.Request) {
-		return refuseChannels(w, c.Request, s.reason())
+		return refuseChannels(w, c.Request, s.explainAbsence())
 	}
-	return fault.New(fault.Absent, "0A000", "%s", s.reason()).With("", "docs/api.md names what of Supabase is absent")
+	err := fault.New(fault.Absent, "0A000", "%s", s.explainAbsence())
+	return err.With("", "docs/api.md names what of Supabase is absent")
 }
 
-func (s service) reason() string { return s.name + " is not served here: " + s.instead }
+func (s service) explainAbsence() string { return s.name + " is not served here: " + s.instead }
 
 // isWebSocket reports a request that wants to become a WebSocket (RFC 6455, section
 // 4.1).

@@ -46,13 +46,13 @@ func (w *writing) inputSchema(v *rpc.Verb) *schema {
 	if err != nil || json.Unmarshal(text, out) != nil {
 		return &schema{Type: "object"}
 	}
-	w.simplify(out)
+	w.simplifySchema(out)
 	return out
 }
 
-// simplify makes a schema that was read one of Swagger: one type at a time, no null,
+// simplifySchema makes a schema that was read one of Swagger: one type at a time, no null,
 // references to what is defined here.
-func (w *writing) simplify(s *schema) {
+func (w *writing) simplifySchema(s *schema) {
 	if s.Ref != "" {
 		name := s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 		*s = schema{Ref: "#/definitions/" + name}
@@ -73,9 +73,9 @@ func (w *writing) simplify(s *schema) {
 		s.Items = &schema{}
 	}
 	if s.Items != nil {
-		w.simplify(s.Items)
+		w.simplifySchema(s.Items)
 	}
 	for _, member := range s.Properties {
-		w.simplify(member)
+		w.simplifySchema(member)
 	}
 }

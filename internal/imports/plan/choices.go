@@ -28,7 +28,8 @@ func (v *Survey) guessedChoices() []*guessedChoice {
 	return list
 }
 
-func (g *guessedChoice) look(text string) {
+// noteCell notes whether a cell names a member of the closed set.
+func (g *guessedChoice) noteCell(text string) {
 	if g.known || strings.TrimSpace(text) == "" {
 		return
 	}

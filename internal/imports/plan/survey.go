@@ -187,7 +187,7 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		}
 		for _, c := range choices {
 			if c.Index < len(cells) {
-				c.look(cells[c.Index])
+				c.noteCell(cells[c.Index])
 			}
 		}
 		for i, s := range texts {

@@ -162,14 +162,14 @@ func (f *Format) detectWithoutMark(c *census) error {
 
 // detectCharset finds the encoding whose letters make words.
 func (f *Format) detectCharset(c *census) error {
-	may := rivals(readWords(c.tokens))
+	may := listRivals(readWords(c.tokens))
 	if len(may) == 1 {
-		f.Encoding, f.Sample = may[0].name, may[0].sample()
+		f.Encoding, f.Sample = may[0].name, may[0].joinSample()
 		return nil
 	}
 	says := make([]string, len(may))
 	for i, r := range may {
-		says[i] = fmt.Sprintf("%s (%s)", r.sample(), r.name)
+		says[i] = fmt.Sprintf("%s (%s)", r.joinSample(), r.name)
 	}
 	ask := fault.New(fault.Invalid, "import_question",
 		"the file is not UTF-8: which of these are its words? %s. Say which (encoding)", strings.Join(says, "; "))

@@ -291,9 +291,9 @@ func readWords(tokens [][]byte) []reading {
 	return all
 }
 
-// rivals are the readings that may be meant as well as the first, which stands in
+// listRivals are the readings that may be meant as well as the first, which stands in
 // front of them; one alone is certain.
-func rivals(all []reading) []reading {
+func listRivals(all []reading) []reading {
 	best := all[0]
 	out := []reading{best}
 	for _, r := range all[1:] {
@@ -311,8 +311,8 @@ func rivals(all []reading) []reading {
 // offered is how many readings are offered of words that no language has.
 const offered = 4
 
-// sample is a few of the words.
-func (r reading) sample() string {
+// joinSample is a few of the words.
+func (r reading) joinSample() string {
 	hasNoLetter := func(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
 	words := slices.DeleteFunc(strings.Fields(r.text), hasNoLetter)
 	return strings.Join(words[:min(len(words), sampleWords)], ", ")
