@@ -194,8 +194,11 @@ func walk(t *testing.T, k *testkit.Kit) {
 	}
 	for _, r := range catalog.Default().All() {
 		var rows []struct{ ID string }
-		path := "/v1/" + r.Name
-		if got := k.Get(admin, path+"?limit=2&order=id"); got.Status != 200 || json.Unmarshal(got.Body, &rows) != nil || len(rows) == 0 {
+		path, others := "/v1/"+r.Name, ""
+		if r.Name == "members" {
+			others = "&email=neq." + admin // who is taken out of the tenant can go on with nothing
+		}
+		if got := k.Get(admin, path+"?limit=2&order=id"+others); got.Status != 200 || json.Unmarshal(got.Body, &rows) != nil || len(rows) == 0 {
 			continue
 		}
 		for method, where := range map[string]string{"GET": "/" + rows[0].ID, "PATCH": "?id=eq." + rows[0].ID, "DELETE": "/" + rows[0].ID} {
