@@ -44,7 +44,9 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
   const context = await browser.newContext({ viewport, colorScheme, locale, timezoneId: 'Europe/Berlin', acceptDownloads: true, ...more });
   context.setDefaultTimeout(patience);
   const wrong = [];
+  const asked = [];
   const page = await context.newPage();
+  page.on('response', (r) => asked.push(`${r.status()} ${r.request().method()} ${new URL(r.url()).pathname}`));
   page.on('pageerror', (e) => wrong.push(`script: ${e.message}`));
   page.on('console', (m) => {
     if (/Content Security Policy|Refused to/.test(m.text())) wrong.push(m.text());
@@ -59,7 +61,9 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
   } catch (e) {
     mkdirSync('tmp', { recursive: true });
     await page.screenshot({ path: `tmp/console-failed-${engine}.png` }).catch(() => undefined);
-    throw new Error(`${e.message}\nat ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 1200)}`, { cause: e });
+    const text = await page.locator('body').innerText().catch(() => '');
+    const requests = asked.filter((line) => !line.includes('/console/assets/')).slice(-20).join('\n');
+    throw new Error(`${e.message}\nat ${page.url()}\n${text.slice(0, 1200)}\nits last requests:\n${requests}`, { cause: e });
   } finally {
     await context.close();
   }

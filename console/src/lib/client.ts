@@ -126,12 +126,7 @@ choosingPassword.watch(() => {
   else sessionStorage.removeItem('holdfast.password');
 });
 
-// The session that was kept is read beside everything else: where it is told only after somebody has signed in meanwhile,
-// by a link for one, it is out of date.
-let signedIn = false;
 supabase.auth.onAuthStateChange((event, s) => {
-  if (event === 'INITIAL_SESSION' && signedIn) return;
-  if (event === 'SIGNED_IN') signedIn = true;
   if (event === 'SIGNED_OUT') choosingPassword.set(false);
   const old = session.get();
   if (old?.access_token !== s?.access_token || old === undefined) session.set(s);
