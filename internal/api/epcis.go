@@ -14,16 +14,16 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	grammar "holdfast/internal/query"
-	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/epcis"
+	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
 )
 
 // EPCIS serves what happened to goods as documents of EPCIS 2.0.
-type EPCIS struct{ visibility *warehouse.Visibility }
+type EPCIS struct{ visibility *papers.Visibility }
 
 // NewEPCIS returns the face of what tells events.
-func NewEPCIS(v *warehouse.Visibility) *EPCIS { return &EPCIS{v} }
+func NewEPCIS(v *papers.Visibility) *EPCIS { return &EPCIS{v} }
 
 // Routes lists what is served.
 func (e *EPCIS) Routes() []route.Route {
@@ -59,7 +59,7 @@ func (e *EPCIS) serveEvents(w http.ResponseWriter, c *route.Call) error {
 	return web.JSONAs(w, epcis.Media, epcis.NewDocument(e.visibility.Now(), events))
 }
 
-func readEvents(given map[string][]string) (q warehouse.EventQuery, err error) {
+func readEvents(given map[string][]string) (q papers.EventQuery, err error) {
 	q.PerPage = usualEvents
 	for name, values := range given {
 		if len(values) != 1 {
@@ -113,11 +113,11 @@ func readSteps(v string) ([]string, error) {
 
 // pageToken is a place in the order of events as a text. It leads no further
 // than a time that the caller may ask for himself, so it is not signed.
-func pageToken(r warehouse.Recorded) string {
+func pageToken(r papers.Recorded) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(grammar.FormatTime(r.Time) + r.ID))
 }
 
-func readToken(v string) (r warehouse.Recorded, err error) {
+func readToken(v string) (r papers.Recorded, err error) {
 	wrong := refuseUnreadable("nextPageToken", "cannot be read: take it from the Link of an answer as it stands")
 	text, err := base64.RawURLEncoding.DecodeString(v)
 	if err != nil || len(text) < 36 {

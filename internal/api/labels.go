@@ -15,20 +15,21 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/label"
+	"holdfast/internal/warehouse/papers"
 )
 
 // Labels serves labels and papers of the warehouse, to print.
-type Labels struct{ printer *warehouse.Printer }
+type Labels struct{ printer *papers.Printer }
 
 // NewLabels returns the face of a printer.
-func NewLabels(p *warehouse.Printer) *Labels { return &Labels{p} }
+func NewLabels(p *papers.Printer) *Labels { return &Labels{p} }
 
 // Routes lists what is served.
 func (l *Labels) Routes() []route.Route {
 	return []route.Route{
 		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.serveLabels, Tag: "labels", Media: "application/pdf",
 			Query: map[string]string{"ids": "string", "format": "string", "dpi": "integer"},
-			Doc:   "Labels of packages, zones, items or lots (" + strconv.Itoa(warehouse.MostLabels) + " ids at most), as PDF or in ZPL II"},
+			Doc:   "Labels of packages, zones, items or lots (" + strconv.Itoa(papers.MostLabels) + " ids at most), as PDF or in ZPL II"},
 		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.DeliveryNote), Tag: "labels",
 			Media: "application/pdf", Doc: "The delivery note of an outbound shipment"},
 		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.PickList), Tag: "labels",
@@ -58,8 +59,8 @@ func (l *Labels) servePaper(of func(context.Context, actor.Actor, string) (*labe
 // serveLabels answers with a file of labels, in the order of the ids.
 func (l *Labels) serveLabels(w http.ResponseWriter, c *route.Call) error {
 	of := c.PathValue("records")
-	if !slices.Contains(warehouse.Labelled, of) {
-		return fault.New(fault.NotFound, "PGRST205", "%s have no labels: %s have", fault.Clip(of, 60), strings.Join(warehouse.Labelled, ", "))
+	if !slices.Contains(papers.Labelled, of) {
+		return fault.New(fault.NotFound, "PGRST205", "%s have no labels: %s have", fault.Clip(of, 60), strings.Join(papers.Labelled, ", "))
 	}
 	in, err := readPrint(c.Query)
 	if err != nil {
@@ -124,8 +125,8 @@ func readPrint(q map[string][]string) (in printRequest, err error) {
 
 func readIDs(v string) ([]string, error) {
 	ids := strings.Split(v, ",")
-	if len(ids) > warehouse.MostLabels {
-		return nil, fault.New(fault.Invalid, "22023", "%d ids are more than the %d of one file", len(ids), warehouse.MostLabels).At("ids", "too many")
+	if len(ids) > papers.MostLabels {
+		return nil, fault.New(fault.Invalid, "22023", "%d ids are more than the %d of one file", len(ids), papers.MostLabels).At("ids", "too many")
 	}
 	for i, s := range ids {
 		id, err := uuid.Parse(s)

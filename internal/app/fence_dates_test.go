@@ -20,14 +20,14 @@ var otherDates = map[string][]string{
 		"internal/safety/osha/esaw.go: fillVictims", "internal/safety/osha/europe.go: Accidents",
 	},
 	"the century of a year that a GS1 label writes with two digits": {
-		"internal/warehouse/code.go: readLabel", "internal/warehouse/print.go: lotSymbols", "internal/warehouse/verb_scan.go: parsedLabel",
+		"internal/warehouse/code.go: readLabel", "internal/warehouse/papers/labels.go: lotSymbols", "internal/warehouse/verb_scan.go: parsedLabel",
 	},
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
 		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: bookMovements",
 		"internal/functions/programme/model.go: dayOf", "internal/functions/programme/model.go: queueLate",
-		"internal/safety/points.go: queueStreaks", "internal/warehouse/health.go: Book",
-		"internal/warehouse/health.go: Classify", "internal/warehouse/health.go: Demand",
+		"internal/safety/points.go: queueStreaks", "internal/warehouse/inventory/health.go: Book",
+		"internal/warehouse/inventory/health.go: Classify", "internal/warehouse/inventory/health.go: Demand",
 	},
 	"events about what expires in 30 days, documented as by the day of UTC": {
 		"internal/event/change.go: expiryHorizon", "internal/event/change.go: madeExpiring", "internal/event/clock.go: Expiring",

@@ -17,7 +17,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/safety/osha"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
 )
 
@@ -36,8 +36,8 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewReportLinks(a.desk, a.Config.PublicURL).Routes(),
 		api.NewPhotos(a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
-		api.NewLabels(warehouse.NewPrinter(a.Store)).Routes(),
-		api.NewEPCIS(warehouse.NewVisibility(a.Store)).Routes(),
+		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
+		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),
 		newOperation(a.App).Routes(), absent.Routes(a.gate),
 		a.pageRoutes(), a.identityRoutes(),
 	)

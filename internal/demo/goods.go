@@ -7,7 +7,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // kind is how an item sells.
@@ -185,7 +185,7 @@ func (w *stock) bookOpening() {
 		qty = max(it.packet, qty/it.packet*it.packet)
 		w.openingOf(it, day, qty)
 		if it.kind == slow && w.opened < history && qty > it.packet { // the last of them went before orders were taken here
-			ago := w.cal.workingBefore(-w.cal.drawBetween(history+5, warehouse.DeadAfter-25))
+			ago := w.cal.workingBefore(-w.cal.drawBetween(history+5, inventory.DeadAfter-25))
 			at := w.cal.momentAt(ago, w.cal.drawHour(9, 13))
 			w.bookMovement(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone, qty: it.packet,
 				reason: "counter_sale", worker: w.findHand(ago, at)})
@@ -265,7 +265,7 @@ func (w *stock) emitItems() {
 		}
 	}
 	for i, it := range w.items {
-		low := warehouse.LowStock(wholeUnits(available[it]), wholeUnits(it.reorderAt))
+		low := inventory.LowStock(wholeUnits(available[it]), wholeUnits(it.reorderAt))
 		gtin := "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1))
 		r := store.Row{
 			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin, "barcodes": rawJSON([]any{}),
@@ -308,7 +308,7 @@ func (w *stock) classifyABC() map[*item]any {
 	for i, it := range w.items {
 		values[i] = float64(it.out90 * it.cents)
 	}
-	cuts, classes := warehouse.CutABC(values), map[*item]any{}
+	cuts, classes := inventory.CutABC(values), map[*item]any{}
 	for i, it := range w.items {
 		if it.kind != fresh {
 			classes[it] = cuts.Class(values[i])

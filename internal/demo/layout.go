@@ -5,7 +5,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // zone is a place and, after the simulation, its load.
@@ -158,7 +158,7 @@ func (w *stock) emitZones() {
 		if z.kind == "rack" {
 			r["max_weight_kg"] = wholeUnits(4000)
 		}
-		if u, ok := warehouse.Utilization(z.load, wholeUnits(z.capacity)); ok {
+		if u, ok := inventory.Utilization(z.load, wholeUnits(z.capacity)); ok {
 			r["utilization"] = u
 		}
 		w.addRecord("zones", -goLive, made, r)

@@ -14,12 +14,13 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // health is an inventory's health, of how many items it is told, when those were
 // looked at, and how long that took.
 type health struct {
-	warehouse.Health
+	inventory.Health
 	items int64
 	at    time.Time
 	took  time.Duration
@@ -59,13 +60,13 @@ func (h *health) maxAge() time.Duration { return max(healthOldest, 2*h.took*heal
 type assessment struct {
 	tenant string
 	now    time.Time
-	stock  map[string]*warehouse.Stock
+	stock  map[string]*inventory.Stock
 	last   string // item, in the order of ids; only of a step
 	begun  time.Time
 }
 
 func newAssessment(tenant string, now time.Time) *assessment {
-	return &assessment{tenant: tenant, now: now, stock: map[string]*warehouse.Stock{}, begun: time.Now()}
+	return &assessment{tenant: tenant, now: now, stock: map[string]*inventory.Stock{}, begun: time.Now()}
 }
 
 // queueHealth asks for all that health needs of an inventory that is looked at
@@ -84,10 +85,10 @@ func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
 func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
 		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
-		"CASE WHEN i.available <= 0 THEN "+warehouse.OnOrder+" END "+
+		"CASE WHEN i.available <= 0 THEN "+inventory.OnOrder+" END "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...), func(r *db.Row) error {
 		as.last = r.Text(0)
-		as.stock[as.last] = &warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
+		as.stock[as.last] = &inventory.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
 		return nil
 	})
 }
@@ -96,7 +97,7 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 // movements that meet a condition.
 func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	day := tx.DB().Day("occurred_at")
-	window, dead := as.now.AddDate(0, 0, -warehouse.HealthWindow), as.now.AddDate(0, 0, -warehouse.DeadAfter-1)
+	window, dead := as.now.AddDate(0, 0, -inventory.HealthWindow), as.now.AddDate(0, 0, -inventory.DeadAfter-1)
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
 	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
@@ -113,7 +114,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 }
 
 // bookDay enters one day of an active item; others are nil.
-func bookDay(s *warehouse.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
+func bookDay(s *inventory.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
 	if s == nil {
 		return nil
 	}
@@ -125,7 +126,7 @@ func bookDay(s *warehouse.Stock, now time.Time, day string, net, shipped decimal
 	return nil
 }
 
-func (as *assessment) addTo(sum *warehouse.Assessment) {
+func (as *assessment) addTo(sum *inventory.Assessment) {
 	for _, s := range as.stock {
 		sum.Add(s, as.now)
 	}
@@ -138,7 +139,7 @@ func (d *dashboard) healthFrom(ctx context.Context, as *assessment, items int64)
 	if items > d.atOnce {
 		return d.renewHealth(ctx, as.tenant).waitForLook(ctx, d.soon)
 	}
-	var sum warehouse.Assessment
+	var sum inventory.Assessment
 	as.addTo(&sum)
 	h := health{sum.Health(), int64(len(as.stock)), as.now, time.Since(as.begun)}
 	if h.took > d.dear {
@@ -199,7 +200,7 @@ func (d *dashboard) renewHealth(ctx context.Context, tenant string) *look {
 		return l
 	}
 	now := d.now().UTC()
-	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{Health: new(warehouse.Assessment).Health(), at: now}}
+	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{Health: new(inventory.Assessment).Health(), at: now}}
 	if kept, ok := d.health.Get(tenant, now); ok && !kept.isDue(now) {
 		l.health = kept
 		close(l.done)
@@ -230,7 +231,7 @@ func (d *dashboard) surveyInventory(ctx context.Context, tenant string, l *look)
 		}
 	}()
 	now := l.resultSoFar().at
-	var sum warehouse.Assessment
+	var sum inventory.Assessment
 	var items int64
 	for after, more := db.NoTenant, true; more; { // the least id there is
 		as := newAssessment(tenant, now)

@@ -10,6 +10,7 @@ package query
 
 import (
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 )
 
@@ -49,6 +50,12 @@ type Row map[string]any
 func (r Row) Text(field string) string {
 	s, _ := r[field].(string)
 	return s
+}
+
+// Decimal is the decimal in a field, 0 where there is none.
+func (r Row) Decimal(field string) decimal.Dec {
+	d, _ := r[field].(decimal.Dec)
+	return d
 }
 
 // Request is a query string as the grammar reads it, before the catalog is

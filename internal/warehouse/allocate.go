@@ -264,7 +264,7 @@ func giveBack(rows []store.Row, stock map[string][]*freeStock) {
 		at := spotOf(r)
 		for _, c := range stock[at.item] {
 			if c.spot == at {
-				c.free += decimalOf(r, "quantity")
+				c.free += r.Decimal("quantity")
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func (k work) allocateConfirmed(orders []string) error {
 // linesOf are the ids of the lines of orders.
 func (k work) linesOf(orders []string) ([]string, error) {
 	rows, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
-	return textColumn(rows, "id"), err
+	return store.TextColumn(rows, "id"), err
 }
 
 // releaseCancelled gives back what cancelled orders were promised. Goods that are
@@ -332,10 +332,10 @@ func (k work) releaseCancelled(orders []string) error {
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.UpdateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
-	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
 }
 
 // refuseShortage refuses an allocation that left something short where all was asked

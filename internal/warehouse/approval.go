@@ -129,7 +129,7 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 	for _, c := range changes {
 		if w, limit := p.wordOf(c); limit != nil {
 			items.addID(w.item)
-			own[w] += decimalOf(c.After, "quantity")
+			own[w] += c.After.Decimal("quantity")
 		}
 	}
 	if len(items.list) == 0 {
@@ -148,7 +148,7 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 		if limit == nil {
 			continue
 		}
-		sums[w] += decimalOf(c.After, "quantity")
+		sums[w] += c.After.Decimal("quantity")
 		it := p.itemByID[w.item]
 		if isAbove(limit, sums[w], it.unitCost) {
 			return nameRow(needsSecond(it.sku, w.kind, *limit), i, len(changes))

@@ -34,7 +34,7 @@ func (k work) callOff(lists []string) error {
 	if err := k.UpdateEach("reservations", b.moved); err != nil {
 		return err
 	}
-	if err := k.UpdateRows("pick_lines", textColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", store.TextColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.updateOrderLines(b.lines, nil)
@@ -78,7 +78,7 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 		return err
 	}
 	for _, l := range lines {
-		b.loose[l.Text("id")] = decimalOf(l, "qty_picked") - decimalOf(l, "qty_packed")
+		b.loose[l.Text("id")] = l.Decimal("qty_picked") - l.Decimal("qty_packed")
 	}
 	if b.held, err = b.activeReservations(b.lines); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 
 // planWayBack plans the way back of one pick line's goods.
 func (b *back) planWayBack(l store.Row) error {
-	left, line := decimalOf(l, "qty_picked"), l.Text("order_line_id")
+	left, line := l.Decimal("qty_picked"), l.Text("order_line_id")
 	if line == "" {
 		if m := b.free[l.Text("id")]; m != nil {
 			b.moves = append(b.moves, wayBack(l, m["to_zone_id"], spotOf(m), left))
@@ -109,7 +109,7 @@ func (b *back) planWayBack(l store.Row) error {
 		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || r["lot_id"] != l["lot_id"] || r["serial"] != l["serial"] {
 			continue
 		}
-		q := min(left, decimalOf(r, "quantity"))
+		q := min(left, r.Decimal("quantity"))
 		left -= q
 		part, err := b.cutReservation(r, q)
 		if err != nil {
@@ -128,7 +128,7 @@ func (b *back) planWayBack(l store.Row) error {
 		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.stockKey(), "picked": false})
 	}
 	if left > 0 {
-		return refuseAbove("status", decimalOf(l, "qty_picked"), decimalOf(l, "qty_picked")-left, "is still picked for the line")
+		return refuseAbove("status", l.Decimal("qty_picked"), l.Decimal("qty_picked")-left, "is still picked for the line")
 	}
 	return nil
 }

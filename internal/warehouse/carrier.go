@@ -91,7 +91,7 @@ func setCarrier(c store.Change, of map[string]store.Row) error {
 
 // checkService refuses a service that the carrier does not have.
 func checkService(c store.Change, r store.Row) error {
-	has, want := idsOf(r["services"]), c.After.Text("service")
+	has, want := store.Texts(r["services"]), c.After.Text("service")
 	if want == "" || len(has) == 0 || slices.Contains(has, want) {
 		return nil
 	}

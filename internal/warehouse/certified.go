@@ -27,7 +27,7 @@ func (k work) missingCertificates(ids []string, today string) (map[string][]stri
 	for _, w := range workers {
 		id := w.Text("id")
 		for _, c := range courses {
-			if !slices.Contains(idsOf(c["required_for"]), w.Text("job_title")) {
+			if !slices.Contains(store.Texts(c["required_for"]), w.Text("job_title")) {
 				continue
 			}
 			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool { return r["worker_id"] != w["id"] || r["course_id"] != c["id"] })

@@ -11,28 +11,6 @@ import (
 	"holdfast/internal/store"
 )
 
-// CountAccuracy is 100 x (1 - lines with a variance / lines counted), in
-// percent, one decimal, half up; ok is false when nothing was counted. A line
-// is wrong by any variance, however small (the inventory record accuracy of
-// cycle counting: Brooks & Wilson 2007, Inventory Record Accuracy, 2nd ed.,
-// without a tolerance).
-func CountAccuracy(lines, wrong int64) (percent decimal.Dec, ok bool) {
-	if lines <= 0 {
-		return 0, false
-	}
-	right := max(0, lines-wrong)
-	return decimal.Dec((right*2000 + lines) / (2 * lines) * 1000), true
-}
-
-// LinesPerHour is what pickers get done: lines picked in an hour of the shifts
-// they were picked in, one decimal, half up; ok is false without hours.
-func LinesPerHour(lines int64, hours decimal.Dec) (rate decimal.Dec, ok bool) {
-	if hours <= 0 {
-		return 0, false
-	}
-	return decimal.Dec((lines*20*decimal.Scale+int64(hours))/(2*int64(hours))) * (decimal.Scale / 10), true
-}
-
 // expectCounts notes beside what was counted what the books said. The items are
 // locked first, as every movement does, so that nothing moves between the look
 // and the booking; one place is counted once at a time.
@@ -65,10 +43,10 @@ func expectCounts(tx *store.Tx, changes []store.Change) error {
 	for i, c := range changes {
 		n := c.After
 		n["expected"] = l.levels[spotOf(n).stockKey()].quantity
-		n["variance"] = decimalOf(n, "counted") - decimalOf(n, "expected")
+		n["variance"] = n.Decimal("counted") - n.Decimal("expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
 		n["counted_at"] = query.FormatTime(tx.Now())
-		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: decimalOf(n, "counted"), all: decimalOf(n, "expected"), row: i})
+		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: n.Decimal("counted"), all: n.Decimal("expected"), row: i})
 	}
 	return fineRows(tx.Tx, tx.TenantID, said, len(changes))
 }
@@ -118,7 +96,7 @@ func atCount(err *fault.Error, at []int, n int) error {
 
 // countMove is the movement that books a count, nil when it was right.
 func countMove(n store.Row) store.Row {
-	diff := decimalOf(n, "variance")
+	diff := n.Decimal("variance")
 	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"],
 		"ref_type": "stock_counts", "ref_id": n["id"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {

@@ -111,5 +111,5 @@ func (k work) releaseExpired(orders []string, until string) error {
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
 }

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // deriveItems keeps an item's derived columns in step with its own fields;
@@ -23,11 +24,11 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		if c.Op == store.Insert {
 			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
 		}
-		if isAltered(c, "tracking") && decimalOf(it, "on_hand") != 0 {
+		if isAltered(c, "tracking") && it.Decimal("on_hand") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", it.Text("sku")).
 				At("tracking", "cannot change while there is stock")
 		}
-		if isAltered(c, "base_uom") && decimalOf(it, "on_hand") != 0 {
+		if isAltered(c, "base_uom") && it.Decimal("on_hand") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", it.Text("sku")).
 				At("base_uom", "cannot change while there is stock")
 		}
@@ -35,15 +36,15 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		if it["archived_at"] != nil && it["status"] == "active" {
 			it["status"] = "discontinued"
 		}
-		value, err := multiplyWithin(decimalOf(it, "on_hand"), decimalOf(it, "unit_cost"), "unit_cost")
+		value, err := multiplyWithin(it.Decimal("on_hand"), it.Decimal("unit_cost"), "unit_cost")
 		if err != nil {
 			return err
 		}
 		it["stock_value"] = value
-		if rise, err = addWithin(rise, value-decimalOf(c.Before, "stock_value"), maxTotal, "unit_cost"); err != nil {
+		if rise, err = addWithin(rise, value-c.Before.Decimal("stock_value"), maxTotal, "unit_cost"); err != nil {
 			return err
 		}
-		it["low_stock"] = LowStock(decimalOf(it, "available"), decimalOf(it, "reorder_point"))
+		it["low_stock"] = inventory.LowStock(it.Decimal("available"), it.Decimal("reorder_point"))
 	}
 	if rise <= 0 {
 		return nil
@@ -68,9 +69,9 @@ func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
 	units := map[string][2]decimal.Dec{}
 	var ids set
 	for _, c := range changes {
-		if isAltered(c, "capacity_units") && decimalOf(c.After, "on_hand") != 0 {
+		if isAltered(c, "capacity_units") && c.After.Decimal("on_hand") != 0 {
 			id := c.After.Text("id")
-			units[id] = [2]decimal.Dec{decimalOf(c.Before, "capacity_units"), decimalOf(c.After, "capacity_units")}
+			units[id] = [2]decimal.Dec{c.Before.Decimal("capacity_units"), c.After.Decimal("capacity_units")}
 			ids.addID(id)
 		}
 	}

@@ -56,7 +56,7 @@ func movementPlaces(m store.Row) (from, to spot) {
 // enterMovement books one movement.
 func (l *ledger) enterMovement(m store.Row) error {
 	from, to := movementPlaces(m)
-	q := decimalOf(m, "quantity")
+	q := m.Decimal("quantity")
 	l.gains = l.gains || from.zone == ""
 	l.items.addID(from.item)
 	l.lots.addID(from.lot)
@@ -96,10 +96,10 @@ func (v *level) findCulprit(changes []store.Change) int {
 	for i, c := range changes {
 		from, to := movementPlaces(c.After)
 		if from == v.spot {
-			q -= decimalOf(c.After, "quantity")
+			q -= c.After.Decimal("quantity")
 		}
 		if to == v.spot {
-			q += decimalOf(c.After, "quantity")
+			q += c.After.Decimal("quantity")
 		}
 		was := bad
 		if bad = v.coversReserved(q) || v.duplicatesSerial(q); bad && !was {

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // few is up to how many zones the database itself walks up the tree, which
@@ -160,7 +161,7 @@ func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
 		tail: "), up(id, parent_id, delta, depth) AS (" +
 			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
 			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
-			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads() +
+			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads +
 			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
 		fixed: []any{h.tenant, h.now}, width: 2,
 	}
@@ -168,10 +169,8 @@ func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
 }
 
 // setLoads adds s.delta to the load of zones.
-func setLoads() string {
-	return "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta",
-		"zones.max_capacity")
-}
+var setLoads = "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " +
+	inventory.UtilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
 
 // queueLoads queues the change of many zones, ancestors counted in. A zone that
 // was hung elsewhere since its place was read makes the transaction start over.
@@ -194,7 +193,7 @@ func (h haul) queueLoads(sums map[string]decimal.Dec) error {
 	}
 	b := block{
 		head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
-		tail:  ") " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
+		tail:  ") " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
 		fixed: []any{h.tenant, h.now}, width: 2,
 	}
 	b.queueRows(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })

@@ -19,7 +19,7 @@ func lockFirsts() map[string]store.First {
 	}
 	lists := func(tx *store.Tx, rows []store.Row) error {
 		k := work{Tx: tx}
-		of, err := k.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(textColumn(rows, "id")))
+		of, err := k.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), jsonList(store.TextColumn(rows, "id")))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // isSellable reports a lot whose stock counts as available.
@@ -132,7 +133,7 @@ func (w Watch) addAvailable(tx *store.Tx, items map[string]*stocked, free map[st
 		}
 		was := *it
 		it.available += d
-		it.low = LowStock(it.available, it.reorderPoint)
+		it.low = inventory.LowStock(it.available, it.reorderPoint)
 		if err := it.addCounters(counts, was); err != nil {
 			return err
 		}

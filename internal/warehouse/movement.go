@@ -61,10 +61,10 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 		if err := checkMovementShape(m); err != nil {
 			return nameRow(err, i, len(changes))
 		}
-		if decimalOf(m, "quantity") > maxMove {
+		if m.Decimal("quantity") > maxMove {
 			return nameRow(fault.As(tooMuch("quantity", maxMove)), i, len(changes))
 		}
-		if m["serial"] != nil && decimalOf(m, "quantity") != decimal.One {
+		if m["serial"] != nil && m.Decimal("quantity") != decimal.One {
 			return nameRow(refuseMovement("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
@@ -88,7 +88,7 @@ func wholeMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 			continue
 		}
 		if m["ref_type"] == nil || shapes[m.Text("type")] == into && m["type"] != "count_gain" {
-			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: decimalOf(m, "quantity"), row: i})
+			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: m.Decimal("quantity"), row: i})
 		}
 	}
 	return fineRows(tx, tenant, said, len(changes))
@@ -125,7 +125,7 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 func (u *units) convertQuantity(m store.Row) *fault.Error {
 	item, unit := m.Text("item_id"), m.Text("uom")
 	if m["uom_quantity"] == nil {
-		q, ok := u.fromBase(item, unit, decimalOf(m, "quantity"))
+		q, ok := u.fromBase(item, unit, m.Decimal("quantity"))
 		if _, err := u.unitFactor(item, unit); err != nil {
 			return err
 		}
@@ -134,14 +134,14 @@ func (u *units) convertQuantity(m store.Row) *fault.Error {
 		}
 		return nil
 	}
-	base, err := u.toBase(item, unit, decimalOf(m, "uom_quantity"))
+	base, err := u.toBase(item, unit, m.Decimal("uom_quantity"))
 	switch {
 	case err != nil:
 		return err
-	case m["quantity"] != nil && decimalOf(m, "quantity") != base:
+	case m["quantity"] != nil && m.Decimal("quantity") != base:
 		return refuseMovement(
 			"quantity",
-			decimalOf(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+decimalOf(m, "quantity").String(),
+			m.Decimal("uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+m.Decimal("quantity").String(),
 		)
 	}
 	m["quantity"] = base

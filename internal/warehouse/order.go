@@ -39,7 +39,7 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 				return notReady("order %s has no lines", c.After.Text("order_no"))
 			}
 			confirming.addID(c.After.Text("id"))
-		} else if becomes(c, "status", "cancelled") && decimalOf(c.After, "qty_shipped") != 0 {
+		} else if becomes(c, "status", "cancelled") && c.After.Decimal("qty_shipped") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
 		}
 	}
@@ -141,21 +141,21 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 	}
 	for _, c := range changes {
 		if c.Op == store.Delete {
-			if decimalOf(c.Before, "qty_allocated") != 0 || decimalOf(c.Before, "qty_received") != 0 {
+			if c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0 {
 				return fault.New(fault.Conflict, CodeInUse, "goods have been allocated or received for this line; cancel its quantity instead")
 			}
 			continue
 		}
-		if _, err := addWithin(0, decimalOf(c.After, "qty_ordered"), maxStock, "qty_ordered"); err != nil {
+		if _, err := addWithin(0, c.After.Decimal("qty_ordered"), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
-		if _, err := multiplyWithin(decimalOf(c.After, "qty_ordered"), decimalOf(c.After, "unit_price"), "unit_price"); err != nil {
+		if _, err := multiplyWithin(c.After.Decimal("qty_ordered"), c.After.Decimal("unit_price"), "unit_price"); err != nil {
 			return err
 		}
-		if decimalOf(c.Before, "qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
+		if c.Before.Decimal("qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
 			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id", "goods are allocated")
 		}
-		if decimalOf(c.After, "qty_cancelled") > decimalOf(c.After, "qty_ordered")-decimalOf(c.After, "qty_allocated") {
+		if c.After.Decimal("qty_cancelled") > c.After.Decimal("qty_ordered")-c.After.Decimal("qty_allocated") {
 			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled", "is too large")
 		}
 	}

@@ -118,9 +118,9 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 // checkPartialPick holds a change of what was picked, without a change of state, to what
 // can be: a part more of an open line.
 func checkPartialPick(c store.Change, list pickList) error {
-	had, has, qty := decimalOf(c.Before, "qty_picked"), decimalOf(c.After, "qty_picked"), decimalOf(c.After, "qty")
+	had, has, qty := c.Before.Decimal("qty_picked"), c.After.Decimal("qty_picked"), c.After.Decimal("qty")
 	switch {
-	case has < had && decimalOf(c.Before, "qty")-qty == had-has: // put back
+	case has < had && c.Before.Decimal("qty")-qty == had-has: // put back
 		return nil
 	case has < had:
 		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At("qty_picked", "cannot fall")
@@ -147,16 +147,16 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 		return err
 	}
 	if l["status"] == "short" {
-		if decimalOf(l, "qty_picked") >= decimalOf(l, "qty") {
+		if l.Decimal("qty_picked") >= l.Decimal("qty") {
 			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked", "is not short")
 		}
 		return nil
 	}
-	if decimalOf(l, "qty_picked") == 0 {
+	if l.Decimal("qty_picked") == 0 {
 		l["qty_picked"] = l["qty"]
 	}
 	if l["qty_picked"] != l["qty"] {
-		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", decimalOf(l, "qty_picked"), decimalOf(l, "qty")).
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", l.Decimal("qty_picked"), l.Decimal("qty")).
 			At("status", "should be short")
 	}
 	return nil

@@ -52,7 +52,7 @@ func (k work) pickLines(changes []store.Change) error {
 		if c.Op != store.Update {
 			continue
 		}
-		if more := decimalOf(c.After, "qty_picked") - decimalOf(c.Before, "qty_picked"); more > 0 {
+		if more := c.After.Decimal("qty_picked") - c.Before.Decimal("qty_picked"); more > 0 {
 			list = append(list, &fetch{line: c.After, more: more, lane: c.After.Text("to_zone_id")})
 		}
 	}
@@ -172,13 +172,13 @@ func (k work) findReservations(list []*fetch) error {
 	for _, f := range list {
 		for _, r := range rows {
 			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] && r["serial"] == f.line["serial"]
-			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && decimalOf(r, "quantity") >= f.more
+			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && r.Decimal("quantity") >= f.more
 			if mine && r["picked"] == false && r["order_line_id"] == f.line["order_line_id"] {
 				f.from = r
 				break
 			}
 		}
-		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && decimalOf(f.from, "quantity") < f.more {
+		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && f.from.Decimal("quantity") < f.more {
 			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it", f.line["seq"]).At("qty_picked", "is more than reserved")
 		}
 	}
@@ -208,7 +208,7 @@ func (p *picks) planPick(f *fetch) error {
 			r["picked"] = true
 			p.fresh = append(p.fresh, r)
 		}
-	case decimalOf(f.from, "quantity") == f.more:
+	case f.from.Decimal("quantity") == f.more:
 		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.stockKey(), "picked": true})
 		m["reservation_id"] = f.from["id"]
 	default:
@@ -251,17 +251,17 @@ func (p *picks) checkOpenDemand() error {
 	if len(p.fresh) == 0 {
 		return nil
 	}
-	lines, err := p.Rows("order_lines", p.DB().InUUID("id", 2), jsonList(textColumn(p.fresh, "order_line_id")))
+	lines, err := p.Rows("order_lines", p.DB().InUUID("id", 2), jsonList(store.TextColumn(p.fresh, "order_line_id")))
 	if err != nil {
 		return err
 	}
 	left := map[string]decimal.Dec{}
 	for _, l := range lines {
-		left[l.Text("id")] = decimalOf(l, "qty_ordered") - decimalOf(l, "qty_cancelled") - decimalOf(l, "qty_allocated")
+		left[l.Text("id")] = l.Decimal("qty_ordered") - l.Decimal("qty_cancelled") - l.Decimal("qty_allocated")
 	}
 	for _, r := range p.fresh {
 		id := r.Text("order_line_id")
-		if left[id] -= decimalOf(r, "quantity"); left[id] < 0 {
+		if left[id] -= r.Decimal("quantity"); left[id] < 0 {
 			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked", "is more than ordered")
 		}
 	}
@@ -286,7 +286,7 @@ func (k work) releaseShortened(changes []store.Change) error {
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.updateOrderLines(textColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
 }
 
 // finishLists completes the lists of which nothing is left to pick.
@@ -305,5 +305,5 @@ func (k work) finishLists(changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	return k.UpdateRows("pick_lists", textColumn(done, "id"), store.Row{"status": "completed"})
+	return k.UpdateRows("pick_lists", store.TextColumn(done, "id"), store.Row{"status": "completed"})
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 func jsonList(ids []string) string { return query.List(ids) }
@@ -270,7 +271,7 @@ func (it *stocked) addLevelChange(v *level) error {
 		}
 	}
 	it.value, err = multiplyWithin(it.onHand, it.unitCost, "quantity")
-	it.low = LowStock(it.available, it.reorderPoint)
+	it.low = inventory.LowStock(it.available, it.reorderPoint)
 	return err
 }
 

@@ -63,12 +63,12 @@ func (k readiness) attachReservedLines(shipments []string) error {
 	var rows []store.Row
 	for _, sh := range bare {
 		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
-			jsonList(idsOf(sh["order_ids"])))
+			jsonList(store.Texts(sh["order_ids"])))
 		if err != nil {
 			return err
 		}
 		for _, l := range lines {
-			q := decimalOf(l, "qty_allocated") - decimalOf(l, "qty_shipped")
+			q := l.Decimal("qty_allocated") - l.Decimal("qty_shipped")
 			if q == 0 {
 				id := sh.Text("id")
 				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
@@ -121,8 +121,8 @@ func (k readiness) addUnpacked(shipments []string) error {
 
 // missingReason says what of a shipment line is not ready, "" when all is.
 func (l waits) missingReason(line store.Row, taken map[string]decimal.Dec) string {
-	gone := decimalOf(line, "qty_shipped") + taken[line.Text("id")]
-	picked, packed := decimalOf(line, "qty_picked")-gone, decimalOf(line, "qty_packed")-gone
+	gone := line.Decimal("qty_shipped") + taken[line.Text("id")]
+	picked, packed := line.Decimal("qty_picked")-gone, line.Decimal("qty_packed")-gone
 	if picked < l.left {
 		return fmt.Sprintf("line %v: %s of %s are picked", line["line_no"], max(picked, 0), l.left)
 	}
@@ -290,7 +290,7 @@ func (k readiness) lockOrders(changes []store.Change) error {
 	var orders set
 	for _, c := range changes {
 		if isDeparture(c) {
-			for _, id := range idsOf(c.After["order_ids"]) {
+			for _, id := range store.Texts(c.After["order_ids"]) {
 				orders.addID(id)
 			}
 		}

@@ -68,7 +68,7 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 // isInParts reports a line whose quantity was given in parts of a unit.
 func isInParts(c store.Change) bool {
 	parts := func(f string) bool {
-		return (c.Op == store.Insert || isAltered(c, f)) && decimalOf(c.After, f)%decimal.Scale != 0
+		return (c.Op == store.Insert || isAltered(c, f)) && c.After.Decimal(f)%decimal.Scale != 0
 	}
 	return c.After != nil && (parts("qty_ordered") || parts("qty_cancelled"))
 }
@@ -82,7 +82,7 @@ func (u *units) fineLine(c store.Change) *fault.Error {
 		if c.Op == store.Update && !isAltered(c, f) {
 			continue
 		}
-		if err := u.checkUnitDecimals(f, c.After.Text("uom"), decimalOf(c.After, f)); err != nil {
+		if err := u.checkUnitDecimals(f, c.After.Text("uom"), c.After.Decimal(f)); err != nil {
 			return err
 		}
 	}
@@ -102,15 +102,15 @@ func (u *units) rebaseLine(c store.Change) *fault.Error {
 	if err != nil {
 		return err
 	}
-	ordered, err := u.toBase(item, unit, decimalOf(l, "qty_ordered"))
+	ordered, err := u.toBase(item, unit, l.Decimal("qty_ordered"))
 	if err != nil {
 		return refuseMovement("qty_ordered", err.Msg)
 	}
-	cancelled, err := u.toBase(item, unit, decimalOf(l, "qty_cancelled"))
+	cancelled, err := u.toBase(item, unit, l.Decimal("qty_cancelled"))
 	if err != nil {
 		return refuseMovement("qty_cancelled", err.Msg)
 	}
-	if price := decimalOf(l, "unit_price"); price != 0 {
+	if price := l.Decimal("unit_price"); price != 0 {
 		each, exact := price.DivExact(f)
 		if !exact {
 			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+": give the line in "+base)

@@ -224,7 +224,7 @@ func (r *receiving) updateOrders() error {
 		if !exact {
 			return refuseMovement("lines", base.String()+" base units are no whole number of the order line's unit "+l.Text("uom"))
 		}
-		l["qty_received"] = decimalOf(l, "qty_received") + q
+		l["qty_received"] = l.Decimal("qty_received") + q
 		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
 	}
 	if len(sets) == 0 {
@@ -266,7 +266,7 @@ func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) erro
 // isFullyReceived reports an order of which nothing is open.
 func (r *receiving) isFullyReceived(o store.Row) bool {
 	for _, l := range r.lines {
-		if l["order_id"] == o["id"] && decimalOf(l, "qty_received") < decimalOf(l, "qty_ordered")-decimalOf(l, "qty_cancelled") {
+		if l["order_id"] == o["id"] && l.Decimal("qty_received") < l.Decimal("qty_ordered")-l.Decimal("qty_cancelled") {
 			return false
 		}
 	}
@@ -292,7 +292,7 @@ func (r *receiving) openPutawayTasks() error {
 			}
 		}
 		tasks = append(tasks, t)
-		asks = append(asks, &placeRequest{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: decimalOf(m, "quantity"), from: r.zone})
+		asks = append(asks, &placeRequest{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: m.Decimal("quantity"), from: r.zone})
 	}
 	if len(tasks) == 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // Difference is a kept total that does not agree with the rows it stands for.
@@ -229,7 +230,7 @@ func (r *recount) recountItems() {
 		r.addPair(id+" on_hand", row.Int(1), onHand)
 		r.addPair(id+" available", row.Int(2), available)
 		r.addPair(id+" stock_value", row.Int(3), int64(value))
-		r.addPair(id+" low_stock", boolToInt(row.Bool(4)), boolToInt(LowStock(decimal.Dec(available), row.Dec(6))))
+		r.addPair(id+" low_stock", boolToInt(row.Bool(4)), boolToInt(inventory.LowStock(decimal.Dec(available), row.Dec(6))))
 	})
 }
 
@@ -271,7 +272,7 @@ func (r *recount) recountCapacities() {
 		}
 	}
 	for id, room := range r.room {
-		if u, ok := Utilization(decimal.Dec(r.real["zone "+id+" load_units"]), decimal.Dec(room)); ok {
+		if u, ok := inventory.Utilization(decimal.Dec(r.real["zone "+id+" load_units"]), decimal.Dec(room)); ok {
 			r.real["zone "+id+" utilization"] = int64(u)
 		}
 	}

@@ -107,7 +107,7 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 
 // takeOpenTask takes what an open task will fetch from its place.
 func (p *refill) takeOpenTask(task store.Row) {
-	left := decimalOf(task, "quantity") - decimalOf(task, "quantity_done")
+	left := task.Decimal("quantity") - task.Decimal("quantity_done")
 	for _, c := range p.stock[task.Text("item_id")] {
 		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") && c.lpn == task.Text("lpn") &&
 			c.owner == task.Text("owner_id") {
@@ -143,13 +143,13 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 	}
 	for _, t := range p.open {
 		if t["item_id"] == rule["item_id"] && t.Text("to_zone_id") == face && t.Text("owner_id") == owner {
-			held += decimalOf(t, "quantity") - decimalOf(t, "quantity_done")
+			held += t.Decimal("quantity") - t.Decimal("quantity_done")
 		}
 	}
-	need := decimalOf(rule, "max_qty") - held
+	need := rule.Decimal("max_qty") - held
 	step := p.units.smallestQuantity(p.units.base[item])
 	need -= need % step
-	if need <= 0 || held >= decimalOf(rule, "min_qty") && !full {
+	if need <= 0 || held >= rule.Decimal("min_qty") && !full {
 		return nil, 0
 	}
 	list := p.stock[item]

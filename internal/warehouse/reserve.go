@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"encoding/json"
 	"slices"
 
 	"holdfast/internal/db"
@@ -62,7 +61,7 @@ func newReservation(line string, at spot, q decimal.Dec) store.Row {
 func (k work) reserveStock(rows []store.Row) ([]store.Row, error) {
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), decimalOf(r, "quantity")}
+		list[i] = pledge{spotOf(r), r.Decimal("quantity")}
 	}
 	if err := k.changeReserved(list); err != nil {
 		return nil, err
@@ -78,12 +77,12 @@ func (k work) releaseReservations(rows []store.Row) error {
 	}
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), -decimalOf(r, "quantity")}
+		list[i] = pledge{spotOf(r), -r.Decimal("quantity")}
 	}
 	if err := k.changeReserved(list); err != nil {
 		return err
 	}
-	ids := textColumn(rows, "id")
+	ids := store.TextColumn(rows, "id")
 	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func (k work) releaseReservations(rows []store.Row) error {
 	if err := k.lockLists(waiting); err != nil {
 		return err
 	}
-	if err := k.UpdateRows("pick_lines", textColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.UpdateRows("reservations", ids, store.Row{"state": "released"})
@@ -101,7 +100,7 @@ func (k work) releaseReservations(rows []store.Row) error {
 // and returns the values of a new one for it, which the caller inserts. What the
 // level has reserved stays.
 func (k work) splitReservation(row store.Row, q decimal.Dec) (store.Row, error) {
-	id, left := row.Text("id"), decimalOf(row, "quantity")-q
+	id, left := row.Text("id"), row.Decimal("quantity")-q
 	if err := k.UpdateRows("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func (k work) splitReservation(row store.Row, q decimal.Dec) (store.Row, error) 
 // cutReservation is a reservation of quantity q of an active one: itself when that is all
 // of it.
 func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
-	if q == decimalOf(row, "quantity") {
+	if q == row.Decimal("quantity") {
 		return row, nil
 	}
 	n, err := k.splitReservation(row, q)
@@ -159,20 +158,4 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 		return err
 	}
 	return k.UpdateEach("order_lines", sets)
-}
-
-// idsOf reads an array of texts, as it is stored.
-func idsOf(v any) (list []string) {
-	raw, _ := v.(json.RawMessage)
-	_ = json.Unmarshal(raw, &list) // the store has checked it; null is none
-	return list
-}
-
-// textColumn lists a text column of rows.
-func textColumn(rows []store.Row, name string) []string {
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		out[i] = r.Text(name)
-	}
-	return out
 }

@@ -25,21 +25,21 @@ func checkReversals(tx *store.Tx, changes []store.Change) error {
 	}
 	first, left := map[string]store.Row{}, map[string]decimal.Dec{}
 	for _, r := range rows {
-		first[r.Text("id")], left[r.Text("id")] = r, decimalOf(r, "quantity")
+		first[r.Text("id")], left[r.Text("id")] = r, r.Decimal("quantity")
 	}
 	done, err := tx.Rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range done {
-		left[r.Text("reversal_of")] -= decimalOf(r, "quantity")
+		left[r.Text("reversal_of")] -= r.Decimal("quantity")
 	}
 	for i, c := range changes {
 		id := c.After.Text("reversal_of")
 		if id == "" || first[id] == nil {
 			continue // the reference refuses what is not there
 		}
-		left[id] -= decimalOf(c.After, "quantity")
+		left[id] -= c.After.Decimal("quantity")
 		if err := checkReversal(c.After, first[id], left[id]); err != nil {
 			return nameRow(err, i, len(changes))
 		}
@@ -65,8 +65,8 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
 	}
 	if left < 0 {
-		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+decimalOf(m, "quantity")).
-			At("quantity", "only %s is left to reverse", left+decimalOf(m, "quantity"))
+		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+m.Decimal("quantity")).
+			At("quantity", "only %s is left to reverse", left+m.Decimal("quantity"))
 	}
 	return nil
 }

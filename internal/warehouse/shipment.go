@@ -137,7 +137,7 @@ func (k work) setShipmentOwner(changes []store.Change) error {
 	var orders set
 	for _, c := range changes {
 		if c.After != nil {
-			for _, id := range idsOf(c.After["order_ids"]) {
+			for _, id := range store.Texts(c.After["order_ids"]) {
 				orders.addID(id)
 			}
 		}
@@ -156,7 +156,7 @@ func (k work) setShipmentOwner(changes []store.Change) error {
 		if c.After == nil {
 			continue
 		}
-		ids := idsOf(c.After["order_ids"])
+		ids := store.Texts(c.After["order_ids"])
 		c.After["owner_id"] = nil
 		for i, id := range ids {
 			if i == 0 {

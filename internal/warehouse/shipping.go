@@ -74,7 +74,7 @@ func (k work) loadLines(shipments []string) ([]waits, error) {
 	}
 	out := make([]waits, len(rows))
 	for i, r := range rows {
-		out[i] = waits{Row: r, left: decimalOf(r, "quantity") - decimalOf(r, "qty_shipped")}
+		out[i] = waits{Row: r, left: r.Decimal("quantity") - r.Decimal("qty_shipped")}
 	}
 	return out, nil
 }
@@ -117,12 +117,12 @@ type departure struct {
 func (d *departure) consumeReservations(l waits, held []store.Row) error {
 	left, line := l.left, l.Row.Text("order_line_id")
 	for _, r := range held {
-		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || decimalOf(r, "quantity") == 0 {
+		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || r.Decimal("quantity") == 0 {
 			continue
 		}
-		q := min(left, decimalOf(r, "quantity"))
+		q := min(left, r.Decimal("quantity"))
 		id := r.Text("id")
-		if q < decimalOf(r, "quantity") {
+		if q < r.Decimal("quantity") {
 			n, err := d.splitReservation(r, q)
 			if err != nil {
 				return err
@@ -172,7 +172,7 @@ func (k work) completeDelivered(shipments []string) error {
 	}
 	var orders set
 	for _, r := range rows {
-		for _, id := range idsOf(r["order_ids"]) {
+		for _, id := range store.Texts(r["order_ids"]) {
 			orders.addID(id)
 		}
 	}

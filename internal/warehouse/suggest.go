@@ -76,7 +76,7 @@ func (q *placeRequest) queuePlaces(tx *db.Tx, tenant string) error {
 	}
 	x, y, z, from := decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), ""
 	if q.from != nil {
-		x, y, z, from = decimalOf(q.from, "x"), decimalOf(q.from, "y"), decimalOf(q.from, "z"), q.from.Text("id")
+		x, y, z, from = q.from.Decimal("x"), q.from.Decimal("y"), q.from.Decimal("z"), q.from.Text("id")
 	}
 	held := func(where string) string {
 		return "EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0" + where + ")"

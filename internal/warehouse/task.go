@@ -26,7 +26,7 @@ func lockOpenTask(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task
 	if s := row.Text("status"); s != "open" && s != "in_progress" {
 		return task{}, fault.New(fault.Conflict, "HF001", "task %s is %s", row.Text("task_no"), s).At("task_id", "is %s", s)
 	}
-	left := decimalOf(row, "quantity") - decimalOf(row, "quantity_done")
+	left := row.Decimal("quantity") - row.Decimal("quantity_done")
 	t := task{resource: resource, row: row, quantity: left}
 	if quantity != nil {
 		t.quantity = *quantity
@@ -50,9 +50,9 @@ func (t task) taskMovement(kind string, fields ...string) store.Row {
 
 // recordProgress notes on the task what has been carried of it.
 func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
-	done := decimalOf(t.row, "quantity_done") + t.quantity
+	done := t.row.Decimal("quantity_done") + t.quantity
 	set := store.Row{"quantity_done": done, "status": "in_progress"}
-	if done >= decimalOf(t.row, "quantity") {
+	if done >= t.row.Decimal("quantity") {
 		set["status"], set["completed_at"] = "done", query.FormatTime(c.Now())
 	}
 	id := t.row.Text("id")

@@ -88,7 +88,7 @@ func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 // adjustmentMovement is the movement that books one; approval is the record a second
 // person approved, "" for one within the limit.
 func adjustmentMovement(row store.Row, approval string) store.Row {
-	q := decimalOf(row, "quantity")
+	q := row.Decimal("quantity")
 	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"], "to_status": row["stock_status"],
 		"reason_code": row["reason_code"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {

@@ -49,7 +49,7 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	for _, l := range lines {
 		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"), owner: l.Text("owner_id"),
 			lpn: l.Text("lpn"), status: l.Text("stock_status")}
-		if decimalOf(now[at.stockKey()], "quantity") != decimalOf(l, "expected") {
+		if now[at.stockKey()].Decimal("quantity") != l.Decimal("expected") {
 			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", task.Text("count_no")).At("count_task_id",
 				"is out of date")
 		}

@@ -13,6 +13,10 @@ import (
 	"holdfast/internal/store"
 )
 
+// LabelsPath is where labels are served: a collection follows, and ids in the
+// query.
+const LabelsPath = "/v1/labels/"
+
 // ClosePackageIn names an open package.
 type ClosePackageIn struct {
 	PackageID string       `json:"package_id" required:"true" format:"uuid" names:"packages" doc:"The package, with something in it."`
@@ -125,7 +129,7 @@ func addSSCC(tx *store.Tx, id, sscc string) error {
 	if err != nil || len(rows) != 1 {
 		return err
 	}
-	set := store.Row{"sscc": append(idsOf(rows[0]["sscc"]), sscc)}
+	set := store.Row{"sscc": append(store.Texts(rows[0]["sscc"]), sscc)}
 	open, err := tx.Rows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := textColumn(rows, "id")
+	known := store.TextColumn(rows, "id")
 	for i, id := range ids {
 		if !slices.Contains(known, id) {
 			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
@@ -147,19 +147,19 @@ func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, err
 func (k work) makeShipmentLines(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
 	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
-		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(textColumn(lines, "id")))
+		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(store.TextColumn(lines, "id")))
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, r := range on {
-		other[r.Text("order_line_id")] += decimalOf(r, "quantity")
+		other[r.Text("order_line_id")] += r.Decimal("quantity")
 	}
 	var of set
 	var said []spoken
 	for _, l := range lines {
 		id := l.Text("id")
-		most := decimalOf(l, "qty_ordered") - decimalOf(l, "qty_cancelled") - other[id]
-		q := decimalOf(l, "qty_allocated") - other[id]
+		most := l.Decimal("qty_ordered") - l.Decimal("qty_cancelled") - other[id]
+		q := l.Decimal("qty_allocated") - other[id]
 		if len(asked) > 0 {
 			if q = asked[id]; q > most {
 				return nil, nil, refuseAbove(lineField(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")

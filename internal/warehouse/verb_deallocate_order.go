@@ -36,7 +36,7 @@ func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesO
 	if err := k.releaseReservations(rows); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(textColumn(rows, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)

@@ -65,7 +65,7 @@ func (w Watch) deliverShipment(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("orders", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(idsOf(sh["order_ids"])))
+	rows, err := c.Rows("orders", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(store.Texts(sh["order_ids"])))
 	return &DeliverOut{ShipmentOut: *s, Orders: c.Records("orders", rows)}, err
 }
 
@@ -115,10 +115,10 @@ func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
 		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
 			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"), "is named above already")
 		}
-		if most := decimalOf(rows[at], "quantity"); l.Short+l.Damaged > most {
+		if most := rows[at].Decimal("quantity"); l.Short+l.Damaged > most {
 			return refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
-		item, all := rows[at].Text("item_id"), decimalOf(rows[at], "quantity")
+		item, all := rows[at].Text("item_id"), rows[at].Decimal("quantity")
 		said = append(said,
 			spoken{item: item, member: lineField(i, "short"), quantity: l.Short, all: all},
 			spoken{item: item, member: lineField(i, "damaged"), quantity: l.Damaged, all: all})

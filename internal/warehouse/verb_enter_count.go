@@ -104,10 +104,10 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		}
 		seenKeys[key] = true
 		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
-			"expected": decimalOf(books[key], "quantity")}
+			"expected": books[key].Decimal("quantity")}
 		setGiven(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
-		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted, all: decimalOf(books[key], "quantity")})
+		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted, all: books[key].Decimal("quantity")})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, err
 		rows = append(rows, row)
 	}
 	for _, row := range rows {
-		row["variance"] = decimalOf(row, "counted") - decimalOf(row, "expected")
+		row["variance"] = row.Decimal("counted") - row.Decimal("expected")
 	}
 	return rows, nil
 }
@@ -159,7 +159,7 @@ func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value 
 	var ids set
 	variances := map[string]decimal.Dec{}
 	for _, row := range rows {
-		if variance := decimalOf(row, "variance"); variance != 0 {
+		if variance := row.Decimal("variance"); variance != 0 {
 			ids.addID(row.Text("item_id"))
 			variances[row.Text("item_id")] += max(variance, -variance)
 		}
@@ -211,7 +211,7 @@ func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, to
 		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
 			return nil, 0, rpc.Missing("goods_owners", lineField(i, "owner_id"))
 		}
-		v, err := it.stockValue(decimalOf(row, "variance"))
+		v, err := it.stockValue(row.Decimal("variance"))
 		if err != nil {
 			return nil, 0, err
 		}

@@ -27,7 +27,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if st := r.Text("status"); st != "started" {
 		return nil, notReady("route %s is %s, not started", r.Text("route_no"), st).At("route_id", "is %s", st)
 	}
-	first := decimalOf(r, "odometer_start_km")
+	first := r.Decimal("odometer_start_km")
 	if in.Odometer < first {
 		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
 	}
@@ -42,7 +42,7 @@ func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Odometer > decimalOf(v, "odometer_km") {
+	if in.Odometer > v.Decimal("odometer_km") {
 		if err := k.UpdateRows("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
 			return nil, err
 		}

@@ -75,17 +75,17 @@ func orderSteps(o store.Row) (steps []rpc.Step) {
 }
 
 func outboundSteps(o store.Row, then func(verb, label string)) {
-	if decimalOf(o, "qty_allocated") > decimalOf(o, "qty_picked") {
+	if o.Decimal("qty_allocated") > o.Decimal("qty_picked") {
 		then("release_picks", "Release its picks")
 		then("deallocate_order", "Give its stock back")
 	}
 	if s := o.Text("stage"); s == "unallocated" || s == "part_allocated" {
 		then("allocate_order", "Look for stock again")
 	}
-	if decimalOf(o, "qty_picked") > decimalOf(o, "qty_packed") {
+	if o.Decimal("qty_picked") > o.Decimal("qty_packed") {
 		then("pack", "Pack what is picked")
 	}
-	if decimalOf(o, "qty_allocated") > decimalOf(o, "qty_shipped") {
+	if o.Decimal("qty_allocated") > o.Decimal("qty_shipped") {
 		then("create_shipment", "Make a shipment")
 	}
 }

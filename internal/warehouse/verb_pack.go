@@ -94,7 +94,7 @@ func packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
 		if st := sh.Text("status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
 			return nil, notReady("shipment %s is %s", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 		}
-		orders = idsOf(sh["order_ids"])
+		orders = store.Texts(sh["order_ids"])
 	}
 	found, err := c.Lock("orders", "order_id", orders...)
 	for _, o := range found {
@@ -151,7 +151,7 @@ func (k work) fillPackage(c *rpc.Call, in *PackIn, id string, orders []string) (
 	var rows, sets []store.Row
 	var said []spoken
 	for _, l := range lines {
-		q, loose, at := more[l.Text("id")], decimalOf(l, "qty_picked")-decimalOf(l, "qty_packed"), slices.Index(ids, l.Text("id"))
+		q, loose, at := more[l.Text("id")], l.Decimal("qty_picked")-l.Decimal("qty_packed"), slices.Index(ids, l.Text("id"))
 		if !slices.Contains(orders, l.Text("order_id")) {
 			return nil, notReady("line %v is of another order", l["line_no"]).At(lineField(at, "order_line_id"), "is of another order")
 		}
@@ -160,7 +160,7 @@ func (k work) fillPackage(c *rpc.Call, in *PackIn, id string, orders []string) (
 		}
 		said = append(said, spoken{item: l.Text("item_id"), member: lineField(at, "quantity"), quantity: q, all: loose})
 		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
-		sets = append(sets, store.Row{"id": l["id"], "qty_packed": decimalOf(l, "qty_packed") + q})
+		sets = append(sets, store.Row{"id": l["id"], "qty_packed": l.Decimal("qty_packed") + q})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
@@ -181,5 +181,5 @@ func (k work) allPacked(id string) error {
 	if err != nil {
 		return err
 	}
-	return k.UpdateRows("shipments", textColumn(rows, "id"), store.Row{"status": "packed"})
+	return k.UpdateRows("shipments", store.TextColumn(rows, "id"), store.Row{"status": "packed"})
 }

@@ -43,11 +43,11 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 	if err := w.workOf(c).checkScans(line, in); err != nil {
 		return nil, err
 	}
-	has := decimalOf(line, "qty_picked") + in.Quantity
-	if has > decimalOf(line, "qty") {
-		return nil, refuseAbove("quantity", in.Quantity, decimalOf(line, "qty")-decimalOf(line, "qty_picked"), "the line still asks for")
+	has := line.Decimal("qty_picked") + in.Quantity
+	if has > line.Decimal("qty") {
+		return nil, refuseAbove("quantity", in.Quantity, line.Decimal("qty")-line.Decimal("qty_picked"), "the line still asks for")
 	}
-	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty") - decimalOf(line, "qty_picked")}
+	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: line.Decimal("qty") - line.Decimal("qty_picked")}
 	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
 	if in.To != "" {
 		set["to_zone_id"] = in.To
 	}
-	if has == decimalOf(line, "qty") {
+	if has == line.Decimal("qty") {
 		set["status"] = "picked"
 	}
 	if err := w.workOf(c).UpdateRows("pick_lines", []string{in.LineID}, set); err != nil {

@@ -45,7 +45,7 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := decimalOf(vehicle, "payload_kg"); most > 0 && kg > most.Float() {
+	if most := vehicle.Decimal("payload_kg"); most > 0 && kg > most.Float() {
 		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most, decimal.FromFloat(kg)).
 			At("vehicle_id", "carries %s kg", most)
 	}

@@ -74,7 +74,7 @@ func listOrdersInWaves(tx *store.Tx) (map[string]string, error) {
 	rows, err := tx.Rows("waves", "status = 'planned' ORDER BY id"+tx.DB().ForUpdate())
 	taken := map[string]string{}
 	for _, r := range rows {
-		for _, id := range idsOf(r["order_ids"]) {
+		for _, id := range store.Texts(r["order_ids"]) {
 			taken[id] = r.Text("wave_no")
 		}
 	}

@@ -123,7 +123,7 @@ func (k work) secureLot(lot store.Row) (*secured, error) {
 // nobody on hold.
 func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
 	for _, l := range levels {
-		free := decimalOf(l, "quantity") - decimalOf(l, "reserved")
+		free := l.Decimal("quantity") - l.Decimal("reserved")
 		if l["stock_status"] != "available" || free <= 0 {
 			continue
 		}
@@ -178,18 +178,18 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	lines, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(textColumn(rows, "order_line_id")))
+	lines, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(store.TextColumn(rows, "order_line_id")))
 	if err != nil {
 		return nil, err
 	}
 	loose := map[string]decimal.Dec{}
 	for _, l := range lines {
-		loose[l.Text("id")] = decimalOf(l, "qty_picked") - decimalOf(l, "qty_packed")
+		loose[l.Text("id")] = l.Decimal("qty_picked") - l.Decimal("qty_packed")
 	}
 	var freed []store.Row
 	for _, r := range rows {
 		line := r.Text("order_line_id")
-		q := decimalOf(r, "quantity")
+		q := r.Decimal("quantity")
 		if r["picked"] == true {
 			q = min(q, loose[line])
 			loose[line] -= q
@@ -205,10 +205,10 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(textColumn(freed, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(store.TextColumn(freed, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
-	return k.Rows("reservations", k.DB().InUUID("id", 2)+" ORDER BY id", jsonList(textColumn(freed, "id")))
+	return k.Rows("reservations", k.DB().InUUID("id", 2)+" ORDER BY id", jsonList(store.TextColumn(freed, "id")))
 }
 
 // listZones says where stock of the lot lies.
@@ -223,8 +223,8 @@ func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 			ids = append(ids, zone)
 		}
 		h := &out.Zones[at[zone]]
-		h.Quantity += decimalOf(l, "quantity")
-		h.Reserved += decimalOf(l, "reserved")
+		h.Quantity += l.Decimal("quantity")
+		h.Reserved += l.Decimal("reserved")
 	}
 	zones, err := byID(c, "zones", ids)
 	for i := range out.Zones {

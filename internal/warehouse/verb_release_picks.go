@@ -89,7 +89,7 @@ func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	if s := wave.Text("status"); s != "planned" {
 		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
 	}
-	in.OrderIDs, in.Method = idsOf(wave["order_ids"]), "wave"
+	in.OrderIDs, in.Method = store.Texts(wave["order_ids"]), "wave"
 	return wave, nil
 }
 
@@ -113,7 +113,7 @@ func (k work) listUnlisted(orders []string) ([]stop, error) {
 	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
 		"reservations.id "+
-		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(textColumn(lines, "id")))
+		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(store.TextColumn(lines, "id")))
 	out := make([]stop, len(rows))
 	for i, r := range rows {
 		out[i] = stop{Row: r, order: of[r.Text("order_line_id")]}
@@ -207,7 +207,7 @@ func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) (
 	if _, err := k.InsertRows("pick_lines", lines); err != nil {
 		return nil, err
 	}
-	return lists, k.UpdateRows("pick_lists", textColumn(lists, "id"), store.Row{"status": "released"})
+	return lists, k.UpdateRows("pick_lists", store.TextColumn(lists, "id"), store.Row{"status": "released"})
 }
 
 // pickLine is a line that fetches a reservation.
@@ -220,7 +220,7 @@ func pickLine(list string, seq int64, r store.Row) store.Row {
 // pickListsOut reads lists and their lines back.
 func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
 	in := c.DB().InUUID
-	ids := jsonList(textColumn(lists, "id"))
+	ids := jsonList(store.TextColumn(lists, "id"))
 	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)
 	if err != nil {
 		return nil, err

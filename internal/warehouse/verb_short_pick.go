@@ -38,10 +38,10 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := checkPending(line); err != nil {
 		return nil, err
 	}
-	if in.Found >= decimalOf(line, "qty") || in.Found < decimalOf(line, "qty_picked") {
-		return nil, refuseAbove("found", in.Found, decimalOf(line, "qty"), "a short line has")
+	if in.Found >= line.Decimal("qty") || in.Found < line.Decimal("qty_picked") {
+		return nil, refuseAbove("found", in.Found, line.Decimal("qty"), "a short line has")
 	}
-	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: decimalOf(line, "qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: line.Decimal("qty_picked")}); err != nil {
 		return nil, err
 	}
 	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
@@ -83,11 +83,11 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 	if err := k.UpdateRows("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
 		return nil, err
 	}
-	out.Released = decimalOf(rest[0], "quantity")
+	out.Released = rest[0].Decimal("quantity")
 	if err := k.releaseReservations(rest); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(textColumn(rest, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(store.TextColumn(rest, "order_line_id"), nil); err != nil {
 		return nil, err
 	}
 	lines, err := k.Rows("order_lines", "id = $2", line["order_line_id"])

@@ -66,7 +66,7 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 	levels, err := readCountable(c, task)
 	for _, l := range levels {
 		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optionalText(l, "lot_id"), optionalText(l, "serial"), optionalText(l, "lpn"),
-			optionalText(l, "owner_id"), l.Text("stock_status"), decimalOf(l, "quantity")})
+			optionalText(l, "owner_id"), l.Text("stock_status"), l.Decimal("quantity")})
 	}
 	return out, err
 }

@@ -105,7 +105,7 @@ func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
 	if err != nil {
 		return err
 	}
-	if last := decimalOf(v, "odometer_km"); odometer < last {
+	if last := v.Decimal("odometer_km"); odometer < last {
 		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer, last).At("odometer_km", "is less than %s", last)
 	}
 	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"], r["vehicle_id"])

@@ -31,17 +31,17 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if has := decimalOf(line, "qty_picked"); in.Quantity > has {
+	if has := line.Decimal("qty_picked"); in.Quantity > has {
 		return nil, refuseAbove("quantity", in.Quantity, has, "was picked on the line")
 	}
 	ol, err := c.One("order_lines", "pick_line_id", line.Text("order_line_id"))
 	if err != nil {
 		return nil, err
 	}
-	if loose := decimalOf(ol, "qty_picked") - decimalOf(ol, "qty_packed"); in.Quantity > loose {
+	if loose := ol.Decimal("qty_picked") - ol.Decimal("qty_packed"); in.Quantity > loose {
 		return nil, refuseAbove("quantity", in.Quantity, loose, "is picked and not packed")
 	}
-	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: decimalOf(line, "qty_picked")}
+	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: line.Decimal("qty_picked")}
 	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"qty_picked": decimalOf(line, "qty_picked") - in.Quantity, "qty": decimalOf(line, "qty") - in.Quantity}
+	set := store.Row{"qty_picked": line.Decimal("qty_picked") - in.Quantity, "qty": line.Decimal("qty") - in.Quantity}
 	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
 		set = store.Row{"status": "cancelled"}
 	}
@@ -81,7 +81,7 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 		if r["lot_id"] != line["lot_id"] || left == 0 {
 			continue
 		}
-		q := min(left, decimalOf(r, "quantity"))
+		q := min(left, r.Decimal("quantity"))
 		left -= q
 		if r, err = k.cutReservation(r, q); err != nil {
 			return nil, err

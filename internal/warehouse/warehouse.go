@@ -11,7 +11,6 @@ package warehouse
 
 import (
 	"holdfast/internal/actor"
-	"holdfast/internal/decimal"
 	"holdfast/internal/store"
 )
 
@@ -115,11 +114,6 @@ func currentRow(c store.Change) store.Row {
 		return c.After
 	}
 	return c.Before
-}
-
-func decimalOf(r store.Row, name string) decimal.Dec {
-	d, _ := r[name].(decimal.Dec)
-	return d
 }
 
 // becomes reports whether a change puts field into value, by insert or update.

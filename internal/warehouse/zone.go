@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // maxDepth is how many levels of zones may lie in one another.
@@ -27,14 +28,14 @@ func deriveZones(tx *store.Tx, changes []store.Change) error {
 		if z == nil {
 			continue
 		}
-		if decimalOf(z, "max_capacity") > maxZone {
+		if z.Decimal("max_capacity") > maxZone {
 			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity", "is too large")
 		}
 		if c.Op == store.Insert {
 			z["load_units"] = decimal.Dec(0)
 		}
 		z["utilization"] = nil
-		if u, ok := Utilization(decimalOf(z, "load_units"), decimalOf(z, "max_capacity")); ok {
+		if u, ok := inventory.Utilization(z.Decimal("load_units"), z.Decimal("max_capacity")); ok {
 			z["utilization"] = u
 		}
 		alignStatus(c, query.FormatTime(tx.Now()))
@@ -87,7 +88,7 @@ func moveSubtrees(tx *store.Tx, changes []store.Change) error {
 		from, to := c.Before.Text("parent_id"), c.After.Text("parent_id")
 		hung.addID(c.After.Text("id"))
 		parents.addID(to)
-		for id, d := range map[string]decimal.Dec{from: -decimalOf(c.After, "load_units"), to: decimalOf(c.After, "load_units")} {
+		for id, d := range map[string]decimal.Dec{from: -c.After.Decimal("load_units"), to: c.After.Decimal("load_units")} {
 			var err error
 			if loads[id], err = addWithin(loads[id], d, maxTotal, "parent_id"); err != nil {
 				return err

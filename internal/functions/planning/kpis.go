@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // KPIsIn asks for the warehouse's KPIs.
@@ -62,10 +62,10 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 		return nil, err
 	}
 	k := &out.KPIs
-	if v, ok := warehouse.CountAccuracy(k.Counts, k.Wrong); ok {
+	if v, ok := inventory.CountAccuracy(k.Counts, k.Wrong); ok {
 		k.Accuracy = &v
 	}
-	if v, ok := warehouse.LinesPerHour(k.Sampled-k.Shiftless, k.Hours); ok {
+	if v, ok := inventory.LinesPerHour(k.Sampled-k.Shiftless, k.Hours); ok {
 		k.Rate = &v
 	}
 	return out, nil

@@ -14,14 +14,14 @@ import (
 	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // Planner is the functions over one store. It is safe for concurrent use.
 type Planner struct {
 	store  *store.Store
 	now    func() time.Time
-	cuts   cache.Memo[warehouse.ABCCuts] // by tenant
+	cuts   cache.Memo[inventory.ABCCuts] // by tenant
 	dear   time.Duration
 	counts *store.Timed
 }

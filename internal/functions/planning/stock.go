@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // StockIn asks for a page of the inventory plan.
@@ -60,7 +61,7 @@ type StockItem struct {
 	ABC       *string     `json:"abc_class" enum:"A,B,C" doc:"The class that is set."`
 	BestABC   *string     `json:"suggested_abc_class,omitempty" enum:"A,B,C" doc:"The class by yearly issue value; only when asked for."`
 
-	stock warehouse.Stock
+	stock inventory.Stock
 	cost  decimal.Dec
 	year  float64 // issued in 365 days, in base units
 }
@@ -100,7 +101,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 		return nil, err
 	}
 	if in.ABC && !known {
-		cuts = warehouse.CutABC(values)
+		cuts = inventory.CutABC(values)
 		if took := time.Since(begun); took > p.dear {
 			p.cuts.PutSince(a.TenantID, cuts, begun, now.Add(min(took*abcShare, abcMost)))
 		}
@@ -124,7 +125,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	}
 	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
 		"(SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id), "+
-		warehouse.OnOrder+" "+
+		inventory.OnOrder+" "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
 		if int64(len(o.Items)) == in.PageSize {
 			o.Page.More = true
@@ -137,7 +138,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 		if class := r.Text(7); class != "" {
 			it.ABC = &class
 		}
-		it.stock = warehouse.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9), OnOrder: r.Bool(10)}
+		it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9), OnOrder: r.Bool(10)}
 		o.Items = append(o.Items, it)
 		return nil
 	})
@@ -192,7 +193,7 @@ func (it *StockItem) judgeItem(in *StockIn, now time.Time) {
 	}
 	d := it.stock.Demand(now)
 	it.Demand, it.SD, it.Days = score.Round(d.Mean, 2), score.Round(d.SD, 2), d.Days
-	if d.Days < warehouse.LeastDemandDays {
+	if d.Days < inventory.LeastDemandDays {
 		return
 	}
 	point := d.ReorderPoint(it.Lead, in.Z)

@@ -1,4 +1,4 @@
-package warehouse
+package papers
 
 import (
 	"cmp"
@@ -377,7 +377,7 @@ func (s *sight) readPackages() error {
 	}
 	return s.tx.Query("SELECT l.package_id, i.id, i.gtin, i.base_uom, CAST(SUM(l.quantity) AS bigint) FROM package_lines l "+
 		"JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+s.tx.DB().InUUID("l.package_id", 2)+
-		" GROUP BY l.package_id, i.id, i.gtin, i.base_uom ORDER BY l.package_id, i.id", []any{s.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+		" GROUP BY l.package_id, i.id, i.gtin, i.base_uom ORDER BY l.package_id, i.id", []any{s.a.TenantID, query.List(ids)}, func(r *db.Row) error {
 		s.list[at[r.Text(0)]].events[0].Of(epcis.Goods{ItemID: r.Text(1), GTIN: r.Text(2), Unit: r.Text(3), Quantity: r.Dec(4)})
 		return nil
 	})

@@ -1,7 +1,13 @@
-package warehouse
+// Package inventory holds the formulas of stock: how full a place is, what is low,
+// how healthy stock is, when to order more, how well it is counted and picked. It
+// reads no records.
+//
+// Layer: domains. Begin at [Assessment].
+package inventory
 
 import (
 	"strconv"
+	"strings"
 
 	"holdfast/internal/decimal"
 )
@@ -27,11 +33,14 @@ const (
 	fullest = decimal.Dec(100 * crammed * decimal.Scale)
 )
 
-// utilizationSQL is Utilization over SQL expressions, null when unlimited.
-func utilizationSQL(load, capacity string) string {
-	return "CASE WHEN " + capacity + " <= 0 THEN NULL WHEN (" + load + ") / " + capacity + " >= " + strconv.Itoa(crammed) + " THEN " +
-		strconv.FormatInt(int64(fullest), 10) + " ELSE ((" + load + ") / " + capacity + " * 1000 + ((" + load + ") % " + capacity + " * 2000 + " +
-		capacity + ") / (2 * " + capacity + ")) * 1000 END"
+// UtilizationSQL is Utilization over SQL expressions, null when unlimited.
+func UtilizationSQL(load, capacity string) string {
+	replace := strings.NewReplacer("{load}", load, "{capacity}", capacity,
+		"{crammed}", strconv.Itoa(crammed), "{fullest}", strconv.FormatInt(int64(fullest), 10))
+	return replace.Replace("CASE WHEN {capacity} <= 0 THEN NULL " +
+		"WHEN ({load}) / {capacity} >= {crammed} THEN {fullest} " +
+		"ELSE (({load}) / {capacity} * 1000 + " +
+		"(({load}) % {capacity} * 2000 + {capacity}) / (2 * {capacity})) * 1000 END")
 }
 
 // LowStock reports stock at or below its reorder point, in base units (an (s, Q)

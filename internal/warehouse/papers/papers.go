@@ -1,4 +1,4 @@
-package warehouse
+package papers
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/label"
 )
 
@@ -57,10 +59,11 @@ type sent struct {
 
 func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	if sh["direction"] != "outbound" {
-		return nil, notReady("shipment %s is inbound: its delivery note is the sender's", sh.Text("shipment_no")).At("id", "is inbound")
+		return nil, fault.New(fault.Conflict, warehouse.CodeOrder, "shipment %s is inbound: its delivery note is the sender's",
+			sh.Text("shipment_no")).At("id", "is inbound")
 	}
 	id := sh.Text("id")
-	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", jsonList(idsOf(sh["order_ids"])))
+	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", query.List(store.Texts(sh["order_ids"])))
 	if err != nil {
 		return nil, err
 	}
@@ -168,18 +171,18 @@ func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent
 		goods, err = k.consumedReservations(sh, lines)
 	} else {
 		goods, err = k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND picked ORDER BY id",
-			jsonList(textColumn(lines, "order_line_id")))
+			query.List(store.TextColumn(lines, "order_line_id")))
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range goods {
 		line := g.Text("order_line_id")
-		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), decimalOf(g, "quantity")})
+		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), g.Decimal("quantity")})
 	}
 	out := map[string][]sent{}
 	for _, l := range lines {
-		open := decimalOf(l, "quantity")
+		open := l.Decimal("quantity")
 		for _, s := range byLine[l.Text("order_line_id")] {
 			s.quantity = min(s.quantity, open)
 			if open -= s.quantity; s.quantity > 0 {
@@ -213,7 +216,7 @@ func (k *reading) consumedReservations(sh store.Row, lines []store.Row) ([]store
 		return nil, fmt.Errorf("warehouse: dispatched_at: %w", err)
 	}
 	moves, err := k.readRows("stock_movements", k.tx.DB().InUUID("item_id", 2)+" AND occurred_at >= $3 AND type = 'ship' AND ref_id = $4 ORDER BY id",
-		jsonList(textColumn(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
+		query.List(store.TextColumn(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +241,7 @@ func carrierOf(sh store.Row, carriers map[string]store.Row) string {
 }
 
 func joinColumn(rows []store.Row, name string) string {
-	return strings.Join(slices.DeleteFunc(textColumn(rows, name), isBlank), ", ")
+	return strings.Join(slices.DeleteFunc(store.TextColumn(rows, name), isBlank), ", ")
 }
 
 func (k *reading) pickList(l store.Row) (*label.Paper, error) {
@@ -267,14 +270,14 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		it, done := known["items"][r.Text("item_id")], ""
 		switch r["status"] {
 		case "picked":
-			done = decimalOf(r, "qty_picked").String()
+			done = r.Decimal("qty_picked").String()
 		case "short", "cancelled":
 			done = r.Text("status")
 		}
 		t.Rows = append(
 			t.Rows,
 			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
-				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), decimalOf(r, "qty").String(), it.Text("base_uom"),
+				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), r.Decimal("qty").String(), it.Text("base_uom"),
 				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
 		)
 	}

@@ -1,4 +1,8 @@
-package warehouse
+// Package papers prints and reports what the records of the warehouse say: labels,
+// delivery notes and pick lists, and what happened to goods as events of EPCIS 2.0.
+//
+// Layer: domains. Begin at [Printer].
+package papers
 
 import (
 	"context"
@@ -15,6 +19,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/label"
 )
 
@@ -25,10 +30,6 @@ type Printer struct{ store *store.Store }
 
 // NewPrinter returns a printer of the records of s.
 func NewPrinter(s *store.Store) *Printer { return &Printer{s} }
-
-// LabelsPath is where labels are served: a collection follows, and ids in the
-// query.
-const LabelsPath = "/v1/labels/"
 
 // Labelled are the collections whose records have labels.
 var Labelled = []string{"packages", "zones", "items", "lots"}
@@ -133,15 +134,25 @@ func (k *reading) readRows(resource, where string, args ...any) ([]store.Row, er
 
 // readReferenced are the records that a column of others names, by id.
 func (k *reading) readReferenced(resource, column string, of []store.Row) (map[string]store.Row, error) {
-	var ids set
-	for _, r := range of {
-		ids.addID(r.Text(column))
-	}
-	if len(ids.list) == 0 {
+	ids := distinctIDs(of, column)
+	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2), jsonList(ids.list))
+	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2), query.List(ids))
 	return byIDs(rows), err
+}
+
+// distinctIDs lists the ids in a column of rows, each once, in the order of the rows.
+func distinctIDs(rows []store.Row, column string) []string {
+	var ids []string
+	seen := map[string]bool{"": true}
+	for _, r := range rows {
+		if id := r.Text(column); !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (k *reading) zoneLabels(rows []store.Row) ([]label.Label, error) {
@@ -249,7 +260,7 @@ func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
 	}
 	for _, p := range rows {
 		id := p.Text("order_id")
-		if list := idsOf(w.shipments[p.Text("shipment_id")]["order_ids"]); id == "" && len(list) > 0 {
+		if list := store.Texts(w.shipments[p.Text("shipment_id")]["order_ids"]); id == "" && len(list) > 0 {
 			id = list[0]
 		}
 		w.order[p.Text("id")] = id
@@ -271,7 +282,7 @@ func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
 func (w *way) packageLabel(p store.Row) (label.Label, error) {
 	no, order, sh := p.Text("package_no"), w.orders[w.order[p.Text("id")]], w.shipments[p.Text("shipment_id")]
 	if p["status"] != "closed" {
-		return label.Label{}, notReady("package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
+		return label.Label{}, fault.New(fault.Conflict, warehouse.CodeOrder, "package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
 	}
 	l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
 	if err != nil {
@@ -297,20 +308,17 @@ func formatWithUnit(r store.Row, column, name string) string {
 	if r[column] == nil {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s", decimalOf(r, column), name))
+	return strings.TrimSpace(fmt.Sprintf("%s %s", r.Decimal(column), name))
 }
 
 // packageCounts says which of its shipment's packages each is: "2 of 5".
 func (k *reading) packageCounts(rows []store.Row) (map[string]string, error) {
-	var ids set
-	for _, r := range rows {
-		ids.addID(r.Text("shipment_id"))
-	}
+	ids := distinctIDs(rows, "shipment_id")
 	out := map[string]string{}
-	if len(ids.list) == 0 {
+	if len(ids) == 0 {
 		return out, nil
 	}
-	all, err := k.readRows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", jsonList(ids.list))
+	all, err := k.readRows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", query.List(ids))
 	if err != nil {
 		return nil, err
 	}

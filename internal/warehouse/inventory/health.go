@@ -1,4 +1,4 @@
-package warehouse
+package inventory
 
 import (
 	"math"
@@ -84,9 +84,14 @@ type Stock struct {
 }
 
 // OnOrder says in SQL whether an open order asks for item i of tenant $1.
-const OnOrder = "EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id " +
-	"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < " +
-	"l.qty_ordered - l.qty_cancelled)"
+const OnOrder = `EXISTS (SELECT 1
+		FROM order_lines l
+		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
+		WHERE l.tenant_id = $1
+			AND l.item_id = i.id
+			AND o.type = 'outbound'
+			AND o.status IN ('confirmed', 'in_progress', 'on_hold')
+			AND l.qty_shipped < l.qty_ordered - l.qty_cancelled)`
 
 // Turns is how often the stock turns over in a year (see Class).
 func (s *Stock) Turns() float64 { return s.yearlyTurns(s.OnHand) }
