@@ -113,7 +113,15 @@ type regulationRule struct {
 	State            string    `json:"state,omitempty" doc:"What must be true by then."`
 	Warn             *bound    `json:"warn,omitempty" doc:"Bound of a warning."`
 	Breach           *bound    `json:"breach,omitempty" doc:"Bound of a breach."`
-	AppliesIf        []fact    `json:"applies_if,omitempty" doc:"Facts without which the rule does not apply."`
+
+	Evidence *ruleEvidence `json:"evidence,omitempty" doc:"What decides, and what absence means."`
+
+	AppliesIf []fact `json:"applies_if,omitempty" doc:"Facts without which the rule does not apply."`
+}
+
+type ruleEvidence struct {
+	Of      string `json:"of" doc:"Collection that the metric is read from."`
+	Absence string `json:"absence" oneof:"insufficient_data breach" doc:"Verdict where nothing is on record."`
 }
 
 type fact struct {

@@ -82,7 +82,7 @@ func Types() []Type {
 		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs",
 			Fields: runFields, when: failedRun},
 		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields,
-			when: whenCreated("status", "compliant", "warning", "breach")},
+			when: whenCreated("status", "compliant", "insufficient_data", "warning", "breach")},
 		{Name: "driver.licence_expiring", Doc: "A driver's licence runs out in 30, 14, 7, 3 or 1 days, or has run out; once for each.",
 			Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
 		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment",

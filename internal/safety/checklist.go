@@ -104,7 +104,8 @@ func completeInspection(a actor.Actor, run store.Row, now time.Time) error {
 	return nil
 }
 
-// judgeCompleted holds completed inspections to their required answers and scores them.
+// judgeCompleted holds completed inspections to their required answers, of which
+// there is at least one, and scores them.
 func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 	if len(runs) == 0 {
 		return nil
@@ -123,9 +124,13 @@ func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 		if err != nil {
 			return err
 		}
-		r := tpl.Review(answers[run.Text("id")])
+		given := answers[run.Text("id")]
+		r := tpl.Review(given)
 		if len(r.Missing) > 0 {
 			return notReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
+		}
+		if len(given) == 0 {
+			return notReady("the inspection has no answers: nobody has looked")
 		}
 		setScore(run, r)
 	}

@@ -369,3 +369,17 @@ func TestRunPoints(t *testing.T) {
 		}
 	})
 }
+
+// An inspection without a single answer is not done, though no question wants
+// one; with one it is.
+func TestInspectionWithoutAnswers(t *testing.T) {
+	each(t, func(k *kit) {
+		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift"})
+		tpl := k.published("FREE", store.Row{"sections": raw(`[{"title":"Look","items":[{"key":"note","prompt":"Seen","type":"text"}]}]`)})
+		run := k.run(truck, tpl)
+		k.refused(k.change("checklist_runs", run, store.Row{"status": "completed"}), "HF006")
+		k.is("checklist_runs", run, "status", "scheduled")
+		k.answered(run, "note", `"Clean"`)
+		k.set("checklist_runs", run, store.Row{"status": "completed"})
+	})
+}

@@ -30,6 +30,7 @@ type Rule struct {
 	State            string      `json:"state,omitempty"` // what must be true by then
 	Warn             *Bound      `json:"warn,omitempty"`
 	Breach           *Bound      `json:"breach,omitempty"`
+	Evidence         *Evidence   `json:"evidence,omitempty"` // what decides, and what it means that there is none
 	AppliesIf        []Condition `json:"applies_if,omitempty"`
 }
 
@@ -187,6 +188,9 @@ func (r *Rule) checkRest() error {
 	if _, err := time.Parse("2006-01-02", "2024-"+r.Due); r.Metric == "calendar_deadline" && (err != nil || r.State == "") {
 		return badRule("needs due (MM-DD) and state for calendar_deadline")
 	}
+	if err := r.checkEvidence(); err != nil {
+		return err
+	}
 	return r.Scope.Filter.checkFilter()
 }
 
@@ -242,88 +246,56 @@ func (b *Bound) isMet(v float64) bool {
 	return v == b.Value
 }
 
-// Reading is a metric's value for one entity; Known is false where there are
-// no data. Hours are the exposure in the window.
-type Reading struct {
-	Value float64
-	Known bool
-	Hours float64
+// yearsKept is how long the log and its summaries are kept, from the end of the
+// year that they cover (29 CFR 1904.33(a)).
+const yearsKept = 5
+
+// YearlyRecord says for which years an establishment has met a yearly duty.
+type YearlyRecord struct {
+	first int
+	met   map[int]bool
 }
 
-// Verdict is what a rule says of a reading.
-type Verdict struct {
-	Status       string // compliant, warning, breach
-	Value        float64
-	Known        bool    // Value is meant
-	Threshold    float64 // the bound that decided, or the nearest one
-	Insufficient bool    // no data: compliant, and said so
-	Exempt       bool    // applies_if does not hold
-}
-
-// Applies reports whether the rule's conditions hold; known is false while one
-// of its facts is missing.
-func (r *Rule) Applies(facts map[string]float64) (applies, known bool) {
-	for _, c := range r.AppliesIf {
-		v, ok := facts[c.Fact]
-		if !ok {
-			return false, false
+// AddYear notes that there are records of a year, and whether its duty is met.
+func (y *YearlyRecord) AddYear(year int, met bool) {
+	if y.first == 0 || year < y.first {
+		y.first = year
+	}
+	if met {
+		if y.met == nil {
+			y.met = map[int]bool{}
 		}
-		if !c.isMet(v) {
-			return false, true
-		}
+		y.met[year] = true
 	}
-	return true, true
 }
 
-// Evaluate judges a reading: breach when the breach bound holds, else warning
-// when the warn bound holds, else compliant. Unknown data are compliant with
-// Insufficient set, never a silent breach.
-func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
-	v := Verdict{Status: "compliant", Value: in.Value, Known: in.Known}
-	if r.Breach != nil {
-		v.Threshold = r.Breach.Value
-	}
-	if r.Warn != nil {
-		v.Threshold = r.Warn.Value
-	}
-	applies, sure := r.Applies(facts)
-	if !sure || !in.Known || in.Hours < r.MinExposureHours || r.Normalize != "none" && in.Hours <= 0 {
-		v.Insufficient, v.Known = true, false
-		return v
-	}
-	if !applies {
-		v.Exempt = true
-		return v
-	}
-	switch r.Normalize {
-	case "per_200k_hours":
-		v.Value = in.Value * 200_000 / in.Hours
-	case "per_1m_hours":
-		v.Value = in.Value * 1_000_000 / in.Hours
-	}
-	if r.Breach != nil && r.Breach.isMet(v.Value) {
-		v.Status, v.Threshold = "breach", r.Breach.Value
-	} else if r.Warn != nil && r.Warn.isMet(v.Value) {
-		v.Status = "warning"
-	}
-	return v
-}
-
-// DaysPast is how many days the month-day deadline of the rule lies back,
-// negative before it, seen from the nearest such day.
-func (r *Rule) DaysPast(today time.Time) float64 {
-	due, err := time.Parse("01-02", r.Due)
+// DaysPast is how many days the deadline of the first year whose duty is not met
+// lies back, negative before it. A deadline stays missed until the duty is met:
+// the annual summary for the years that it is kept, the electronic submission
+// for good. An establishment without records has not met the last deadline.
+func (r *Rule) DaysPast(today time.Time, record *YearlyRecord) float64 {
+	due, err := time.Parse(time.DateOnly, "2000-"+r.Due)
 	if err != nil {
 		return 0
 	}
-	best := math.Inf(1)
-	for y := today.Year() - 1; y <= today.Year()+1; y++ {
-		d := today.Sub(time.Date(y, due.Month(), due.Day(), 0, 0, 0, 0, time.UTC)).Hours() / 24
-		if math.Abs(d) < math.Abs(best) {
-			best = d
+	dueIn := func(year int) time.Time { // the duty of a year is due in the next one
+		return time.Date(year+1, due.Month(), due.Day(), 0, 0, 0, 0, time.UTC)
+	}
+
+	year := record.first
+	if year == 0 {
+		year = today.Year() - 1
+		if dueIn(year).After(today) {
+			year--
 		}
 	}
-	return math.Floor(best)
+	if r.State != "osha_summary.submitted" {
+		year = max(year, today.Year()-yearsKept)
+	}
+	for record.met[year] {
+		year++
+	}
+	return math.Floor(today.Sub(dueIn(year)).Hours() / 24)
 }
 
 // checkRegulations refuses a rule that could not be evaluated before it is

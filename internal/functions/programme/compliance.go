@@ -37,22 +37,6 @@ type ComplianceOut struct {
 	Events output.Rows[EventOut] `json:"events" doc:"The verdicts that are new or have changed."`
 }
 
-// ComplianceSummary counts regulations by their worst verdict.
-type ComplianceSummary struct {
-	Regulations int    `json:"total_regulations" doc:"Regulations in force that were looked at."`
-	Compliant   int    `json:"compliant_count" doc:"Those kept by everybody."`
-	Warning     int    `json:"warning_count" doc:"Those that somebody is near to breaking."`
-	Breach      int    `json:"breach_count" doc:"Those that somebody breaks."`
-	LastCheck   string `json:"last_check" format:"date-time" doc:"When this was looked at."`
-}
-
-// StandingVerdicts says how many warnings and breaches stand from earlier checks,
-// and where their events are.
-type StandingVerdicts struct {
-	Count int    `json:"count" doc:"Warnings and breaches that were there before and have not changed."`
-	URL   string `json:"url" doc:"Events, at this server; the newest of a regulation and an entity is in force."`
-}
-
 // EventOut is a verdict that is new or has changed.
 type EventOut struct {
 	ID         uuid.UUID `json:"id" format:"uuid" doc:"The event."`
@@ -60,27 +44,30 @@ type EventOut struct {
 	Code       string    `json:"regulation_code" doc:"Its code."`
 	EntityType string    `json:"entity_type" enum:"zone,driver,worker,equipment" doc:"Type of the entity."`
 	Entity     uuid.UUID `json:"entity_id" format:"uuid" doc:"Whom or what the verdict is about."`
-	Status     string    `json:"status" enum:"compliant,warning,breach" doc:"The verdict."`
-	Previous   *string   `json:"previous_status" enum:"compliant,warning,breach" doc:"The verdict before; null for the first."`
+	Status     string    `json:"status" enum:"compliant,insufficient_data,warning,breach" doc:"The verdict."`
+	Previous   *string   `json:"previous_status" enum:"compliant,insufficient_data,warning,breach" doc:"The verdict before; null for the first."`
 	Value      *float64  `json:"value" unit:"as the metric" doc:"What was measured; null where unknown."`
 	Threshold  float64   `json:"threshold" unit:"as the metric" doc:"What it was held against."`
 
-	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data, not_applicable."`
+	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data or never_recorded, not_applicable."`
 }
 
 // regulation is one that is in force, with its rule.
 type regulation struct {
 	id, code string
 	rule     *safety.Rule
-	worst    uint8
-	judged   bool      // it has a verdict in this scan
-	notes    [4]string // details by notesOf
+	worst    safety.Standing
+	judged   bool               // it has a verdict in this scan
+	notes    [notesCount]string // details by notesOf
 }
 
-// verdicts are ordered by how bad they are.
-var statusNames = [...]string{"compliant", "warning", "breach"}
+// statusNames are ordered by how bad they are.
+var statusNames = safety.Statuses
 
 func statusRank(status string) uint8 { return uint8(slices.Index(statusNames[:], status)) }
+
+// isBad reports a warning or a breach.
+func isBad(status uint8) bool { return status > statusRank(safety.InsufficientData) }
 
 // unseen stands for the status of an entity without a verdict.
 const unseen = uint8(len(statusNames))
@@ -98,7 +85,9 @@ type scan struct {
 	waived map[[2]string]bool  // regulation and entity
 	sees   bool                // the caller may see the scores of single people
 	facts  map[string]float64
+	known  surroundings
 	tables *metricTables
+	finish []func() // what completes tables once all rows are read
 	fresh  findings
 	stand  int // warnings and breaches that have not changed and that the caller may see
 }
@@ -107,7 +96,7 @@ type scan struct {
 func (r *regulation) prepareNotes() {
 	for n := range r.notes {
 		// Plain structs always marshal.
-		text, _ := json.Marshal(details{r.rule.Metric, n&1 != 0, n&2 != 0, r.rule.WindowDays})
+		text, _ := json.Marshal(details{r.rule.Metric, n&noteUnknown != 0, n&noteNever != 0, n&noteExempt != 0, r.rule.WindowDays})
 		r.notes[n] = string(text)
 	}
 }
@@ -186,9 +175,12 @@ func (s *scan) readRules(tx *db.Tx) error {
 	tx.Queue("SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint) FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = "+
 		"'active' GROUP BY site_id) x",
 		[]any{s.tenant}, func(r *db.Row) error {
-			s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
+			if r.Int(1) > 0 { // nobody on record is not a small establishment
+				s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
+			}
 			return nil
 		})
+	s.queueSurroundings(tx)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
@@ -335,12 +327,11 @@ func (s *scan) addVerdict(r *regulation, kind string, id uuid.UUID, in safety.Re
 	status := statusRank(v.Status)
 	if s.sees || r.about(kind) != aboutScore {
 		r.judged = true
-		if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
-			r.worst = max(r.worst, status)
-		}
+		waived := len(s.waived) > 0 && s.waived[[2]string{r.id, id.String()}]
+		r.worst = max(r.worst, safety.StandingOf(v.Status, waived))
 	}
 	if before == status {
-		if status > 0 && (s.sees || r.about(kind) != aboutScore) {
+		if isBad(status) && (s.sees || r.about(kind) != aboutScore) {
 			s.stand++
 		}
 		return
@@ -412,11 +403,11 @@ func (s *scan) writeVerdicts(tx *db.Tx) error {
 const toldAtOnce = 1000
 
 // sendEvents hands on the events that somebody may wait for: a verdict that changed,
-// or a first one that is not compliant.
+// or a first one that is a warning or a breach.
 func (s *scan) sendEvents(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) error {
 	var rows []store.Row
 	for f := range s.fresh.allFindings() {
-		if f.previous == unseen && f.status == 0 {
+		if f.previous == unseen && !isBad(f.status) {
 			continue
 		}
 		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity.String(),
@@ -463,34 +454,4 @@ func (s *scan) complianceOut() *ComplianceOut {
 		}
 	}
 	return out
-}
-
-func (s *scan) standingVerdicts() StandingVerdicts {
-	url := "/v1/compliance_events?status=in.(warning,breach)"
-	if s.in.EntityType != "" {
-		url += "&entity_type=eq." + s.in.EntityType
-	}
-	if s.in.EntityID != "" {
-		url += "&entity_id=eq." + s.in.EntityID
-	}
-	return StandingVerdicts{Count: s.stand, URL: url + "&order=evaluated_at.desc"}
-}
-
-func (s *scan) summaryOf() ComplianceSummary {
-	sum := ComplianceSummary{LastCheck: query.FormatTime(s.now)}
-	for _, r := range s.regs {
-		if s.in.EntityID != "" && !r.judged {
-			continue // it is not about this one
-		}
-		sum.Regulations++
-		switch r.worst {
-		case 0:
-			sum.Compliant++
-		case 1:
-			sum.Warning++
-		default:
-			sum.Breach++
-		}
-	}
-	return sum
 }

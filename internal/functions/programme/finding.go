@@ -73,21 +73,32 @@ func (f *finding) isPersonal() bool { return f.reg.about(f.kind) == aboutScore }
 
 // details is what an event says of how it came about.
 type details struct {
-	Metric       string `json:"metric"`
-	Insufficient bool   `json:"insufficient_data,omitempty"`
-	Exempt       bool   `json:"not_applicable,omitempty"`
-	WindowDays   int    `json:"window_days"`
+	Metric     string `json:"metric"`
+	Unknown    bool   `json:"insufficient_data,omitempty"`
+	Never      bool   `json:"never_recorded,omitempty"` // a breach by absence
+	Exempt     bool   `json:"not_applicable,omitempty"`
+	WindowDays int    `json:"window_days"`
 }
+
+// Bits of the number of a regulation's notes.
+const (
+	noteUnknown = 1 << iota
+	noteNever
+	noteExempt
+	notesCount
+)
 
 // notesOf numbers what details can say of a verdict under one rule.
 func notesOf(v *safety.Verdict) (n uint8) {
-	if v.Insufficient {
-		n |= 1
+	switch {
+	case v.Exempt:
+		return noteExempt
+	case v.Absent && v.Status == safety.InsufficientData:
+		return noteUnknown
+	case v.Absent:
+		return noteNever
 	}
-	if v.Exempt {
-		n |= 2
-	}
-	return n
+	return 0
 }
 
 // eventRow is an event as the interface shows it, used for one finding after

@@ -2,12 +2,10 @@ package programme
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
@@ -20,6 +18,8 @@ type table struct {
 	known  []bool
 	hours  []float64 // nil where the rule does not ask for them
 	zero   bool      // an entity without a row has the value 0
+	silent bool      // nothing is on record that could say 0
+	exempt bool      // the rule is not about this tenant
 	total  float64
 	any    bool    // total is known
 	work   float64 // hours of the whole tenant
@@ -42,7 +42,7 @@ func tableKey(r *safety.Rule, kind string) string {
 // measureMetrics reads the metrics of all rules: a statement or two for each distinct
 // metric, window and filter.
 func (s *scan) measureMetrics(tx *db.Tx) error {
-	s.tables = &metricTables{by: map[string]*table{}}
+	s.tables, s.finish = &metricTables{by: map[string]*table{}}, nil
 	for _, r := range s.regs {
 		kinds := r.rule.Scope.EntityTypes
 		if r.rule.Per == "tenant" {
@@ -60,12 +60,18 @@ func (s *scan) measureMetrics(tx *db.Tx) error {
 			}
 		}
 	}
-	return tx.Flush()
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, finish := range s.finish {
+		finish()
+	}
+	return nil
 }
 
 // readingOf returns the reading of the ith entity.
 func (t *table) readingOf(i int) safety.Reading {
-	r := safety.Reading{Value: t.values[i], Known: t.known[i] || t.zero}
+	r := safety.Reading{Value: t.values[i], Known: t.known[i] || t.zero && !t.silent, Exempt: t.exempt}
 	if t.hours != nil {
 		r.Hours = t.hours[i]
 	}
@@ -78,7 +84,7 @@ func (m *metricTables) tenantReading(r *safety.Rule) safety.Reading {
 	if t == nil {
 		return safety.Reading{}
 	}
-	return safety.Reading{Value: t.total, Known: t.any || t.zero, Hours: t.work}
+	return safety.Reading{Value: t.total, Known: t.any || t.zero && !t.silent, Exempt: t.exempt, Hours: t.work}
 }
 
 // putValue enters the value of the ith entity, or with -1 of the tenant, whose value
@@ -174,7 +180,7 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if len(r.Scope.Filter.Kind) > 0 {
 		kinds = "kind IN (" + quoteWords(r.Scope.Filter.Kind) + ")"
 	}
-	t.zero = r.Metric != "near_miss_ratio"
+	t.zero, t.silent = r.Metric != "near_miss_ratio", !s.watchesIncidents(r)
 	severities := ""
 	if r.Scope.Filter.SeverityMin != "" {
 		severities = " AND severity IN (" + quoteWords(r.Scope.Filter.Severities()) + ")"
@@ -225,7 +231,7 @@ func (s *scan) calendarDays(from, to time.Time) float64 {
 // fillIncidents reads the incidents that a condition names and enters the
 // worst, or the number, of each entity. $4 is the start of the window.
 func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, where string, of func(at, told time.Time) float64) {
-	t.zero = true
+	t.zero, t.silent = true, !s.watchesIncidents(r)
 	f := &r.Scope.Filter
 	if len(f.Kind) > 0 {
 		where += " AND i.kind IN (" + quoteWords(f.Kind) + ")"
@@ -246,7 +252,10 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 		sql = "SELECT NULL, " + from + " FROM incidents i" + join + " WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
 	}
 	g := s.groups[kind]
-	sum := r.Metric == "open_critical_hazards"
+	enter := t.raiseValue
+	if r.Metric == "open_critical_hazards" {
+		enter = t.addValue
+	}
 	tx.Queue(sql, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
@@ -254,26 +263,15 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 				return nil
 			}
 		}
-		v := of(row.Time(1), row.Time(2))
-		if sum {
-			t.total += v
-		} else {
-			t.total = max(t.total, v)
-		}
-		switch {
-		case i < 0:
-		case sum:
-			t.values[i] += v
-		default:
-			t.values[i] = max(t.values[i], v)
-		}
+		enter(i, of(row.Time(1), row.Time(2)))
 		return nil
 	})
 }
 
 // fillActions counts open actions past due by the entities of their incident.
+// Without a single action on record, none says that none is late.
 func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	t.zero = true
+	t.zero, t.silent = true, !s.known.actions
 	late := "a.status IN ('open', 'in_progress', 'done') AND a.due_at < $2 AND a.priority IN (" + quoteWords(r.Scope.Filter.Severities()) + ")"
 	if r.Per == "tenant" {
 		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now},
@@ -291,51 +289,6 @@ func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	})
 }
 
-// fillChecklists reads inspections of zones or equipment: days since the last
-// one, or the share done in time. A zone is not inspected by looking at a truck
-// that stands in it.
-func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	by, group := "zone_id", " AND zone_id IS NOT NULL AND equipment_id IS NULL AND vehicle_id IS NULL GROUP BY zone_id"
-	switch {
-	case r.Per == "tenant":
-		by, group = "NULL", ""
-	case kind == score.Equipment:
-		by, group = "equipment_id", " AND equipment_id IS NOT NULL GROUP BY equipment_id"
-	case kind != score.Zone:
-		return
-	}
-	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
-	title := ""
-	if c := r.Scope.Filter.Checklist; c != "" {
-		args = append(args, "%"+escapeLike(strings.ToLower(c))+"%")
-		title = ` AND lower(title) LIKE $4 ESCAPE '\'`
-	}
-	sql := "SELECT " + by + ", MAX(completed_at), 0, COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 AND " +
-		"completed_at <= $3" + title + group
-	share := r.Metric == "checklist_compliance"
-	if share {
-		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND " +
-			"due_at > $2 AND due_at <= $3" + title + group
-	}
-	g := s.groups[kind]
-	tx.Queue(sql, args, func(row *db.Row) error {
-		i := -1
-		if r.Per != "tenant" {
-			if i = g.findPlace(row, 0); i < 0 {
-				return nil
-			}
-		}
-		switch {
-		case row.Int(3) == 0: // nothing on record
-		case share:
-			t.putValue(i, safety.ChecklistCompliance(row.Int(2), row.Int(3)).Float())
-		default:
-			t.putValue(i, math.Floor(s.now.Sub(row.Time(1)).Hours()/24))
-		}
-		return nil
-	})
-}
-
 func escapeLike(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
 }
@@ -347,124 +300,4 @@ func (s *scan) fillUtilization(tx *db.Tx, t *table) {
 		}
 		return nil
 	})
-}
-
-// fillWeeks reads weekly hours of people: the most in any seven days from
-// Monday to Sunday (UTC days of the shifts' ends), or with per window the mean
-// over the window.
-func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	g := s.groups[kind]
-	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
-	from := s.windowStart(r.WindowDays)
-	if r.Per == "window" {
-		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.putValue(i, 7*h/float64(r.WindowDays)) }, g)
-		return
-	}
-	args := []any{s.tenant, from, s.now}
-	source, entity := shiftSource(tx, sel, &args)
-	type week struct{ i, year, week int }
-	var last week
-	var hours decimal.Dec
-	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
-		i := g.findPlace(row, 0)
-		if i < 0 {
-			return nil
-		}
-		now := week{i: i}
-		now.year, now.week = row.Time(1).ISOWeek()
-		if now != last {
-			last, hours = now, 0
-		}
-		hours += row.Dec(2)
-		t.values[i], t.known[i] = max(t.values[i], hours.Float()), true
-		return nil
-	})
-}
-
-// fillRest reads the shortest rest between two shifts of a person.
-func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	g := s.groups[kind]
-	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
-	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-	who, ended := -1, time.Time{}
-	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
-		i := g.findPlace(row, 0)
-		if i >= 0 && i == who {
-			rest := row.Time(1).Sub(ended).Hours()
-			if !t.known[i] || rest < t.values[i] {
-				t.putValue(i, rest)
-			}
-		}
-		who, ended = i, row.Time(2)
-		return nil
-	})
-}
-
-// people is where a type's persons stand: entities are e, $1 is the tenant.
-type people struct{ from, worker, title string }
-
-func workforceTable(kind string) people {
-	if kind == score.Driver {
-		return people{"drivers e JOIN workers w ON w.tenant_id = $1 AND w.id = e.worker_id", "w.id", "w.job_title"}
-	}
-	return people{"workers e", "e.id", "e.job_title"}
-}
-
-// localToday is the calendar day where the tenant is.
-func (s *scan) localToday() string {
-	return localtime.DateOf(s.now, localtime.Zone(s.st.place)).String()
-}
-
-// fillExpired counts, for each person, certificates that ran out
-// and were not renewed. A driver's licence that ran out counts as one.
-func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
-	t.zero = true
-	p := workforceTable(kind)
-	g := s.groups[kind]
-	enter := func(row *db.Row, v float64) {
-		if i := g.findPlace(row, 0); i >= 0 {
-			t.putValue(i, v+t.values[i])
-		}
-	}
-	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.worker_id = "+
-		p.worker+" WHERE e.tenant_id = $1 "+
-		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
-		"n.tenant_id = $1 AND n.worker_id = a.worker_id "+
-		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.localToday()},
-		func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
-	if kind == score.Driver {
-		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.localToday()},
-			func(row *db.Row) error { enter(row, 1); return nil })
-	}
-}
-
-// wordIn is a condition: an array of texts has a word. The array's text is
-// canonical, so the word as JSON is found in it and nothing else is.
-func wordIn(array, word string) string {
-	quoted := `'"' || replace(replace(` + word + `, '\', '\\'), '"', '\"') || '"'`
-	return "replace(" + array + ", " + quoted + ", '') <> " + array
-}
-
-// fillCoverage is 100 x valid required certificates / required ones; nothing
-// required is unknown. A course is required by job title, and of those who had a
-// shift with a piece of equipment in the rule's window by its kind or its own
-// course.
-func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	p := workforceTable(kind)
-	g := s.groups[kind]
-	tx.Queue("WITH x(id, worker_id, word, course_id) AS (SELECT e.id, "+p.worker+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+
-		" WHERE e.tenant_id = $1 UNION SELECT e.id, "+p.worker+", q.kind, q.required_course_id FROM "+p.from+
-		" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
-		"JOIN equipment q ON q.tenant_id = s.tenant_id AND q.id = s.equipment_id WHERE e.tenant_id = $1), "+
-		"need AS (SELECT DISTINCT x.id, x.worker_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS "+
-		"NULL AND (c.id = x.course_id OR "+wordIn("c.required_for", "x.word")+")) "+
-		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.worker_id = n.worker_id AND "+
-		"a.course_id = n.course_id "+
-		"AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM need n GROUP BY n.id",
-		[]any{s.tenant, s.localToday(), s.windowStart(r.WindowDays), s.now}, func(row *db.Row) error {
-			if i := g.findPlace(row, 0); i >= 0 {
-				t.putValue(i, safety.Percent(row.Int(2), row.Int(1)).Float())
-			}
-			return nil
-		})
 }

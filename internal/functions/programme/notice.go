@@ -41,7 +41,7 @@ const noticesSQL = `
 // the rule's filter names and that has no case counts from its report: nobody
 // has decided that OSHA need not be told.
 func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, allowed time.Duration) {
-	t.zero = true
+	t.zero, t.silent, t.exempt = true, !s.watchesIncidents(r), !s.known.american
 	f := &r.Scope.Filter
 	undecided := "i.severity IN (" + quoteWords(f.Severities()) + ") AND i.kind IN ('injury', 'illness')"
 	if len(f.Kind) > 0 {
@@ -65,7 +65,7 @@ func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, all
 				return nil
 			}
 		}
-		t.raise(i, n.hours(s.now))
+		t.raiseValue(i, n.hours(s.now))
 		return nil
 	})
 }
@@ -95,12 +95,4 @@ func (n *notice) hours(now time.Time) float64 {
 		until = now
 	}
 	return max(0, until.Sub(known).Hours())
-}
-
-// raise enters the worst value of the ith entity, or with -1 of the tenant.
-func (t *table) raise(i int, v float64) {
-	t.total = max(t.total, v)
-	if i >= 0 {
-		t.values[i] = max(t.values[i], v)
-	}
 }

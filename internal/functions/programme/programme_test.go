@@ -297,12 +297,14 @@ func TestCompliance(t *testing.T) {
 		late := k.add("actions", store.Row{"title": "x", "priority": "critical", "due_at": k.now.Add(-time.Hour)})
 
 		n := k.call(compliance, "")
-		n.is("success", "true", "summary.total_regulations", "4", "summary.compliant_count", "2", "summary.warning_count", "1", "summary.breach_count", "1",
+		n.is("success", "true", "summary.total_regulations", "4", "summary.compliant_count", "0",
+			"summary.warning_count", "1", "summary.breach_count", "1",
+			"summary.insufficient_count", "2", "summary.waived_count", "0",
 			"summary.last_check", `"2026-03-20T12:00:00.000000Z"`, "events_created", "7", "events.#", "7")
 		warned := n.find("events", "status", "warning")
 		warned.is("entity_id", `"`+p.dock+`"`, "regulation_id", `"`+dock+`"`, "entity_type", `"zone"`, "value", "1", "threshold", "1", "previous_status", "null")
 		n.find("events", "status", "breach").is("regulation_code", `"LATE"`, "entity_type", `"zone"`, "value", "1")
-		n.find("events", "entity_id", p.colleague).is("details.insufficient_data", "true", "value", "null", "status", `"compliant"`)
+		n.find("events", "entity_id", p.colleague).is("details.insufficient_data", "true", "value", "null", "status", `"insufficient_data"`)
 		k.call(compliance, "").is("events_created", "0", "events", "[]", "summary.breach_count", "1")
 
 		k.set("actions", late, store.Row{"status": "cancelled", "cancel_reason": "gone"})
@@ -310,47 +312,92 @@ func TestCompliance(t *testing.T) {
 			k.shift(p.colleague, d, 10.5, nil) // Monday to Friday
 		}
 		n = k.call(compliance, "")
-		n.is("events_created", "2", "summary.breach_count", "1")
+		n.is("events_created", "3", "summary.breach_count", "1")
 		n.find("events", "regulation_code", "LATE").is("status", `"compliant"`, "previous_status", `"breach"`)
+		n.find("events", "regulation_code", "REST").is("status", `"compliant"`, "previous_status", `"insufficient_data"`)
 		n.find("events", "regulation_code", "WEEK").is("entity_id", `"`+p.colleague+`"`, "value", "52.5")
 
-		if got := fmt.Sprint(k.told); got != "[compliance_events warning compliance_events breach compliance_events compliant compliance_events breach]" {
+		if got := fmt.Sprint(k.told); got != "[compliance_events warning compliance_events breach compliance_events compliant compliance_events compliant "+
+			"compliance_events breach]" {
 			k.Errorf("told %s", got)
 		}
 
 		k.call(compliance, `{"jurisdiction":"EU"}`).is("summary.total_regulations", "2")
 		k.call(compliance, `{"entity_type":"zone"}`).is("summary.total_regulations", "2")
-		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "2",
-			"events_created", "0")
+		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "1",
+			"summary.insufficient_count", "1", "events_created", "0")
 	})
 }
 
+// seed gives the tenant the shipped regulations and badges.
+func (k *kit) seed() {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+		return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+	})
+	if err != nil {
+		k.Fatal(explain(err))
+	}
+}
+
 // The shipped regulations can all be evaluated, and a waiver keeps an entity
-// out of the summary's worst.
+// out of the summary's worst, counted apart.
 func TestShippedRegulations(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		seed := func() {
-			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
-			})
-			if err != nil {
-				k.Fatal(explain(err))
-			}
-		}
-		seed()
-		seed()
+		k.seed()
+		k.seed()
 		if k.count("regulations", "status = 'active'") != 19 || k.count("badges", "1 = 1") != 5 {
 			k.Error("the shipped set is not complete, or twice there")
 		}
 		k.incident("injury", "critical", 10, p.dock) // still not triaged
 		k.call(scores, "")
 		n := k.call(compliance, "")
-		n.is("summary.total_regulations", "19", "summary.breach_count", "4") // OSHA was not told either
+		// OSHA was not told either, the truck and the extinguishers were never examined.
+		n.is("summary.total_regulations", "19", "summary.breach_count", "6")
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
+		n.find("events", "regulation_code", "US-1910.178-Q7").is("status", `"breach"`, "value", "null", "details.never_recorded", "true")
 		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
 		k.set("compliance_events", breach, store.Row{"waived_until": k.now.AddDate(0, 0, 10), "waive_reason": "known"})
-		k.call(compliance, "").is("summary.breach_count", "3", "events_created", "0")
+		kept := n.at("summary.compliant_count").(float64)
+		n = k.call(compliance, "")
+		n.is("summary.breach_count", "5", "summary.waived_count", "1", "events_created", "0")
+		if n.at("summary.compliant_count") != kept {
+			k.Error("the waived regulation counts as kept")
+		}
+		k.now = k.now.AddDate(0, 0, 11)
+		k.call(compliance, "").is("summary.waived_count", "0")
+	})
+}
+
+// A new tenant keeps no duty: nothing is on record that could say so.
+func TestNewTenant(t *testing.T) {
+	each(t, func(k *kit) {
+		k.seed()
+		all := func(unknown, broken string) {
+			t.Helper()
+			k.call(compliance, "").is("summary.total_regulations", "19", "summary.compliant_count", "0", "summary.warning_count", "0",
+				"summary.insufficient_count", unknown, "summary.breach_count", broken)
+		}
+		all("19", "0")
+		zone := k.add("zones", store.Row{"code": "HALL", "name": "Hall", "kind": "area"})
+		all("18", "1") // the extinguishers were never inspected
+		truck := k.add("equipment", store.Row{"asset_no": "T1", "kind": "forklift"})
+		all("17", "2")
+		k.add("workers", store.Row{"employee_no": "1", "name": "Ada", "job_title": "Forklift operator"})
+		n := k.call(compliance, "")
+		n.find("events", "regulation_code", "US-1910.178-L4").is("status", `"breach"`, "details.never_recorded", "true")
+		n.is("summary.breach_count", "3", "summary.compliant_count", "2") // too small for the annual summary
+
+		for no := range 20 {
+			k.add("workers", store.Row{"employee_no": fmt.Sprint("W", no), "name": "Bo"})
+		}
+		k.call(compliance, "").is("summary.breach_count", "5", "summary.compliant_count", "0")
+		for _, target := range []store.Row{{"zone_id": zone, "title": "Extinguisher"}, {"equipment_id": truck, "title": "Truck"}} {
+			target["score"] = "100"
+			k.set("checklist_runs", k.add("checklist_runs", target), store.Row{"status": "completed"})
+		}
+		k.call(compliance, "").is("summary.breach_count", "3", "summary.compliant_count", "3")
 	})
 }
 
@@ -705,7 +752,7 @@ func TestPartOfACheck(t *testing.T) {
 			n := k.call(compliance, in)
 			n.is("summary.total_regulations", total, "events_created", "0")
 			var sum float64
-			for _, s := range []string{"compliant", "warning", "breach"} {
+			for _, s := range []string{"compliant", "waived", "insufficient", "warning", "breach"} {
 				sum += n.at("summary." + s + "_count").(float64)
 			}
 			if fmt.Sprint(sum) != total {

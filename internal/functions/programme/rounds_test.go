@@ -429,7 +429,8 @@ func TestSendMails(t *testing.T) {
 }
 
 // A truck is held to the last look at the truck itself, a zone to the last
-// round of the zone: one does not stand for the other.
+// round of the zone: one does not stand for the other. A look without answers is
+// none, and one that is older than the rule's window is late, not forgotten.
 func TestDaysSinceChecklist(t *testing.T) {
 	each(t, func(k *kit) {
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "kind": "area"})
@@ -445,11 +446,102 @@ func TestDaysSinceChecklist(t *testing.T) {
 			k.set("checklist_runs", k.add("checklist_runs", row), store.Row{"status": "completed"})
 			k.now = now
 		}
-		look(5, store.Row{"zone_id": zone})
-		look(2, store.Row{"equipment_id": truck})
-		n := k.call("check-compliance-rules", `{}`)
-		for entity, want := range map[string][2]string{truck: {`"warning"`, "2"}, zone: {`"breach"`, "5"}} {
-			n.find("events", "entity_id", entity).is("status", want[0], "value", want[1])
+		is := func(want map[string][2]string) {
+			t.Helper()
+			k.purge("compliance_states")
+			n := k.call(compliance, "")
+			for entity, want := range want {
+				n.find("events", "entity_id", entity).is("status", want[0], "value", want[1])
+			}
 		}
+		is(map[string][2]string{truck: {`"insufficient_data"`, "null"}, zone: {`"insufficient_data"`, "null"}})
+		look(0, store.Row{"zone_id": zone})
+		is(map[string][2]string{zone: {`"insufficient_data"`, "null"}})
+		look(100, store.Row{"zone_id": zone, "score": "100"})
+		is(map[string][2]string{zone: {`"breach"`, "100"}})
+		look(5, store.Row{"zone_id": zone, "score": "100"})
+		look(2, store.Row{"equipment_id": truck, "score": "100"})
+		is(map[string][2]string{truck: {`"warning"`, "2"}, zone: {`"breach"`, "5"}})
+	})
+}
+
+// The mean week counts the time that a person was there: a week of 56 hours over
+// ten days is 56, and weeks of leave change nothing (2003/88/EC art. 16(b)).
+func TestMeanWeek(t *testing.T) {
+	each(t, func(k *kit) {
+		k.add("regulations", store.Row{"code": "MEAN", "title": "Mean", "rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},` +
+			`"metric":"weekly_hours_max","window_days":122,"per":"window","warn":{"op":">","value":44},"breach":{"op":">","value":48}}`)})
+		worker := func(name string, hours float64, days ...int) string {
+			id := k.add("workers", store.Row{"employee_no": name, "name": name})
+			for _, day := range days {
+				k.shift(id, day, hours, nil)
+			}
+			return id
+		}
+		span := func(from, to int) (days []int) {
+			for day := from; day >= to; day-- {
+				days = append(days, day)
+			}
+			return days
+		}
+		want := map[string][2]string{
+			worker("ten days", 8, span(10, 1)...): {"56", "breach"},
+			// Monday to Friday in two weeks, three weeks of leave between them.
+			worker("leave", 9.6, append(span(39, 35), span(11, 7)...)...): {"48", "warning"},
+			worker("above", 9.7, append(span(39, 35), span(11, 7)...)...): {"48.5", "breach"},
+			worker("below", 8.8, append(span(39, 35), span(11, 7)...)...): {"44", "compliant"},
+			worker("one long day", 12, 1):                                 {"12", "compliant"},
+			worker("never", 0):                                            {"null", "insufficient_data"},
+		}
+		n := k.call(compliance, "")
+		for id, w := range want {
+			n.find("events", "entity_id", id).is("value", w[0], "status", `"`+w[1]+`"`)
+		}
+	})
+}
+
+// A certificate that ran out is counted, and who has none is not found to have
+// valid ones; a kind of entity that is not scored has no verdict on its scores.
+func TestNothingOnRecord(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.add("regulations", store.Row{"code": "PAPERS", "title": "Papers",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
+		k.add("regulations", store.Row{"code": "SCORE", "title": "Score",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["equipment"]},"metric":"predictive_score","breach":{"op":">=","value":90}}`)})
+		k.add("regulations", store.Row{"code": "LATE", "title": "Late",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)})
+		is := func(code, entity, value, status string) {
+			t.Helper()
+			k.purge("compliance_states")
+			n := k.call(compliance, "")
+			if entity != "" {
+				n = n.find("events", "entity_id", entity)
+			} else {
+				n = n.find("events", "regulation_code", code)
+			}
+			n.is("value", value, "status", `"`+status+`"`)
+		}
+		is("PAPERS", p.worker, "null", "insufficient_data")
+		is("PAPERS", p.driver, "null", "insufficient_data")
+		is("LATE", "", "null", "insufficient_data")
+		k.add("actions", store.Row{"title": "x"})
+		is("LATE", "", "0", "compliant")
+
+		course := k.add("courses", store.Row{"code": "C", "title": "C", "validity_months": 12})
+		certify := func(at string) {
+			k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "status": "completed", "completed_at": at})
+		}
+		certify("2025-03-19T12:00:00Z")
+		is("PAPERS", p.worker, "1", "breach")
+		certify("2026-03-19T12:00:00Z")
+		is("PAPERS", p.worker, "0", "compliant")
+		k.set("drivers", p.driver, store.Row{"licence_expires_on": "2026-03-20"})
+		is("PAPERS", p.driver, "0", "compliant")
+
+		k.call(scores, "")
+		is("SCORE", "", "0", "compliant")
+		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["equipment"]`)})
+		is("SCORE", "", "null", "insufficient_data")
 	})
 }

@@ -71,29 +71,56 @@ var done = map[string]string{
 	"osha_summary.submitted": "status = 'submitted'",
 }
 
-// fillDeadline reads how many days a deadline lies back, negative before it:
-// the nearest one while an American establishment has still to meet it, else
-// the one after. It is unknown to a tenant that keeps no statutory log.
+// deadlinesSQL selects the American establishments in use, each with the years
+// that its records are about and whether the summary of the year is in the state
+// that is asked for. $1 tenant; the word is that state's condition.
+const deadlinesSQL = `
+	SELECT site.id, record.year, record.met
+	FROM sites AS site
+	LEFT JOIN (
+		SELECT summary.site_id, summary.year, CASE WHEN summary.%s THEN 1 ELSE 0 END AS met
+		FROM osha_summaries AS summary
+		WHERE summary.tenant_id = $1
+		UNION
+		SELECT osha_case.site_id, osha_case.year, 0
+		FROM osha_cases AS osha_case
+		WHERE osha_case.tenant_id = $1
+	) AS record ON record.site_id = site.id
+	WHERE site.tenant_id = $1
+		AND site.country = 'US'
+		AND site.archived_at IS NULL
+	ORDER BY site.id`
+
+// fillDeadline reads how many days the deadline of the establishment that is
+// worst off lies back, negative before it. It is unknown to a tenant that keeps
+// no statutory log, and not about one without American establishments.
 func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	state, ok := done[r.State]
 	if !ok || r.Per != "tenant" {
 		return
 	}
-	day := localtime.DateOf(s.now, localtime.Zone(s.st.place)).UTC()
-	past := r.DaysPast(day)
-	due := day.AddDate(0, 0, -int(past))
-	tx.Queue(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM osha_summaries WHERE tenant_id = $1) + (SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1), COUNT(*), "+
-		"COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM osha_summaries x WHERE x.tenant_id = $1 AND x.site_id = s.id AND x.year = $2 AND x.%s)) "+
-		"FROM sites s WHERE s.tenant_id = $1 AND s.country = 'US' AND s.archived_at IS NULL", state), []any{s.tenant, int64(due.Year() - 1)},
-		func(row *db.Row) error {
-			kept, sites, met := row.Int(0), row.Int(1), row.Int(2)
-			if kept == 0 || sites == 0 {
-				return nil
-			}
-			t.any, t.total = true, past
-			if met == sites {
-				t.total = day.Sub(due.AddDate(1, 0, 0)).Hours() / 24
-			}
-			return nil
-		})
+	t.exempt = !s.known.american
+	var list []*safety.YearlyRecord
+	last, anything := "", false
+	tx.Queue(fmt.Sprintf(deadlinesSQL, state), []any{s.tenant}, func(row *db.Row) error {
+		if id := row.Text(0); id != last {
+			last = id
+			list = append(list, &safety.YearlyRecord{})
+		}
+		if !row.Null(1) {
+			anything = true
+			list[len(list)-1].AddYear(int(row.Int(1)), row.Int(2) == 1)
+		}
+		return nil
+	})
+
+	today := localtime.DateOf(s.now, localtime.Zone(s.st.place)).UTC()
+	s.finish = append(s.finish, func() {
+		if !anything {
+			return
+		}
+		for _, record := range list {
+			t.putValue(-1, r.DaysPast(today, record))
+		}
+	})
 }

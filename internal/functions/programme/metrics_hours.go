@@ -1,0 +1,82 @@
+package programme
+
+import (
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
+	"holdfast/internal/safety"
+)
+
+// fillWeeks reads weekly hours of people: the most in any seven days from
+// Monday to Sunday (UTC days of the shifts' ends), or with per window the mean
+// over the time that they were there (see safety.Attendance).
+func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	g := s.groups[kind]
+	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
+	from := s.windowStart(r.WindowDays)
+	if r.Per == "window" {
+		s.fillMeanWeeks(tx, sel, from, t)
+		return
+	}
+	args := []any{s.tenant, from, s.now}
+	source, entity := shiftSource(tx, sel, &args)
+	type week struct{ i, year, week int }
+	var last week
+	var hours decimal.Dec
+	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
+		i := g.findPlace(row, 0)
+		if i < 0 {
+			return nil
+		}
+		now := week{i: i}
+		now.year, now.week = row.Time(1).ISOWeek()
+		if now != last {
+			last, hours = now, 0
+		}
+		hours += row.Dec(2)
+		t.values[i], t.known[i] = max(t.values[i], hours.Float()), true
+		return nil
+	})
+}
+
+// fillRest reads the shortest rest between two shifts of a person.
+func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	g := s.groups[kind]
+	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
+	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
+	who, ended := -1, time.Time{}
+	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
+		i := g.findPlace(row, 0)
+		if i >= 0 && i == who {
+			rest := row.Time(1).Sub(ended).Hours()
+			if !t.known[i] || rest < t.values[i] {
+				t.putValue(i, rest)
+			}
+		}
+		who, ended = i, row.Time(2)
+		return nil
+	})
+}
+
+// fillMeanWeeks reads the mean week of each person over a window.
+func (s *scan) fillMeanWeeks(tx *db.Tx, sel selector, from time.Time, t *table) {
+	g, zone := s.groups[sel.kind], localtime.Zone(s.st.place)
+	today := localtime.DateOf(s.now, zone)
+	args := []any{s.tenant, from, s.now}
+	source, entity := shiftSource(tx, sel, &args)
+	who, there := -1, safety.Attendance{}
+	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
+		i := g.findPlace(row, 0)
+		if i < 0 {
+			return nil
+		}
+		if i != who {
+			who, there = i, safety.Attendance{}
+		}
+		there.AddShift(localtime.DateOf(row.Time(1), zone), row.Dec(2))
+		t.values[i], t.known[i] = there.MeanWeek(today), true
+		return nil
+	})
+}

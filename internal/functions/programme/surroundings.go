@@ -1,0 +1,85 @@
+package programme
+
+import (
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/safety"
+)
+
+// surroundings are what tells a zero that was counted from one that nobody
+// looked for.
+type surroundings struct {
+	reported, worked time.Time // last report, last shift; zero = none on record
+	actions          bool      // there are actions
+	american         bool      // the tenant has establishments in the United States
+}
+
+// logInUse is how long a report shows that incidents are reported at all.
+const logInUse = 365 * 24 * time.Hour
+
+// surroundingsSQL selects the last report and the last shift, whether there are
+// actions, and whether the tenant has establishments in the United States: a
+// tenant without sites has its own country. $1 tenant, $2 now.
+const surroundingsSQL = `
+	SELECT
+		(
+			SELECT incident.reported_at
+			FROM incidents AS incident
+			WHERE incident.tenant_id = $1
+				AND incident.status <> 'void'
+				AND incident.reported_at <= $2
+			ORDER BY incident.reported_at DESC
+			LIMIT 1
+		),
+		(
+			SELECT shift.ended_at
+			FROM shifts AS shift
+			WHERE shift.tenant_id = $1
+				AND shift.ended_at <= $2
+			ORDER BY shift.ended_at DESC
+			LIMIT 1
+		),
+		CASE WHEN EXISTS (SELECT 1 FROM actions AS act WHERE act.tenant_id = $1) THEN 1 ELSE 0 END,
+		coalesce(
+			(
+				SELECT MAX(CASE WHEN site.country = 'US' THEN 1 ELSE 0 END)
+				FROM sites AS site
+				WHERE site.tenant_id = $1
+					AND site.country IS NOT NULL
+					AND site.archived_at IS NULL
+			),
+			CASE WHEN coalesce(tenant.country, 'US') = 'US' THEN 1 ELSE 0 END
+		)
+	FROM tenants AS tenant
+	WHERE tenant.id = $1`
+
+func (s *scan) queueSurroundings(tx *db.Tx) {
+	s.known = surroundings{}
+	tx.Queue(surroundingsSQL, []any{s.tenant, s.now}, func(row *db.Row) error {
+		s.known = surroundings{row.Time(0), row.Time(1), row.Int(2) == 1, row.Int(3) == 1}
+		return nil
+	})
+}
+
+// watchesIncidents reports whether a count of no incidents means something:
+// people worked in the rule's window, or somebody reported one within a year.
+func (s *scan) watchesIncidents(r *safety.Rule) bool {
+	return s.known.worked.After(s.windowStart(r.WindowDays)) || s.known.reported.After(s.now.Add(-logInUse))
+}
+
+// addValue adds to the value of the ith entity, or with -1 of the tenant.
+func (t *table) addValue(i int, v float64) {
+	t.total, t.any = t.total+v, true
+	if i >= 0 {
+		t.values[i], t.known[i] = t.values[i]+v, true
+	}
+}
+
+// raiseValue enters the worst value of the ith entity, or with -1 of the tenant.
+func (t *table) raiseValue(i int, v float64) {
+	t.total, t.any = max(t.total, v), true
+	if i >= 0 {
+		t.values[i], t.known[i] = max(t.values[i], v), true
+	}
+}
