@@ -104,6 +104,9 @@ func (c *Collections) readCall(r *http.Request, a actor.Actor, id string) (*call
 	if k.prefer, err = grammar.ParsePrefer(r.Header.Values("Prefer")); err != nil {
 		return nil, err
 	}
+	if err := k.prefer.CheckUse(grammar.Use{Method: r.Method}); err != nil {
+		return nil, err
+	}
 	raw := r.URL.RawQuery
 	if id != "" {
 		if k.id, raw, err = recordQuery(id, raw); err != nil {
@@ -191,7 +194,7 @@ func (c *Collections) readRows(w http.ResponseWriter, r *http.Request, k *call) 
 	if by := res.Sorted; by != "" {
 		h.Set("Server-Timing", fmt.Sprintf("sort;desc=%q", "no index keeps the order by "+by))
 	}
-	setApplied(h, k.prefer.Applied(r.Method))
+	setApplied(h, k.prefer.Applied(grammar.Use{Method: r.Method}))
 	return sendResult(w, r, res)
 }
 

@@ -33,7 +33,7 @@ func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call)
 			return err
 		}
 	}
-	return serveIdempotent(c.keys, w, request{r, k.a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+	run := func(w http.ResponseWriter, claim *once.Claim) error {
 		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return c.sendWritten(w, r, k, done.(*store.Result)) })
 		res, err := c.executeWrite(r, k, o)
 		if err != nil {
@@ -43,7 +43,11 @@ func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call)
 			return err
 		}
 		return c.sendWritten(w, r, k, res)
-	})
+	}
+	if k.prefer.Rollback() {
+		return run(w, nil) // nothing is done that a repeat could do twice
+	}
+	return serveIdempotent(c.keys, w, request{r, k.a, string(sent)}, run)
 }
 
 // sendWritten answers a write that was done.
@@ -58,7 +62,7 @@ func (c *Collections) sendWritten(w http.ResponseWriter, r *http.Request, k *cal
 			h.Set("ETag", entityTag(res))
 		}
 	}
-	setApplied(h, k.prefer.Applied(r.Method))
+	setApplied(h, k.prefer.Applied(grammar.Use{Method: r.Method}))
 	return sendResult(w, r, res)
 }
 

@@ -243,7 +243,7 @@ func commonParameters() object {
 				"on_conflict": object{"type": "string", "description": "Of POST: columns of the unique key to upsert by."}}},
 			"example": object{"select": "*", "order": "id.desc", "limit": 5}},
 		"select": queryParameter("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
-		"prefer": headerParameter("Prefer", "return=, resolution=, missing=, count=, max-affected=, handling=.", "return=representation"),
+		"prefer": headerParameter("Prefer", "return=, resolution=, missing=, count=, tx=, max-affected=, handling=.", "return=representation"),
 		"id": object{"name": "id", "in": "path", "required": true, "description": "The record.",
 			"schema": object{"type": "string", "format": "uuid"}, "example": exampleID},
 		// No example: a form would send it with every request, and each but the

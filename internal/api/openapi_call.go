@@ -112,11 +112,19 @@ func (w *writing) writeVerb(v *rpc.Verb) {
 	} else {
 		in, params = extendSchema(in, "VerbRequest"), append(params, parameterRef("key"))
 	}
-	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
+	responses := object{"200": answerObject("Done.", w.verbAnswer(v)), "4XX": responseRef("Error")}
+	ops := object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
-		"responses":   object{"200": answerObject("Done.", w.verbAnswer(v)), "4XX": responseRef("Error")},
+		"responses":   responses,
 	}}
+	if v.Reads {
+		ops["get"] = object{
+			"operationId": "rpc_" + v.Name + "_get", "summary": v.Doc, "tags": []string{"verbs"}, "parameters": queryParameters(VerbInput(v)),
+			"responses": responses,
+		}
+	}
+	w.paths["/v1/rpc/"+v.Name] = ops
 }
 
 // extendSchema gives a schema all that another one has, which says that it is an object.

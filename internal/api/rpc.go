@@ -3,8 +3,11 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
@@ -13,6 +16,7 @@ import (
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
 	"holdfast/internal/once"
+	grammar "holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/shape"
 	"holdfast/internal/web"
@@ -21,8 +25,8 @@ import (
 // verbBody bounds a verb's request body.
 const verbBody = 4 << 20
 
-// Verbs serves POST {name}: what a person says they did. Errors are the
-// collections'.
+// Verbs serves POST {name}: what a person says they did, and GET for verbs that only
+// answer. Errors are the collections'.
 type Verbs struct {
 	gate  *gate.Gate
 	table *rpc.Table
@@ -44,13 +48,14 @@ func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).
 			With("", "/openapi.json lists the verbs; functions are at /functions/v1/{name}")
 	}
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", "POST, OPTIONS")
+	methods := verbMethods(verb)
+	if !slices.Contains(methods, r.Method) {
+		w.Header().Set("Allow", web.Allow(methods))
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		return fault.New(fault.BadMethod, "PGRST101", "%s is not served by a verb; use POST", r.Method)
+		return fault.New(fault.BadMethod, "PGRST101", "%s is not served by %s; use %s", r.Method, verb.Name, strings.Join(methods, " or "))
 	}
 	a, err := v.gate.Enter(w, r, !verb.Reads)
 	web.Note(w, "/v1/rpc/"+verb.Name, a.TenantID, a.UserID, a.KeyID)
@@ -83,38 +88,110 @@ func checkMayCall(verb *rpc.Verb, a actor.Actor) error {
 	return nil
 }
 
+// verbMethods are the methods of a verb: POST, and GET and HEAD of one that only
+// answers.
+func verbMethods(verb *rpc.Verb) []string {
+	if verb.Reads {
+		return []string{http.MethodGet, http.MethodHead, http.MethodPost}
+	}
+	return []string{http.MethodPost}
+}
+
 // said is a verb as far as its request has been read.
 type said struct {
-	verb *rpc.Verb
-	a    actor.Actor
-	in   any
-	dry  bool
+	verb   *rpc.Verb
+	a      actor.Actor
+	in     any
+	dry    bool
+	prefer grammar.Prefer
 }
 
 // callVerb reads the body and runs the verb. Whatever it writes, it counts as one
 // write of the tenant's budget.
 func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a actor.Actor) error {
+	q := said{verb: verb, a: a}
+	if err := q.readPreferences(r); err != nil {
+		return err
+	}
 	p, err := readParams(w, r, verbBody)
 	if err != nil {
 		return err
 	}
+	if err := p.takeArguments(r, q); err != nil {
+		return err
+	}
 	if a.Role == actor.Service && a.TenantID == "" {
-		if a.TenantID, err = p.namedTenant(r.Context(), v.gate); err != nil {
+		if q.a.TenantID, err = p.namedTenant(r.Context(), v.gate); err != nil {
 			return err
 		}
 	}
-	q := said{verb: verb, a: a}
 	if err := q.readBody(r, p); err != nil {
 		return err
 	}
-	v.gate.Wish(a, !verb.Reads)
+	v.gate.Wish(q.a, !verb.Reads)
 	r = r.WithContext(db.Counted(r.Context()))
 	if q.dry || verb.Reads {
 		return v.runVerb(w, r, q)
 	}
-	return serveIdempotent(v.keys, w, request{r, a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
-		return v.runVerb(w, keepAnswerWith(r, claim, sendAnswer), q)
+	return serveIdempotent(v.keys, w, request{r, q.a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		return v.runVerb(w, keepAnswerWith(r, claim, q.sendAnswer), q)
 	})
+}
+
+// readPreferences reads Prefer. Of an answer there is one, so that fewer than one
+// is more than max-affected allows.
+func (q *said) readPreferences(r *http.Request) (err error) {
+	if q.prefer, err = grammar.ParsePrefer(r.Header.Values("Prefer")); err != nil {
+		return err
+	}
+	if err := q.prefer.CheckUse(grammar.Use{Method: r.Method, Verb: true}); err != nil {
+		return err
+	}
+	if q.prefer.Strict && q.prefer.MaxAffected == 0 {
+		return fault.New(fault.Invalid, "PGRST124", "more rows would change than max-affected allows").
+			With("The query affects 1 rows", "")
+	}
+	q.dry = q.prefer.Rollback()
+	return nil
+}
+
+// takeArguments makes the members of a body of the query of a GET; a POST has
+// nothing in its query but the tenant of a service key.
+func (p *params) takeArguments(r *http.Request, q said) error {
+	known := VerbInput(q.verb).Members
+	if r.Method == http.MethodPost {
+		known = nil
+	} else {
+		p.body = map[string]json.RawMessage{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.query)) {
+		at := slices.IndexFunc(known, func(m shape.Member) bool { return m.Name == name })
+		switch {
+		case name == tenantParameter && q.a.Role == actor.Service && r.Method == http.MethodPost:
+			continue
+		case at < 0 || name == tenantParameter && q.a.Role != actor.Service:
+			return refuseArgument(name, "is unknown here")
+		case len(p.query[name]) > 1:
+			return refuseArgument(name, "is given more than once")
+		}
+		p.body[name] = argumentJSON(&known[at].Shape, p.query[name][0])
+	}
+	return nil
+}
+
+func refuseArgument(name, why string) error {
+	name = route.Clip(name)
+	return fault.New(fault.Invalid, "22023", "parameter %q %s", name, why).At(name, "%s", why)
+}
+
+// argumentJSON is a text of a query as the JSON value of an input. What is no value
+// of its kind stays a string, which the input refuses.
+func argumentJSON(s *shape.Shape, text string) json.RawMessage {
+	if s.Kind != shape.Text && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(text) // a string has a JSON form
+	return quoted
 }
 
 // common are the members that every verb takes beside its own.
@@ -137,7 +214,8 @@ func VerbInput(v *rpc.Verb) *shape.Shape {
 // readBody takes the members that every verb has from the body and binds the rest.
 func (q *said) readBody(r *http.Request, p params) error {
 	var key string
-	for name, into := range map[string]any{"tenant_id": new(string), "idempotency_key": &key, "dry_run": &q.dry} {
+	var dry bool
+	for name, into := range map[string]any{"tenant_id": new(string), "idempotency_key": &key, "dry_run": &dry} {
 		raw, given := p.body[name]
 		if !given || name == "tenant_id" && q.a.Role != actor.Service {
 			continue
@@ -147,6 +225,7 @@ func (q *said) readBody(r *http.Request, p params) error {
 		}
 		delete(p.body, name)
 	}
+	q.dry = q.dry || dry
 	if key != "" {
 		if given := r.Header.Get(keyHeader); given != "" && given != key {
 			return fault.New(fault.Invalid, "HF013", "idempotency_key and the header %s differ", keyHeader).At("idempotency_key", "differs from the header")
@@ -168,11 +247,11 @@ func (v *Verbs) runVerb(w http.ResponseWriter, r *http.Request, q said) error {
 	if err != nil {
 		return nameField(err)
 	}
-	return sendAnswer(w, out)
+	return q.sendAnswer(w, out)
 }
 
 // sendAnswer writes a verb's answer.
-func sendAnswer(w http.ResponseWriter, out any) error {
+func (q *said) sendAnswer(w http.ResponseWriter, out any) error {
 	b, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("api: write a verb's answer: %w", err)
@@ -180,6 +259,10 @@ func sendAnswer(w http.ResponseWriter, out any) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h.Set("Cache-Control", "no-store")
+	if q.prefer.Count != grammar.NoCount {
+		h.Set("Content-Range", contentRange(0, 1, 1))
+	}
+	setApplied(h, q.prefer.Applied(grammar.Use{Verb: true}))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(b) // a client that went away is no fault of ours
 	return nil

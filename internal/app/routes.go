@@ -85,7 +85,7 @@ func (a routeTable) recordRoutes() []route.Route {
 		list = append(list,
 			route.Route{Pattern: prefix + "{name}", Handle: records, Doc: "Records of a collection, in PostgREST's grammar"},
 			route.Route{Pattern: prefix + "{name}/{id}", Handle: records, Doc: "One record of a collection"},
-			route.Route{Pattern: prefix + "rpc/{name}", Handle: verbs, Doc: "A verb, by POST"})
+			route.Route{Pattern: prefix + "rpc/{name}", Handle: verbs, Doc: "A verb, by POST; one that only answers by GET too"})
 	}
 	list = append(list,
 		route.Route{Pattern: "/functions/v1/{name}", Handle: calls, Doc: "A function, by the methods it has"})

@@ -182,7 +182,7 @@ func TestPrefer(t *testing.T) {
 	if err != nil || p.Return != Representation || p.Count != Exact || p.Resolution != "merge-duplicates" {
 		t.Errorf("%+v %v", p, err)
 	}
-	if got := strings.Join(p.Applied("POST"), ", "); got != "resolution=merge-duplicates, return=representation, count=exact" {
+	if got := strings.Join(p.Applied(Use{Method: "POST"}), ", "); got != "resolution=merge-duplicates, return=representation, count=exact" {
 		t.Error(got)
 	}
 	if _, err := ParsePrefer([]string{"handling=strict, foo=bar, max-affected=2"}); !fault.HasCode(err, "PGRST122") ||

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +40,14 @@ type Prefer struct {
 	MissingSet  bool
 	Strict      bool
 	HandlingSet bool
-	MaxAffected int // -1 = not given
+	MaxAffected int    // -1 = not given
+	Tx          string // "", commit, rollback: with rollback nothing is written
+	Zone        string // timezone as it was given; "" = not given
 }
+
+// Rollback reports a request that asks what would happen: it is done and answered,
+// and nothing of it is kept.
+func (p Prefer) Rollback() bool { return p.Tx == "rollback" }
 
 // ParsePrefer reads all Prefer header lines; the first of a key wins. Strict
 // handling refuses what it does not know.
@@ -64,10 +71,14 @@ func ParsePrefer(lines []string) (Prefer, error) {
 		}
 	}
 	if p.Strict && len(unknown) > 0 {
-		return p, fault.New(fault.Invalid, "PGRST122", "invalid preferences given with handling=strict").
-			With("Invalid preferences: "+strings.Join(unknown, ", "), "")
+		return p, refusePreferences(unknown)
 	}
 	return p, nil
+}
+
+func refusePreferences(list []string) error {
+	return fault.New(fault.Invalid, "PGRST122", "invalid preferences given with handling=strict").
+		With("Invalid preferences: "+strings.Join(list, ", "), "")
 }
 
 func (p *Prefer) setPreference(key, val string) bool {
@@ -91,6 +102,7 @@ func (p *Prefer) setPreference(key, val string) bool {
 	case "handling=strict", "handling=lenient":
 		p.Strict, p.HandlingSet = val == "strict", true
 	case "tx=rollback", "tx=commit":
+		p.Tx = val
 	default:
 		return p.setOtherPreference(key, val)
 	}
@@ -106,32 +118,77 @@ func (p *Prefer) setOtherPreference(key, val string) bool {
 		}
 		p.MaxAffected = n
 		return true
-	case "timezone":
+	case "timezone": // times are in UTC, whatever is asked
+		if !slices.Contains([]string{"utc", "etc/utc", "gmt"}, strings.ToLower(val)) {
+			return false
+		}
+		p.Zone = val
 		return true
 	}
 	return false
 }
 
-// Applied returns what was honoured on a request with this method, in the
-// order of Preference-Applied.
-func (p Prefer) Applied(method string) []string {
+// Use is what a request is as far as its preferences go.
+type Use struct {
+	Method string
+	Verb   bool // a verb, not a collection
+}
+
+func (u Use) writes() bool { return !u.Verb && u.Method != "GET" && u.Method != "HEAD" }
+
+// CheckUse refuses, with strict handling, preferences that are known and mean
+// nothing for such a request.
+func (p Prefer) CheckUse(u Use) error {
+	if !p.Strict {
+		return nil
+	}
+	var list []string
+	add := func(given, honoured bool, text string) {
+		if given && !honoured {
+			list = append(list, text)
+		}
+	}
+	inserts := u.writes() && u.Method == "POST"
+	add(p.Resolution != "", inserts, "resolution="+p.Resolution)
+	add(p.MissingSet, inserts, p.missingText())
+	add(p.ReturnGiven, u.writes(), p.returnText())
+	add(p.MaxAffected >= 0, u.Verb || u.Method == "PATCH" || u.Method == "DELETE", "max-affected="+strconv.Itoa(p.MaxAffected))
+	if len(list) > 0 {
+		return refusePreferences(list)
+	}
+	return nil
+}
+
+func (p Prefer) missingText() string {
+	if p.Missing {
+		return "missing=default"
+	}
+	return "missing=null"
+}
+
+func (p Prefer) returnText() string {
+	return "return=" + [...]string{"minimal", "headers-only", "representation"}[p.Return]
+}
+
+// Applied returns what was honoured on such a request, in the order of
+// Preference-Applied.
+func (p Prefer) Applied(u Use) []string {
 	var out []string
-	write := method != "GET" && method != "HEAD"
-	if method == "POST" && p.Resolution != "" {
+	method, write := u.Method, u.writes()
+	if write && method == "POST" && p.Resolution != "" {
 		out = append(out, "resolution="+p.Resolution)
 	}
-	if method == "POST" && p.MissingSet {
-		missing := "missing=null"
-		if p.Missing {
-			missing = "missing=default"
-		}
-		out = append(out, missing)
+	if write && method == "POST" && p.MissingSet {
+		out = append(out, p.missingText())
 	}
 	if write && p.ReturnGiven {
-		out = append(out, "return="+[...]string{"minimal", "headers-only", "representation"}[p.Return])
+		out = append(out, p.returnText())
 	}
 	if p.Count != NoCount {
 		out = append(out, "count="+[...]string{"", "exact", "planned", "estimated"}[p.Count])
+	}
+	if p.Tx != "" {
+		out = append(out, "tx="+p.Tx)
 	}
 	if p.HandlingSet {
 		handling := "handling=lenient"
@@ -140,7 +197,10 @@ func (p Prefer) Applied(method string) []string {
 		}
 		out = append(out, handling)
 	}
-	if p.Strict && p.MaxAffected >= 0 && (method == "PATCH" || method == "DELETE") {
+	if p.Zone != "" {
+		out = append(out, "timezone="+p.Zone)
+	}
+	if p.Strict && p.MaxAffected >= 0 && (u.Verb || method == "PATCH" || method == "DELETE") {
 		out = append(out, "max-affected="+strconv.Itoa(p.MaxAffected))
 	}
 	return out

@@ -24,6 +24,7 @@ type Write struct {
 	MaxRows   int   // max-affected; -1 = any
 	Location  bool  // answer with the Location of the row
 	IfVersion int64 // If-Match; 0 = any version
+	Try       bool  // answer what would happen and keep nothing
 }
 
 // Options are the parts of a write that stand outside the query string.
@@ -37,7 +38,7 @@ type Options struct {
 // read.
 func newWrite(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
 	w := &Write{Resource: r, Body: o.Body, Count: o.Prefer.Count, Missing: o.Prefer.Missing, MaxRows: -1,
-		Singular: o.Form.Singular, Location: o.Prefer.Return == Headers}
+		Singular: o.Form.Singular, Location: o.Prefer.Return == Headers, Try: o.Prefer.Rollback()}
 	if o.Prefer.Strict {
 		w.MaxRows = o.Prefer.MaxAffected
 	}

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"holdfast/internal/actor"
@@ -189,9 +188,6 @@ func (t *Table) All() []Verb { return t.list }
 // Find returns the verb of a name, nil if there is none.
 func (t *Table) Find(name string) *Verb { return t.named[name] }
 
-// undo ends a dry run's transaction without writing.
-var undo = errors.New("rpc: a dry run writes nothing")
-
 // Do runs a verb for the actor, whose TenantID is set, in one transaction. in
 // points to a value of the type of v.In. dry answers what would happen.
 func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
@@ -203,8 +199,11 @@ func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool
 
 func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
 	run := t.store.Write
-	if v.Reads {
+	switch {
+	case v.Reads:
 		run = t.store.Read
+	case dry:
+		run = t.store.Try
 	}
 	var out any
 	err := run(ctx, a, func(tx *store.Tx) (err error) {
@@ -216,12 +215,9 @@ func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry 
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		if dry && !v.Reads {
-			return undo
-		}
 		return once.Tell(tx.Tx, out)
 	})
-	if err != nil && !errors.Is(err, undo) {
+	if err != nil {
 		return nil, err
 	}
 	return out, nil

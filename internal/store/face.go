@@ -130,10 +130,14 @@ func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn
 	if a.Suspended && a.Role != actor.Service {
 		return nil, refuseForbidden("the tenant is suspended: its records can be read, not changed")
 	}
+	write := s.Write
+	if w.Try {
+		write = s.Try
+	}
 	for n := 1; ; n++ {
 		var res *Result
 		var try attempt
-		err := s.Write(ctx, a, func(tx *Tx) (err error) {
+		err := write(ctx, a, func(tx *Tx) (err error) {
 			try = attempt{}
 			if res, err = fn(tx, &try); err != nil {
 				return err

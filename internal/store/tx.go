@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,27 @@ func (s *Store) Read(ctx context.Context, a actor.Actor, fn func(*Tx) error) err
 // Write runs fn in one transaction of the actor; see [db.DB.Write].
 func (s *Store) Write(ctx context.Context, a actor.Actor, fn func(*Tx) error) error {
 	return s.db.Write(ctx, Scope(a), func(tx *db.Tx) error { return fn(s.In(tx, a)) })
+}
+
+// errTried ends a transaction of which nothing is to be kept.
+var errTried = errors.New("store: what was tried is not kept")
+
+// Try is Write that keeps nothing: what fn did, its constraints checked, is rolled
+// back. nil means that Write would have succeeded.
+func (s *Store) Try(ctx context.Context, a actor.Actor, fn func(*Tx) error) error {
+	err := s.Write(ctx, a, func(tx *Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		return errTried
+	})
+	if errors.Is(err, errTried) {
+		return nil
+	}
+	return err
 }
 
 // As returns the same transaction for another actor.
