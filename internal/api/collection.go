@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
+	"holdfast/internal/prefer"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -51,7 +52,7 @@ type call struct {
 	a      actor.Actor
 	res    *catalog.Resource
 	req    *grammar.Request
-	prefer grammar.Prefer
+	prefer prefer.Preferences
 	form   grammar.Shape
 	id     string // of a record's own path, or ""
 }
@@ -101,10 +102,10 @@ func (c *Collections) readCall(r *http.Request, a actor.Actor, id string) (*call
 	if err := checkProfile(r); err != nil {
 		return nil, err
 	}
-	if k.prefer, err = grammar.ParsePrefer(r.Header.Values("Prefer")); err != nil {
+	if k.prefer, err = prefer.Parse(r.Header.Values("Prefer")); err != nil {
 		return nil, err
 	}
-	if err := k.prefer.CheckUse(grammar.Use{Method: r.Method}); err != nil {
+	if err := k.prefer.CheckUse(prefer.Use{Method: r.Method}); err != nil {
 		return nil, err
 	}
 	raw := r.URL.RawQuery
@@ -194,7 +195,7 @@ func (c *Collections) readRows(w http.ResponseWriter, r *http.Request, k *call) 
 	if by := res.Sorted; by != "" {
 		h.Set("Server-Timing", fmt.Sprintf("sort;desc=%q", "no index keeps the order by "+by))
 	}
-	setApplied(h, k.prefer.Applied(grammar.Use{Method: r.Method}))
+	setApplied(h, k.prefer.Applied(prefer.Use{Method: r.Method}))
 	return sendResult(w, r, res)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
+	"holdfast/internal/prefer"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -21,7 +22,7 @@ func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call)
 	o := grammar.Options{Prefer: k.prefer, Form: k.form}
 	var sent []byte
 	if k.id != "" && r.Method == http.MethodPatch && !k.prefer.ReturnGiven {
-		o.Prefer.Return = grammar.Representation
+		o.Prefer.Return = prefer.Representation
 	}
 	if r.Method != http.MethodDelete {
 		// Rights are checked before the body is read.
@@ -62,7 +63,7 @@ func (c *Collections) sendWritten(w http.ResponseWriter, r *http.Request, k *cal
 			h.Set("ETag", entityTag(res))
 		}
 	}
-	setApplied(h, k.prefer.Applied(grammar.Use{Method: r.Method}))
+	setApplied(h, k.prefer.Applied(prefer.Use{Method: r.Method}))
 	return sendResult(w, r, res)
 }
 

@@ -16,9 +16,8 @@ import (
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
 	"holdfast/internal/once"
-	grammar "holdfast/internal/query"
+	"holdfast/internal/prefer"
 	"holdfast/internal/rpc"
-	"holdfast/internal/shape"
 	"holdfast/internal/web"
 )
 
@@ -48,7 +47,7 @@ func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).
 			With("", "/openapi.json lists the verbs; functions are at /functions/v1/{name}")
 	}
-	methods := verbMethods(verb)
+	methods := verb.Methods()
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", web.Allow(methods))
 		if r.Method == http.MethodOptions {
@@ -88,22 +87,13 @@ func checkMayCall(verb *rpc.Verb, a actor.Actor) error {
 	return nil
 }
 
-// verbMethods are the methods of a verb: POST, and GET and HEAD of one that only
-// answers.
-func verbMethods(verb *rpc.Verb) []string {
-	if verb.Reads {
-		return []string{http.MethodGet, http.MethodHead, http.MethodPost}
-	}
-	return []string{http.MethodPost}
-}
-
 // said is a verb as far as its request has been read.
 type said struct {
 	verb   *rpc.Verb
 	a      actor.Actor
 	in     any
 	dry    bool
-	prefer grammar.Prefer
+	prefer prefer.Preferences
 }
 
 // callVerb reads the body and runs the verb. Whatever it writes, it counts as one
@@ -117,7 +107,7 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb,
 	if err != nil {
 		return err
 	}
-	if err := p.takeArguments(r, q); err != nil {
+	if err := p.takeArguments(r, &q); err != nil {
 		return err
 	}
 	if a.Role == actor.Service && a.TenantID == "" {
@@ -141,10 +131,10 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb,
 // readPreferences reads Prefer. Of an answer there is one, so that fewer than one
 // is more than max-affected allows.
 func (q *said) readPreferences(r *http.Request) (err error) {
-	if q.prefer, err = grammar.ParsePrefer(r.Header.Values("Prefer")); err != nil {
+	if q.prefer, err = prefer.Parse(r.Header.Values("Prefer")); err != nil {
 		return err
 	}
-	if err := q.prefer.CheckUse(grammar.Use{Method: r.Method, Verb: true}); err != nil {
+	if err := q.prefer.CheckUse(prefer.Use{Method: r.Method, Verb: true}); err != nil {
 		return err
 	}
 	if q.prefer.Strict && q.prefer.MaxAffected == 0 {
@@ -157,58 +147,18 @@ func (q *said) readPreferences(r *http.Request) (err error) {
 
 // takeArguments makes the members of a body of the query of a GET; a POST has
 // nothing in its query but the tenant of a service key.
-func (p *params) takeArguments(r *http.Request, q said) error {
-	known := VerbInput(q.verb).Members
-	if r.Method == http.MethodPost {
-		known = nil
-	} else {
-		p.body = map[string]json.RawMessage{}
+func (p *params) takeArguments(r *http.Request, q *said) error {
+	if r.Method != http.MethodPost {
+		var err error
+		p.body, err = q.verb.Arguments(p.query, q.a.Role == actor.Service)
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.query)) {
-		at := slices.IndexFunc(known, func(m shape.Member) bool { return m.Name == name })
-		switch {
-		case name == tenantParameter && q.a.Role == actor.Service && r.Method == http.MethodPost:
-			continue
-		case at < 0 || name == tenantParameter && q.a.Role != actor.Service:
-			return refuseArgument(name, "is unknown here")
-		case len(p.query[name]) > 1:
-			return refuseArgument(name, "is given more than once")
+		if name != tenantParameter || q.a.Role != actor.Service {
+			return rpc.RefuseArgument(name, "is unknown here")
 		}
-		p.body[name] = argumentJSON(&known[at].Shape, p.query[name][0])
 	}
 	return nil
-}
-
-func refuseArgument(name, why string) error {
-	name = route.Clip(name)
-	return fault.New(fault.Invalid, "22023", "parameter %q %s", name, why).At(name, "%s", why)
-}
-
-// argumentJSON is a text of a query as the JSON value of an input. What is no value
-// of its kind stays a string, which the input refuses.
-func argumentJSON(s *shape.Shape, text string) json.RawMessage {
-	if s.Kind != shape.Text && json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	quoted, _ := json.Marshal(text) // a string has a JSON form
-	return quoted
-}
-
-// common are the members that every verb takes beside its own.
-type common struct {
-	TenantID       string `json:"tenant_id" format:"uuid" doc:"The tenant, for the service key alone."`
-	IdempotencyKey string `json:"idempotency_key" max:"255" doc:"As the header Idempotency-Key: a repeat is answered as before."`
-	DryRun         bool   `json:"dry_run" doc:"Answer what would happen and write nothing."`
-}
-
-// VerbInput describes the body of a verb.
-func VerbInput(v *rpc.Verb) *shape.Shape {
-	in, all := shape.Input(v.In), shape.Input(common{})
-	if v.Reads {
-		all.Members = all.Members[:1]
-	}
-	in.Members = append(in.Members, all.Members...)
-	return in
 }
 
 // readBody takes the members that every verb has from the body and binds the rest.
@@ -259,10 +209,10 @@ func (q *said) sendAnswer(w http.ResponseWriter, out any) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h.Set("Cache-Control", "no-store")
-	if q.prefer.Count != grammar.NoCount {
+	if q.prefer.Count != prefer.NoCount {
 		h.Set("Content-Range", contentRange(0, 1, 1))
 	}
-	setApplied(h, q.prefer.Applied(grammar.Use{Verb: true}))
+	setApplied(h, q.prefer.Applied(prefer.Use{Verb: true}))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(b) // a client that went away is no fault of ours
 	return nil

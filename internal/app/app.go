@@ -18,6 +18,7 @@ import (
 	built "holdfast/console"
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
+	"holdfast/internal/api/openapi"
 	"holdfast/internal/api/page"
 	"holdfast/internal/api/route"
 	"holdfast/internal/blob"
@@ -287,7 +288,8 @@ func (a *App) buildHandlers() (err error) {
 	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
 	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
-	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
+	a.document = &api.Document{Source: openapi.Source{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog,
+		Functions: a.table, Verbs: a.verbs.All()}}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
 		return err

@@ -13,7 +13,7 @@ var grants = regexp.MustCompile(`\bcatalog\.Find\(|\.(?:Own|Zoned|Also)\b|\bcata
 
 // reading lists who reads grants beside query, and why it may.
 var reading = map[string]string{
-	"internal/api/openapi_collection.go": "the API document shows a role the operations that it may call at all",
+	"internal/api/openapi/collection.go": "the API document shows a role the operations that it may call at all",
 	"internal/api/swagger/swagger.go":    "so does the one in Swagger",
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/internal/api"
 	"holdfast/internal/catalog"
 	"holdfast/internal/functions"
 	"holdfast/internal/shape"
@@ -38,7 +37,7 @@ func typeSource() typegen.Source {
 		}
 	}
 	for _, v := range warehouse.Verbs() {
-		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: api.VerbInput(&v), Out: shape.Of(v.Out)})
+		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: v.Input(), Out: shape.Of(v.Out)})
 	}
 	return src
 }

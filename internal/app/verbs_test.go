@@ -67,13 +67,17 @@ return_shipment   x     x     x       -      -        x      -
 func TestVerbsRefuse(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, v := range k.App.Verbs() {
+			unserved := http.MethodGet
+			if v.Reads {
+				unserved = http.MethodDelete
+			}
 			for _, prefix := range []string{"/v1/rpc/", "/rest/v1/rpc/"} {
 				for name, c := range map[string]struct {
 					q      testkit.Request
 					status int
 				}{
 					"unknown":      {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: testkit.As(actor.Admin), Body: "{}"}, http.StatusNotFound},
-					"read":         {testkit.Request{Method: "GET", Path: prefix + v.Name}, http.StatusMethodNotAllowed},
+					"unserved":     {testkit.Request{Method: unserved, Path: prefix + v.Name}, http.StatusMethodNotAllowed},
 					"stranger":     {testkit.Request{Method: "POST", Path: prefix + v.Name, Body: "["}, http.StatusUnauthorized},
 					"of no tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: "nobody@none.example", Body: "["}, http.StatusForbidden},
 					"no JSON":      {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "["}, http.StatusBadRequest},

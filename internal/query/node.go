@@ -2,12 +2,13 @@ package query
 
 import (
 	"holdfast/internal/catalog"
+	"holdfast/internal/prefer"
 )
 
 // Select is a read, checked against the catalog and the caller's rights.
 type Select struct {
 	Root  *Node
-	Count Counting
+	Count prefer.Counting
 	Form  Shape
 	Paged bool // the answer tells the place behind a full page
 	// Passed is how many rows lie before the place that the rows begin at.

@@ -177,20 +177,6 @@ func TestParse_saysWhere(t *testing.T) {
 	}
 }
 
-func TestPrefer(t *testing.T) {
-	p, err := ParsePrefer([]string{"return=representation, count=exact", "resolution=merge-duplicates,return=minimal, nonsense"})
-	if err != nil || p.Return != Representation || p.Count != Exact || p.Resolution != "merge-duplicates" {
-		t.Errorf("%+v %v", p, err)
-	}
-	if got := strings.Join(p.Applied(Use{Method: "POST"}), ", "); got != "resolution=merge-duplicates, return=representation, count=exact" {
-		t.Error(got)
-	}
-	if _, err := ParsePrefer([]string{"handling=strict, foo=bar, max-affected=2"}); !fault.HasCode(err, "PGRST122") ||
-		!strings.Contains(fault.As(err).Details, "foo=bar") {
-		t.Error(err)
-	}
-}
-
 func TestJSONBody_refused(t *testing.T) {
 	for body, code := range map[string]string{
 		"":                                "PGRST102",

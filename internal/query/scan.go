@@ -39,6 +39,8 @@ func tooMany(param, what string, limit int) error {
 
 func clipText(s string) string { return fault.Clip(s, 100) }
 
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
 func (s *scanner) eof() bool { return s.pos >= len(s.in) }
 
 func (s *scanner) peek() byte {

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
+	"holdfast/internal/prefer"
 	"holdfast/internal/suggest"
 )
 
@@ -19,7 +20,7 @@ type Write struct {
 	Conflict  []string // upsert: the unique key, without tenant_id; nil = no upsert
 	Ignore    bool     // upsert: leave existing rows alone
 	Missing   bool     // absent keys take the default rather than null
-	Count     Counting
+	Count     prefer.Counting
 	Singular  bool
 	MaxRows   int   // max-affected; -1 = any
 	Location  bool  // answer with the Location of the row
@@ -29,7 +30,7 @@ type Write struct {
 
 // Options are the parts of a write that stand outside the query string.
 type Options struct {
-	Prefer Prefer
+	Prefer prefer.Preferences
 	Form   Shape
 	Body   *Body
 }
@@ -38,11 +39,11 @@ type Options struct {
 // read.
 func newWrite(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request, o Options) (*Write, error) {
 	w := &Write{Resource: r, Body: o.Body, Count: o.Prefer.Count, Missing: o.Prefer.Missing, MaxRows: -1,
-		Singular: o.Form.Singular, Location: o.Prefer.Return == Headers, Try: o.Prefer.Rollback()}
+		Singular: o.Form.Singular, Location: o.Prefer.Return == prefer.Headers, Try: o.Prefer.Rollback()}
 	if o.Prefer.Strict {
 		w.MaxRows = o.Prefer.MaxAffected
 	}
-	if o.Prefer.Return != Representation {
+	if o.Prefer.Return != prefer.Representation {
 		return w, nil
 	}
 	shown := &Request{Select: req.Select, Orders: req.Orders}

@@ -199,10 +199,9 @@ func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool
 
 func (t *Table) doVerb(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
 	run := t.store.Write
-	switch {
-	case v.Reads:
+	if v.Reads {
 		run = t.store.Read
-	case dry:
+	} else if dry {
 		run = t.store.Try
 	}
 	var out any

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
+	"holdfast/internal/prefer"
 	"holdfast/internal/query"
 )
 
@@ -341,7 +342,7 @@ func checkCreateScope(a actor.Actor, r *catalog.Resource, changes []Change) erro
 // read back in the asked shape.
 func representRows(tx *Tx, w *query.Write, res *Result, rows []Row) (*Result, error) {
 	res.Count, res.Total = len(rows), -1
-	if w.Count != query.NoCount {
+	if w.Count != prefer.NoCount {
 		res.Total = int64(len(rows))
 	}
 	if w.Singular && len(rows) != 1 {

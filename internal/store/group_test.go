@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/prefer"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -167,7 +168,7 @@ func TestGroups_ofManyRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(path, err)
 			}
-			q.Count, q.Root.Most = query.Exact, 2
+			q.Count, q.Root.Most = prefer.Exact, 2
 			for _, e := range q.Root.Embeds {
 				e.Most = 2
 			}

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/prefer"
 	"holdfast/internal/query"
 )
 
@@ -52,7 +53,7 @@ func fetchRows(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 	}
 	res.Sorted = st.Sorted
 	tx.Queue(st.SQL, st.Args, root.addRow)
-	if q.Count != query.NoCount && q.Root.Only == nil {
+	if q.Count != prefer.NoCount && q.Root.Only == nil {
 		total, err := q.Total(tx.DB())
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/prefer"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -105,12 +106,12 @@ func (k *kit) do(a actor.Actor, method, path, prefer, body string) answer {
 	return answer{res, nil}
 }
 
-func (k *kit) try(a actor.Actor, method, path, prefer, body string) (*store.Result, error) {
+func (k *kit) try(a actor.Actor, method, path, preferences, body string) (*store.Result, error) {
 	name, raw, _ := strings.Cut(path, "?")
-	o := query.Options{Form: query.Shape{Singular: strings.Contains(prefer, "one"), CSV: strings.Contains(prefer, "csv"),
-		Stripped: strings.Contains(prefer, "stripped")}}
+	o := query.Options{Form: query.Shape{Singular: strings.Contains(preferences, "one"), CSV: strings.Contains(preferences, "csv"),
+		Stripped: strings.Contains(preferences, "stripped")}}
 	var err error
-	if o.Prefer, err = query.ParsePrefer([]string{prefer}); err != nil {
+	if o.Prefer, err = prefer.Parse([]string{preferences}); err != nil {
 		return nil, err
 	}
 	req, err := query.Parse(raw)

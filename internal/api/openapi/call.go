@@ -1,4 +1,4 @@
-package api
+package openapi
 
 import (
 	"net/http"
@@ -108,23 +108,24 @@ func (w *writing) writeVerb(v *rpc.Verb) {
 	w.tags["verbs"] = "What a person says they did, done in one transaction."
 	in, params := shape.Input(v.In).Schema(), []any{}
 	if v.Reads {
-		in = VerbInput(v).Schema()
+		in = v.Input().Schema()
 	} else {
 		in, params = extendSchema(in, "VerbRequest"), append(params, parameterRef("key"))
 	}
 	responses := object{"200": answerObject("Done.", w.verbAnswer(v)), "4XX": responseRef("Error")}
-	ops := object{"post": object{
+	said := object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
 		"responses":   responses,
-	}}
-	if v.Reads {
-		ops["get"] = object{
-			"operationId": "rpc_" + v.Name + "_get", "summary": v.Doc, "tags": []string{"verbs"}, "parameters": queryParameters(VerbInput(v)),
-			"responses": responses,
-		}
 	}
-	w.paths["/v1/rpc/"+v.Name] = ops
+	path := object{"post": said}
+	if v.Reads {
+		path = object{"post": said, "get": object{
+			"operationId": "rpc_" + v.Name + "_get", "summary": v.Doc, "tags": []string{"verbs"}, "parameters": queryParameters(v.Input()),
+			"responses": responses,
+		}}
+	}
+	w.paths["/v1/rpc/"+v.Name] = path
 }
 
 // extendSchema gives a schema all that another one has, which says that it is an object.

@@ -1,4 +1,8 @@
-package query
+// Package prefer reads Prefer headers (RFC 7240) as PostgREST has them: what a write
+// answers with, how a total is found, whether anything is kept.
+//
+// Layer: foundations. Begin at [Parse].
+package prefer
 
 import (
 	"slices"
@@ -30,8 +34,8 @@ const (
 	Estimated
 )
 
-// Prefer is a Prefer header, read.
-type Prefer struct {
+// Preferences is a Prefer header, read.
+type Preferences struct {
 	Return      Returning
 	ReturnGiven bool
 	Count       Counting
@@ -47,12 +51,12 @@ type Prefer struct {
 
 // Rollback reports a request that asks what would happen: it is done and answered,
 // and nothing of it is kept.
-func (p Prefer) Rollback() bool { return p.Tx == "rollback" }
+func (p Preferences) Rollback() bool { return p.Tx == "rollback" }
 
-// ParsePrefer reads all Prefer header lines; the first of a key wins. Strict
+// Parse reads all Prefer header lines; the first of a key wins. Strict
 // handling refuses what it does not know.
-func ParsePrefer(lines []string) (Prefer, error) {
-	p := Prefer{MaxAffected: -1}
+func Parse(lines []string) (Preferences, error) {
+	p := Preferences{MaxAffected: -1}
 	var unknown []string
 	seen := map[string]bool{}
 	for _, line := range lines {
@@ -64,7 +68,7 @@ func ParsePrefer(lines []string) (Prefer, error) {
 				continue
 			}
 			if !p.setPreference(key, strings.TrimSpace(val)) {
-				unknown = append(unknown, clipText(tok))
+				unknown = append(unknown, fault.Clip(tok, 100))
 				continue
 			}
 			seen[key] = true
@@ -81,7 +85,7 @@ func refusePreferences(list []string) error {
 		With("Invalid preferences: "+strings.Join(list, ", "), "")
 }
 
-func (p *Prefer) setPreference(key, val string) bool {
+func (p *Preferences) setPreference(key, val string) bool {
 	switch key + "=" + val {
 	case "return=minimal":
 		p.Return, p.ReturnGiven = Minimal, true
@@ -109,7 +113,7 @@ func (p *Prefer) setPreference(key, val string) bool {
 	return true
 }
 
-func (p *Prefer) setOtherPreference(key, val string) bool {
+func (p *Preferences) setOtherPreference(key, val string) bool {
 	switch key {
 	case "max-affected":
 		n, err := strconv.Atoi(val)
@@ -136,9 +140,11 @@ type Use struct {
 
 func (u Use) writes() bool { return !u.Verb && u.Method != "GET" && u.Method != "HEAD" }
 
+func (u Use) affects() bool { return u.Verb || u.Method == "PATCH" || u.Method == "DELETE" }
+
 // CheckUse refuses, with strict handling, preferences that are known and mean
 // nothing for such a request.
-func (p Prefer) CheckUse(u Use) error {
+func (p Preferences) CheckUse(u Use) error {
 	if !p.Strict {
 		return nil
 	}
@@ -152,27 +158,27 @@ func (p Prefer) CheckUse(u Use) error {
 	add(p.Resolution != "", inserts, "resolution="+p.Resolution)
 	add(p.MissingSet, inserts, p.missingText())
 	add(p.ReturnGiven, u.writes(), p.returnText())
-	add(p.MaxAffected >= 0, u.Verb || u.Method == "PATCH" || u.Method == "DELETE", "max-affected="+strconv.Itoa(p.MaxAffected))
+	add(p.MaxAffected >= 0, u.affects(), "max-affected="+strconv.Itoa(p.MaxAffected))
 	if len(list) > 0 {
 		return refusePreferences(list)
 	}
 	return nil
 }
 
-func (p Prefer) missingText() string {
+func (p Preferences) missingText() string {
 	if p.Missing {
 		return "missing=default"
 	}
 	return "missing=null"
 }
 
-func (p Prefer) returnText() string {
+func (p Preferences) returnText() string {
 	return "return=" + [...]string{"minimal", "headers-only", "representation"}[p.Return]
 }
 
 // Applied returns what was honoured on such a request, in the order of
 // Preference-Applied.
-func (p Prefer) Applied(u Use) []string {
+func (p Preferences) Applied(u Use) []string {
 	var out []string
 	method, write := u.Method, u.writes()
 	if write && method == "POST" && p.Resolution != "" {
@@ -200,10 +206,8 @@ func (p Prefer) Applied(u Use) []string {
 	if p.Zone != "" {
 		out = append(out, "timezone="+p.Zone)
 	}
-	if p.Strict && p.MaxAffected >= 0 && (u.Verb || method == "PATCH" || method == "DELETE") {
+	if p.Strict && p.MaxAffected >= 0 && u.affects() {
 		out = append(out, "max-affected="+strconv.Itoa(p.MaxAffected))
 	}
 	return out
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

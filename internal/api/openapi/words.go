@@ -1,4 +1,4 @@
-package api
+package openapi
 
 import (
 	"strings"
@@ -91,7 +91,7 @@ func errorSchemas() object {
 		"Record":      object{"type": "object", "description": "Columns that records have in common.", "properties": schemasOf(commonColumns...)},
 		"Row":         object{"description": "A row has all of these.", "required": commonColumns},
 		"archived_at": schemasOf("archived_at")["archived_at"],
-		"VerbRequest": withDoc(shape.Input(common{}).Schema(), "What every verb takes."),
+		"VerbRequest": withDoc(shape.Input(rpc.Common{}).Schema(), "What every verb takes."),
 		"VerbAnswer":  withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
 		"Event":       event.Head(),
 		"Filter":      object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
