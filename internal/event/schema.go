@@ -15,7 +15,7 @@ type object = map[string]any
 // this type as it is sent.
 func (t *Type) Schema(c *catalog.Catalog) map[string]any {
 	return object{
-		"description": t.Doc, "type": "object", "allOf": []any{object{"$ref": "#/components/schemas/Event"}},
+		"description": t.Doc, "type": "object", "allOf": []any{object{"$ref": "#/components/schemas/EventHead"}},
 		"properties": object{"type": object{"const": t.Name}, "data": t.dataSchema(c)},
 	}
 }

@@ -22,6 +22,19 @@ func mayCall(fn *functions.Function, role actor.Role) bool {
 	return role == actor.Service || slices.Contains(fn.Roles, role)
 }
 
+// callersSentence says which roles may call, besides the service key; none means all
+// members.
+func callersSentence(roles []actor.Role) string {
+	if len(roles) == 0 {
+		return "For members of every role."
+	}
+	names := make([]string, len(roles))
+	for i, role := range roles {
+		names[i] = string(role)
+	}
+	return "For members with the role " + strings.Join(names, ", ") + "."
+}
+
 // writeFunction describes a function and its alias.
 func (w *writing) writeFunction(fn *functions.Function) {
 	if !mayCall(fn, w.role) {
@@ -47,9 +60,12 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 		id += "_" + strings.ToLower(method)
 	}
 	in := shape.Input(fn.In)
-	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
-		"200": answerObject("OK", schemaRef("functions."+fn.Name)), "4XX": responseRef("FunctionError"),
-	}}
+	op := object{
+		"operationId": id, "summary": fn.Doc, "description": callersSentence(fn.Roles), "tags": []string{"functions"},
+		"responses": object{
+			"200": answerObject("OK", schemaRef("functions."+fn.Name)), "4XX": responseRef("FunctionError"),
+		},
+	}
 	params := []any{}
 	if method == http.MethodGet {
 		params = queryParameters(in)
@@ -114,15 +130,16 @@ func (w *writing) writeVerb(v *rpc.Verb) {
 	}
 	responses := object{"200": answerObject("Done.", w.verbAnswer(v)), "4XX": responseRef("Error")}
 	said := object{
-		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
+		"operationId": "rpc_" + v.Name, "summary": v.Doc, "description": callersSentence(v.Roles),
+		"tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
 		"responses":   responses,
 	}
 	path := object{"post": said}
 	if v.Reads {
 		path = object{"post": said, "get": object{
-			"operationId": "rpc_" + v.Name + "_get", "summary": v.Doc, "tags": []string{"verbs"}, "parameters": queryParameters(v.Input()),
-			"responses": responses,
+			"operationId": "rpc_" + v.Name + "_get", "summary": v.Doc, "description": callersSentence(v.Roles),
+			"tags": []string{"verbs"}, "parameters": queryParameters(v.Input()), "responses": responses,
 		}}
 	}
 	w.paths["/v1/rpc/"+v.Name] = path
@@ -173,11 +190,19 @@ var tagDocs = map[string]string{
 	"imports": "Files on their way into the records.", "events": "What happens in a tenant.", "webhooks": "Addresses that are told of events.",
 	"reports": "The public report page and its links.", "photos": "Photos of incidents and inspections.", "forms": "Statutory forms and data.",
 	"labels":   "Labels and papers, to print.",
+	"epcis":    "What was done with goods, as EPCIS 2.0 has it.",
 	"identity": "Accounts, sessions, factors and organisations' providers.",
 }
 
 func (w *writing) routeOperation(r route.Route, path, method string) object {
-	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": w.responsesOf(&r, method)}
+	access := "Needs an access token or a key."
+	if r.Who.Anyone() {
+		access = "Needs no access token."
+	}
+	op := object{
+		"operationId": routeID(method, path), "summary": r.Doc, "description": access, "tags": []string{r.Tag},
+		"responses": w.responsesOf(&r, method),
+	}
 	ps := append(pathParameters(path), routeQuery(r)...)
 	if r.Keyed && method == http.MethodPost {
 		ps = append(ps, parameterRef("key"))
@@ -256,6 +281,9 @@ func (w *writing) typedRef(answer any) object {
 	}
 	_, name, _ := strings.Cut(t.String(), ".")
 	name = strings.ToUpper(name[:1]) + name[1:]
+	if name == "Permissions" { // which browsers' own types have already
+		name = "CallerPermissions"
+	}
 	w.schemas[name] = shape.Of(answer).Schema()
 	return schemaRef(name)
 }

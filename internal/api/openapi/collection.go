@@ -58,7 +58,7 @@ func ofPath(ops object, names ...string) []any {
 func rowSchema(r *catalog.Resource, role actor.Role, required []string) object {
 	all := []any{schemaRef(r.Name + ".columns")}
 	if hasCommon(r, role) {
-		all = append(all, schemaRef("Row"))
+		all = append(all, schemaRef("WholeRow"))
 		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(commonColumns, name) })
 	}
 	return object{"allOf": all, "required": required}
@@ -96,7 +96,7 @@ func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, require
 	slices.Sort(required)
 	s := object{"type": "object", "properties": props}
 	if common {
-		s = extendSchema(s, "Record")
+		s = extendSchema(s, "CommonColumns")
 	}
 	if len(r.Unique) > 0 {
 		s["x-unique"] = r.Unique
@@ -120,7 +120,7 @@ func hasCommon(r *catalog.Resource, role actor.Role) bool {
 // columnSchema refers to the columns that many records have.
 func columnSchema(f *catalog.Field) object {
 	if slices.Contains(commonColumns, f.Name) {
-		schema := object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
+		schema := object{"$ref": "#/components/schemas/CommonColumns/properties/" + f.Name}
 		if len(f.Readers) > 0 {
 			schema["x-readers"] = f.Readers
 		}
@@ -302,7 +302,8 @@ func bodyOf(schema, example object) object {
 
 func operationObject(r *catalog.Resource, verb, summary string, params []any, body, responses object) object {
 	responses["4XX"] = responseRef("Error")
-	op := object{"operationId": verb + "_" + r.Name, "summary": summary, "tags": []string{r.Name}, "responses": responses}
+	op := object{"operationId": verb + "_" + r.Name, "summary": summary,
+		"description": summary + " of " + spacedName(r.Name) + ".", "tags": []string{r.Name}, "responses": responses}
 	if len(params) > 0 {
 		op["parameters"] = params
 	}

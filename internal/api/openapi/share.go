@@ -94,8 +94,9 @@ func (w *writing) shareParameters() {
 }
 
 // shareMembers writes members of schemas once that many have alike, columns and
-// members of requests and answers, under their names: item_id, stock_status;
-// item_id.2 is another of the name, such as one that may be null. What has the
+// members of requests and answers, under their names: shared.item_id; alone some of
+// them would be words of a language that clients are written in: file, any, open.
+// shared.item_id.2 is another of the name, such as one that may be null. What has the
 // same form under several names is then written under its kind: date-time. The
 // longest come first, so that what holds others takes them along.
 func (w *writing) shareMembers(called func(property) string) {
@@ -111,7 +112,7 @@ func (w *writing) shareMembers(called func(property) string) {
 	keys := slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	for _, key := range keys {
 		places := found[key]
-		first := called(places[0])
+		first := "shared." + called(places[0])
 		name := first
 		if !isShorterShared(len(places), len(key)-len(name), len(name)) {
 			continue

@@ -88,13 +88,13 @@ func memberExample(name, kind string) any {
 func errorSchemas() object {
 	text := func(doc string) object { return object{"type": []string{"string", "null"}, "description": doc} }
 	return object{
-		"Record":      object{"type": "object", "description": "Columns that records have in common.", "properties": schemasOf(commonColumns...)},
-		"Row":         object{"description": "A row has all of these.", "required": commonColumns},
-		"archived_at": schemasOf("archived_at")["archived_at"],
-		"VerbRequest": withDoc(shape.Input(rpc.Common{}).Schema(), "What every verb takes."),
-		"VerbAnswer":  withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
-		"Event":       event.Head(),
-		"Filter":      object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
+		"CommonColumns": object{"type": "object", "description": "Columns that records have in common.", "properties": schemasOf(commonColumns...)},
+		"WholeRow":      object{"description": "A row has all of these.", "required": commonColumns},
+		"archived_at":   schemasOf("archived_at")["archived_at"],
+		"VerbRequest":   withDoc(shape.Input(rpc.Common{}).Schema(), "What every verb takes."),
+		"VerbAnswer":    withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
+		"EventHead":     event.Head(),
+		"Filter":        object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
 		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.",
 			"required": []string{"code", "message"},
 			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),
