@@ -75,7 +75,8 @@ func otherSetting(section, key, doc, wants string, accepts func(json.RawMessage)
 var absent = map[string]string{
 	"locale": "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
 	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own", "scores_off": "[]",
-	"score_places_within": "false", "min_group": "5", "score_retention_days": "396", "training_due_days": "30", "digest": "true", "public_reports": "false",
+	"score_places_within": "false", "min_group": "5", "score_retention_days": "396", "training_due_days": "30", "waiver_months": "12",
+	"digest": "true", "public_reports": "false",
 	"keep_files_days": "90", "drivers_hours": "warn",
 	"mfa_required": "administrators, after seven days", "mfa_self": "require", "session_idle_minutes": "no limit", "session_max_hours": "no limit",
 	"single_session": "false", "weight_incident": "0.45", "weight_near_miss": "0.2", "weight_shift_hours": "0.2", "weight_load": "0.15",
@@ -115,6 +116,8 @@ func TenantSettings() []Setting {
 		amountSetting("scoring", "min_group", "People a team needs before its mean is shown.", 1, 10_000, true, "a whole number from 1 to 10000"),
 		amountSetting("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true, "a whole number of days, 0 to 36500"),
 		amountSetting("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
+		amountSetting("safety", "waiver_months", "Months that a waiver of a verdict lasts at most.", 0, 120, true,
+			"a whole number of months, 0 to 120"),
 		otherSetting("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
 		otherSetting("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
 		otherSetting("safety", "drivers_hours", "What start_route does against a regulation EU-561 in force.", `"warn", "refuse" or "off"`, hoursWord),

@@ -38,7 +38,7 @@ func Effects() store.Effects {
 		"shifts":               perTenant(clockShifts),
 		"training_assignments": perTenant(followTraining),
 		"regulations":          checkRegulations,
-		"compliance_events":    stampAcknowledgement,
+		"compliance_events":    perTenant(changeVerdicts),
 	}, After: map[string]store.Effect{
 		"incidents":            perTenant(afterIncidents),
 		"actions":              perTenant(afterActions),

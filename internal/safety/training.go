@@ -35,7 +35,7 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 		if err := refuseOwnVerdict(tx.Actor, c); err != nil {
 			return err
 		}
-		if isCompleted(c) {
+		if isCompleted(c) || isRedated(c) {
 			ids = append(ids, c.After.Text("course_id"))
 		}
 	}
@@ -53,6 +53,10 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 			return notReady("say why the training is %s: close_reason", ta.Text("status"))
 		case isCompleted(c):
 			if err := completeAssignment(ta, list[ta.Text("course_id")], tx.Now(), loc); err != nil {
+				return err
+			}
+		case isRedated(c):
+			if err := dateCertificate(ta, list[ta.Text("course_id")], tx.Now(), loc); err != nil {
 				return err
 			}
 		}
@@ -216,15 +220,8 @@ func completeAssignment(ta store.Row, c course, now time.Time, loc *time.Locatio
 	if ta["completed_at"] == nil {
 		ta["completed_at"] = query.FormatTime(now)
 	}
-	if isAhead(ta.Text("completed_at"), now) {
-		return fault.New(fault.Invalid, CodeReport, "completed_at lies in the future").At("completed_at", "lies in the future")
-	}
-	at, err := time.Parse(db.TimeLayout, ta.Text("completed_at"))
-	if err != nil {
+	if err := dateCertificate(ta, c, now, loc); err != nil {
 		return err
-	}
-	if ta["expires_on"] == nil && c.months > 0 {
-		ta["expires_on"] = localtime.DateOf(at, loc).AddMonths(int(c.months)).String()
 	}
 	if id := ta.Text("id"); ta["certificate_no"] == nil && len(id) == 36 {
 		ta["certificate_no"] = "TC-" + strings.ToUpper(id[24:])
@@ -237,21 +234,4 @@ func shownMark(given bool, d decimal.Dec) string {
 		return "missing"
 	}
 	return d.String()
-}
-
-// stampAcknowledgement stamps who took note of a compliance event, and wants a reason
-// for a waiver.
-func stampAcknowledgement(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.Op != store.Update {
-			continue
-		}
-		if c.After["acknowledged_at"] != c.Before["acknowledged_at"] {
-			c.After["acknowledged_by"] = db.Null(tx.UserID)
-		}
-		if c.After["waived_until"] != nil && c.After["waive_reason"] == nil {
-			return notReady("say why the rule is waived: waive_reason")
-		}
-	}
-	return nil
 }

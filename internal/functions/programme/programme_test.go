@@ -358,7 +358,7 @@ func TestShippedRegulations(t *testing.T) {
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
 		n.find("events", "regulation_code", "US-1910.178-Q7").is("status", `"breach"`, "value", "null", "details.never_recorded", "true")
 		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
-		k.set("compliance_events", breach, store.Row{"waived_until": k.now.AddDate(0, 0, 10), "waive_reason": "known"})
+		k.waive(breach, k.now.AddDate(0, 0, 10))
 		kept := n.at("summary.compliant_count").(float64)
 		n = k.call(compliance, "")
 		n.is("summary.breach_count", "5", "summary.waived_count", "1", "events_created", "0")
@@ -367,6 +367,63 @@ func TestShippedRegulations(t *testing.T) {
 		}
 		k.now = k.now.AddDate(0, 0, 11)
 		k.call(compliance, "").is("summary.waived_count", "0")
+	})
+}
+
+// waive acknowledges a verdict as one person and waives it as another.
+func (k *kit) waive(event string, until time.Time) {
+	k.Helper()
+	me := k.as.UserID
+	k.as.UserID = ada
+	k.set("compliance_events", event, store.Row{"acknowledged_at": k.now})
+	k.as.UserID = bo
+	k.set("compliance_events", event, store.Row{"waived_until": until, "waive_reason": "known"})
+	k.as.UserID = me
+}
+
+// A waiver has an end within the longest term, a reason and two people, and what
+// is refused changes nothing; each step stands in the audit log.
+func TestWaivers(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.add("regulations", store.Row{"code": "INJ", "title": "INJ",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
+		k.incident("injury", "high", 10, p.dock)
+		event := k.call(compliance, "").find("events", "entity_id", p.dock).at("id").(string)
+
+		refused := func(kind fault.Kind, field string, set store.Row) {
+			t.Helper()
+			err := k.change("compliance_events", event, set)
+			if f := fault.As(err); err == nil || f.Kind != kind || len(f.Fields) == 0 || f.Fields[0].Name != field {
+				t.Errorf("%v: %v, want a fault at %s", set, err, field)
+			}
+			k.call(compliance, "").is("summary.breach_count", "1", "summary.waived_count", "0")
+		}
+		waived := func(until string) store.Row { return store.Row{"waived_until": until, "waive_reason": "x"} }
+		const longest = "2027-03-20T22:59:59.999999Z" // the end of the day in Berlin
+
+		k.as.UserID = bo
+		refused(fault.Conflict, "acknowledged_at", waived(longest))
+		refused(fault.Conflict, "waive_reason", store.Row{"waived_until": longest})
+		refused(fault.Invalid, "waived_until", store.Row{"waive_reason": "x"})
+		refused(fault.Invalid, "waived_until", waived("2026-03-20T12:00:00Z"))
+		refused(fault.Invalid, "waived_until", waived("2027-03-20T23:00:00Z"))
+		k.as.UserID = ada
+		k.set("compliance_events", event, store.Row{"acknowledged_at": k.now})
+		refused(fault.Forbidden, "waived_until", waived(longest))
+		k.as.UserID = ""
+		refused(fault.Forbidden, "waived_until", waived(longest))
+
+		k.as.UserID = bo
+		k.set("compliance_events", event, waived(longest))
+		k.call(compliance, "").is("summary.breach_count", "0", "summary.waived_count", "1", "summary.compliant_count", "0")
+		if n := k.count("audit", "entity_id = '"+event+"'"); n != 2 {
+			t.Errorf("%d entries of the audit log, want one of each person", n)
+		}
+		k.set("compliance_events", event, store.Row{"waived_until": nil, "waive_reason": nil})
+		k.add("settings", store.Row{"section": "safety", "key": "waiver_months", "value": json.RawMessage("1")})
+		refused(fault.Invalid, "waived_until", waived("2026-04-20T22:00:00Z"))
+		k.set("compliance_events", event, waived("2026-04-20T21:59:59Z"))
 	})
 }
 
@@ -431,6 +488,45 @@ func TestRulesAreChecked(t *testing.T) {
 		if k.count("regulations", "1 = 1") != 0 {
 			k.Error("a refused rule was written")
 		}
+	})
+}
+
+// Every worker whom a score reaches is named, with an account and without, or it
+// is said why there is no course; who may not see scores is not told whom they
+// reach.
+func TestTrainingNamesEverybody(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "validity_months": 12})
+		bare := k.add("workers", store.Row{"employee_no": "3", "name": "Cy"})
+		gone := k.add("workers", store.Row{"employee_no": "4", "name": "Di"})
+		trained := k.add("workers", store.Row{"employee_no": "5", "name": "El"})
+		k.add("training_assignments", store.Row{"course_id": course, "worker_id": trained, "status": "completed",
+			"completed_at": "2026-03-01T12:00:00Z"})
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock)
+		}
+		for _, w := range []string{p.worker, bare, gone, trained} {
+			k.shift(w, 3, 8, store.Row{"zone_id": p.dock})
+		}
+		k.set("workers", gone, store.Row{"status": "left"})
+		k.call(scores, "")
+
+		n := k.call(training, `{"entity_type":"zone"}`)
+		n.is("assignments_created", "2", "assignments.0.worker_id", `"`+p.worker+`"`, "assignments.0.user_id", `"`+ada+`"`,
+			"assignments.1.worker_id", `"`+bare+`"`, "assignments.1.user_id", "null", "skipped.#", "2")
+		n.find("skipped", "worker_id", gone).is("reason", `"left"`, "course_id", `"`+course+`"`)
+		n.find("skipped", "worker_id", trained).is("reason", `"valid"`)
+		if k.count("training_assignments", "worker_id = '"+bare+"' AND user_id IS NULL") != 1 {
+			t.Error("the worker without an account got no course")
+		}
+		again := k.call(training, `{"entity_type":"zone"}`)
+		again.is("assignments_created", "0", "skipped.#", "4")
+		again.find("skipped", "worker_id", bare).is("reason", `"open"`)
+		again.find("skipped", "worker_id", p.worker).is("reason", `"open"`)
+
+		k.as.Role = actor.Manager
+		k.call(training, `{"entity_type":"zone"}`).is("skipped", "[]")
 	})
 }
 

@@ -120,3 +120,10 @@ func (p *Programme) localToday(tx *db.Tx, tenant string) (localtime.Date, error)
 	err := tx.Flush()
 	return localtime.DateOf(p.now(), localtime.Zone(st.place)), err
 }
+
+func orNull(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}

@@ -33,16 +33,23 @@ func (in *TrainingIn) entityKinds(a actor.Actor) []string {
 
 // AssignmentOut is a course that somebody was told to take.
 type AssignmentOut struct {
-	ID     string `json:"id" format:"uuid" doc:"The assignment."`
-	Tenant string `json:"tenant_id" format:"uuid" doc:"The tenant."`
-	Course string `json:"course_id" format:"uuid" doc:"The course."`
-	User   string `json:"user_id" format:"uuid" doc:"Who takes it."`
-	Type   string `json:"assignment_type" enum:"risk_based" doc:"Why: a risk score."`
-	Reason string `json:"assignment_reason" doc:"Which score reached the course's threshold."`
-	Status string `json:"status" enum:"assigned" doc:"Its state."`
-	DueOn  string `json:"due_on" format:"date" doc:"The last day to complete it."`
+	ID     string  `json:"id" format:"uuid" doc:"The assignment."`
+	Tenant string  `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Course string  `json:"course_id" format:"uuid" doc:"The course."`
+	User   *string `json:"user_id" format:"uuid" doc:"Who takes it; null for a worker without an account."`
+	Worker string  `json:"worker_id" format:"uuid" doc:"The same person as a worker."`
+	Type   string  `json:"assignment_type" enum:"risk_based" doc:"Why: a risk score."`
+	Reason string  `json:"assignment_reason" doc:"Which score reached the course's threshold."`
+	Status string  `json:"status" enum:"assigned" doc:"Its state."`
+	DueOn  string  `json:"due_on" format:"date" doc:"The last day to complete it."`
 	score  string
-	worker string // the user's, "" = none
+}
+
+// SkippedOut is a worker whom a score reached and who got no course.
+type SkippedOut struct {
+	Worker string `json:"worker_id" format:"uuid" doc:"The worker."`
+	Course string `json:"course_id" format:"uuid" doc:"The course."`
+	Reason string `json:"reason" enum:"open,valid,left" doc:"The course is open, is valid for 30 more days, or the worker has left."`
 }
 
 // TrainingOut is the answer of auto-assign-training.
@@ -52,7 +59,8 @@ type TrainingOut struct {
 	Created     int             `json:"assignments_created" doc:"Assignments made."`
 	Courses     int             `json:"courses_checked" doc:"Active courses with a threshold."`
 	Scores      int             `json:"scores_checked" doc:"Scores held against them."`
-	Assignments []AssignmentOut `json:"assignments" doc:"The assignments made."`
+	Assignments []AssignmentOut `json:"assignments" doc:"The assignments made, those of people with an account first."`
+	Skipped     []SkippedOut    `json:"skipped" doc:"Who got none, and why; empty for who may not see the scores of single people."`
 }
 
 // course is what assigning needs to know of one.
@@ -71,11 +79,16 @@ type roll struct {
 	st      *settings
 	courses []course
 	scores  []latest
-	members map[string]bool        // users who may sign in
-	busy    map[[2]string]bool     // course and user: open, or valid for more than 30 days
-	people  map[uuid.UUID][]string // entity -> users who work there
-	workers map[string]string      // user -> worker
-	names   map[uuid.UUID]string   // entity -> code or number
+	members map[string]bool         // users who may sign in
+	busy    map[[2]string]string    // course and user or worker: why they do not get it again
+	people  map[uuid.UUID][]trainee // entity -> who works there
+	names   map[uuid.UUID]string    // entity -> code or number
+}
+
+// trainee is a worker, with an account or without.
+type trainee struct {
+	worker, user string
+	left         bool
 }
 
 // stillValid is how long a certificate must hold for its course not to be
@@ -83,8 +96,8 @@ type roll struct {
 const stillValid = 30
 
 // Training assigns courses where scores reach their thresholds, and answers
-// auto-assign-training. Nobody gets a course that he still has open or that is
-// valid for more than 30 days, so a second call assigns nothing.
+// auto-assign-training. Nobody gets a course that they still have open or that
+// is valid for more than 30 days, so a second call assigns nothing.
 func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
 	return inTurn(ctx, p, a, in.EntityID, func() (*TrainingOut, error) { return p.assignTraining(ctx, a, in) })
 }
@@ -93,14 +106,14 @@ func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *Train
 	out := &TrainingOut{Success: true, Tenant: a.TenantID}
 	now := p.now().UTC()
 	err := p.write(ctx, a, func(tx *db.Tx) error {
-		out.Assignments = []AssignmentOut{}
+		out.Assignments, out.Skipped = []AssignmentOut{}, []SkippedOut{}
 		lockTenant(tx, a.TenantID)
 		r, err := readRoll(tx, a, in, now)
 		if err != nil {
 			return err
 		}
 		out.Courses, out.Scores = len(r.courses), len(r.scores)
-		out.Assignments = r.makeAssignments(a.TenantID, now)
+		out.Assignments, out.Skipped = r.makeAssignments(a.TenantID, now)
 		if len(out.Assignments) == 0 {
 			return nil
 		}
@@ -125,16 +138,35 @@ func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *Train
 // that a person's score is the reason.
 const publicReason = "a risk score reached the course's threshold"
 
-// hidePeople keeps scores and thresholds out of reasons.
+// hidePeople keeps scores and thresholds out of reasons, and whom they reach
+// still.
 func (o *TrainingOut) hidePeople() {
 	for i := range o.Assignments {
 		o.Assignments[i].Reason = publicReason
 	}
+	o.Skipped = []SkippedOut{}
 }
 
+// Why a worker got no course.
+const (
+	skippedOpen  = "open"
+	skippedValid = "valid"
+	skippedLeft  = "left"
+)
+
+// heldCoursesSQL selects who has a course open, or a certificate of it that is
+// valid beyond a day. $1 tenant, $2 the day.
+const heldCoursesSQL = `
+	SELECT course_id, user_id, worker_id, status, expires_on
+	FROM training_assignments
+	WHERE tenant_id = $1
+		AND (
+			status IN ('assigned', 'in_progress', 'failed')
+			OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2)
+		)`
+
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
-	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[uuid.UUID][]string{}, workers: map[string]string{},
-		names: map[uuid.UUID]string{}}
+	r := &roll{members: map[string]bool{}, busy: map[[2]string]string{}, people: map[uuid.UUID][]trainee{}, names: map[uuid.UUID]string{}}
 	r.st = queueSettings(tx, a.TenantID)
 	var groups []*group
 	if in.EntityID != "" {
@@ -150,28 +182,27 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 			r.courses = append(r.courses, c)
 			return err
 		})
-	tx.Queue("SELECT user_id, id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL", []any{a.TenantID}, func(row *db.Row) error {
-		r.workers[row.Text(0)] = row.Text(1)
-		return nil
-	})
 	tx.Queue("SELECT user_id FROM members WHERE tenant_id = $1 AND status = 'active'", []any{a.TenantID}, func(row *db.Row) error {
 		r.members[row.Text(0)] = true
 		return nil
 	})
 	earliest, _ := localtime.Dates(now)
-	tx.Queue(
-		"SELECT course_id, user_id, CASE WHEN status = 'completed' THEN expires_on END FROM training_assignments "+
-			"WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
-			"('assigned', 'in_progress', 'failed') OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2))",
-		[]any{a.TenantID, earliest.AddDays(stillValid).String()},
-		func(row *db.Row) error {
-			until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
-			if row.Null(2) || row.Text(2) > until {
-				r.busy[[2]string{row.Text(0), row.Text(1)}] = true
-			}
+	args := []any{a.TenantID, earliest.AddDays(stillValid).String()}
+	tx.Queue(heldCoursesSQL, args, func(row *db.Row) error {
+		until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
+		why := skippedValid
+		if row.Text(3) != "completed" {
+			why = skippedOpen
+		} else if !row.Null(4) && row.Text(4) <= until {
 			return nil
-		},
-	)
+		}
+		for _, person := range [...]string{row.Text(1), row.Text(2)} {
+			if person != "" {
+				r.busy[[2]string{row.Text(0), person}] = why
+			}
+		}
+		return nil
+	})
 	err := tx.Flush()
 	if err == nil {
 		err = refuseAbsent(in.EntityType, in.EntityID, groups)
@@ -213,8 +244,8 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 	add := func(row *db.Row) error {
 		id := row.UUID(0)
 		r.names[id] = row.Text(1)
-		if u := row.Text(2); u != "" {
-			r.people[id] = append(r.people[id], u)
+		if !row.Null(3) {
+			r.people[id] = append(r.people[id], trainee{row.Text(3), row.Text(2), row.Text(4) == "left"})
 		}
 		return nil
 	}
@@ -223,14 +254,14 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 		kind, sql string
 		windowed  bool
 	}{
-		{score.Worker, "SELECT e.id, e.employee_no, e.user_id FROM workers e WHERE e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Driver, "SELECT e.id, w.employee_no, w.user_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE " +
-			"e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at " +
-			"> $3 AND s.ended_at <= $4 " +
+		{score.Worker, "SELECT e.id, e.employee_no, e.user_id, e.id, e.status FROM workers e WHERE e.tenant_id = $1 AND " + in("e.id"), false},
+		{score.Driver, "SELECT e.id, w.employee_no, w.user_id, w.id, w.status FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id " +
+			"AND w.id = e.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), false},
+		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id, w.id, w.status FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id " +
+			"AND s.zone_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
 			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
-		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = " +
-			"e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
+		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id, w.id, w.status FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id " +
+			"AND s.equipment_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
 			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
 	} {
 		if len(due[q.kind]) == 0 {
@@ -245,14 +276,15 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 	return tx.Flush()
 }
 
-// makeAssignments makes the assignments: for each course the highest score that asks
-// for it gives the reason.
-func (r *roll) makeAssignments(tenant string, now time.Time) []AssignmentOut {
-	out := []AssignmentOut{}
+// makeAssignments makes the assignments, and lists whom they leave out: for each
+// course the highest score that asks for it gives the reason.
+func (r *roll) makeAssignments(tenant string, now time.Time) ([]AssignmentOut, []SkippedOut) {
+	out, skipped := []AssignmentOut{}, []SkippedOut{}
 	due := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(int(r.st.dueDays)).String()
 	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
 	for k := range r.courses {
 		c := &r.courses[k]
+		seen := map[string]bool{}
 		for i := range r.scores {
 			x := &r.scores[i]
 			if x.score < c.threshold {
@@ -261,41 +293,57 @@ func (r *roll) makeAssignments(tenant string, now time.Time) []AssignmentOut {
 			if !c.isReachedBy(x) {
 				continue
 			}
-			for _, user := range r.people[x.entity] {
-				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
-					r.busy[key] = true
-					out = append(
-						out,
-						AssignmentOut{
-							db.NewID(),
-							tenant,
-							c.id,
-							user,
-							"risk_based",
-							c.assignmentReason(x, r.names[x.entity]),
-							"assigned",
-							due,
-							x.id.String(),
-							r.workers[user],
-						},
-					)
+			for _, person := range r.people[x.entity] {
+				if seen[person.worker] {
+					continue
 				}
+				seen[person.worker] = true
+				if why := r.skipReason(c, person); why != "" {
+					skipped = append(skipped, SkippedOut{person.worker, c.id, why})
+					continue
+				}
+				made := AssignmentOut{ID: db.NewID(), Tenant: tenant, Course: c.id, Worker: person.worker, Type: "risk_based",
+					Reason: c.assignmentReason(x, r.names[x.entity]), Status: "assigned", DueOn: due, score: x.id.String()}
+				if r.members[person.user] {
+					made.User = &person.user
+				}
+				out = append(out, made)
 			}
 		}
 	}
-	return out
+	own, bare := []AssignmentOut{}, []AssignmentOut{}
+	for _, x := range out {
+		if x.User != nil {
+			own = append(own, x)
+		} else {
+			bare = append(bare, x)
+		}
+	}
+	return append(own, bare...), skipped
+}
+
+// skipReason says why a person does not get a course, "" = the person does.
+func (r *roll) skipReason(c *course, person trainee) string {
+	if person.left {
+		return skippedLeft
+	}
+	if why := r.busy[[2]string{c.id, person.worker}]; why != "" {
+		return why
+	}
+	return r.busy[[2]string{c.id, person.user}]
+}
+
+// account is who takes the course, "" = a worker without an account.
+func (x *AssignmentOut) account() string {
+	if x.User == nil {
+		return ""
+	}
+	return *x.User
 }
 
 func (c *course) assignmentReason(x *latest, name string) string {
 	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code,
 		strconv.FormatFloat(c.threshold, 'f', -1, 64))
-}
-
-func orNull(id string) any {
-	if id == "" {
-		return nil
-	}
-	return id
 }
 
 // keepAssignments writes assignments, which are audited as a whole, and tells of
@@ -307,7 +355,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 	}
 	rows := make([]store.Row, len(list))
 	for i, x := range list {
-		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
+		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": orNull(x.account()), "worker_id": x.Worker, "assignment_type": x.Type,
 			"assignment_reason": publicReason, "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
 	}
 	b := p.store.Unaudited().In(tx, a).Bulk(r)
