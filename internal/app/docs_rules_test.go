@@ -1,0 +1,135 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+	"holdfast/internal/testkit"
+)
+
+// docs/rules.md says of every shipped rule what decides it, what absence means
+// and what to record. HOLDFAST_WRITE_RULES=1 writes it anew.
+func TestDocsRules(t *testing.T) {
+	const path = "../../docs/rules.md"
+	want := rulesPage(t)
+	if os.Getenv("HOLDFAST_WRITE_RULES") != "" {
+		testkit.Must(t, os.WriteFile(path, []byte(want), 0o644))
+	}
+	page, err := os.ReadFile(path)
+	testkit.Must(t, err)
+	if d := diff.Diff(string(page), want); d != "" {
+		t.Errorf("%s says otherwise (-page +code); where the code is right, run this test with HOLDFAST_WRITE_RULES=1:\n%s", path, d)
+	}
+}
+
+// metricWords are what a metric measures, in which unit, and what to record so
+// that it can.
+var metricWords = map[string]struct{ measures, unit, record string }{
+	"osha_death_notice_hours": {"hours from when a death became known until OSHA was told, or until now; an incident that may be one counts from its report",
+		"hours", "Incidents, the OSHA case of each with its outcome, and `osha_told_at`."},
+	"osha_treatment_notice_hours": {"hours from when in-patient treatment, an amputation or the loss of an eye became known until OSHA was told, or until now",
+		"hours", "Incidents, the OSHA case of each with what was done, and `osha_told_at`."},
+	"log_delay_days": {"calendar days from the report of a case until it was decided whether it goes into the log, or until now; the slowest counts",
+		"days", "Incidents and, for each injury and illness, its OSHA case: its `entered_at` ends the delay."},
+	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; the establishment that is worst off counts",
+		"days", "The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted."},
+	"days_since_checklist": {"days since the last completed inspection with answers, however long ago",
+		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
+	"training_coverage": {"percent of the courses that a person needs, by job title and by the equipment of their shifts, with a valid certificate",
+		"percent", "Courses with `required_for`, and the trainings of each person, completed by somebody else."},
+	"weekly_hours_max": {"mean hours in seven days over the weeks with a shift", "hours", "Shifts with their beginning, end and breaks."},
+	"rest_hours_min":   {"the shortest rest between two shifts", "hours", "Shifts with their beginning and end."},
+	"driving_week_hours": {"the most hours at the wheel in a week from Monday to Sunday", "hours",
+		"Routes with their beginning, end and minutes at the wheel."},
+	"driving_day_hours":       {"the most hours at the wheel in a day", "hours", "Routes with their beginning, end and minutes at the wheel."},
+	"driving_fortnight_hours": {"the most hours at the wheel in two weeks", "hours", "Routes with their beginning, end and minutes at the wheel."},
+	"driving_stint_hours": {"the most hours at the wheel without a break", "hours",
+		"Routes with their beginning, end and minutes at the wheel."},
+	"driving_rest_hours": {"the shortest daily rest of a driver", "hours", "Routes with their beginning and end."},
+	"predictive_score":   {"the newest official score", "points", "Incidents and shifts; the night computes the scores."},
+	"overdue_actions":    {"actions that are open after their due moment", "actions", "Actions with a due day; verify what is done."},
+}
+
+// windowless are the metrics that look at now, or at all that there is.
+var windowless = map[string]bool{"calendar_deadline": true, "days_since_checklist": true, "predictive_score": true, "overdue_actions": true}
+
+func rulesPage(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("# The shipped rules\n\nWritten by `HOLDFAST_WRITE_RULES=1 go test ./internal/app -run TestDocsRules` and compared with the code by every " +
+		"run of the tests. A new tenant has these regulations, those of its own jurisdictions active. The cited texts decide; a rule is a reading of them " +
+		"that can be computed. How a verdict comes about: [formulas](formulas.md#verdicts).\n")
+	for _, row := range safety.ShippedRegulations(nil) {
+		r, err := safety.ParseRule(row["rule"].(json.RawMessage))
+		testkit.Must(t, err)
+		words, ok := metricWords[r.Metric]
+		if !ok {
+			t.Errorf("%s: nothing says what %s measures", row["code"], r.Metric)
+		}
+		writeRule(&b, row, r, words.measures, words.unit, words.record)
+	}
+	return b.String()
+}
+
+func writeRule(b *strings.Builder, row store.Row, r *safety.Rule, measures, unit, record string) {
+	fmt.Fprintf(b, "\n## %s: %s\n\n%s. Jurisdiction %s, category %s, severity %s.\n\n", row["code"], row["title"], row["citation"], row["jurisdiction"],
+		row["category"], row["severity"])
+	fmt.Fprintf(b, "- **Scope**: %s.\n", scopeWords(r))
+	window := ""
+	if !windowless[r.Metric] {
+		window = fmt.Sprintf(" Looked at: the last %d days.", r.WindowDays)
+	}
+	fmt.Fprintf(b, "- **Decided by**: `%s`, from `%s`: %s.%s\n", r.Metric, r.Evidence.Of, measures, window)
+	if r.Warn != nil {
+		fmt.Fprintf(b, "- **Warning**: %s %s.\n", boundWords(r.Warn), unit)
+	}
+	fmt.Fprintf(b, "- **Breach**: %s %s.\n", boundWords(r.Breach), unit)
+	if r.Evidence.Absence == safety.Breach {
+		b.WriteString("- **Nothing on record**: a breach, for the law asks for the act itself.\n")
+	} else {
+		b.WriteString("- **Nothing on record**: no verdict, `insufficient_data`.\n")
+	}
+	fmt.Fprintf(b, "- **Record**: %s\n", record)
+}
+
+// scopeWords says whom a rule is about.
+func scopeWords(r *safety.Rule) string {
+	f := r.Scope.Filter
+	of := "each " + strings.Join(r.Scope.EntityTypes, ", ")
+	if r.Per == "tenant" {
+		of = "the tenant as a whole"
+	}
+	for _, part := range []struct {
+		name  string
+		words []string
+	}{{"incidents of kind", f.Kind}, {"zones of kind", f.ZoneKind}, {"equipment of kind", f.EquipmentKind}, {"people with the job title", f.JobTitle}} {
+		if len(part.words) > 0 {
+			of += "; " + part.name + " " + strings.Join(part.words, ", ")
+		}
+	}
+	if f.SeverityMin != "" {
+		of += "; from severity " + f.SeverityMin + " up"
+	}
+	if f.Checklist != "" {
+		of += "; inspections with " + strconv.Quote(f.Checklist) + " in their title"
+	}
+	if r.Due != "" {
+		of += "; due on " + r.Due + " of the next year"
+	}
+	for _, c := range r.AppliesIf {
+		of += "; where " + c.Fact + " is " + boundWords(&c.Bound)
+	}
+	return of
+}
+
+func boundWords(b *safety.Bound) string {
+	words := map[string]string{">": "above", ">=": "at least", "<": "below", "<=": "at most", "==": "exactly"}
+	return words[b.Op] + " " + strconv.FormatFloat(b.Value, 'f', -1, 64)
+}
