@@ -166,7 +166,8 @@ const heldCoursesSQL = `
 		)`
 
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
-	r := &roll{members: map[string]bool{}, busy: map[[2]string]string{}, people: map[uuid.UUID][]trainee{}, names: map[uuid.UUID]string{}}
+	r := &roll{members: map[string]bool{}, busy: map[[2]string]string{}, people: map[uuid.UUID][]trainee{},
+		names: map[uuid.UUID]string{}}
 	r.st = queueSettings(tx, a.TenantID)
 	var groups []*group
 	if in.EntityID != "" {
