@@ -85,7 +85,8 @@ func (c *Collections) executeWrite(r *http.Request, k *call, o grammar.Options) 
 		if err != nil {
 			return nil, err
 		}
-		return c.store.Insert(ctx, k.a, w)
+		res, err := c.store.Insert(ctx, k.a, w)
+		return res, hintAtConflict(k, err)
 	case http.MethodPut:
 		w, err := grammar.BindPut(c.cat, k.a, k.res, k.req, o)
 		if err != nil {
@@ -113,6 +114,17 @@ func (c *Collections) executeWrite(r *http.Request, k *call, o grammar.Options) 
 		return c.store.Delete(ctx, k.a, w)
 	}
 	return nil, fault.New(fault.BadMethod, "PGRST117", "method %s is not served here", r.Method)
+}
+
+// hintAtConflict says of an upsert that met another key than the primary one, which
+// counts where none is named, how to name it.
+func hintAtConflict(k *call, err error) error {
+	if k.prefer.Resolution == "" || k.req.Conflict != nil || !fault.HasCode(err, "23505") {
+		return err
+	}
+	hinted := *fault.As(err)
+	hinted.Hint = "name the columns of that key: on_conflict=column,column"
+	return &hinted
 }
 
 // ifMatch reads the version a change expects; 0 = any.

@@ -56,6 +56,23 @@ func TestRollbackKeepsNothing(t *testing.T) {
 	})
 }
 
+// An upsert by the primary key that meets another unique key is refused with the hint
+// that on_conflict names that one; a plain insert is not.
+func TestUpsertHintsAtConflict(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		as := testkit.As(actor.Manager)
+		zone := map[string]any{"code": "TWICE", "name": "Zone"}
+		k.Insert(t, as, "zones", zone)
+		for prefer, hinted := range map[string]bool{"": false, "resolution=merge-duplicates": true} {
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", As: as, Body: zone, Header: map[string]string{"Prefer": prefer}})
+			body := string(r.Body)
+			if r.Status != http.StatusConflict || !strings.Contains(body, "23505") || strings.Contains(body, "on_conflict=") != hinted {
+				t.Errorf("%q: %d %s", prefer, r.Status, r.Body)
+			}
+		}
+	})
+}
+
 // With strict handling a preference that means nothing for the request is refused by
 // name; without it, it is passed over and not said to be applied.
 func TestStrictPreferences(t *testing.T) {
