@@ -163,7 +163,7 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 	if err != nil {
 		return nil, err
 	}
-	v := &draft.Reader{Survey: found, Now: m.store.Now(), Rounded: map[string]int{}}
+	v := &draft.Reader{Survey: found, Now: m.store.Now()}
 	if settings.Timezone == "" {
 		if settings.Timezone, err = m.zoneOf(ctx, s.Actor); err != nil {
 			return nil, err

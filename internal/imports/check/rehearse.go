@@ -90,6 +90,7 @@ func (r *rehearsal) runRehearsal(tx *db.Tx, batch []*draft.Draft, good []store.R
 		var err error
 		if old := existing[match.Key(r.resource, row)]; old != nil {
 			c, err = w.Change(old, row, r.drafts[i].Line, st.v.Soft())
+			st.noteFixed(r.drafts[i], c, row)
 		} else {
 			c.After, err = row, w.Bulk.Fill(row)
 		}
@@ -103,6 +104,19 @@ func (r *rehearsal) runRehearsal(tx *db.Tx, batch []*draft.Draft, good []store.R
 	}
 	return r.judgeRange(0, len(r.changes))
 }
+
+// noteFixed notes what a row says otherwise than the record that is there, of fields that
+// are set only when a record is made.
+func (st *stager) noteFixed(d *draft.Draft, c store.Change, row store.Row) {
+	for _, col := range st.v.Layout.Cols {
+		value, given := row[col.Name]
+		if given && col.Field.Fixed && !isKey(c.Resource, col.Name) && !store.Same(c.Before[col.Name], value) {
+			d.NoteFixed(col.Header)
+		}
+	}
+}
+
+func isKey(r *catalog.Resource, field string) bool { return slices.Contains(r.Import.Key, field) }
 
 // refuseClashes refuses rows with another key of the resource, orders' reference at
 // their source, that an earlier row's record has or one that is there.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/draft"
 	"holdfast/internal/imports/jobs"
@@ -36,6 +34,7 @@ type stager struct {
 	shift    int                // rows by which the corrections' numbers are too high
 
 	stats   plan.Stats
+	notes   map[draft.Note]int // how many cells each holds for
 	preview *plan.Counts
 	first   []staged.RowError // for the answer
 	chunks  int
@@ -52,7 +51,8 @@ type stager struct {
 }
 
 func (m *Checker) newStager(s *jobs.Step, v *draft.Reader) *stager {
-	st := &stager{m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0)}
+	st := &stager{m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0),
+		notes: map[draft.Note]int{}}
 	st.fields, st.defaults = v.Fields(), v.Defaults()
 	if v.Lined() {
 		st.book, st.partial = draft.NewLedger(), map[string]bool{}
@@ -200,6 +200,9 @@ func (st *stager) packBatch(batch []*draft.Draft, good []store.Row, list []stage
 		list[i].Errors = nil
 		if len(d.Errs) == 0 {
 			c.valid++
+			for _, n := range d.Notes {
+				st.notes[n]++
+			}
 			rows = staged.Append(rows, st.fields, d.Line, good[i])
 			continue
 		}
@@ -318,10 +321,12 @@ func (st *stager) processedResult() *plan.Processed {
 	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
 		Columns: st.v.Explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
-	for _, header := range slices.Sorted(maps.Keys(st.v.Rounded)) {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("Column %q has numbers of more than %d decimals (%d of them): they were rounded.",
-			header, decimal.Places, st.v.Rounded[header]))
+	var notes []string
+	for n, cells := range st.notes {
+		notes = append(notes, n.Say(cells))
 	}
+	slices.Sort(notes)
+	res.Warnings = append(res.Warnings, notes...)
 	for name, text := range st.v.Target.Defaults {
 		if st.v.Layout.Column(name) == nil && st.v.Settings.Defaults[name] == "" && st.v.Settings.Mode != targets.ModeUpdate {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.Target.Words(name), text))

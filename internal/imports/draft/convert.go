@@ -25,17 +25,17 @@ import (
 // Reader reads the rows of a file by what its first reading found out.
 type Reader struct {
 	*plan.Survey
-	Now     time.Time      // years of two digits in the past are those before it
-	Rounded map[string]int // column -> numbers of more decimals than a record keeps
+	Now time.Time // years of two digits in the past are those before it
 }
 
 // Draft is a row on its way from cells to a checked record.
 type Draft struct {
-	Line int
-	Row  store.Row // by field; only what the file or a default gives
-	refs []reference
-	Errs []staged.RowError
-	also map[string]string // reference column -> tracking of the item, status of the zone
+	Line  int
+	Row   store.Row // by field; only what the file or a default gives
+	refs  []reference
+	Errs  []staged.RowError
+	Notes []Note
+	also  map[string]string // reference column -> tracking of the item, status of the zone
 }
 
 // reference is a cell that names another record.
@@ -147,7 +147,7 @@ func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 		d.refs = append(d.refs, reference{c, plan.NameIn(text)})
 		return
 	}
-	value, code, why := v.readValue(c, text)
+	value, code, why := v.readValue(d, c, text)
 	if why != "" {
 		d.Fail(c.Header, code, "%q %s", fault.Clip(strings.TrimSpace(text), 80), why)
 		return
@@ -168,7 +168,7 @@ func holdsNames(f *catalog.Field) bool {
 }
 
 // readValue turns a cell into what the store reads, or says why not.
-func (v *Reader) readValue(c *plan.Mapped, text string) (value any, code, why string) {
+func (v *Reader) readValue(d *Draft, c *plan.Mapped, text string) (value any, code, why string) {
 	f := c.Field
 	switch f.Type {
 	case catalog.Int, catalog.Decimal, catalog.Float:
@@ -176,7 +176,7 @@ func (v *Reader) readValue(c *plan.Mapped, text string) (value any, code, why st
 		if err != nil {
 			return nil, "number", err.Error()
 		}
-		return v.rounded(c, s), "", ""
+		return d.rounded(c, s), "", ""
 	case catalog.Date, catalog.Time:
 		return v.date(c, text)
 	case catalog.Bool:
@@ -196,14 +196,14 @@ func (v *Reader) readValue(c *plan.Mapped, text string) (value any, code, why st
 }
 
 // rounded gives a number of a decimal field the decimals that records keep, and
-// counts those that had more.
-func (v *Reader) rounded(c *plan.Mapped, number string) string {
+// notes that it had more.
+func (d *Draft) rounded(c *plan.Mapped, number string) string {
 	if c.Field.Type != catalog.Decimal {
 		return number
 	}
 	short, changed := cell.Rounded(number, decimal.Places)
-	if changed && v.Rounded != nil {
-		v.Rounded[c.Header]++
+	if changed {
+		d.note(noteRounded, c.Header)
 	}
 	return short
 }

@@ -35,6 +35,7 @@ func (v *Reader) Check(s *store.Store, d *Draft) store.Row {
 		}
 	}
 	v.inferFields(d)
+	v.noteExpiryWithoutLot(d, extra)
 	checked := v.validateRecord(s, d, v.Target.Resource, op, false)
 	if v.Lined() {
 		maps.Copy(checked, v.validateRecord(s, d, v.Target.Lines, op, true))
@@ -70,6 +71,14 @@ func (v *Reader) inferFields(d *Draft) {
 		d.Row["status"] = "completed"
 	} else if v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open" {
 		d.Row["status"] = "closed"
+		d.note(noteEnded, v.Header("status"))
+	}
+}
+
+// noteExpiryWithoutLot notes that a row says when a lot expires and names none.
+func (v *Reader) noteExpiryWithoutLot(d *Draft, extra store.Row) {
+	if extra[targets.LotExpiry] != nil && extra[targets.LotNumber] == nil && d.Row["lot_id"] == nil {
+		d.note(noteNoLot, v.Header(targets.LotExpiry))
 	}
 }
 
