@@ -82,8 +82,8 @@ func importCourses() *Import {
 
 func importTraining() *Import {
 	return &Import{
-		Key: []string{"user_id", "course_id", "completed_at"},
-		Fields: strings.Fields("user_id course_id assignment_type assignment_reason due_on completed_at result " +
+		Key: []string{"user_id", "worker_id", "course_id", "completed_at"},
+		Fields: strings.Fields("user_id worker_id course_id assignment_type assignment_reason due_on completed_at result " +
 			"expires_on certificate_no status"),
 	}
 }

@@ -73,6 +73,41 @@ func TestCases(t *testing.T) {
 	})
 }
 
+// A certificate of a worker without an account is that worker's, and the same file
+// again changes nothing; one of a person with an account is found by either name.
+func TestTrainingOfWorkersWithoutAccount(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = k.now.AddDate(1, 0, 0)
+		worker := k.add("workers", store.Row{"employee_no": "E1", "name": "Ina"})
+		k.add("members", store.Row{"user_id": person(1), "email": "bo@north.example", "role": "operator"})
+		k.add("workers", store.Row{"employee_no": "E2", "name": "Bo", "user_id": person(1)})
+		k.add("courses", store.Row{"code": "C1", "title": "Forklift"})
+		file := real(k, "cases/training-of-worker-without-account.csv")
+		_, p, _ := k.imported("training", "", "", "training.csv", file)
+		want := []string{worker + " <nil> completed TC-1"}
+		fields := []string{"worker_id", "user_id", "status", "certificate_no"}
+		if diff := cmp.Diff(want, k.fieldsOf("training_assignments", fields...)); diff != "" {
+			k.Fatalf("%s%s %+v", diff, p.Message, p.Errors)
+		}
+
+		_, _, again := k.imported("training", `{"force":true}`, "", "training.csv", file)
+		more := "Person,Course,Completed,Certificate\nE1,C1,2026-05-01,TC-9\nbo@north.example,C1,2026-05-02,TC-2\n" +
+			"E2,C1,2026-05-02,TC-3\nE7,C1,2026-05-02,TC-4\n"
+		_, p, _ = k.imported("training", "", "", "more.csv", []byte(more))
+		if !strings.Contains(again.Message, "0 new, 0 changed") {
+			k.Errorf("the same file again: %s", again.Message)
+		}
+		if diff := cmp.Diff([]string{"4 Completed duplicate", "5 Person unknown_person"}, where(p.Errors)); diff != "" {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
+		second := k.find("workers", "employee_no", "E2").Text("id")
+		want = []string{worker + " <nil> completed TC-9", second + " " + person(1) + " completed TC-2"}
+		if diff := cmp.Diff(want, k.fieldsOf("training_assignments", fields...)); diff != "" {
+			k.Error(diff)
+		}
+	})
+}
+
 // asTenant makes a tenant, which the kit acts in from here.
 func (k *kit) asTenant(n int) {
 	k.Helper()

@@ -35,7 +35,7 @@ func cellsOf(k *kit, t *targets.Target, record, version int, wanted func(c *targ
 			of = t.Lines
 		}
 		field := c.Field
-		if field.Ref == targets.People {
+		if field.Ref == targets.People || field.Ref == targets.Holders {
 			field, _ = of.Field(c.Name)
 		}
 		text := "2027-06-30"
@@ -52,7 +52,10 @@ func cellsOf(k *kit, t *targets.Target, record, version int, wanted func(c *targ
 // isNeeded reports a column that a row of the target cannot do without, or is found by.
 func isNeeded(t *targets.Target, c *targets.Column) bool {
 	f := c.Field
-	return f.Required && f.Default == "" || slices.Contains(t.Resource.Import.Key, c.Name) || t.Posts != nil && (c.Name == "quantity" || c.Name == "to_zone_id")
+	if t.Posts != nil && (c.Name == "quantity" || c.Name == "to_zone_id") {
+		return true
+	}
+	return f.Required && f.Default == "" || slices.Contains(t.Resource.Import.Key, c.Name)
 }
 
 // fileOf is a file of one row.
@@ -80,12 +83,12 @@ func (k *kit) holds(c givenCell, value any) bool {
 	switch {
 	case value == nil:
 		return false
-	case f.Ref != "" && f.Ref != targets.People:
+	case f.Ref == targets.People || f.Ref == targets.Holders:
+		return value == person(0) || value == person(1)
+	case f.Ref != "":
 		return slices.ContainsFunc(k.rows(f.Ref), func(r store.Row) bool {
 			return r["id"] == value && strings.Contains(strings.ToLower(fmt.Sprint(r)), strings.ToLower(c.text))
 		})
-	case f.Ref == targets.People:
-		return value == person(0) || value == person(1)
 	case f.Type == catalog.Time:
 		return strings.HasPrefix(got, strings.TrimSuffix(c.text, "Z"))
 	case f.Type == catalog.Array:
@@ -93,7 +96,8 @@ func (k *kit) holds(c givenCell, value any) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(got, w) })
 	case f.Type == catalog.JSON:
 		var a, b any
-		return json.Unmarshal([]byte(got), &a) == nil && json.Unmarshal([]byte(c.text), &b) == nil && fmt.Sprint(a) == fmt.Sprint(b)
+		isJSON := json.Unmarshal([]byte(got), &a) == nil && json.Unmarshal([]byte(c.text), &b) == nil
+		return isJSON && fmt.Sprint(a) == fmt.Sprint(b)
 	}
 	return strings.TrimLeft(got, "0") == strings.TrimLeft(c.text, "0")
 }

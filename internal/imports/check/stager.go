@@ -51,8 +51,10 @@ type stager struct {
 }
 
 func (m *Checker) newStager(s *jobs.Step, v *draft.Reader) *stager {
-	st := &stager{m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0),
-		notes: map[draft.Note]int{}}
+	st := &stager{
+		m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor),
+		seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0), notes: map[draft.Note]int{},
+	}
 	st.fields, st.defaults = v.Fields(), v.Defaults()
 	if v.Lined() {
 		st.book, st.partial = draft.NewLedger(), map[string]bool{}

@@ -26,12 +26,14 @@ const (
 func (n Note) Say(cells int) string {
 	switch n.kind {
 	case noteRounded:
-		return fmt.Sprintf("Column %q has numbers of more than %d decimals (%d of them): they were rounded.", n.Column, decimal.Places, cells)
+		return fmt.Sprintf("Column %q has numbers of more than %d decimals (%d of them): they were rounded.",
+			n.Column, decimal.Places, cells)
 	case noteFixed:
-		return fmt.Sprintf("Column %q has other values than the records that are there (%d of them): it is set once only, so they keep theirs.",
-			n.Column, cells)
+		return fmt.Sprintf("Column %q has other values than the records that are there (%d of them): "+
+			"it is set once only, so they keep theirs.", n.Column, cells)
 	case noteNoLot:
-		return fmt.Sprintf("Column %q says when a lot expires in rows that name no lot (%d of them): it was left out there.", n.Column, cells)
+		return fmt.Sprintf("Column %q says when a lot expires in rows that name no lot (%d of them): it was left out there.",
+			n.Column, cells)
 	}
 	return fmt.Sprintf("Column %q calls shifts open that have an end (%d of them): they are closed.", n.Column, cells)
 }

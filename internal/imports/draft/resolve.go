@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,11 +29,13 @@ type Resolver struct {
 }
 
 // found is the outcome of one look-up; n counts the records with that name.
-// state is what movements depend on: an item's tracking, a zone's status.
+// state is what movements depend on: an item's tracking, a zone's status. gives is
+// the field that takes the id, where it is not the one that was asked for.
 type found struct {
 	id    string
 	n     int
 	state string
+	gives string
 }
 
 // states are the columns read into found.state.
@@ -49,12 +52,15 @@ func NewResolver(d *db.DB, a actor.Actor) *Resolver {
 }
 
 // naming is a column that records are called by. fold says that it ignores
-// case, gtin that a GTIN stands in it with 14 digits; table and id are set where the
-// names stand in another table.
+// case, gtin that a GTIN stands in it with 14 digits, uuid that it is an id; table and id are set where the
+// names stand in another table, and gives where the id is of another field than the
+// one that files fill.
 type naming struct {
 	column     string
 	fold, gtin bool
+	uuid       bool
 	table, id  string
+	gives      string
 }
 
 // labels are the barcodes of items in the unit that their stock is counted in: what a
@@ -65,6 +71,9 @@ const labels = `(
 	JOIN items ON items.tenant_id = item_barcodes.tenant_id AND items.id = item_barcodes.item_id
 	WHERE item_barcodes.uom = items.base_uom
 ) AS labels`
+
+// accounts are people by the address that they sign in with.
+var accounts = naming{column: "email", fold: true, table: "members", id: "user_id"}
 
 // namings are what files call records by, best first.
 var namings = map[string][]naming{
@@ -78,13 +87,23 @@ var namings = map[string][]naming{
 	"courses":   {{column: "code", fold: true}, {column: "title"}},
 	"incidents": {{column: "incident_no"}, {column: "external_ref"}},
 	"orders":    {{column: "order_no"}},
-	targets.People: {{column: "email", fold: true, table: "members", id: "user_id"}, {column: "employee_no", table: "workers", id: "user_id"},
-		{column: "name", table: "workers", id: "user_id"}},
+	targets.People: {
+		accounts,
+		{column: "employee_no", table: "workers", id: "user_id"},
+		{column: "name", table: "workers", id: "user_id"},
+	},
+	targets.Holders: {
+		accounts,
+		{column: "employee_no", table: "workers", id: "id", gives: targets.Worker},
+		{column: "name", table: "workers", id: "id", gives: targets.Worker},
+	},
 }
 
 // singulars are what one record is called where that is more than its
 // resource without the s.
-var singulars = map[string]string{"equipment": "equipment", targets.People: "person who signs in"}
+var singulars = map[string]string{
+	"equipment": "equipment", targets.People: "person who signs in", targets.Holders: "person",
+}
 
 func singularName(resource string) string {
 	if s := singulars[resource]; s != "" {
@@ -94,7 +113,7 @@ func singularName(resource string) string {
 }
 
 func codeOf(resource string) string {
-	if resource == targets.People {
+	if resource == targets.People || resource == targets.Holders {
 		return "person"
 	}
 	return strings.TrimSuffix(resource, "s")
@@ -124,6 +143,11 @@ func (r *Resolver) Resolve(ctx context.Context, v *Reader, batch []*Draft) error
 		}
 		for _, d := range batch {
 			r.putIDs(v, d)
+		}
+		if v.Target.NamesHolder() {
+			if err := r.nameHolders(tx, batch); err != nil {
+				return err
+			}
 		}
 		return r.resolveLots(tx, v, batch)
 	})
@@ -163,7 +187,7 @@ func (r *Resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
 	}
 	if len(ids) > 0 {
 		id := naming{column: "id", fold: true}
-		if to == targets.People {
+		if to == targets.People || to == targets.Holders {
 			id = naming{column: "user_id", fold: true, table: "members", id: "user_id"}
 		}
 		if err := r.byColumn(tx, to, id, ids, hits); err != nil {
@@ -209,8 +233,8 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 	}
 	in := ""
 	switch {
-	case n.column == id:
-		in = tx.DB().InUUID(id, 2)
+	case n.column == id || n.uuid:
+		in = tx.DB().InUUID(n.column, 2)
 	case n.fold:
 		expr = "lower(" + n.column + ")"
 		in = tx.DB().InText(expr, 2)
@@ -225,7 +249,7 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 		[]any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
 			for _, t := range spelled[row.Text(1)] {
 				t = strings.Clone(t) // not the whole row of the file with it
-				hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2)}
+				hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2), gives: n.gives}
 			}
 			return nil
 		})
@@ -243,7 +267,7 @@ func (r *Resolver) putIDs(v *Reader, d *Draft) {
 		one := singularName(to)
 		switch hit.n {
 		case 1:
-			d.Row[ref.col.Name] = hit.id
+			d.Row[cmp.Or(hit.gives, ref.col.Name)] = hit.id
 			d.noteState(ref.col.Name, hit.state)
 		case 0:
 			d.Fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
@@ -251,6 +275,38 @@ func (r *Resolver) putIDs(v *Reader, d *Draft) {
 			d.Fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), fault.Clip(ref.text, 80))
 		}
 	}
+}
+
+// nameHolders gives rows that name an account its worker, and those that name a worker
+// the account, as the records that they become have them (safety's namePeople).
+func (r *Resolver) nameHolders(tx *db.Tx, batch []*Draft) error {
+	for _, pair := range [...]struct {
+		has, lacks string
+		by         naming
+	}{
+		{targets.Account, targets.Worker, naming{column: "user_id", uuid: true, table: "workers", id: "id"}},
+		{targets.Worker, targets.Account, naming{column: "id", uuid: true, table: "workers", id: "user_id"}},
+	} {
+		var ids []string
+		for _, d := range batch {
+			if d.Row[pair.has] != nil && d.Row[pair.lacks] == nil {
+				ids = append(ids, d.Row.Text(pair.has))
+			}
+		}
+		others := map[string]found{}
+		if len(ids) == 0 {
+			continue
+		}
+		if err := r.byColumn(tx, targets.Holders, pair.by, ids, others); err != nil {
+			return err
+		}
+		for _, d := range batch {
+			if other := others[d.Row.Text(pair.has)].id; other != "" && d.Row[pair.lacks] == nil {
+				d.Row[pair.lacks] = other
+			}
+		}
+	}
+	return nil
 }
 
 // resolveLots finds the lots that rows name beside their item. A lot that does
@@ -352,7 +408,8 @@ func (r *Resolver) Strangers(ctx context.Context, v *Reader) error {
 		}
 		if known == 0 {
 			v.Layout.Drop(c.Name)
-			v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.Header, strings.ReplaceAll(c.Field.Ref, "_", " ")))
+			v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.Header,
+				strings.ReplaceAll(strings.ReplaceAll(c.Field.Ref, targets.Holders, targets.People), "_", " ")))
 		}
 	}
 	return nil

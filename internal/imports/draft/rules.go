@@ -77,7 +77,7 @@ func (v *Reader) inferFields(d *Draft) {
 
 // noteExpiryWithoutLot notes that a row says when a lot expires and names none.
 func (v *Reader) noteExpiryWithoutLot(d *Draft, extra store.Row) {
-	if extra[targets.LotExpiry] != nil && extra[targets.LotNumber] == nil && d.Row["lot_id"] == nil {
+	if extra[targets.LotExpiry] != nil && extra[targets.LotNumber] == nil && d.Row[targets.Lot] == nil {
 		d.note(noteNoLot, v.Header(targets.LotExpiry))
 	}
 }

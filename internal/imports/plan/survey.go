@@ -42,8 +42,9 @@ type Plan struct {
 // Reading counts the ways in which files were read: where the same file may give
 // other rows than before, it goes up, and jobs that are ready are processed again.
 // 0 guessed dates and decimal marks, 1 dropped hours without an end, 2 left out
-// columns that a mapping did not name, 3 took what is not UTF-8 for Windows-1252.
-const Reading = 4
+// columns that a mapping did not name, 3 took what is not UTF-8 for Windows-1252, 4
+// knew no training of workers without an account.
+const Reading = 5
 
 // Anew refuses a plan of another way of reading, for a job nothing of which is
 // applied yet.
@@ -363,6 +364,9 @@ func (v *Survey) Fields() []string {
 	}
 	if v.Target.Name == "training_assignments" {
 		seen["status"] = true
+	}
+	if v.Target.NamesHolder() && (seen[targets.Account] || seen[targets.Worker]) {
+		seen[targets.Account], seen[targets.Worker] = true, true
 	}
 	out := make([]string, 0, len(seen))
 	for name := range seen {

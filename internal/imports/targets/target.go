@@ -47,12 +47,25 @@ type Target struct {
 // so that missing lots can be made.
 const LotExpiry = "lot_expires_on"
 
+// Lot is the field of the lot that a row names.
+const Lot = "lot_id"
+
 // LotNumber is staged in place of lot_id while the lot does not exist.
 const LotNumber = "lot_no"
 
 // People stands for the resource of fields that hold a user's id: files name
-// the person.
-const People = "people"
+// the person. Holders stands for it where a record has a field for the worker as
+// well, who may have no account.
+const (
+	People  = "people"
+	Holders = "holders"
+)
+
+// Account and Worker are the two fields that name one person.
+const (
+	Account = "user_id"
+	Worker  = "worker_id"
+)
 
 // ShortNames are other spellings of targets.
 var ShortNames = map[string]string{"training": "training_assignments"}
@@ -131,6 +144,9 @@ func (t *Target) newColumn(r *catalog.Resource, f *catalog.Field) Column {
 	if f.Type == catalog.UUID && f.Ref == "" && strings.HasSuffix(f.Name, "user_id") {
 		person := *f
 		person.Ref = People
+		if _, ok := r.Field(Worker); ok && f.Name == Account {
+			person.Ref = Holders
+		}
 		f = &person
 	}
 	c := Column{Name: f.Name, Field: f, Values: valueWords(t.Name, f.Name)}
@@ -149,6 +165,12 @@ func (t *Target) Column(name string) *Column {
 		}
 	}
 	return nil
+}
+
+// NamesHolder reports records that name a person by account, by worker, or by both.
+func (t *Target) NamesHolder() bool {
+	account, worker := t.Column(Account), t.Column(Worker)
+	return account != nil && worker != nil && account.Field.Ref == Holders
 }
 
 // Keyed reports whether rows can be found again by a key.
