@@ -1,6 +1,7 @@
 package imports_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
 
@@ -104,6 +106,70 @@ func TestTrainingOfWorkersWithoutAccount(t *testing.T) {
 		want = []string{worker + " <nil> completed TC-9", second + " " + person(1) + " completed TC-2"}
 		if diff := cmp.Diff(want, k.fieldsOf("training_assignments", fields...)); diff != "" {
 			k.Error(diff)
+		}
+	})
+}
+
+// Where records stand elsewhere in a file than at its beginning, or are hidden, the
+// answer says so, and an option answers.
+func TestRecordsElsewhereInTheFile(t *testing.T) {
+	each(t, func(k *kit) {
+		k.asTenant(1)
+		_, p, _ := k.imported("items", "", "", "wrapped.json", real(k, "cases/wrapped.json"))
+		if diff := cmp.Diff([]string{"A1 one"}, k.fieldsOf("items", "sku", "name")); diff != "" {
+			k.Errorf("%s%+v", diff, p)
+		}
+		if !strings.Contains(p.Message, `the list "data"`) {
+			k.Error(p.Message)
+		}
+
+		k.asTenant(2)
+		file := real(k, "cases/second-sheet-fits.xlsx")
+		_, err := k.m.Process(context.Background(), k.as, k.upload("items", "", "", "prices.xlsx", file).ID)
+		if !fault.HasCode(err, "import_question") || !strings.Contains(err.Error(), `the sheet "Items" fits`) {
+			k.Error(err)
+		}
+		k.imported("items", `{"sheet":"Items"}`, "", "prices.xlsx", file)
+		if diff := cmp.Diff([]string{"A1 one 2"}, k.fieldsOf("items", "sku", "name", "unit_cost")); diff != "" {
+			k.Error(diff)
+		}
+
+		k.asTenant(3)
+		file = real(k, "cases/hidden-by-filter.xlsx")
+		_, p, _ = k.imported("items", `{"skip_hidden":true}`, "", "filtered.xlsx", file)
+		if diff := cmp.Diff([]string{"A1", "A3"}, k.fieldsOf("items", "sku")); diff != "" || strings.Contains(p.Message, "hidden") {
+			k.Error(diff, p.Message)
+		}
+		_, p, _ = k.imported("items", `{"force":true}`, "", "filtered.xlsx", file)
+		if diff := cmp.Diff([]string{"A1", "A3", "A2"}, k.fieldsOf("items", "sku")); diff != "" {
+			k.Error(diff)
+		}
+		if !strings.Contains(p.Message, "1 row is hidden on the sheet") {
+			k.Error(p.Message)
+		}
+	})
+}
+
+// The list of a JSON file's one object is found whatever stands around it; several lists,
+// or several objects, are none.
+func TestListOfOneObject(t *testing.T) {
+	each(t, func(k *kit) {
+		filler := strings.Repeat("x", 1<<20)
+		for i, c := range []struct {
+			body string
+			want int
+		}{
+			{`{"meta":{"tags":["a",{"sku":"no"}]},"count":1,"rows" : [ {"sku":"A","name":"[{\"x"} , {"sku":"B","name":"b"} ],"next":null}` + "\n", 2},
+			{`{"note":"` + filler + `","rows":[{"sku":"A","name":"a"}]}`, 1},
+			{`{"a":[{"sku":"A","name":"a"}],"b":[{"sku":"B","name":"b"}]}`, 0},
+			{`{"a":[{"sku":"A","name":"a"}]}{"a":[{"sku":"B","name":"b"}]}`, 0},
+			{`{"a":[{"sku":"A","name":"a"}`, 0},
+		} {
+			k.asTenant(10 + i)
+			p, err := k.m.Process(context.Background(), k.as, k.upload("items", "", "", "list.json", []byte(c.body)).ID)
+			if got := p != nil && int(p.Stats.ValidRows) == c.want; got != (c.want > 0) || (err == nil) != got {
+				k.Errorf("%d: %+v %v", i, p, err)
+			}
 		}
 	})
 }

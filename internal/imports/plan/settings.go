@@ -32,9 +32,12 @@ type Settings struct {
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
 	// how the file's letters are written (utf-8, windows-1250 ...); found by looking when absent
 	Encoding string `json:"encoding,omitempty"`
-	Sheet    string `json:"sheet,omitempty"`   // name or number from 1 of a workbook's sheet; the first visible one when absent
-	Guess    bool   `json:"guess,omitempty"`   // recognise the columns anew, not as they were mapped for a file like it
-	DryRun   bool   `json:"dry_run,omitempty"` // check only: the job is never applied
+	Sheet    string `json:"sheet,omitempty"` // name or number from 1 of a workbook's sheet; the first visible one when absent
+	// rows of a sheet that are hidden, by a filter or by hand, are left out
+	SkipHidden bool `json:"skip_hidden,omitempty"`
+
+	Guess  bool `json:"guess,omitempty"`   // recognise the columns anew, not as they were mapped for a file like it
+	DryRun bool `json:"dry_run,omitempty"` // check only: the job is never applied
 }
 
 // ParseSettings reads a job's options; a fault names the option that is wrong.

@@ -116,26 +116,42 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if n := len(v.Format.Sheets); n > 1 && s.Sheet == "" {
 		v.Warnings = append(v.Warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
 	}
-	rows, first, err := v.openFile(f, given)
+	v.Format.Shown = s.SkipHidden
+	rows, first, err := v.arrangeFile(f, given)
 	if err != nil {
-		return nil, err
+		if rows, first, err = v.arrangeElsewhere(f, given, err); err != nil {
+			return nil, err
+		}
 	}
 	defer rows.Close()
+	return v, v.surveyColumns(rows, first)
+}
+
+// arrangeFile finds the columns of a file and returns its rows from the first, which may
+// be the header. On a question about the columns first is what they were looked for in.
+func (v *Survey) arrangeFile(f Upload, given map[string]Place) (rows sheet.Records, first *sheet.Record, err error) {
+	if rows, first, err = v.openFile(f, given); err != nil {
+		return nil, nil, err
+	}
 	if given, err = v.recallMapping(f, first.Cells, given); err != nil {
-		return nil, err
+		return nil, nil, errors.Join(err, rows.Close())
 	}
 	v.given = given
-	if v.Layout, err = Arrange(t, first.Cells, given, v.Headed); err == nil && given != nil && v.Headed {
-		err = v.Layout.guessRemaining(t, s, given)
+	if v.Layout, err = Arrange(v.Target, first.Cells, given, v.Headed); err == nil && given != nil && v.Headed {
+		err = v.Layout.guessRemaining(v.Target, v.Settings, given)
 	}
 	if err == nil {
 		v.withholdFields(f.Role)
-		err = v.Layout.Complete(t, s)
+		err = v.Layout.Complete(v.Target, v.Settings)
 	}
 	if err != nil {
-		return nil, v.suggestTargets(err, f, first.Cells)
+		err = v.suggestTargets(err, f, first.Cells)
+		if closing := rows.Close(); closing != nil {
+			err = errors.Join(err, closing)
+		}
+		return nil, nil, err
 	}
-	return v, v.surveyColumns(rows, first)
+	return rows, first, nil
 }
 
 // quoteWords are sample words behind a name, if there are any.
@@ -197,6 +213,7 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 			}
 		}
 	}
+	hidden := 0
 	if !v.Headed {
 		see(first)
 		v.Rows++
@@ -212,10 +229,14 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		if v.Rows++; v.Rows > sheet.MaxRows {
 			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
 		}
+		if rec.Hidden {
+			hidden++
+		}
 		if rec.Bad == nil {
 			see(rec)
 		}
 	}
+	v.noteHidden(hidden)
 	v.dropForeign(choices)
 	if err := v.settleDates(dates); err != nil {
 		return err

@@ -25,6 +25,7 @@ type grid struct {
 	row    int
 	left   int64 // bytes of text that may still come
 	width  int   // of the first row: later ones are filled up to it
+	shown  bool  // hidden rows are passed over
 	inside bool  // in sheetData
 	done   bool
 
@@ -35,15 +36,15 @@ type grid struct {
 	buf   []byte
 }
 
-// openGrid opens one of a workbook's sheets by its index.
-func openGrid(open Source, index int) (*grid, error) {
+// openGrid opens the sheet of a workbook that a format names.
+func openGrid(open Source, f Format) (*grid, error) {
 	w, err := openWorkbook(open, true)
 	if err != nil {
 		return nil, err
 	}
-	g := &grid{w: w, left: MaxBytes}
-	if g.m, g.part, err = w.openPart(w.tabs[index].part); err == nil && g.m == nil {
-		err = brokenWorkbook("the sheet %q is missing", clipText(w.tabs[index].name))
+	g := &grid{w: w, left: MaxBytes, shown: f.Shown}
+	if g.m, g.part, err = w.openPart(w.tabs[f.Sheet].part); err == nil && g.m == nil {
+		err = brokenWorkbook("the sheet %q is missing", clipText(w.tabs[f.Sheet].name))
 	}
 	if err != nil {
 		w.src.Close()
@@ -63,6 +64,9 @@ func (g *grid) Next() (*Record, error) {
 				err = brokenWorkbook("row %d or one after it is damaged", g.row)
 			}
 			return nil, err
+		}
+		if g.shown && g.rec.Hidden {
+			continue
 		}
 		if g.rec.Bad != nil || !isBlankRow(g.rec.Cells) {
 			return &g.rec, nil
@@ -93,7 +97,8 @@ func (g *grid) readCells() error {
 	if err := g.readRowNumber(); err != nil {
 		return err
 	}
-	g.rec = Record{Line: g.row, Cells: g.rec.Cells[:0]}
+	hidden := string(g.m.rawAttr("hidden"))
+	g.rec = Record{Line: g.row, Cells: g.rec.Cells[:0], Hidden: hidden == "1" || hidden == "true"}
 	g.text, g.ends, g.kinds = g.text[:0], g.ends[:0], g.kinds[:0]
 	at := 0
 	for ended := g.m.empty; !ended; {
@@ -125,7 +130,7 @@ func (g *grid) readCells() error {
 		g.rec.Cells = append(g.rec.Cells, all[from:to])
 		from = to
 	}
-	if g.width == 0 && !isBlankRow(g.rec.Cells) {
+	if g.width == 0 && !isBlankRow(g.rec.Cells) && !(g.shown && g.rec.Hidden) {
 		g.width = len(g.rec.Cells)
 	}
 	for len(g.rec.Cells) < g.width {

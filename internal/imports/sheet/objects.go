@@ -26,6 +26,7 @@ type splitter struct {
 	raw  []byte
 	at   int  // line the record begins on
 	long bool // it did not fit
+	list bool // records end with the list that they stand in
 }
 
 // nextRecord returns the next record's bytes, valid until the next call; bad says
@@ -39,7 +40,11 @@ func (s *splitter) nextRecord() (raw []byte, bad string, err error) {
 		switch c {
 		case '\n':
 			s.line++
-		case ' ', '\t', '\r', ',', '[', ']':
+		case ']':
+			if s.list {
+				return nil, "", io.EOF
+			}
+		case ' ', '\t', '\r', ',', '[':
 		case '{':
 			s.at = s.line
 			bad, err := s.readObject()
@@ -117,12 +122,28 @@ type objects struct {
 	rec    Record
 }
 
-func openObjects(src io.ReadCloser, f Format) *objects {
-	o := &objects{s: splitter{r: bufio.NewReaderSize(f.decodeText(src), 64<<10), line: 1}, closer: src, keys: f.Keys, index: map[string]int{}}
+func openObjects(src io.ReadCloser, f Format) (*objects, error) {
+	s, err := newSplitter(src, f)
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	o := &objects{s: s, closer: src, keys: f.Keys, index: map[string]int{}}
 	for i, k := range f.Keys {
 		o.index[k] = i
 	}
-	return o
+	return o, nil
+}
+
+// newSplitter begins at the records of a file: at its beginning, or in the list that
+// the format names.
+func newSplitter(src io.Reader, f Format) (splitter, error) {
+	s := splitter{r: bufio.NewReaderSize(f.decodeText(src), 64<<10), line: 1}
+	if f.List == "" {
+		return s, nil
+	}
+	s.list = true
+	_, err := s.findList(func(key string) bool { return key == f.List })
+	return s, err
 }
 
 // Close closes the file below.
@@ -275,7 +296,10 @@ func (f *Format) detectObjects(open Source) error {
 		return err
 	}
 	defer src.Close()
-	s := splitter{r: bufio.NewReaderSize(f.decodeText(src), 64<<10), line: 1}
+	s, err := newSplitter(src, *f)
+	if err != nil {
+		return err
+	}
 	if c, err := firstByte(s.r); err != nil || c != '{' && c != '[' {
 		return fault.New(fault.Invalid, "json", "the file holds no JSON records: it must be [{...}, {...}] or one object per line")
 	}
@@ -308,6 +332,10 @@ func (f *Format) detectObjects(open Source) error {
 		}
 	}
 	if len(f.Keys) == 0 {
+		if in, ok, err := f.InList(open); ok || err != nil {
+			*f = in
+			return err
+		}
 		return fault.New(fault.Invalid, "empty_file", "the file holds no records")
 	}
 	return nil

@@ -32,6 +32,8 @@ type Record struct {
 	Cells []string
 	Kinds []Kind  // of the cells, where the file tells them apart; nil = all Written
 	Bad   *Damage // why the record cannot be trusted, or nil
+
+	Hidden bool // a sheet's row that is not shown, by a filter or by hand
 }
 
 // Kind says how a cell's text came about.
@@ -100,6 +102,8 @@ type Format struct {
 	Keys      []string // columns of JSON
 	Sheet     int      // of a workbook, from 0
 	Sheets    []string // names of a workbook's visible sheets
+	Shown     bool     // rows of a sheet that are hidden are left out
+	List      string   // the field of JSON's one object whose list the records are, "" = it is none
 }
 
 // Wish is what the caller knows of a file. The zero Wish leaves all to Detect.
@@ -206,14 +210,14 @@ func Open(open Source, f Format) (Records, error) {
 
 func (f Format) openRecords(open Source) (Records, error) {
 	if f.Type == XLSX {
-		return openGrid(open, f.Sheet)
+		return openGrid(open, f)
 	}
 	src, err := open()
 	if err != nil {
 		return nil, err
 	}
 	if f.Type == JSON {
-		return openObjects(src, f), nil
+		return openObjects(src, f)
 	}
 	r := NewReader(f.decodeText(src), f.Delimiter)
 	r.closer = src
