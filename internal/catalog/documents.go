@@ -150,6 +150,7 @@ type importOptions struct {
 	Timezone    string         `json:"timezone,omitempty" doc:"IANA name of the zone of times without one."`
 	Defaults    map[string]any `json:"defaults,omitempty" doc:"Value by field, for rows without one."`
 	Sheet       string         `json:"sheet,omitempty" doc:"Sheet of a workbook."`
+	SkipHidden  bool           `json:"skip_hidden,omitempty" doc:"Leave out rows that a sheet hides."`
 	DryRun      bool           `json:"dry_run,omitempty" doc:"Say what would happen, and write nothing."`
 	Force       bool           `json:"force,omitempty" doc:"Take a file that was imported before."`
 }

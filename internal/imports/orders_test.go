@@ -266,7 +266,7 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 			{"training", "email,course,completed,score\n" +
 				"p0@north.example,fork,2026-01-31,85\n" +
 				"P1@north.example,Fork lift,2026-01-31,79\n" + // failed
-				"E-9,FORK,2026-01-31,90\n" + // signs in nowhere
+				"E-10,FORK,2026-01-31,90\n" + // nobody
 				"p0@north.example,FORK,2026-12-31,90\n", // not yet
 				[]string{"3  rule", "4 email unknown_person", "5 completed rule"}},
 			{"orders", "order_no,source,external_ref,sku,quantity\n" +

@@ -14,7 +14,9 @@ import (
 // arrangeElsewhere finds the columns in the one list that a file of JSON holds, and says
 // so; of a workbook it adds to the question about its columns which sheet fits. Any
 // other error stays.
-func (v *Survey) arrangeElsewhere(f Upload, given map[string]Place, because error) (rows sheet.Records, first *sheet.Record, err error) {
+func (v *Survey) arrangeElsewhere(
+	f Upload, given map[string]Place, because error,
+) (rows sheet.Records, first *sheet.Record, err error) {
 	q := fault.As(because)
 	if q.Code != "import_question" {
 		return nil, nil, because
@@ -61,10 +63,13 @@ func (v *Survey) suggestSheet(q *fault.Error, f Upload, given map[string]Place) 
 
 // noteHidden says how many of the rows that are read a sheet does not show.
 func (v *Survey) noteHidden(rows int) {
-	switch {
-	case rows == 1:
-		v.Warnings = append(v.Warnings, "1 row is hidden on the sheet and was read too; it can be left out (skip_hidden).")
-	case rows > 1:
-		v.Warnings = append(v.Warnings, fmt.Sprintf("%d rows are hidden on the sheet and were read too; they can be left out (skip_hidden).", rows))
+	if rows == 0 {
+		return
 	}
+	says := "1 row is hidden on the sheet and was read too; it can be left out (skip_hidden)."
+	if rows > 1 {
+		says = fmt.Sprintf("%d rows are hidden on the sheet and were read too; "+
+			"they can be left out (skip_hidden).", rows)
+	}
+	v.Warnings = append(v.Warnings, says)
 }
