@@ -64,7 +64,9 @@ func newAuthority(t *testing.T, kind, at string) *authority {
 	}
 	a := &authority{t: t, kind: kind, at: at, key: key}
 	a.cert, _ = x509.ParseCertificate(der)
+	a.mu.Lock()
 	a.Server = httptest.NewServer(a)
+	a.mu.Unlock()
 	t.Cleanup(a.Close)
 	return a
 }
@@ -261,7 +263,9 @@ func TestCertificateRefused(t *testing.T) {
 	s := program.Embedded(t)
 	listen := program.ClosedPort(t)
 	a := newAuthority(t, "tls-alpn-01", listen)
+	a.mu.Lock()
 	a.refuses = true
+	a.mu.Unlock()
 	v := s.Command(nil, "serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL+"/directory", "--log-level", "warn")
 	log := &program.Transcript{}
 	v.Stdout, v.Stderr = log, log

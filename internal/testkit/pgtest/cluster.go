@@ -137,9 +137,10 @@ func (c *Cluster) launchServer(bin string, who *syscall.Credential) error {
 	if err := c.cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("pgtest: start the server: %w", err), write.Close())
 	}
+	server, done := c.cmd, c.done // a server that is started after a crash has others
 	go func() {
-		defer close(c.done)
-		_ = c.cmd.Wait() // the status is the folder removal's; await reads the log
+		defer close(done)
+		_ = server.Wait() // the status is the folder removal's; await reads the log
 	}()
 	return nil
 }
