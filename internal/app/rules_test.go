@@ -22,8 +22,9 @@ var layers = []struct {
 }{
 	{"values", "words every package needs", []string{"fault", "actor", "decimal", "suggest"}},
 	{"GS1 keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
-	{"foundations", "settings, memory and sealing, the structure of JSON, the calendar, no feature; a connection that may be away",
-		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace", "backoff", "localtime"}},
+	{"foundations", "settings, memory and sealing, the structure of JSON, the header Prefer, the calendar, no feature; " +
+		"a connection that may be away",
+		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace", "backoff", "localtime", "prefer"}},
 	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
 		[]string{"db", "web", "limit", "blob", "mail", "pdf"}},
 	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation; " +

@@ -69,6 +69,8 @@ var samples = map[string]func(n, v int) string{
 	"stock_movements.lot_id": nothing, "stock_movements.serial": nothing, "stock_movements.from_zone_id": nothing,
 	"stock_levels.lot_id": nothing, "stock_levels.serial": nothing, "order_lines.lot_id": nothing,
 	"workers.user_id": nothing, "zones.parent_id": nothing,
+	// A certificate ends after the training was done.
+	"training_assignments.expires_on": func(n, v int) string { return fmt.Sprintf("2027-01-%02d", 10+n+v) },
 }
 
 func nothing(int, int) string { return "" }

@@ -3,7 +3,6 @@ package rpc
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 
 	"holdfast/internal/fault"
@@ -31,9 +30,9 @@ func (v *Verb) Input() *shape.Shape {
 // answers.
 func (v *Verb) Methods() []string {
 	if v.Reads {
-		return []string{http.MethodGet, http.MethodHead, http.MethodPost}
+		return []string{"GET", "HEAD", "POST"}
 	}
-	return []string{http.MethodPost}
+	return []string{"POST"}
 }
 
 // Arguments are the parameters of a query as the members of the verb's body. A name
