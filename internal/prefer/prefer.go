@@ -138,9 +138,9 @@ type Use struct {
 	Verb   bool // a verb, not a collection
 }
 
-func (u Use) writes() bool { return !u.Verb && u.Method != "GET" && u.Method != "HEAD" }
+func (u Use) isWrite() bool { return !u.Verb && u.Method != "GET" && u.Method != "HEAD" }
 
-func (u Use) affects() bool { return u.Verb || u.Method == "PATCH" || u.Method == "DELETE" }
+func (u Use) affectsRows() bool { return u.Verb || u.Method == "PATCH" || u.Method == "DELETE" }
 
 // CheckUse refuses, with strict handling, preferences that are known and mean
 // nothing for such a request.
@@ -154,11 +154,11 @@ func (p Preferences) CheckUse(u Use) error {
 			list = append(list, text)
 		}
 	}
-	inserts := u.writes() && u.Method == "POST"
+	inserts := u.isWrite() && u.Method == "POST"
 	add(p.Resolution != "", inserts, "resolution="+p.Resolution)
 	add(p.MissingSet, inserts, p.missingText())
-	add(p.ReturnGiven, u.writes(), p.returnText())
-	add(p.MaxAffected >= 0, u.affects(), "max-affected="+strconv.Itoa(p.MaxAffected))
+	add(p.ReturnGiven, u.isWrite(), p.returnText())
+	add(p.MaxAffected >= 0, u.affectsRows(), "max-affected="+strconv.Itoa(p.MaxAffected))
 	if len(list) > 0 {
 		return refusePreferences(list)
 	}
@@ -180,7 +180,7 @@ func (p Preferences) returnText() string {
 // Preference-Applied.
 func (p Preferences) Applied(u Use) []string {
 	var out []string
-	method, write := u.Method, u.writes()
+	method, write := u.Method, u.isWrite()
 	if write && method == "POST" && p.Resolution != "" {
 		out = append(out, "resolution="+p.Resolution)
 	}
@@ -206,7 +206,7 @@ func (p Preferences) Applied(u Use) []string {
 	if p.Zone != "" {
 		out = append(out, "timezone="+p.Zone)
 	}
-	if p.Strict && p.MaxAffected >= 0 && u.affects() {
+	if p.Strict && p.MaxAffected >= 0 && u.affectsRows() {
 		out = append(out, "max-affected="+strconv.Itoa(p.MaxAffected))
 	}
 	return out

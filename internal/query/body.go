@@ -57,7 +57,7 @@ func jsonFault(b []byte) error {
 	var se *json.SyntaxError
 	if errors.As(err, &se) {
 		return badBody("the body is not valid JSON").With(
-			strings.TrimSuffix(se.Error(), ".")+" at byte "+itoa(se.Offset), "")
+			strings.TrimSuffix(se.Error(), ".")+" at byte "+formatInt(se.Offset), "")
 	}
 	return badBody("the body is not valid JSON")
 }
@@ -206,11 +206,11 @@ func (b *Body) settleColumns(columns []string) error {
 			continue
 		}
 		if len(row) != len(b.Columns) {
-			return badBody("All object keys must match").With("row "+itoa(int64(i+1))+" has other keys than the first", "")
+			return badBody("All object keys must match").With("row "+formatInt(int64(i+1))+" has other keys than the first", "")
 		}
 		for _, k := range b.Columns {
 			if _, ok := row[k]; !ok {
-				return badBody("All object keys must match").With("row "+itoa(int64(i+1))+" lacks "+clipText(k), "")
+				return badBody("All object keys must match").With("row "+formatInt(int64(i+1))+" lacks "+clipText(k), "")
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func tooMany(param, what string, limit int) error {
 
 func clipText(s string) string { return fault.Clip(s, 100) }
 
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (s *scanner) eof() bool { return s.pos >= len(s.in) }
 

@@ -334,8 +334,8 @@ func (r *roll) skipReason(c *course, person trainee) string {
 	return r.busy[[2]string{c.id, person.user}]
 }
 
-// account is who takes the course, "" = a worker without an account.
-func (x *AssignmentOut) account() string {
+// accountID is who takes the course, "" = a worker without an account.
+func (x *AssignmentOut) accountID() string {
 	if x.User == nil {
 		return ""
 	}
@@ -356,7 +356,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 	}
 	rows := make([]store.Row, len(list))
 	for i, x := range list {
-		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": orNull(x.account()), "worker_id": x.Worker, "assignment_type": x.Type,
+		rows[i] = store.Row{"id": x.ID, "course_id": x.Course, "user_id": orNull(x.accountID()), "worker_id": x.Worker, "assignment_type": x.Type,
 			"assignment_reason": publicReason, "due_on": x.DueOn, "source_score_id": x.score, "status": x.Status}
 	}
 	b := p.store.Unaudited().In(tx, a).Bulk(r)

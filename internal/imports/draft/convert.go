@@ -176,7 +176,7 @@ func (v *Reader) readValue(d *Draft, c *plan.Mapped, text string) (value any, co
 		if err != nil {
 			return nil, "number", err.Error()
 		}
-		return d.rounded(c, s), "", ""
+		return d.roundNumber(c, s), "", ""
 	case catalog.Date, catalog.Time:
 		return v.date(c, text)
 	case catalog.Bool:
@@ -195,15 +195,15 @@ func (v *Reader) readValue(d *Draft, c *plan.Mapped, text string) (value any, co
 	return readText(c.Column, text)
 }
 
-// rounded gives a number of a decimal field the decimals that records keep, and
+// roundNumber gives a number of a decimal field the decimals that records keep, and
 // notes that it had more.
-func (d *Draft) rounded(c *plan.Mapped, number string) string {
+func (d *Draft) roundNumber(c *plan.Mapped, number string) string {
 	if c.Field.Type != catalog.Decimal {
 		return number
 	}
 	short, changed := cell.Rounded(number, decimal.Places)
 	if changed {
-		d.note(noteRounded, c.Header)
+		d.addNote(noteRounded, c.Header)
 	}
 	return short
 }

@@ -39,7 +39,7 @@ func (n Note) Say(cells int) string {
 }
 
 // note notes something of a cell.
-func (d *Draft) note(kind noteKind, column string) { d.Notes = append(d.Notes, Note{kind, column}) }
+func (d *Draft) addNote(kind noteKind, column string) { d.Notes = append(d.Notes, Note{kind, column}) }
 
 // NoteFixed notes that the record there is keeps its value of a column's field.
-func (d *Draft) NoteFixed(column string) { d.note(noteFixed, column) }
+func (d *Draft) NoteFixed(column string) { d.addNote(noteFixed, column) }

@@ -71,14 +71,14 @@ func (v *Reader) inferFields(d *Draft) {
 		d.Row["status"] = "completed"
 	} else if v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open" {
 		d.Row["status"] = "closed"
-		d.note(noteEnded, v.Header("status"))
+		d.addNote(noteEnded, v.Header("status"))
 	}
 }
 
 // noteExpiryWithoutLot notes that a row says when a lot expires and names none.
 func (v *Reader) noteExpiryWithoutLot(d *Draft, extra store.Row) {
 	if extra[targets.LotExpiry] != nil && extra[targets.LotNumber] == nil && d.Row[targets.Lot] == nil {
-		d.note(noteNoLot, v.Header(targets.LotExpiry))
+		d.addNote(noteNoLot, v.Header(targets.LotExpiry))
 	}
 }
 
