@@ -5,6 +5,8 @@
 //
 // House rules for SQL text are few: $1..$n by number, CAST instead of ::, the
 // caller passes the time, NULLS FIRST or LAST always said, no JSON operators.
+// Where the engines differ a statement has a word in braces, as in
+// "id IN {ids $2}": see statement.go.
 //
 // Layer: adapters. Begin at [Open].
 package db
@@ -15,6 +17,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,6 +82,9 @@ type DB struct {
 	health  health
 	slow    Slow
 	logKey  atomic.Pointer[[]byte]
+
+	statements     sync.Map // by their text, as the engine gets them
+	statementCount atomic.Int64
 }
 
 type engine interface {
@@ -273,7 +279,7 @@ func (t *Tx) runUndo() {
 // must be flushed before the transaction's function returns.
 func (t *Tx) Queue(sql string, args []any, each func(*Row) error) {
 	t.asked++
-	t.queue = append(t.queue, stmt{sql: sql, args: args, each: each})
+	t.queue = append(t.queue, stmt{sql: t.db.expandStatement(sql), args: args, each: each})
 }
 
 // Flush runs what is queued, in order, and stops at the first error.
@@ -336,7 +342,7 @@ func (t *Tx) One(sql string, args []any, scan func(*Row) error) error {
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 	var n int64
 	t.asked++
-	t.queue = append(t.queue, stmt{sql: sql, args: args, n: &n})
+	t.queue = append(t.queue, stmt{sql: t.db.expandStatement(sql), args: args, n: &n})
 	err := classifyError(t.Flush())
 	return n, err
 }

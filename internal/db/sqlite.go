@@ -18,6 +18,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"holdfast/internal/db/jsonb"
 	"holdfast/internal/fault"
 )
 
@@ -58,7 +59,7 @@ type lite struct {
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d, p := new(sqlite.Driver), &patterns{compiled: map[string]*regexp.Regexp{}}
-	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, jsonContains); err != nil {
+	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, jsonb.Contains); err != nil {
 		return nil, err
 	}
 	if err := d.RegisterDeterministicScalarFunction("json_legible", 1, replaceUnreadable); err != nil {

@@ -221,7 +221,8 @@ func splitTail(where string) (condition, tail string) {
 }
 
 func beginsTail(sql string) bool {
-	for _, word := range [...]string{"ORDER BY ", "LIMIT ", "FOR UPDATE", "FOR NO KEY UPDATE"} {
+	for _, word := range [...]string{"ORDER BY ", "LIMIT ", "FOR UPDATE", "FOR NO KEY UPDATE",
+		"{for update}", "{skip locked}"} {
 		if strings.HasPrefix(sql, word) {
 			return true
 		}

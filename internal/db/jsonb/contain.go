@@ -1,4 +1,5 @@
-package db
+// Package jsonb holds what PostgreSQL does with jsonb, for the embedded engine.
+package jsonb
 
 import (
 	"database/sql/driver"
@@ -9,10 +10,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// jsonContains backs json_contains(X, Y) on SQLite: whether the JSON text X holds Y
+// Contains backs json_contains(X, Y) on SQLite: whether the JSON text X holds Y
 // as jsonb's @> has it (postgresql.org/docs/current/datatype-json.html, "jsonb
 // Containment and Existence"). Null where either is null or no JSON.
-func jsonContains(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+func Contains(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	left, ok1 := parseJSON(args[0])
 	right, ok2 := parseJSON(args[1])
 	if !ok1 || !ok2 {
