@@ -24,22 +24,22 @@ var (
 	ofTenants = regexp.MustCompile(`(?i)create table (?:if not exists )?([a-z_]+) \((?:\s*--[^\n]*\n)?\s*tenant_id\b`)
 )
 
-// What begins so asks for no tenant in its own text: the other half of the
+// What begins so, with blanks folded, asks for no tenant in its own text: the other half of the
 // statement does, or it is work that goes through all tenants on purpose.
 var (
-	halves = []string{"SELECT x.", " LEFT JOIN ", "WITH v(id", "WITH s(id", "WITH RECURSIVE v(id", "UPDATE zones SET load_units",
+	halves = []string{"SELECT x.", "LEFT JOIN ", "WITH v(id", "WITH s(id", "WITH RECURSIVE v(id", "UPDATE zones SET load_units",
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version",
 		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id",
-		"(\n\tSELECT item_barcodes.tenant_id, item_barcodes.item_id"}
+		"( SELECT item_barcodes.tenant_id, item_barcodes.item_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
 		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT DISTINCT tenant_id FROM replenish_rules",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings",
 		"SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
-		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "(EXISTS (\n\t\t\tSELECT 1 FROM checklist_schedules s"}
+		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "(EXISTS ( SELECT 1 FROM checklist_schedules s"}
 )
 
 // Every statement written by hand in the domains, the functions and the imports
@@ -77,6 +77,7 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 				if !text {
 					return true
 				}
+				sql = strings.Join(strings.Fields(sql), " ")
 				named := 0
 				for _, m := range tableIn.FindAllStringSubmatch(sql, -1) {
 					if records[m[1]] {
