@@ -79,8 +79,7 @@ supabase:
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/suite.test.mjs
 
 # Every snippet of docs/guides and of docs/api.md, and clients of other languages
-# with the types that the program writes for them, against a demonstration whose
-# webhooks may call this machine.
+# with the types that the program writes for them, against a demonstration.
 guides:
 	bin/e2e -server bin/holdfast -settings test/supabase/guides/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=300000 test/supabase/guides/guides.test.mjs test/supabase/guides/api.test.mjs test/clients/clients.test.mjs
 

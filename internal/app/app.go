@@ -323,7 +323,8 @@ func (a *App) openWebhooks() error {
 	if err != nil {
 		return err
 	}
-	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now,
+	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate,
+		AllowLoopback: a.Config.Demo && a.Config.Loopback(), Now: a.now,
 		Product: a.Config.ProductName, Notify: a.mailDisabledWebhook, Held: a.guard.IsHeld})
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func (a *App) tellLimited(x gate.Exceeded) {
 	logFailure(ctx, "tell of exceeded limits", a.runGuarded("tell of exceeded limits", func(ctx context.Context) error {
 		return a.Outbox.RateLimited(ctx, a.DB, x.Tenant, event.RateLimit{
 			Category: x.Category.String(), Limit: x.PerMinute,
-			RetryAfter: int(x.State.RetryAfter / time.Second), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
+			RetryAfter: fault.WaitSeconds(x.State.RetryAfter), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
 		})
 	}))
 }

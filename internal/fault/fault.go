@@ -85,6 +85,13 @@ func (e *Error) With(details, hint string) *Error {
 	return e
 }
 
+// WaitSeconds is a wait as callers read it in Retry-After and in bodies: whole
+// seconds, rounded up, at least 1, so that a call made then is not too early
+// (RFC 9110, section 10.2.3).
+func WaitSeconds(wait time.Duration) int {
+	return max(1, int((wait+time.Second-1)/time.Second))
+}
+
 func (e *Error) Error() string {
 	s := e.Msg
 	if e.Code != "" {

@@ -314,13 +314,8 @@ func IsCounted(w http.ResponseWriter) bool { return len(w.Header()["X-Ratelimit-
 
 // Refuse is the fault of a caller who has to wait. Its Data is a Refusal.
 func Refuse(s limit.State, what string) error {
-	wait := s.RetryAfter
-	if wait < time.Second {
-		wait = time.Second
-	}
-	seconds := int(wait / time.Second)
-	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many %s: wait %d seconds, then try again", what, seconds)
-	f.RetryAfter = wait
+	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many %s: wait %d seconds, then try again", what, fault.WaitSeconds(s.RetryAfter))
+	f.RetryAfter = max(s.RetryAfter, time.Second)
 	Explain(f, s.Limit, s.Reset)
 	return f
 }
@@ -328,7 +323,7 @@ func Refuse(s limit.State, what string) error {
 // Explain gives a refusal the interface's members: how much was allowed, and from
 // when the refused call passes. Its RetryAfter is set.
 func Explain(f *fault.Error, most int, reset time.Time) {
-	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: int(f.RetryAfter / time.Second), Limit: most,
+	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: fault.WaitSeconds(f.RetryAfter), Limit: most,
 		ResetAt: reset.UTC().Format(time.RFC3339)}
 }
 

@@ -221,7 +221,7 @@ func TestMFA_attempts(t *testing.T) {
 			k.Errorf("wait %s", w)
 		}
 		if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" ||
-			d.RetryAfter != int(fault.As(err).RetryAfter/time.Second) || d.Limit != 5 || d.ResetAt == "" {
+			d.RetryAfter != fault.WaitSeconds(fault.As(err).RetryAfter) || d.Limit != 5 || d.ResetAt == "" {
 			k.Errorf("the interface's members: %+v", fault.As(err).Data)
 		}
 		k.sleep(31 * time.Second)

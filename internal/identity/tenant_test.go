@@ -43,12 +43,13 @@ func TestSignUp_claimsUnknownTenant(t *testing.T) {
 		if c := claims(k, second.AccessToken); c["tenant_role"] != "viewer" {
 			k.Errorf("nobody becomes administrator by joining: %v", c["tenant_role"])
 		}
-		for _, inert := range []any{"north", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant},
-			map[string]any{"id": someTenant}, 7, "00000000-0000-0000-0000-000000000000"} {
-			s := k.signUp("inert"+time.Now().Format("150405.000000000")+"@x.example", map[string]any{"tenant_id": inert})
-			if tenantOf(k, s) != "" {
-				k.Errorf("%v opened a tenant", inert)
-			}
+		for _, bad := range noTenants {
+			in := identity.SignUp{Email: "refused@x.example", Password: pw, Data: map[string]any{"tenant_id": bad}}
+			_, _, err := k.svc.SignUps.SignUp(k.ctx, in, nobody)
+			k.refusesTenant(err, bad)
+			k.refusesTenant(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: in.Email, Data: in.Data, Create: true}, nobody), bad)
+			_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &in.Email, UserMetadata: in.Data})
+			k.refusesTenant(err, bad)
 		}
 	})
 }
@@ -177,6 +178,19 @@ func TestSignUp_claimRace(t *testing.T) {
 	})
 }
 
+// noTenants are values of tenant_id that can be no tenant's.
+var noTenants = []any{"north", "", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant},
+	map[string]any{"id": someTenant}, 7, true, "00000000-0000-0000-0000-000000000000"}
+
+// refusesTenant expects err to name data.tenant_id.
+func (k *kit) refusesTenant(err error, value any) {
+	k.Helper()
+	f := fault.As(err)
+	if f == nil || f.Kind != fault.Invalid || f.Code != "validation_failed" || len(f.Fields) != 1 || f.Fields[0].Name != "data.tenant_id" {
+		k.Errorf("tenant_id %v: %v", value, err)
+	}
+}
+
 // A session moves to tenants its user is an active member of, and to no other.
 func TestSwitch(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
@@ -228,11 +242,14 @@ func TestSwitch(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'tenant.switch_denied'"); n != 6 {
 			k.Errorf("%d denials in the audit log", n)
 		}
-		// No UUID: inert text, 200.
-		u, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": "{" + foreign + "}"}})
+		for _, bad := range noTenants {
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": bad, "theme": "light"}})
+			k.refusesTenant(err, bad)
+		}
+		u, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(inB), identity.Update{Data: map[string]any{"tenant_id": nil}})
 		k.ok(err)
-		if u.AppMetadata["tenant_id"] != tb {
-			k.Error("inert text switched")
+		if _, kept := u.UserMetadata["tenant_id"]; kept || u.UserMetadata["theme"] != "dark" || u.AppMetadata["tenant_id"] != tb {
+			k.Errorf("null takes the member away and nothing else: %v %v", u.UserMetadata, u.AppMetadata)
 		}
 		// The tenant used last is where the next sign-in starts.
 		if s := k.signIn("both@x.example"); tenantOf(k, s) != tb {

@@ -52,6 +52,6 @@ func (m moment) refusedState(w *window, r Rule, n int) State {
 		return s
 	}
 	s.Reset = m.slotBegin(w.opensAt(r, n))
-	s.RetryAfter = (s.Reset.Sub(m.now) + time.Second - 1).Truncate(time.Second)
+	s.RetryAfter = s.Reset.Sub(m.now)
 	return s
 }

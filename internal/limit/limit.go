@@ -28,7 +28,7 @@ type State struct {
 	Used      int
 	Reset     time.Time
 	OK        bool
-	// RetryAfter is the wait in whole seconds after which the refused call
+	// RetryAfter is the wait after which the refused call
 	// passes if nothing else is counted meanwhile. It is 0 when OK, and when
 	// more was asked for than the rule ever allows at once.
 	RetryAfter time.Duration

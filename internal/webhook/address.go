@@ -37,12 +37,13 @@ func badURL(format string, args ...any) error {
 // parseURL checks the form of a webhook's address.
 func (s *Service) parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
+	free := s.private || err == nil && s.mayCallLoopback(u.Hostname())
 	switch {
 	case len(raw) > maxURL:
 		return nil, badURL("is longer than %d bytes", maxURL)
 	case err != nil || strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
 		return nil, badURL("is not an address")
-	case u.Scheme != "https" && !(s.private && u.Scheme == "http"):
+	case u.Scheme != "https" && !(free && u.Scheme == "http"):
 		return nil, badURL("must begin with https://")
 	case u.User != nil:
 		return nil, badURL("must not hold a user name or password")
@@ -50,12 +51,18 @@ func (s *Service) parseURL(raw string) (*url.URL, error) {
 		return nil, badURL("names no host")
 	case u.Fragment != "":
 		return nil, badURL("must not have a part after #")
-	case s.private:
+	case free:
 		return u, nil
 	case !portAllowed(u.Port()):
 		return nil, badURL("port must be 443, 80 or 1024 and above")
 	}
 	return u, s.publicHost(u.Hostname())
+}
+
+// mayCallLoopback reports a host that names this machine, where that is allowed.
+func (s *Service) mayCallLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return s.loopback && (strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback())
 }
 
 func portAllowed(p string) bool {
@@ -99,7 +106,7 @@ func (s *Service) publicAddress(ip netip.Addr) error {
 // checkResolves checks that a name leads to public addresses only. Both failures are
 // worded alike.
 func (s *Service) checkResolves(ctx context.Context, host string) error {
-	if _, err := netip.ParseAddr(host); err == nil || s.private {
+	if _, err := netip.ParseAddr(host); err == nil || s.private || s.mayCallLoopback(host) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -132,13 +139,31 @@ func (s *Service) checkDialable(network, address string, c syscall.RawConn) erro
 	return s.guard.Safe(network, address, c)
 }
 
+// checkLoopback lets connections through that stay on this machine.
+func checkLoopback(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !ap.Addr().IsLoopback() {
+		return fmt.Errorf("webhook: %s is not this machine", address)
+	}
+	return nil
+}
+
+// dial connects to the host of a webhook. A name that resolves to this machine
+// is not the machine's name: only what says so reaches it.
+func (s *Service) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: 5 * time.Second, Control: s.checkDialable}
+	if host, _, err := net.SplitHostPort(address); err == nil && s.mayCallLoopback(host) {
+		d.Control = checkLoopback
+	}
+	return d.DialContext(ctx, network, address)
+}
+
 // newClient returns the client of deliveries: guarded at the dial, no
 // redirects, no proxy from the environment (it would dial for us).
 func (s *Service) newClient() *http.Client {
-	d := &net.Dialer{Timeout: 5 * time.Second, Control: s.checkDialable}
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: d.DialContext, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
+			DialContext: s.dial, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
 			MaxIdleConns: 200, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 32 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -3,7 +3,9 @@ package webhook
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -171,6 +173,50 @@ func TestDelays(t *testing.T) {
 		if n > 30 {
 			t.Fatalf("%d attempts take %v", n, sum)
 		}
+	}
+}
+
+// A demonstration calls the machine it runs on, and nothing else that is private:
+// neither at the form of an address nor at the dial.
+func TestLoopback(t *testing.T) {
+	k := newKit(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	defer here.Close()
+	_, port, err := net.SplitHostPort(here.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo, closed := service(t, k, Options{AllowLoopback: true}), service(t, k, Options{})
+	for _, host := range []string{"127.0.0.1", "localhost", "127.0.0.9", "[::1]"} {
+		raw := "http://" + net.JoinHostPort(strings.Trim(host, "[]"), port) + "/hook"
+		if _, err := demo.parseURL(raw); err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if _, err := closed.parseURL(raw); err == nil {
+			t.Errorf("%s is taken without being asked for", raw)
+		}
+	}
+	for _, raw := range []string{"http://10.0.0.1/", "http://hooks.example.com/", "https://192.168.1.9/", "http://[fe80::1]/", "https://box.local/",
+		"https://2130706433/", "https://169.254.169.254/"} {
+		if _, err := demo.parseURL(raw); err == nil {
+			t.Errorf("%s is taken for this machine", raw)
+		}
+	}
+	for raw, want := range map[string]bool{"http://127.0.0.1:" + port: true, "http://localhost:" + port: true} {
+		response, err := demo.client.Get(raw)
+		if (err == nil) != want {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if err == nil {
+			response.Body.Close()
+		}
+	}
+	if err := demo.checkDialable("tcp", here.Listener.Addr().String(), nil); err == nil {
+		t.Error("a public name that resolves to this machine reaches it")
+	}
+	if response, err := closed.client.Get(here.URL); err == nil {
+		response.Body.Close()
+		t.Error("loopback is dialled without being asked for")
 	}
 }
 

@@ -34,8 +34,11 @@ type Options struct {
 	Store        *store.Store // its catalog has webhooks and webhook_deliveries
 	Key          []byte       // 32 bytes that seal the secrets
 	AllowPrivate bool         // http and private addresses too: for tests and closed networks
-	Product      string       // User-Agent of deliveries; "Holdfast" when empty
-	Now          func() time.Time
+	// AllowLoopback lets webhooks call this machine, over http too: a demonstration
+	// that only this machine reaches.
+	AllowLoopback bool
+	Product       string // User-Agent of deliveries; "Holdfast" when empty
+	Now           func() time.Time
 
 	// Lookup resolves a host when a webhook is made; nil = the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -62,6 +65,7 @@ type Service struct {
 	deliveries *catalog.Resource
 	keys       seal.Keys
 	private    bool
+	loopback   bool
 	product    string
 	now        func() time.Time
 	lookup     func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -94,8 +98,8 @@ func standardPace() pace {
 // New returns the service. It fails when the key is not of 32 bytes or the
 // catalog lacks its resources.
 func New(o Options) (*Service, error) {
-	s := &Service{store: o.Store, db: o.Store.DB(), private: o.AllowPrivate, product: o.Product, now: o.Now, lookup: o.Lookup, notify: o.Notify, held: o.Held,
-		wake: make(chan struct{}, 1), pace: standardPace()}
+	s := &Service{store: o.Store, db: o.Store.DB(), private: o.AllowPrivate, loopback: o.AllowLoopback, product: o.Product,
+		now: o.Now, lookup: o.Lookup, notify: o.Notify, held: o.Held, wake: make(chan struct{}, 1), pace: standardPace()}
 	for name, r := range map[string]**catalog.Resource{"webhooks": &s.webhooks, "webhook_deliveries": &s.deliveries} {
 		found, ok := o.Store.Catalog().Get(name)
 		if !ok {

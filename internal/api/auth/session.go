@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"bytes"
 	"net/http"
+	"slices"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
@@ -112,7 +114,7 @@ func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 		if in.Email == "" {
 			in.Email = v.Get("username")
 		}
-	} else if err := decodeBody(c, &in); err != nil {
+	} else if err := readJSONGrant(w, c, &in); err != nil {
 		return in, err
 	}
 	if q := c.URL.Query(); q.Has("grant_type") {
@@ -121,6 +123,31 @@ func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 		in.inferGrantType()
 	}
 	return in, nil
+}
+
+// grantsByBody are the grants of the query that a body has to complete.
+var grantsByBody = []string{"password", "refresh_token", "pkce", "id_token"}
+
+// readJSONGrant reads a token request in JSON. GoTrue calls an absent body, and
+// one that is no JSON, bad_json; what is read and lacks a member is validation_failed.
+func readJSONGrant(w http.ResponseWriter, c *route.Call, in *grant) error {
+	body, err := web.ReadBody(w, c.Request, maxBody)
+	if err != nil {
+		return nameBodyFault(err)
+	}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := web.JSONType(c.Request); err != nil {
+			return err
+		}
+		if err := web.Unmarshal(body, in); err != nil {
+			return nameBodyFault(err)
+		}
+		return nil
+	}
+	if slices.Contains(grantsByBody, c.URL.Query().Get("grant_type")) {
+		return fault.New(fault.Invalid, "bad_json", "Could not parse request body as JSON: the body is empty")
+	}
+	return nil
 }
 
 func (in *grant) inferGrantType() {

@@ -54,7 +54,7 @@ func (p *Reports) explainMissingForm(w http.ResponseWriter, r *http.Request, v *
 	f := fault.As(err)
 	v.State, v.Message = "refused", explainFault(v.T, f)
 	if f.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
+		w.Header().Set("Retry-After", strconv.Itoa(fault.WaitSeconds(f.RetryAfter)))
 	}
 	if pageStatus(f) >= 500 {
 		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", pageStatus(f), "error", err.Error())

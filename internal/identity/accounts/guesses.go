@@ -63,7 +63,7 @@ func (g guesses) Refuse(now time.Time) error {
 	}
 	f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong passwords were tried here today: "+
 		"sign in with a passkey or a mailed link, or from where you signed in before")
-	f.RetryAfter = (opens.Sub(now) + time.Second - 1).Truncate(time.Second)
+	f.RetryAfter = opens.Sub(now)
 	gate.Explain(f, maxGuesses, opens)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
 
@@ -85,6 +86,16 @@ func WishedTenant(data map[string]any) string {
 		return ""
 	}
 	return id
+}
+
+// CheckWishedTenant refuses a tenant_id that can be no tenant's. null, which
+// takes the member away, is none.
+func CheckWishedTenant(data map[string]any) error {
+	if data[wishedTenant] == nil || WishedTenant(data) != "" {
+		return nil
+	}
+	f := fault.New(fault.Invalid, "validation_failed", "data.tenant_id must be the UUID of a tenant that you belong to")
+	return f.At("data.tenant_id", "must be the UUID of a tenant")
 }
 
 // Members of a sign-up's data that say where the account is to belong.

@@ -31,6 +31,15 @@ func Merge(have, change map[string]any) (map[string]any, error) {
 	return out, CheckMetadata(out)
 }
 
+// MergeUserData is Merge for user metadata that a caller gives: the tenant_id
+// in it is the UUID of a tenant, since the account begins or goes on there.
+func MergeUserData(have, change map[string]any) (map[string]any, error) {
+	if err := CheckWishedTenant(change); err != nil {
+		return nil, err
+	}
+	return Merge(have, change)
+}
+
 // CheckMetadata refuses metadata that is too deep or too large.
 func CheckMetadata(m map[string]any) error {
 	if depth(m) > maxMetadataDepth {

@@ -221,7 +221,7 @@ func (s *Administration) build(in AdminUser, hash string) (*accounts.User, error
 		return nil, err
 	}
 	u.BannedUntil = accounts.Time{Time: until}
-	if u.UserMetadata, err = accounts.Merge(nil, in.UserMetadata); err != nil {
+	if u.UserMetadata, err = accounts.MergeUserData(nil, in.UserMetadata); err != nil {
 		return nil, err
 	}
 	if u.AppData, err = accounts.Merge(nil, in.AppMetadata); err != nil {
@@ -319,7 +319,7 @@ func (s *Administration) change(tx *db.Tx, a actor.Actor, u *accounts.User, in A
 	if err := s.firstProof(tx, a, u, in); err != nil {
 		return err
 	}
-	if u.UserMetadata, err = accounts.Merge(u.UserMetadata, in.UserMetadata); err != nil {
+	if u.UserMetadata, err = accounts.MergeUserData(u.UserMetadata, in.UserMetadata); err != nil {
 		return err
 	}
 	if u.AppData, err = accounts.Merge(u.AppData, in.AppMetadata); err != nil {

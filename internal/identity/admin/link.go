@@ -53,7 +53,7 @@ func (s *Administration) GenerateLink(ctx context.Context, a actor.Actor, in Lin
 		return Link{}, err
 	}
 	in.Email = email
-	if in.Data, err = accounts.Merge(nil, in.Data); err != nil {
+	if in.Data, err = accounts.MergeUserData(nil, in.Data); err != nil {
 		return Link{}, err
 	}
 	hash := ""

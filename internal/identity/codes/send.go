@@ -68,10 +68,10 @@ func (s *Post) throttle(purpose, email string) error {
 
 // TooSoon refuses what comes before the time that is left, where most may come.
 func TooSoon(left time.Duration, most int) error {
-	secs := int((left + time.Second - 1) / time.Second)
-	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
-	f.RetryAfter = time.Duration(secs) * time.Second
-	gate.Explain(f, most, time.Now().Add(f.RetryAfter))
+	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.",
+		fault.WaitSeconds(left))
+	f.RetryAfter = left
+	gate.Explain(f, most, time.Now().Add(left))
 	return f
 }
 

@@ -50,9 +50,9 @@ func (k *Keeper) Attempt(tx *db.Tx, userID string) (refused, err error) {
 		return nil, err
 	}
 	if left := last.Add(waitAfter(failures)).Sub(now); left > 0 {
-		f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong codes: wait %d seconds, then try again", int(left/time.Second)+1)
-		f.RetryAfter = left.Truncate(time.Second) + time.Second
-		gate.Explain(f, freeAttempts, now.Add(f.RetryAfter))
+		f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong codes: wait %d seconds, then try again", fault.WaitSeconds(left))
+		f.RetryAfter = left
+		gate.Explain(f, freeAttempts, now.Add(left))
 		return f, nil
 	}
 	_, err = tx.Exec(`INSERT INTO mfa_attempts (user_id, failures, last_at) VALUES ($1, 1, $2)

@@ -126,9 +126,9 @@ func (in Update) needsProof() bool { return in.Email != "" || in.Phone != "" || 
 // without further proof.
 const freshFor = 24 * time.Hour
 
-// UpdateUser changes the caller's account. A tenant_id in Data that is a UUID
-// switches the session to that tenant; where the caller is no member, nothing
-// at all is changed. Any other value is inert text.
+// UpdateUser changes the caller's account. A tenant_id in Data switches the
+// session to that tenant; where the caller is no member, or the value is no UUID,
+// nothing at all is changed.
 func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*accounts.User, error) {
 	if err := s.checkUpdate(&in); err != nil {
 		return nil, err
@@ -233,6 +233,9 @@ func (s *Store) checkUpdate(in *Update) (err error) {
 		if in.Email, err = accounts.Canonical(in.Email); err != nil {
 			return err
 		}
+	}
+	if err := accounts.CheckWishedTenant(in.Data); err != nil {
+		return err
 	}
 	if err := checkRemove(in.Remove); err != nil {
 		return err
@@ -347,11 +350,9 @@ func (s *Store) applyData(tx *db.Tx, a actor.Actor, u *accounts.User, data map[s
 	if data == nil {
 		return nil
 	}
-	if text, ok := data["tenant_id"].(string); ok {
-		if id, ok := accounts.CanonicalID(text); ok {
-			if _, err := s.Sessions.SwitchTo(tx, a, id); err != nil {
-				return err
-			}
+	if id := accounts.WishedTenant(data); id != "" {
+		if _, err := s.Sessions.SwitchTo(tx, a, id); err != nil {
+			return err
 		}
 	}
 	m, err := accounts.Merge(u.UserMetadata, data)

@@ -92,7 +92,7 @@ func (s *OTP) mailCode(ctx context.Context, email string, _ accounts.Client,
 // when in.Create is set and sign-up is open. Strangers see success, unless the
 // operator wants the unknown told.
 func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error {
-	if err := accounts.CheckMetadata(in.Data); err != nil {
+	if _, err := accounts.MergeUserData(nil, in.Data); err != nil {
 		return err
 	}
 	if err := s.Accounts.EmailOn(fault.Unprocessable); err != nil {

@@ -34,7 +34,7 @@ func (s *OTP) OTPPhone(ctx context.Context, in PhoneRequest, c accounts.Client) 
 	if err := accounts.CheckChannel(&in.Channel); err != nil {
 		return "", err
 	}
-	data, err := accounts.Merge(nil, in.Data)
+	data, err := accounts.MergeUserData(nil, in.Data)
 	if err != nil {
 		return "", err
 	}

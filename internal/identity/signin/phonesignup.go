@@ -65,7 +65,7 @@ func (s *SignUps) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
 	if err := s.Passwords.CheckPassword(in.Password, []string{phone}, in.Data); err != nil {
 		return "", err
 	}
-	in.Data, err = accounts.Merge(nil, in.Data)
+	in.Data, err = accounts.MergeUserData(nil, in.Data)
 	return phone, err
 }
 

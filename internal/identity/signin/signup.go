@@ -82,7 +82,7 @@ func (s *SignUps) checkSignUp(in *SignUp) (string, error) {
 	if err := s.Passwords.CheckPassword(in.Password, []string{email}, in.Data); err != nil {
 		return "", err
 	}
-	in.Data, err = accounts.Merge(nil, in.Data)
+	in.Data, err = accounts.MergeUserData(nil, in.Data)
 	return email, err
 }
 
