@@ -81,10 +81,7 @@ func readEvents(given map[string][]string) (q papers.EventQuery, err error) {
 			if q.PerPage, err = strconv.Atoi(v); err != nil || q.PerPage < 1 || q.PerPage > mostEvents {
 				err = refuseUnreadable(name, "is no number from 1 to "+strconv.Itoa(mostEvents))
 			}
-		case "tenant_id": // read at the door
 		case "nextPageToken": // below: it goes before GE_recordTime
-		default:
-			err = refuseUnreadable(name, "is not known here")
 		}
 		if err != nil {
 			return q, err

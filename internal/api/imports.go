@@ -39,18 +39,23 @@ func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports 
 	return &Imports{g, jobs, keys}
 }
 
+// pageParameters choose a page of a job's rows.
+var pageParameters = map[string]string{"page": "integer", "pageSize": "integer"}
+
 // Routes lists what is served; the jobs themselves are a collection, import_jobs.
 func (i *Imports) Routes() []route.Route {
 	list := []route.Route{
 		{Method: "POST", Pattern: "/v1/import-jobs", Handle: withCaller(i.createJob), Out: jobs.Job{}, Status: http.StatusCreated, Keyed: true,
 			Doc:  "Create an import job, with its file (multipart) or without (JSON)",
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
-		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: withCaller(i.receiveFile), Out: jobs.Job{}, Doc: "Upload the file of an import job"},
+		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: withCaller(i.receiveFile), Out: jobs.Job{}, Doc: "Upload the file of an import job",
+			Query: map[string]string{"name": "string"}},
 		{Method: "POST", Pattern: "/v1/import-jobs/{id}/cancel", Handle: withCaller(i.cancelJob), Out: jobs.Job{},
 			Doc: "End a job nothing of which was applied, and forget its file"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/errors", Handle: withCaller(i.listErrors), Out: imports.ErrorPage{},
-			Doc: "Rows that were refused, by line and column"},
+			Query: pageParameters, Doc: "Rows that were refused, by line and column"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/rows", Handle: withCaller(i.listRows), Out: imports.RowPage{},
+			Query: map[string]string{"page": "integer", "pageSize": "integer", "status": "string", "code": "string", "column": "string"},
 			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
 				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter"},
 		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: withCaller(i.correctRow), Out: imports.StagedRow{},
@@ -58,9 +63,9 @@ func (i *Imports) Routes() []route.Route {
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: withCaller(i.showProgress), Out: imports.Progress{}, Media: "text/event-stream",
 			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: withCaller(i.previewRows), Out: imports.PreviewPage{},
-			Doc: "What applying would do: inserts, and updates with before and after"},
+			Query: pageParameters, Doc: "What applying would do: inserts, and updates with before and after"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/corrected", Handle: withCaller(i.sendCorrected), Media: "text/csv",
-			Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
+			Query: map[string]string{"status": "string"}, Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
 	}
 	for n := range list {
 		list[n].Tag, list[n].Who, list[n].Beside = "imports", route.TenantMember, true
@@ -130,7 +135,7 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 		Mapping json.RawMessage `json:"mapping"`
 		Options json.RawMessage `json:"options"`
 	}
-	if err := web.Decode(r, functionBody, &in); err != nil {
+	if err := web.DecodeExact(r, functionBody, &in); err != nil {
 		return err
 	}
 	req := imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options}
@@ -242,7 +247,7 @@ func (i *Imports) correctRow(w http.ResponseWriter, r *http.Request, a actor.Act
 		return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
 	}
 	var e imports.Edit
-	if err := web.Decode(r, editBody, &e); err != nil {
+	if err := web.DecodeExact(r, editBody, &e); err != nil {
 		return err
 	}
 	out, err := i.jobs.EditRow(r.Context(), a, r.PathValue("id"), row, e)

@@ -110,8 +110,6 @@ func readPrint(q map[string][]string) (in printRequest, err error) {
 			if label.Resolutions[in.dpi] == 0 {
 				err = fault.New(fault.Invalid, "22023", "dpi must be 203 or 300").At("dpi", "not 203 or 300")
 			}
-		default:
-			err = fault.New(fault.Invalid, "22023", "%s is not known here", fault.Clip(name, 60)).At(fault.Clip(name, 60), "unknown")
 		}
 		if err != nil {
 			return in, err

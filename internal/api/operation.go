@@ -127,8 +127,11 @@ func (o *Operation) listJobs(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (o *Operation) retryJob(w http.ResponseWriter, c *route.Call) error {
-	var in struct{ Kind, Key string }
-	if err := web.Decode(c.Request, functionBody, &in); err != nil {
+	var in struct {
+		Kind string `json:"kind"`
+		Key  string `json:"key"`
+	}
+	if err := web.DecodeExact(c.Request, functionBody, &in); err != nil {
 		return err
 	}
 	if in.Kind == "" {

@@ -46,7 +46,8 @@ func (f *Forms) Routes() []route.Route {
 		if strings.HasSuffix(path, ".pdf") {
 			media = "application/pdf"
 		}
-		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serveForm(path, make), Media: media, Tag: "forms", Doc: doc}
+		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serveForm(path, make), Media: media, Tag: "forms", Doc: doc,
+			Query: map[string]string{"site_id": "string", "year": "integer", "case_id": "string", "redact": "boolean"}}
 	}
 	return []route.Route{
 		book("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.form300),

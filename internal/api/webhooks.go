@@ -36,7 +36,8 @@ func (h *Webhooks) Routes() []route.Route {
 			Doc: "Give a webhook a new secret; the old one signs too for a day"},
 		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueDelivery(h.sendTest), Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send webhook.test"},
 		{Pattern: "/v1/webhooks/{id}/replay", Handle: h.queueDelivery(h.replayRange), Out: webhook.Queued{}, Status: http.StatusAccepted,
-			Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything"},
+			Query: map[string]string{"from": "string", "to": "string", "status": "string"},
+			Doc:   "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything"},
 		{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Handle: h.queueDelivery(h.replayDelivery), Out: webhook.Queued{}, Status: http.StatusAccepted,
 			Doc: "Send one delivery again"},
 	}
@@ -50,7 +51,7 @@ func (h *Webhooks) Routes() []route.Route {
 // secret: the answer kept for an Idempotency-Key is without it.
 func (h *Webhooks) createWebhook(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	var in webhook.In
-	if err := web.Decode(r, functionBody, &in); err != nil {
+	if err := web.DecodeExact(r, functionBody, &in); err != nil {
 		return err
 	}
 	sent, err := json.Marshal(in)

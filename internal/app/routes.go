@@ -66,7 +66,7 @@ func (a routeTable) operationRoutes() []route.Route {
 			Out: api.RateLimitStatus{}, Tag: "limits",
 			Doc: "What the caller has left in each window"},
 		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.newPermissions().Serve, Out: api.PermissionsAnswer(), Tag: "people",
-			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
+			Query: map[string]string{"user_id": "string"}, Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
 		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus), Out: api.BackupStatus{}, Tag: "operation",
 			Doc: "How old the last good backup of the server is (administrators)"},
 		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true, Status: http.StatusNoContent, Tag: "limits",

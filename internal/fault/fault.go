@@ -18,26 +18,27 @@ type Kind uint8
 
 // Kinds, each with one HTTP status (see package web).
 const (
-	Internal      Kind = iota // our own failure; the message is never shown
-	Invalid                   // bad input
-	Unauthorized              // no credential, or an unusable one
-	Forbidden                 // known caller without the right
-	NotFound                  // absent, or another tenant's
-	BadMethod                 // method not served at this path
-	NotAcceptable             // no representation, or not exactly one row
-	Conflict                  // state or uniqueness stands against it
-	TooLarge                  // body over its limit
-	TooSlow                   // body that does not come
-	TooLong                   // request target over its limit
-	Unsupported               // media type not read
-	BadRange                  // offset or range beyond the rows
-	Unprocessable             // understood, refused by a rule
-	Limited                   // rate limit
-	Ambiguous                 // several readings of one request
-	Unavailable               // try again: busy, stopping, or outcome unknown
-	NoSpace                   // disk or quota full
-	Gone                      // was here, is no longer
-	Absent                    // a known service that this server does not have
+	Internal        Kind = iota // our own failure; the message is never shown
+	Invalid                     // bad input
+	Unauthorized                // no credential, or an unusable one
+	Forbidden                   // known caller without the right
+	NotFound                    // absent, or another tenant's
+	BadMethod                   // method not served at this path
+	NotAcceptable               // no representation, or not exactly one row
+	Conflict                    // state or uniqueness stands against it
+	TooLarge                    // body over its limit
+	TooSlow                     // body that does not come
+	TooLong                     // request target over its limit
+	HeadersTooLarge             // header list over its limit
+	Unsupported                 // media type not read
+	BadRange                    // offset or range beyond the rows
+	Unprocessable               // understood, refused by a rule
+	Limited                     // rate limit
+	Ambiguous                   // several readings of one request
+	Unavailable                 // try again: busy, stopping, or outcome unknown
+	NoSpace                     // disk or quota full
+	Gone                        // was here, is no longer
+	Absent                      // a known service that this server does not have
 )
 
 // Field is one part of the input that was refused.

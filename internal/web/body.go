@@ -12,9 +12,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/suggest"
 )
 
 // maxDepth is the deepest nesting of a JSON body.
@@ -58,6 +60,51 @@ func Decode(r *http.Request, limit int64, v any) error {
 		return err
 	}
 	return Unmarshal(b, v)
+}
+
+// DecodeExact is Decode of a body whose members are all known: one that is not is
+// refused, and the name that was probably meant is the hint.
+func DecodeExact(r *http.Request, limit int64, v any) error {
+	b, err := ReadBody(nil, r, limit)
+	if err != nil || len(bytes.TrimSpace(b)) == 0 {
+		return err
+	}
+	if err := JSONType(r); err != nil {
+		return err
+	}
+	if err := Unmarshal(b, v); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err = d.Decode(reflect.New(reflect.TypeOf(v).Elem()).Interface())
+	if err == nil {
+		return nil
+	}
+	name, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return fault.Wrap(err, fault.Invalid, "", "the body cannot be read")
+	}
+	name = fault.Clip(strings.Trim(name, `"`), 60)
+	f := fault.New(fault.Invalid, "", "member %q is not known here", name).At(name, "unknown")
+	if near := suggest.Nearest(name, memberNames(reflect.TypeOf(v).Elem())); near != "" {
+		f.Hint = "did you mean " + near + "?"
+	}
+	return f
+}
+
+// memberNames are the names of a struct's members in JSON.
+func memberNames(t reflect.Type) []string {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // JSONType refuses a body that says it is something other than JSON, or than the

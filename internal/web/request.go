@@ -190,6 +190,32 @@ func FewParameters(r *http.Request) error {
 	return nil
 }
 
+// maxHeaderList bounds the header list of a request, in bytes as HTTP/2 counts
+// them: 32 for each field beside its name and value (RFC 9113, section 6.5.2).
+const maxHeaderList = 64 << 10
+
+// CheckHeaders refuses a header list that no client needs (RFC 6585, section 5).
+// It names the longest field. What is beyond the server's buffer for a request's
+// head is refused by net/http, in a line of text.
+func CheckHeaders(r *http.Request) error {
+	size, longest, most := 0, "", 0
+	for name, values := range r.Header {
+		sum := 0
+		for _, value := range values {
+			sum += len(name) + len(value) + 32
+		}
+		if size += sum; sum > most {
+			longest, most = name, sum
+		}
+	}
+	if size <= maxHeaderList {
+		return nil
+	}
+	shown := fault.Clip(longest, 60)
+	f := fault.New(fault.HeadersTooLarge, "", "the header list is larger than %d bytes; its longest field is %s", maxHeaderList, shown)
+	return f.At(shown, "%d bytes", most)
+}
+
 type actorKey struct{}
 
 // WithActor attaches the caller, for the request log.

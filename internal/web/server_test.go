@@ -264,6 +264,22 @@ func TestNoClearHTTP2(t *testing.T) {
 
 // A stopping server answers what it has taken, ends those connections and
 // closes idle ones; it does not wait for who says nothing.
+// A header list past the bound of handlers is theirs to refuse; one past the buffer
+// of a request's head net/http refuses by itself, with the same status.
+func TestHeaderListPastTheBuffer(t *testing.T) {
+	address, _ := stand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := CheckHeaders(r); err != nil {
+			Fail(w, r, simpleShape, err)
+		}
+	}), wide, nil)
+	for size, want := range map[int]string{60 << 10: "HTTP/1.1 200", 90 << 10: `{"error":"the header list is larger than 65536 bytes`, 200 << 10: "HTTP/1.1 431"} {
+		c := dial(t, address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: "+strings.Repeat("x", size)+"\r\n\r\n")
+		if said := closed(t, c); !strings.Contains(said, want) || size > 64<<10 && !strings.HasPrefix(said, "HTTP/1.1 431") {
+			t.Errorf("%d bytes: %.200s, want %s", size, said, want)
+		}
+	}
+}
+
 func TestServeStops(t *testing.T) {
 	var leaving atomic.Bool
 	in, out := make(chan struct{}), make(chan struct{})

@@ -190,7 +190,7 @@ func (m administration) setUp(w http.ResponseWriter, c *route.Call) error {
 		Email        string `json:"email"`
 		Password     string `json:"password"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	if err := m.countSecret(w, c); err != nil {

@@ -60,8 +60,17 @@ func (p pkce) pkcePair() identity.PKCE {
 	return identity.PKCE{Challenge: p.Challenge, Method: p.Method}
 }
 
+// decodeExact is decodeBody for the endpoints that GoTrue has not: there a member
+// that is not known is refused.
+func decodeExact(c *route.Call, v any) error {
+	if err := web.DecodeExact(c.Request, maxBody, v); err != nil {
+		return nameBodyFault(err)
+	}
+	return nil
+}
+
 // decodeBody decodes the request into v; an absent body leaves v alone, unknown
-// members are ignored.
+// members are ignored as GoTrue ignores them.
 func decodeBody(c *route.Call, v any) error {
 	err := web.Decode(c.Request, maxBody, v)
 	if err == nil {

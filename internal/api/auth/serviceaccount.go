@@ -21,7 +21,7 @@ func (a serviceAccounts) listServiceAccounts(w http.ResponseWriter, c *route.Cal
 
 func (a serviceAccounts) createServiceAccount(w http.ResponseWriter, c *route.Call) error {
 	var in identity.AccountChange
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	made, err := a.svc.ServiceAccounts.Create(c.Context(), c.Actor, in, a.opt.Scopes)
@@ -33,7 +33,7 @@ func (a serviceAccounts) createServiceAccount(w http.ResponseWriter, c *route.Ca
 
 func (a serviceAccounts) changeServiceAccount(w http.ResponseWriter, c *route.Call) error {
 	var in identity.AccountChange
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	changed, err := a.svc.ServiceAccounts.Change(c.Context(), c.Actor, c.PathValue("id"), in, a.opt.Scopes)
@@ -56,7 +56,7 @@ func (a serviceAccounts) renewServiceKey(w http.ResponseWriter, c *route.Call) e
 		Overlap int64   `json:"overlap_seconds"`
 		Expires *string `json:"expires_at"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	overlap := time.Duration(max(-1, min(in.Overlap, 1<<31))) * time.Second // longer than any that is taken

@@ -18,7 +18,7 @@ func (m tenancy) previewMail(w http.ResponseWriter, c *route.Call) error {
 		Text    string `json:"text"`
 		HTML    string `json:"html"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	made, err := m.svc.Post.PreviewMail(c.Context(), c.Actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
@@ -34,7 +34,7 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 		Role    actor.Role `json:"role"`
 		Deliver string     `json:"deliver"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
@@ -49,7 +49,7 @@ func (m tenancy) openedInvitation(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Token string `json:"invite_token"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	if err := m.countSecret(w, c); err != nil {
@@ -92,7 +92,7 @@ func (m tenancy) transferTenant(w http.ResponseWriter, c *route.Call) error {
 		Password string `json:"current_password"`
 		Nonce    string `json:"nonce"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	if err := m.countOwn(w, c); err != nil {
@@ -110,7 +110,7 @@ func (m tenancy) switchTenant(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		TenantID string `json:"tenant_id"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	sess, err := m.svc.Sessions.SwitchTenant(c.Context(), c.Actor, in.TenantID)

@@ -75,7 +75,7 @@ func (a *API) renewProof(w http.ResponseWriter, c *route.Call) error {
 		Nonce    string `json:"nonce"`
 		ceremonyBody
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	if err := a.countOwn(w, c); err != nil {

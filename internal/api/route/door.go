@@ -75,18 +75,21 @@ func (d *Door) askGate(w http.ResponseWriter, c *Call, rt *Route) (err error) {
 		return err
 	case c.Actor.Anonymous():
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
-	case rt.Who == TenantMember:
-		return d.admitMember(c, changes)
 	}
-	return nil
-}
-
-// admitMember lets the members of a tenant through and reads the query, in which a
-// service key names its tenant.
-func (d *Door) admitMember(c *Call, changes bool) (err error) {
 	if c.Query, err = Query(c.URL.RawQuery); err != nil {
 		return err
 	}
+	if rt.Who == TenantMember {
+		if err := d.admitMember(c, changes); err != nil {
+			return err
+		}
+	}
+	return rt.checkQuery(c.Query)
+}
+
+// admitMember lets the members of a tenant through. A service key names its tenant
+// in the query.
+func (d *Door) admitMember(c *Call, changes bool) (err error) {
 	switch a := &c.Actor; {
 	case a.Role == actor.Service && a.TenantID == "":
 		id := ""

@@ -125,6 +125,9 @@ func (p *place) countUncounted(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *place) answerCall(w http.ResponseWriter, r *http.Request) error {
+	if err := web.CheckHeaders(r); err != nil {
+		return err
+	}
 	if err := p.surface.checkDemands(w, r); err != nil {
 		return err
 	}

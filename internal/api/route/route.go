@@ -29,7 +29,7 @@ type Route struct {
 	Keyed    bool              // takes an Idempotency-Key
 	Unlisted bool              // no operation of the OpenAPI document
 	Body     map[string]string // request members: name -> type
-	Query    map[string]string // query parameters: name -> type
+	Query    map[string]string // query parameters: name -> type; members of tenants may send no others
 	Response map[string]string // members of the answer: name -> type; nil = described by Out
 	Out      any               // zero answer; nil = none, or described by Response
 	Media    string            // type of an answer that is no JSON, beside Out or alone
@@ -43,7 +43,7 @@ type Handle func(w http.ResponseWriter, c *Call) error
 type Call struct {
 	*http.Request
 	Actor      actor.Actor
-	Query      map[string][]string // of a request to a TenantMember's route, which is read with care
+	Query      map[string][]string // of a request that is for SignedIn or TenantMember, which is read with care
 	Connection *sso.Connection     // of a SCIM token
 	Exempt     bool                // shows the service key where none is asked for: not counted on its address
 }

@@ -27,7 +27,7 @@ var (
 )
 
 func plainDraft(c *route.Call, _ bool) (d sso.Draft, err error) {
-	err = decodeBody(c, &d)
+	err = decodeBodyWith(web.DecodeExact, c, &d)
 	return d, err
 }
 
@@ -151,7 +151,7 @@ func (a *API) proveDomain(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := decodeBody(c, &in); err != nil {
+	if err := decodeBodyWith(web.DecodeExact, c, &in); err != nil {
 		return err
 	}
 	var got *sso.Connection

@@ -56,9 +56,13 @@ func (a *API) serveDirectory(h func(*API, http.ResponseWriter, *scimCall) error)
 	}
 }
 
-// decodeBody reads one JSON object; an absent one leaves v alone.
-func decodeBody(c *route.Call, v any) error {
-	err := web.Decode(c.Request, maxBody, v)
+// decodeBody reads one JSON object; an absent one leaves v alone, and members that
+// are not known are ignored as GoTrue ignores them.
+func decodeBody(c *route.Call, v any) error { return decodeBodyWith(web.Decode, c, v) }
+
+// decodeBodyWith is decodeBody by web.Decode or by web.DecodeExact.
+func decodeBodyWith(decode func(*http.Request, int64, any) error, c *route.Call, v any) error {
+	err := decode(c.Request, maxBody, v)
 	if f := fault.As(err); err != nil && f.Kind == fault.Invalid {
 		out := *f
 		out.Code = "bad_json"
