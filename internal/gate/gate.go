@@ -314,7 +314,8 @@ func IsCounted(w http.ResponseWriter) bool { return len(w.Header()["X-Ratelimit-
 
 // Refuse is the fault of a caller who has to wait. Its Data is a Refusal.
 func Refuse(s limit.State, what string) error {
-	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many %s: wait %d seconds, then try again", what, fault.WaitSeconds(s.RetryAfter))
+	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many %s: wait %d seconds, then try again",
+		what, fault.WaitSeconds(s.RetryAfter))
 	f.RetryAfter = max(s.RetryAfter, time.Second)
 	Explain(f, s.Limit, s.Reset)
 	return f

@@ -212,7 +212,8 @@ func CheckHeaders(r *http.Request) error {
 		return nil
 	}
 	shown := fault.Clip(longest, 60)
-	f := fault.New(fault.HeadersTooLarge, "", "the header list is larger than %d bytes; its longest field is %s", maxHeaderList, shown)
+	f := fault.New(fault.HeadersTooLarge, "", "the header list is larger than %d bytes; its longest field is %s",
+		maxHeaderList, shown)
 	return f.At(shown, "%d bytes", most)
 }
 

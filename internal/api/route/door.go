@@ -70,10 +70,10 @@ func (d *Door) askGate(w http.ResponseWriter, c *Call, rt *Route) (err error) {
 	} else {
 		c.Actor, err = d.Gate.Enter(w, c.Request, changes)
 	}
-	switch {
-	case err != nil || rt.Who == Visitor:
+	if err != nil || rt.Who == Visitor {
 		return err
-	case c.Actor.Anonymous():
+	}
+	if c.Actor.Anonymous() {
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
 	}
 	if c.Query, err = Query(c.URL.RawQuery); err != nil {
