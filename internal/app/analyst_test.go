@@ -30,14 +30,18 @@ func TestAnalyst(t *testing.T) {
 		s.queueTables([]string{"lots"})
 		told := time.Now()
 		time.Sleep(time.Minute)
+		mu.Lock()
 		if n := len(looks); n < 10 || n > 12 || !strings.Contains(looks[n-1], "lots") || last.Before(told) {
 			t.Errorf("%q", looks)
 		}
+		mu.Unlock()
 		s.queueTables([]string{"zones"})
 		time.Sleep(2 * time.Second)
+		mu.Lock()
 		if looks[len(looks)-1] != "zones" {
 			t.Errorf("%q", looks)
 		}
+		mu.Unlock()
 		s.stopWork()
 		s.stopWork()
 	})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,15 +36,16 @@ const (
 // kit is an importer with the warehouse's effects on one engine.
 type kit struct {
 	testing.TB
-	d       *db.DB
-	s       *store.Store
-	m       *imports.Importer
-	o       imports.Options
-	effects store.Effects // of the store; a test may hang another one on a resource
-	now     time.Time
-	as      actor.Actor
-	changed []string
-	again   db.Options // of its database
+	d           *db.DB
+	s           *store.Store
+	m           *imports.Importer
+	o           imports.Options
+	effects     store.Effects // of the store; a test may hang another one on a resource
+	now         time.Time
+	as          actor.Actor
+	changedLock *sync.Mutex
+	changed     []string
+	again       db.Options // of its database
 }
 
 // each runs f on both engines, on a migrated database of its own.
@@ -77,11 +79,20 @@ func (k *kit) connect(o db.Options, files string) {
 	k.effects = warehouse.Watch{}.Effects()
 	maps.Copy(k.effects.Before, safety.Effects().Before)
 	maps.Copy(k.effects.After, safety.Effects().After)
+	k.changedLock = new(sync.Mutex)
 	k.s = store.New(d, catalog.Default(), k.effects, func() time.Time { return k.now })
 	k.o = imports.Options{Store: k.s, Files: f,
-		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }}
+		OnChange: k.noteChanged}
 	k.m = imports.New(k.o)
 	k.Cleanup(func() { k.m.Close() })
+}
+
+// noteChanged keeps the names of collections that an importer changed. Importers of
+// several jobs call it at once.
+func (k *kit) noteChanged(_ string, names []string) {
+	k.changedLock.Lock()
+	defer k.changedLock.Unlock()
+	k.changed = append(k.changed, names...)
 }
 
 // rebuild makes the importer anew with other options.

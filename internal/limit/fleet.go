@@ -338,13 +338,21 @@ func (f *Fleet) publishLoop() {
 	}
 }
 
-func (f *Fleet) publishCounts() {
+// takePending returns what Add has counted and nobody else writes to any more.
+func (f *Fleet) takePending() map[name]int {
 	f.mu.Lock()
-	pending := f.pending
-	if len(pending) > 0 {
-		f.pending = map[name]int{}
+	defer f.mu.Unlock()
+
+	if len(f.pending) == 0 {
+		return nil
 	}
-	f.mu.Unlock()
+	pending := f.pending
+	f.pending = map[name]int{}
+	return pending
+}
+
+func (f *Fleet) publishCounts() {
+	pending := f.takePending()
 	if len(pending) == 0 || !f.isUp() {
 		return
 	}

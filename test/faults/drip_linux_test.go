@@ -52,7 +52,7 @@ func TestDrippingSenders(t *testing.T) {
 				"POST /v1/zones HTTP/1.1\r\nHost: x\r\n" + bearer + "\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n[",
 				"POST /auth/v1/token?grant_type=password HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{",
 				"POST /functions/v1/process-import-job HTTP/1.1\r\nHost: x\r\n" + bearer + "\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{",
-				"PUT /v1/import-jobs/" + file + "/file?file_name=a.csv HTTP/1.1\r\nHost: x\r\n" + bearer + "\r\nContent-Type: text/csv\r\nContent-Length: 100000\r\n\r\ns",
+				"PUT /v1/import-jobs/" + file + "/file?name=a.csv HTTP/1.1\r\nHost: x\r\n" + bearer + "\r\nContent-Type: text/csv\r\nContent-Length: 100000\r\n\r\ns",
 			}, "HTTP/1.1 4"},
 		} {
 			d := drip(v, phase.begun, phase.told)
@@ -290,7 +290,7 @@ func largeFile(v *program.Server, bearer string) (job string) {
 	for i := range 20_000 {
 		fmt.Fprintf(&b, "LARGE-%d,%s\n", i, strings.Repeat("long name ", 25)[:240])
 	}
-	status, err := put(v.URL+"/v1/import-jobs/"+made.ID+"/file?file_name=large.csv", bearer, b.String())
+	status, err := put(v.URL+"/v1/import-jobs/"+made.ID+"/file?name=large.csv", bearer, b.String())
 	if err != nil || status >= 300 {
 		v.Fatalf("upload: %d %v", status, err)
 	}

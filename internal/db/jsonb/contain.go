@@ -1,4 +1,6 @@
 // Package jsonb holds what PostgreSQL does with jsonb, for the embedded engine.
+//
+// Layer: adapters. Begin at [Contains].
 package jsonb
 
 import (
