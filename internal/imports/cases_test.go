@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
 )
 
@@ -73,6 +74,105 @@ func TestCases(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A field that stands in several columns is put together from them, by its type: a time
+// from date and time of day, a name from first and last; an end before its start is on
+// the next day.
+func TestColumnsThatJoin(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = k.now.AddDate(1, 0, 0)
+		for i, c := range []struct {
+			body, target, options, mapping string
+			fields, want                   []string
+			parts                          string
+		}{
+			{string(real(k, "cases/timesheet-date-and-times-apart.csv")), "shifts", "", "", []string{"started_at", "ended_at", "hours"}, []string{
+				"2026-01-15T07:00:00.000000Z 2026-01-15T16:00:00.000000Z 8", "2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z 7.5",
+				"2026-01-16T07:15:00.000000Z 2026-01-16T16:05:00.000000Z 8"}, "Date TimeIn, Date TimeOut"},
+			{"Mitarbeiter;Beginn;Ende;Datum\n1;22:00;06:00;28.03.2026\n2;8:00;;29.03.2026\n", "shifts", "", "", []string{"started_at", "ended_at", "status"}, []string{
+				"2026-03-28T21:00:00.000000Z 2026-03-29T04:00:00.000000Z closed", "2026-03-29T06:00:00.000000Z <nil> open"}, "Datum Beginn, Datum Ende"},
+			{"Employee,Start date,Start time,End date,End time\n1,2026-01-15,22:00,2026-01-16,6:00\n", "shifts", "", "", []string{"started_at", "ended_at"},
+				[]string{"2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z"}, "Start date Start time, End date End time"},
+			{"Employee,d,a,z\n1,2026-01-15,22:00,6:00\n", "shifts", "", `{"started_at":["d","a"],"ended_at":["d",4]}`, []string{"started_at", "ended_at"},
+				[]string{"2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z"}, "d a, d z"},
+			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\nCut,2026-01-16,\n", "incidents", "", "", []string{"occurred_at"},
+				[]string{"2026-01-15T14:15:00.000000Z", "2026-01-15T23:00:00.000000Z"}, "Date Time"},
+			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\n", "incidents", "", `{"occurred_at":["Date"]}`, []string{"occurred_at"},
+				[]string{"2026-01-14T23:00:00.000000Z"}, ""},
+			{"Personalnummer;Vorname;Nachname\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, "Vorname Nachname"},
+			{"Personalnummer;Vorname;Name\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, "Vorname Name"},
+			{"Employee no,First name,Name\n7,Ina,Ina Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, ""},
+			{"First name,Last name,Start,End\nIna,Berg,2026-01-15 8:00,2026-01-15 9:00\n", "shifts", "", "", []string{"started_at"},
+				[]string{"2026-01-15T07:00:00.000000Z"}, "First name Last name"},
+		} {
+			k.asTenant(30 + i)
+			if c.target == "shifts" {
+				k.add("workers", store.Row{"employee_no": "1", "name": "Ina Berg"})
+				k.add("workers", store.Row{"employee_no": "2", "name": "Bo"})
+			}
+			job, p, _ := k.imported(c.target, c.options, c.mapping, "file.csv", []byte(c.body))
+			if diff := cmp.Diff(c.want, k.fieldsOf(c.target, c.fields...)); diff != "" {
+				k.Errorf("%s: %s%s %+v", c.body, diff, p.Message, p.Errors)
+			}
+			if got := joinedOf(p); got != c.parts {
+				k.Errorf("%s is joined from %q, want %q", c.body, got, c.parts)
+			}
+			if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil {
+				k.Error(err)
+			}
+		}
+	})
+}
+
+// A quantity may have its unit beside it, and an amount its currency: the unit is the
+// record's, or has to be, and the currency the tenant's.
+func TestColumnsThatSplit(t *testing.T) {
+	each(t, func(k *kit) {
+		for i, c := range []struct {
+			body, target string
+			fields, want []string
+			errors       []string
+		}{
+			{"order no,type,item,quantity\nO1,outbound,A,12 pcs\nO2,outbound,A,3 Stk.\n", "orders", []string{"uom", "qty_ordered"}, []string{"EA 12", "EA 3"}, nil},
+			{"order no,type,item,quantity,unit\nO1,outbound,A,12 kg,EA\nO2,outbound,A,3 foo,EA\n", "orders", []string{"uom"}, []string{},
+				[]string{"2 quantity unit", "3 quantity number"}},
+			{"item,zone,quantity\nA,Z,12 pcs\nA,Z2,3 kg\nB,Z,2.5 kg\nB,Z2,4\n", "stock_levels", []string{"quantity"}, []string{"12", "2.5", "4"},
+				[]string{"3 quantity unit"}},
+			{"sku,name,min quantity\nC,c,5 kg\nD,d,\n", "items", []string{"sku", "base_uom", "reorder_point"}, []string{"A EA 0", "B KGM 0", "C KGM 5", "D EA 0"}, nil},
+			{"sku,name,price,unit cost\nC,c,5.00 EUR,€ 4\nD,d,$ 5,\nE,e,,5 USD\n", "items", []string{"sku", "price", "unit_cost"},
+				[]string{"A <nil> 0", "B <nil> 0", "C 5 4"}, []string{"3 price currency", "4 unit cost currency"}},
+		} {
+			k.asTenant(60 + i)
+			k.add("items", store.Row{"sku": "A", "name": "A"})
+			k.add("items", store.Row{"sku": "B", "name": "B", "base_uom": "KGM"})
+			k.add("zones", store.Row{"code": "Z", "name": "Z"})
+			k.add("zones", store.Row{"code": "Z2", "name": "Z2"})
+			_, p, _ := k.imported(c.target, `{"decimal_mark":"."}`, "", "file.csv", []byte(c.body))
+			of := map[string]string{"orders": "order_lines", "items": "items", "stock_levels": "stock_levels"}[c.target]
+			if diff := cmp.Diff(c.want, k.fieldsOf(of, c.fields...)); diff != "" {
+				k.Errorf("%s: %s%s %+v", c.body, diff, p.Message, p.Errors)
+			}
+			if diff := cmp.Diff(append([]string{}, c.errors...), where(p.Errors)); diff != "" {
+				k.Errorf("%s: %s%+v", c.body, diff, p.Errors)
+			}
+		}
+	})
+}
+
+// joinedOf names the columns that are joined, by field.
+func joinedOf(p *plan.Processed) string {
+	var list []string
+	for _, c := range p.Columns {
+		words := []string{}
+		for _, part := range c.Parts {
+			words = append(words, part.Header)
+		}
+		if len(words) > 0 {
+			list = append(list, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // A certificate of a worker without an account is that worker's, and the same file

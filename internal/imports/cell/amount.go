@@ -7,7 +7,45 @@ import (
 )
 
 // currencySigns are signs that stand before or behind an amount.
-const currencySigns = "€$£¥₹₽₺₩₪₫₴₦₱฿¢"
+const currencySigns = "€$£¥₹₽₺₩₪₫₴₦₱฿"
+
+// signedCurrencies are the currencies (ISO 4217) that a sign is written for.
+var signedCurrencies = map[rune]string{
+	'€': "EUR", '$': "USD AUD CAD NZD HKD SGD TWD MXN ARS CLP COP BRL", '£': "GBP EGP LBP", '¥': "JPY CNY", '₹': "INR", '₽': "RUB",
+	'₺': "TRY", '₩': "KRW", '₪': "ILS", '₫': "VND", '₴': "UAH", '₦': "NGN", '₱': "PHP", '฿': "THB",
+}
+
+// Currency is the sign or the code (ISO 4217) of the currency that an amount has beside
+// it, "" = none.
+func Currency(s string) string {
+	s = strings.Trim(s, " -\u00a0\u202f")
+	if code, _, ok := cutCode(s); ok && isListed(code) {
+		return code
+	}
+	if i := strings.IndexAny(s, currencySigns); i >= 0 {
+		return string([]rune(s[i:])[0])
+	}
+	return ""
+}
+
+// MeansCurrency reports whether a sign or code may stand for a currency.
+func MeansCurrency(written, code string) bool {
+	if len(written) == 3 && isCode(written) {
+		return written == code
+	}
+	return strings.Contains(signedCurrencies[[]rune(written)[0]], code)
+}
+
+// SplitUnit cuts a quantity with a unit behind it: 12 pcs.
+func SplitUnit(s string) (number, unit string) {
+	s = strings.TrimSpace(s)
+	at := strings.LastIndexAny(s, "0123456789") + 1
+	unit = strings.TrimSpace(s[at:])
+	if at == 0 || unit == "" || strings.ContainsFunc(unit, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' }) {
+		return s, ""
+	}
+	return s[:at], strings.TrimSuffix(unit, ".")
+}
 
 // Amount takes off an amount of money its sign or its code of three capital
 // letters (ISO 4217), which stand before or behind it. A text without either stays

@@ -164,13 +164,8 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 		return nil, err
 	}
 	v := &draft.Reader{Survey: found, Now: m.store.Now()}
-	if settings.Timezone == "" {
-		if settings.Timezone, err = m.zoneOf(ctx, s.Actor); err != nil {
-			return nil, err
-		}
-	}
-	if v.Zone, err = time.LoadLocation(settings.Timezone); err != nil {
-		v.Zone = time.UTC
+	if err := m.readTenant(ctx, s.Actor, v); err != nil {
+		return nil, err
 	}
 	st := m.newStager(s, v)
 	if err := st.refs.Strangers(ctx, v); err != nil {
@@ -219,12 +214,24 @@ func (m *Checker) fittingTargets(r actor.Role, but *targets.Target, headers []st
 	return names
 }
 
-// zoneOf is the time zone of times that name none.
-func (m *Checker) zoneOf(ctx context.Context, a actor.Actor) (string, error) {
+// readTenant reads what a file leaves to its tenant: the time zone of times that name
+// none, where no option names one, and the currency of amounts.
+func (m *Checker) readTenant(ctx context.Context, a actor.Actor, v *draft.Reader) error {
 	zone := "UTC"
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		store.QueueZone(tx, a.TenantID, &zone)
-		return tx.Flush()
+		return tx.Query("SELECT timezone, currency FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
+			zone, v.Currency = r.Text(0), r.Text(1)
+			return nil
+		})
 	})
-	return zone, err
+	if err != nil {
+		return fmt.Errorf("imports: read the tenant: %w", err)
+	}
+	if v.Settings.Timezone != "" {
+		zone = v.Settings.Timezone
+	}
+	if v.Zone, err = time.LoadLocation(zone); err != nil {
+		v.Zone = time.UTC
+	}
+	return nil
 }

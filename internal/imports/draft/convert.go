@@ -36,6 +36,8 @@ type Draft struct {
 	Errs  []staged.RowError
 	Notes []Note
 	also  map[string]string // reference column -> tracking of the item, status of the zone
+	units []unitBeside      // of its quantities
+	unit  string            // that the item's stock is counted in
 }
 
 // reference is a cell that names another record.
@@ -75,6 +77,8 @@ func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
 		c := &v.Layout.Cols[i]
 		v.takeCell(d, c, rec)
 	}
+	v.moveToNextDay(d, rec)
+	v.giveUnit(d)
 	for name, text := range defaults {
 		if _, given := d.Row[name]; !given && !d.isPending(name) {
 			c := v.Target.Column(name)
@@ -102,6 +106,10 @@ func (d *Draft) isPending(name string) bool {
 // takeCell reads a cell of the file. A number that a program wrote has a point,
 // whatever the column's other numbers have.
 func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
+	if len(c.Parts) > 0 {
+		v.takeParts(d, c, rec)
+		return
+	}
 	text := rec.Cells[c.Index]
 	switch rec.Kind(c.Index) {
 	case sheet.Broken:
@@ -172,11 +180,7 @@ func (v *Reader) readValue(d *Draft, c *plan.Mapped, text string) (value any, co
 	f := c.Field
 	switch f.Type {
 	case catalog.Int, catalog.Decimal, catalog.Float:
-		s, err := cell.Number(plan.Figure(f, text), c.Mark)
-		if err != nil {
-			return nil, "number", err.Error()
-		}
-		return d.roundNumber(c, s), "", ""
+		return v.readNumber(d, c, text)
 	case catalog.Date, catalog.Time:
 		return v.date(c, text)
 	case catalog.Bool:
@@ -193,6 +197,23 @@ func (v *Reader) readValue(d *Draft, c *plan.Mapped, text string) (value any, co
 		return strings.TrimSpace(text), "", ""
 	}
 	return readText(c.Column, text)
+}
+
+// readNumber reads a number, with the unit or the currency beside it.
+func (v *Reader) readNumber(d *Draft, c *plan.Mapped, text string) (value any, code, why string) {
+	s, err := cell.Number(plan.Figure(c.Field, text), c.Mark)
+	if err != nil {
+		return nil, "number", err.Error()
+	}
+	if _, unit := plan.UnitBeside(c.Field, text); unit != "" {
+		d.units = append(d.units, unitBeside{c.Header, unit})
+	}
+	if plan.IsMoney(c.Field) && v.Currency != "" {
+		if written := cell.Currency(text); written != "" && !cell.MeansCurrency(written, v.Currency) {
+			return nil, "currency", "is an amount in another currency than " + v.Currency + ", which amounts are kept in: nothing is converted"
+		}
+	}
+	return d.roundNumber(c, s), "", ""
 }
 
 // roundNumber gives a number of a decimal field the decimals that records keep, and

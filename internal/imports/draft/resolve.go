@@ -38,8 +38,9 @@ type found struct {
 	gives string
 }
 
-// states are the columns read into found.state.
-var states = map[string]string{"items": "tracking", "zones": "status"}
+// states are the columns read into found.state; behind an item's tracking stands the
+// unit that its stock is counted in.
+var states = map[string]string{"items": "tracking || ' ' || base_uom", "zones": "status"}
 
 type lot struct{ id, expires string }
 
@@ -66,7 +67,7 @@ type naming struct {
 // labels are the barcodes of items in the unit that their stock is counted in: what a
 // file counts by the barcode of a carton are no pieces.
 const labels = `(
-	SELECT item_barcodes.tenant_id, item_barcodes.item_id, item_barcodes.value, items.tracking
+	SELECT item_barcodes.tenant_id, item_barcodes.item_id, item_barcodes.value, items.tracking, items.base_uom
 	FROM item_barcodes
 	JOIN items ON items.tenant_id = item_barcodes.tenant_id AND items.id = item_barcodes.item_id
 	WHERE item_barcodes.uom = items.base_uom
@@ -268,7 +269,11 @@ func (r *Resolver) putIDs(v *Reader, d *Draft) {
 		switch hit.n {
 		case 1:
 			d.Row[cmp.Or(hit.gives, ref.col.Name)] = hit.id
-			d.noteState(ref.col.Name, hit.state)
+			state, unit, _ := strings.Cut(hit.state, " ")
+			d.noteState(ref.col.Name, state)
+			if to == "items" {
+				d.unit = unit
+			}
 		case 0:
 			d.Fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
 		default:

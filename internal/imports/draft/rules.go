@@ -40,6 +40,9 @@ func (v *Reader) Check(s *store.Store, d *Draft) store.Row {
 	if v.Lined() {
 		maps.Copy(checked, v.validateRecord(s, d, v.Target.Lines, op, true))
 	}
+	if v.Target.Posts != nil {
+		d.checkItemUnit()
+	}
 	switch v.Target.Name {
 	case "stock_movements":
 		v.movementRules(s, d, checked)

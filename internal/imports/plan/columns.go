@@ -14,7 +14,9 @@ import (
 // Column tells what became of a column of the file: the field it gives, how
 // that was found, and how its cells are written. Index counts from 0. How is
 // given (in the mapping), saved (in the mapping of an earlier job), name,
-// synonym, or ignored, which has no Field.
+// synonym, joined (it is a part of the field of another column), or ignored, which has
+// no Field. Parts are the columns that the field is joined from, in their order.
+// Samples are up to three different cells of the file.
 type Column struct {
 	Index  int    `json:"index"`
 	Header string `json:"header"`
@@ -24,12 +26,16 @@ type Column struct {
 	// Orders are those that the column's dates do not rule out, and read the same in.
 	Orders []string `json:"date_orders,omitempty"`
 	Mark   string   `json:"decimal_mark,omitempty"`
-	Why    string   `json:"why"`
+	Parts  []Part   `json:"parts,omitempty"`
+	Units  bool     `json:"units,omitempty"` // its numbers have units beside them
+	// Samples are some of the column's cells.
+	Samples []string `json:"samples,omitempty"`
+	Why     string   `json:"why"`
 }
 
 // columnOf is a column that is read.
 func (c Mapped) columnOf() Column {
-	out := Column{Index: c.Index, Header: c.Header, Field: c.Name, How: c.How}
+	out := Column{Index: c.Index, Header: c.Header, Field: c.Name, How: c.How, Parts: c.Parts, Units: c.Units}
 	switch len(c.Orders) {
 	case 0:
 	case 1:
@@ -45,8 +51,15 @@ func (c Mapped) columnOf() Column {
 		"saved":   "An earlier mapping of a file with these columns says so.",
 		"name":    fmt.Sprintf("The header is the name of the field %s.", c.Name),
 		"synonym": fmt.Sprintf("The header is a usual word for %s.", c.Name),
+		"joined":  fmt.Sprintf("Together they give %s.", c.Name),
 	}
 	out.Why = why[c.How]
+	if len(c.Parts) > 0 {
+		out.Why += fmt.Sprintf(" It is joined from the columns %s.", quotedParts(c.Parts))
+	}
+	if c.Units {
+		out.Why += " Its numbers are read without the units beside them, which have to be those that the record has."
+	}
 	switch out.Order {
 	case cell.DMY:
 		out.Why += " Its dates have the day first, where they are not year-month-day."
@@ -72,6 +85,15 @@ func (v *Survey) Explain() []Column {
 		read[c.Index] = true
 		out = append(out, c.columnOf())
 	}
+	for _, c := range v.Layout.Cols {
+		for _, p := range c.Parts {
+			if !read[p.Index] {
+				read[p.Index] = true
+				out = append(out, Column{Index: p.Index, Header: p.Header, Field: c.Name, How: "joined",
+					Why: fmt.Sprintf("It is a part of %s.", v.listJoined(p.Index))})
+			}
+		}
+	}
 	for _, c := range v.Layout.withheld {
 		read[c.Index] = true
 		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.Name)})
@@ -81,8 +103,25 @@ func (v *Survey) Explain() []Column {
 			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: v.whyIgnored(h)})
 		}
 	}
+	for i := range out {
+		if at := out[i].Index; at < len(v.samples) {
+			out[i].Samples = v.samples[at]
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })
 	return out
+}
+
+// listJoined names the fields that a column is a part of.
+func (v *Survey) listJoined(index int) string {
+	var names []string
+	for i := range v.Layout.Cols {
+		c := &v.Layout.Cols[i]
+		if slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Index == index }) {
+			names = append(names, c.Words())
+		}
+	}
+	return joinWords(names, "and")
 }
 
 // whyIgnored says why a column gives nothing.

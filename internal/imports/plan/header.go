@@ -170,7 +170,7 @@ func excerptOf(rec *sheet.Record) string {
 // byHeader reports that a mapping names headers.
 func byHeader(given map[string]Place) bool {
 	for _, p := range given {
-		if p.header != "" {
+		if p.header != "" || slices.ContainsFunc(p.parts, func(part Place) bool { return part.header != "" }) {
 			return true
 		}
 	}
@@ -202,8 +202,10 @@ func (v *Survey) findChosenHeader(o *opening) (skip int, err error) {
 func (v *Survey) findMatchingHeader(head []sheet.Record, given map[string]Place) int {
 	names, named := map[string]bool{}, byHeader(given)
 	for _, p := range given {
-		if p.header != "" {
-			names[cell.Fold(shortHeading(p.header))] = true
+		for _, one := range append(p.parts, p) {
+			if one.header != "" {
+				names[cell.Fold(shortHeading(one.header))] = true
+			}
 		}
 	}
 	if !named {

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,14 +23,19 @@ import (
 // again.
 const LineNumber = "line_no"
 
-// Place is where a mapping says a column is: a header, or a number from 1.
+// Place is where a mapping says a column is: a header, or a number from 1; several, where
+// it gives a list of columns that are joined.
 type Place struct {
 	header string
 	number int
+	parts  []Place
 }
 
-// ParseMapping reads a job's mapping: {field: header or column number}. A
-// null leaves the field out. nil = none was given.
+// isNowhere reports the place of a field that is left out.
+func (p Place) isNowhere() bool { return p.header == "" && p.number == 0 && p.parts == nil }
+
+// ParseMapping reads a job's mapping: {field: header or column number, or a list of these
+// that are joined}. A null leaves the field out. nil = none was given.
 func ParseMapping(t *targets.Target, raw json.RawMessage) (map[string]Place, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -80,10 +86,34 @@ func placeOf(name string, v any) (Place, error) {
 		if err == nil && n >= 1 && n <= sheet.MaxColumns {
 			return Place{number: n}, nil
 		}
+	case []any:
+		if list, err := placesOf(name, x); err == nil {
+			return Place{parts: list}, nil
+		}
 	}
-	return Place{}, fault.New(fault.Invalid, "mapping", "the mapping of %s must be a header or a column number from 1 to %d",
-		targets.Spoken(name), sheet.MaxColumns).
-		At("mapping."+name, "must be a header or a column number")
+	return Place{}, fault.New(fault.Invalid, "mapping",
+		"the mapping of %s must be a header or a column number from 1 to %d, or a list of at most %d of these",
+		targets.Spoken(name), sheet.MaxColumns, joinLimit).
+		At("mapping."+name, "must be a header or a column number, or a list of these")
+}
+
+// placesOf are the columns of a list.
+func placesOf(name string, list []any) ([]Place, error) {
+	if len(list) == 0 || len(list) > joinLimit {
+		return nil, errors.New("not so many")
+	}
+	out := make([]Place, len(list))
+	for i, v := range list {
+		p, err := placeOf(name, v)
+		if err != nil {
+			return nil, err
+		}
+		if p.isNowhere() || p.parts != nil {
+			return nil, errors.New("no column")
+		}
+		out[i] = p
+	}
+	return out, nil
 }
 
 // Mapped is a column of the file that gives a column of the target.
@@ -93,7 +123,12 @@ type Mapped struct {
 	Header string
 	Orders []string // of day, month and year, that a date column may have; none is any
 	Mark   byte     // decimal mark, of a number column
-	How    string   // why it is this one: given, saved, name, synonym
+	How    string   // why it is this one: given, saved, name, synonym, joined
+	Parts  []Part   // the columns that are joined, with this one among them; none = it stands alone
+	Shared bool     // its date is that of other times as well
+	Units  bool     // its numbers have units beside them
+
+	alone bool // the mapping says that it is joined with none
 }
 
 // Layout is where everything is in the file.
@@ -142,7 +177,10 @@ func Arrange(t *targets.Target, first []string, given map[string]Place, headed b
 	case !headed:
 		err = askQuestion("mapping", "the file has no header: say by its number which column is which")
 	default:
-		if err = l.guessColumns(t, nil, true); err == nil && len(l.Cols) == 0 {
+		if err = l.guessColumns(t, nil, true); err == nil {
+			l.joinNames(t, nil)
+		}
+		if err == nil && len(l.Cols) == 0 {
 			err = l.askUnknownColumns(t)
 		}
 	}
@@ -157,10 +195,7 @@ func Arrange(t *targets.Target, first []string, given map[string]Place, headed b
 // nothing.
 func (l *Layout) orderColumns() {
 	slices.SortFunc(l.Cols, func(a, b Mapped) int { return a.Index - b.Index })
-	used := map[int]bool{}
-	for _, c := range l.Cols {
-		used[c.Index] = true
-	}
+	used := l.usedColumns()
 	l.Ignored = nil
 	for i, h := range l.Headers {
 		if !used[i] && h != "" {
@@ -182,6 +217,7 @@ func (l *Layout) guessRemaining(t *targets.Target, s Settings, given map[string]
 	if err := l.guessColumns(t, told, len(l.listMissing(t, s)) > 0); err != nil {
 		return err
 	}
+	l.joinNames(t, told)
 	l.orderColumns()
 	return nil
 }
@@ -191,15 +227,28 @@ func (l *Layout) placeGiven(t *targets.Target, given map[string]Place, headed bo
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		p := given[c.Name]
-		if p == (Place{}) {
+		if p.isNowhere() {
 			continue
 		}
-		at, err := l.findColumn(c.Name, p, headed)
-		if err != nil {
-			return err
+		x := Mapped{Column: c, How: "given", alone: p.parts != nil}
+		list := p.parts
+		if list == nil {
+			list = []Place{p}
 		}
-		l.Cols = append(l.Cols, Mapped{Column: c, Index: at, Header: l.Headers[at], How: "given"})
+		for _, one := range list {
+			at, err := l.findColumn(c.Name, one, headed)
+			if err != nil {
+				return err
+			}
+			x.Index, x.Header = at, l.Headers[at]
+			x.Parts = append(x.Parts, l.partOf(at))
+		}
+		if len(list) == 1 {
+			x.Parts = nil
+		}
+		l.Cols = append(l.Cols, x)
 	}
+	l.markShared()
 	return nil
 }
 
@@ -242,8 +291,8 @@ func (l *Layout) findColumn(name string, p Place, headed bool) (int, error) {
 func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bool) error {
 	best := map[int]match{} // target column -> file column
 	taken := map[int]int{}  // file column -> target column
-	for _, c := range l.Cols {
-		taken[c.Index] = -1
+	for i := range l.usedColumns() {
+		taken[i] = -1
 	}
 	folds := make([]string, len(l.Headers))
 	for i, h := range l.Headers {
@@ -423,6 +472,7 @@ func (l *Layout) Drop(name string) {
 		}
 		return c.Name == name
 	})
+	l.markShared()
 }
 
 // Used is the mapping as it was applied.
@@ -430,6 +480,13 @@ func (l *Layout) Used() map[string]string {
 	out := map[string]string{}
 	for _, c := range l.Cols {
 		out[c.Name] = c.Header
+		if len(c.Parts) > 0 {
+			headers := make([]string, len(c.Parts))
+			for i, p := range c.Parts {
+				headers[i] = p.Header
+			}
+			out[c.Name] = strings.Join(headers, " + ")
+		}
 	}
 	return out
 }

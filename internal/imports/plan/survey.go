@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -17,7 +18,6 @@ import (
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
-	"holdfast/internal/query"
 )
 
 // Plan is what was decided about a file; applying goes by it. It is kept as
@@ -33,6 +33,7 @@ type Plan struct {
 	Width       int        `json:"width"`
 	Columns     []Column   `json:"columns"` // those that are read
 	Zone        string     `json:"zone"`    // of times that name none
+	Currency    string     `json:"currency,omitempty"`
 	Lined       bool       `json:"lined,omitempty"`
 	Soft        []string   `json:"soft,omitempty"` // fields that a record there is does not take
 
@@ -43,8 +44,8 @@ type Plan struct {
 // other rows than before, it goes up, and jobs that are ready are processed again.
 // 0 guessed dates and decimal marks, 1 dropped hours without an end, 2 left out
 // columns that a mapping did not name, 3 took what is not UTF-8 for Windows-1252, 4
-// knew no training of workers without an account.
-const Reading = 5
+// knew no training of workers without an account, 5 joined no columns.
+const Reading = 6
 
 // Anew refuses a plan of another way of reading, for a job nothing of which is
 // applied yet.
@@ -67,11 +68,13 @@ type Survey struct {
 
 	HeaderRow int // line of the header, 0 = none
 	Zone      *time.Location
+	Currency  string // that amounts are kept in, ISO 4217
 	Warnings  []string
 	Saved     string                     // number of the job that the mapping was once given to
 	Refs      map[string]map[string]bool // reference column -> some of its texts
 
-	given map[string]Place // what a mapping says
+	given   map[string]Place // what a mapping says
+	samples [][]string       // of each column of the file
 }
 
 // refSample is how many different texts of a reference column are looked up to
@@ -174,45 +177,10 @@ func (v *Survey) suggestTargets(err error, f Upload, first []string) error {
 	return q
 }
 
-// Columns looks down every column whose writing has to be found out.
+// surveyColumns looks down every column whose writing has to be found out.
 func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
-	dates := map[int]*cell.Dates{}
-	marks, fields := map[int]*cell.Marks{}, map[int]*catalog.Field{}
-	texts, choices := map[int]map[string]bool{}, v.guessedChoices()
-	for _, c := range v.Layout.Cols {
-		switch {
-		case c.Field.Ref != "":
-			texts[c.Index] = map[string]bool{}
-			v.Refs[c.Name] = texts[c.Index]
-		case c.Field.Type == catalog.Date || c.Field.Type == catalog.Time:
-			dates[c.Index] = &cell.Dates{}
-		case Number(c.Field):
-			marks[c.Index], fields[c.Index] = &cell.Marks{}, c.Field
-		}
-	}
-	see := func(rec *sheet.Record) {
-		cells := rec.Cells
-		for i, d := range dates {
-			if i < len(cells) && rec.Kind(i) == sheet.Written {
-				d.Add(cells[i])
-			}
-		}
-		for i, m := range marks {
-			if i < len(cells) && rec.Kind(i) == sheet.Written {
-				m.Add(Figure(fields[i], cells[i]))
-			}
-		}
-		for _, c := range choices {
-			if c.Index < len(cells) {
-				c.noteCell(cells[c.Index])
-			}
-		}
-		for i, s := range texts {
-			if i < len(cells) && len(s) < refSample && rec.Kind(i) != sheet.Broken && strings.TrimSpace(cells[i]) != "" {
-				s[strings.Clone(fault.Clip(NameIn(cells[i]), longestName))] = true // not the whole row with it
-			}
-		}
-	}
+	look := v.newLook()
+	see := look.seeRecord
 	hidden := 0
 	if !v.Headed {
 		see(first)
@@ -237,11 +205,13 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		}
 	}
 	v.noteHidden(hidden)
-	v.dropForeign(choices)
-	if err := v.settleDates(dates); err != nil {
+	v.dropForeign(look.choices)
+	v.settlePairs(look.pairs, look.dates)
+	v.samples = look.samples
+	if err := v.settleDates(look.dates); err != nil {
 		return err
 	}
-	return v.settleMarks(marks)
+	return v.settleMarks(look.marks)
 }
 
 // Number reports a field of numbers.
@@ -251,10 +221,10 @@ func Number(f *catalog.Field) bool {
 
 // settleDates gives each date column its orders of day, month and year, or asks.
 // An answer is for the columns that do not prove another order.
-func (v *Survey) settleDates(dates map[int]*cell.Dates) error {
+func (v *Survey) settleDates(dates map[string]*cell.Dates) error {
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
-		d := dates[c.Index]
+		d := dates[c.Name]
 		if d == nil || c.Field.Type != catalog.Date && c.Field.Type != catalog.Time {
 			continue
 		}
@@ -289,7 +259,7 @@ func spokenOrders(in []string) string {
 // settleMarks gives each number column its decimal mark. A column that does
 // not prove its own takes the mark that the file's other columns prove; without
 // such a mark it has none.
-func (v *Survey) settleMarks(marks map[int]*cell.Marks) error {
+func (v *Survey) settleMarks(marks map[string]*cell.Marks) error {
 	var file cell.Marks
 	for _, m := range marks {
 		file.Dot += m.Dot
@@ -297,7 +267,7 @@ func (v *Survey) settleMarks(marks map[int]*cell.Marks) error {
 	}
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
-		m := marks[c.Index]
+		m := marks[c.Name]
 		if m == nil || !Number(c.Field) {
 			continue
 		}
@@ -342,6 +312,11 @@ func (v *Survey) recallMapping(f Upload, first []string, given map[string]Place)
 // Lined reports a file each row of which is also a line of its record.
 func (v *Survey) Lined() bool { return v.Layout.givesLines(v.Target) }
 
+// HasUnits reports numbers with units beside them.
+func (v *Survey) HasUnits() bool {
+	return slices.ContainsFunc(v.Layout.Cols, func(c Mapped) bool { return c.Units })
+}
+
 // Soft are the fields that only a new record takes from the target's defaults:
 // the file says nothing of them.
 func (v *Survey) Soft() []string {
@@ -357,7 +332,7 @@ func (v *Survey) Soft() []string {
 // Keep notes what was found out.
 func (v *Survey) Keep(p *Plan) {
 	p.Headers, p.Width, p.Zone = v.Layout.Headers, v.Layout.Width, v.Zone.String()
-	p.Lined, p.Soft = v.Lined(), v.Soft()
+	p.Lined, p.Soft, p.Currency = v.Lined(), v.Soft(), v.Currency
 	for _, c := range v.Layout.Cols {
 		p.Columns = append(p.Columns, c.columnOf())
 	}
@@ -386,6 +361,9 @@ func (v *Survey) Fields() []string {
 	if v.Target.Name == "training_assignments" {
 		seen["status"] = true
 	}
+	if unit := v.Target.UnitField(); unit != "" && v.HasUnits() {
+		seen[unit] = true
+	}
 	if v.Target.NamesHolder() && (seen[targets.Account] || seen[targets.Worker]) {
 		seen[targets.Account], seen[targets.Worker] = true, true
 	}
@@ -412,40 +390,6 @@ func (v *Survey) Defaults() map[string]string {
 	return out
 }
 
-// NameIn is the name of a record that a cell holds.
-func NameIn(text string) string {
-	return query.Identifier(cell.Line(WithoutTextMark(query.Unguard(text))))
-}
-
-// WithoutTextMark takes off the apostrophe that spreadsheets keep digits as text by.
-func WithoutTextMark(text string) string {
-	if len(text) > 1 && text[0] == '\'' && text[1] >= '0' && text[1] <= '9' {
-		return text[1:]
-	}
-	return text
-}
-
-// Figure is the number that a cell of a field holds: without the sign of a currency
-// where the field is an amount of money, without the field's unit.
-func Figure(f *catalog.Field, text string) string {
-	if n := len(text); n == 0 || text[0] >= '0' && text[0] <= '9' && text[n-1] >= '0' && text[n-1] <= '9' {
-		return text // as nearly all are
-	}
-	if strings.HasSuffix(f.Name, "_cost") || strings.HasSuffix(f.Name, "_price") {
-		return cell.Amount(text)
-	}
-	return cell.WithoutUnit(text, f.Unit)
-}
-
-// Width is the number of cells; blank ones past the header's do not count.
-func Width(cells []string, want int) int {
-	n := len(cells)
-	for n > want && strings.TrimSpace(cells[n-1]) == "" {
-		n--
-	}
-	return n
-}
-
 // Survey is what was found out about a file, as it was kept.
 func (p *Plan) Survey(t *targets.Target, s Settings) *Survey {
 	v := &Survey{Target: t, Settings: s, Headed: true, Layout: &Layout{Width: p.Width, Headers: p.Headers}}
@@ -454,7 +398,7 @@ func (p *Plan) Survey(t *targets.Target, s Settings) *Survey {
 		if col == nil || c.How == Withheld {
 			continue
 		}
-		x := Mapped{Column: col, Index: c.Index, Header: c.Header, Orders: c.Orders, How: c.How}
+		x := Mapped{Column: col, Index: c.Index, Header: c.Header, Orders: c.Orders, How: c.How, Parts: c.Parts, Units: c.Units}
 		if c.Order != "" {
 			x.Orders = []string{c.Order}
 		}
@@ -463,6 +407,8 @@ func (p *Plan) Survey(t *targets.Target, s Settings) *Survey {
 		}
 		v.Layout.Cols = append(v.Layout.Cols, x)
 	}
+	v.Layout.markShared()
+	v.Currency = p.Currency
 	v.Zone = time.UTC
 	if z, err := time.LoadLocation(p.Zone); err == nil {
 		v.Zone = z

@@ -51,8 +51,14 @@ func (p *Plan) Veil(t *targets.Target, r actor.Role) Veil {
 	read := map[int]bool{}
 	for _, c := range p.Columns {
 		read[c.Index] = true
+		for _, part := range c.Parts {
+			read[part.Index] = true
+		}
 		if t.Hides(c.Field, r) {
 			v.At[c.Index] = true
+			for _, part := range c.Parts {
+				v.At[part.Index] = true
+			}
 		}
 	}
 	for i, h := range p.Headers {

@@ -82,3 +82,47 @@ func valueWords(target, field string) map[string]string {
 	maps.Copy(words, memberWords()[target+"."+field])
 	return words
 }
+
+// PartWords are the folded words for a part of a field, in whatever field it stands: date
+// and clock of a time, first and last of a person's name.
+func PartWords(kind string) []string { return headerWords()["part."+kind] }
+
+// PartWords are the folded words for a part of the column's field: those for any, and
+// those that name the field too, as start date.
+func (c *Column) PartWords(kind string) []string {
+	general := PartWords(kind)
+	var words []string
+	for _, own := range c.Fold {
+		for _, w := range general {
+			words = append(words, own+w, w+own)
+		}
+	}
+	return append(words, general...)
+}
+
+// NamesPerson reports a column that holds a person's name, or that a person is found
+// by.
+func (c *Column) NamesPerson(t *Target) bool {
+	return t.Name == "workers" && c.Name == "name" || c.Field.Ref == "workers" || c.Field.Ref == Holders
+}
+
+// UnitCode is the code of the unit (UN/CEFACT Recommendation 20) that a word or a code
+// names.
+func UnitCode(word string) (code string, ok bool) {
+	if code = memberWords()["base_uom"][cell.Fold(word)]; code != "" {
+		return code, true
+	}
+	isCode := len(word) > 1 && len(word) < 4 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return word, isCode
+}
+
+// UnitField is the field of the unit that a row's quantities are in, "" = it is the
+// item's.
+func (t *Target) UnitField() string {
+	for _, name := range []string{"uom", "base_uom"} {
+		if t.Column(name) != nil {
+			return name
+		}
+	}
+	return ""
+}
