@@ -250,6 +250,24 @@ func TestRecordsElsewhereInTheFile(t *testing.T) {
 	})
 }
 
+// Rows of sums are said, and an option leaves them out; a row with other words is none.
+func TestRowsOfSums(t *testing.T) {
+	each(t, func(k *kit) {
+		for i, word := range []string{"Total", "Gesamtsumme:", "Sous-total", "TOTAAL", "Suma 2026", "Totale", "Soma"} {
+			k.asTenant(80 + i)
+			body := []byte("sku;name;max\nA;one;5\nTotal;mixed biscuits;7\n" + word + ";;12\n")
+			_, p, _ := k.imported("items", "", "", "file.csv", body)
+			if !strings.Contains(p.Message, "Line 4 looks like a total of the others") || strings.Join(where(p.Errors), " ") != "4 name required" {
+				k.Errorf("%s: %s %+v", word, p.Message, p.Errors)
+			}
+			_, p, _ = k.imported("items", `{"skip_totals":true,"force":true}`, "", "file.csv", body)
+			if diff := cmp.Diff([]string{"A", "Total"}, k.fieldsOf("items", "sku")); diff != "" || p.Stats.TotalRows != 2 || strings.Contains(p.Message, "total of") {
+				k.Error(word, diff, p.Message)
+			}
+		}
+	})
+}
+
 // The list of a JSON file's one object is found whatever stands around it; several lists,
 // or several objects, are none.
 func TestListOfOneObject(t *testing.T) {

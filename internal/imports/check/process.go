@@ -138,6 +138,14 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 			return nil, err
 		}
 	}
+	for name := range settings.Values {
+		if t.Column(name) == nil {
+			return nil, plan.UnknownField(t, name)
+		}
+		if err := t.Sets(name, "options.values", s.Actor.Role); err != nil {
+			return nil, err
+		}
+	}
 	if err := settings.Unclear(t); err != nil {
 		return nil, err
 	}
@@ -152,7 +160,7 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 		f, err := m.files.Open(ctx, s.Job.BlobKey)
 		return &heeding{f, ctx}, err
 	}
-	f := plan.Upload{Open: open, Kind: s.Job.FileType, Role: s.Actor.Role}
+	f := plan.Upload{Open: open, Kind: s.Job.FileType, Role: s.Actor.Role, Now: m.store.Now()}
 	f.Others = func(headers []string) []string { return m.fittingTargets(s.Actor.Role, t, headers) }
 	if !settings.Guess {
 		f.Known = func(headers []string) (json.RawMessage, string, error) {

@@ -43,6 +43,7 @@ type stager struct {
 	book    *draft.Ledger   // of records with lines
 	partial map[string]bool // records with lines, some of which have errors
 	hours   *draft.Hours    // of shifts
+	unknown []draft.Unknown // different ones, some of them
 	serials *serials        // of stock
 	renewed time.Time
 
@@ -101,6 +102,9 @@ func (st *stager) readChunks(open sheet.Source, take func([]staged.Record) error
 		}
 		if err != nil {
 			return err
+		}
+		if st.v.LeavesOut(rec) {
+			continue
 		}
 		r := st.correctedRecord(no, rec)
 		list, size = append(list, r), size+r.Size()
@@ -212,6 +216,7 @@ func (st *stager) packBatch(batch []*draft.Draft, good []store.Row, list []stage
 			e.Message = fault.Clip(e.Message, 500)
 			list[i].Errors = append(list[i].Errors, e)
 		}
+		st.noteUnknown(d.Unknown)
 		c.invalid++
 		c.errors += len(d.Errs)
 		if st.partial != nil {
@@ -225,6 +230,18 @@ func (st *stager) packBatch(batch []*draft.Draft, good []store.Row, list []stage
 	}
 	c.records, err = st.packer.Records(list)
 	return c, err
+}
+
+// unknownLimit bounds the different texts without a meaning that are kept of a file.
+const unknownLimit = 200
+
+// noteUnknown keeps texts that name no member of a closed set, or no record.
+func (st *stager) noteUnknown(list []draft.Unknown) {
+	for _, u := range list {
+		if len(st.unknown) < unknownLimit && !slices.Contains(st.unknown, u) {
+			st.unknown = append(st.unknown, draft.Unknown{Field: u.Field, Text: strings.Clone(fault.Clip(u.Text, 80))}) // not the whole row with it
+		}
+	}
 }
 
 // writeChunk puts a chunk into the database, and renews the lease.
@@ -323,6 +340,9 @@ func (st *stager) processedResult() *plan.Processed {
 	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
 		Columns: st.v.Explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
+	for _, u := range st.unknown {
+		res.NoteUnknown(u.Field, u.Text)
+	}
 	var notes []string
 	for n, cells := range st.notes {
 		notes = append(notes, n.Say(cells))

@@ -35,10 +35,16 @@ type Draft struct {
 	refs  []reference
 	Errs  []staged.RowError
 	Notes []Note
+
+	Unknown []Unknown // cells that name no member, or no record
+
 	also  map[string]string // reference column -> tracking of the item, status of the zone
 	units []unitBeside      // of its quantities
 	unit  string            // that the item's stock is counted in
 }
+
+// Unknown is a text of a field that names no member of its closed set, or no record.
+type Unknown struct{ Field, Text string }
 
 // reference is a cell that names another record.
 type reference struct {
@@ -138,6 +144,10 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 
 // readInto reads one cell into the draft. A blank cell gives nothing.
 func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
+	meant, told := v.Settings.Meaning(c.Name, text)
+	if told {
+		text = meant
+	}
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -147,7 +157,11 @@ func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 		return
 	}
 	f := c.Field
-	if holdsNames(f) && exponent.MatchString(strings.TrimSpace(text)) {
+	if holdsNames(f) && !told && cell.IsDateOfCode(text) {
+		d.Fail(c.Header, "dated", "%q is the date that a spreadsheet made of another text: %s", strings.TrimSpace(text), enterAsText)
+		return
+	}
+	if holdsNames(f) && !told && exponent.MatchString(strings.TrimSpace(text)) {
 		d.Fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", fault.Clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
@@ -158,6 +172,9 @@ func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 	value, code, why := v.readValue(d, c, text)
 	if why != "" {
 		d.Fail(c.Header, code, "%q %s", fault.Clip(strings.TrimSpace(text), 80), why)
+		if code == "choice" {
+			d.Unknown = append(d.Unknown, Unknown{c.Name, cell.Line(text)})
+		}
 		return
 	}
 	d.Row[f.Name] = value
@@ -228,39 +245,6 @@ func (d *Draft) roundNumber(c *plan.Mapped, number string) string {
 	}
 	return short
 }
-
-// date reads a date or a time. A month without a day is its last day where it says
-// until when something is good; a year of two digits lies in the past where the
-// field does.
-func (v *Reader) date(c *plan.Mapped, text string) (value any, code, why string) {
-	f := c.Field
-	if end, ok := cell.MonthEnd(text); ok && f.Type == catalog.Date && isExpiry(f.Name) {
-		return end, "", ""
-	}
-	m, err := cell.Date(text, c.Orders...)
-	if err != nil {
-		return nil, "date", err.Error()
-	}
-	if past[f.Name] && !v.Now.IsZero() {
-		m = m.InThePast(v.Now)
-	}
-	if f.Type == catalog.Date {
-		return m.Date.Format(time.DateOnly), "", ""
-	}
-	if !m.Exists(v.Zone) {
-		return nil, "date", "is a time that no clock showed: summer time began"
-	}
-	return query.FormatTime(m.In(v.Zone)), "", ""
-}
-
-// past are fields of what has happened when it is written down. Not left_on: the
-// day a contract ends may be known before.
-var past = map[string]bool{
-	"hired_on": true, "occurred_at": true, "reported_at": true, "started_at": true, "ended_at": true, "completed_at": true,
-	"made_on": true, "received_on": true, "requested_at": true,
-}
-
-func isExpiry(field string) bool { return strings.Contains(field, "expir") || field == "best_before" }
 
 func readText(c *targets.Column, text string) (value any, code, why string) {
 	f := c.Field

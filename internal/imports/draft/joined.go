@@ -58,7 +58,7 @@ func (v *Reader) readOnNextDay(d *Draft, c *plan.Mapped, text string) {
 	if err != nil {
 		return
 	}
-	m = m.InThePast(v.Now)
+	m, _ = v.Settings.WithYear(c.Field, m, v.Now)
 	m.Date = m.Date.AddDate(0, 0, 1)
 	if !m.Exists(v.Zone) {
 		d.Fail(c.Header, "date", "%s of the next day is a time that no clock showed: summer time began", m.Clock.Truncate(time.Minute))

@@ -276,6 +276,7 @@ func (r *Resolver) putIDs(v *Reader, d *Draft) {
 			}
 		case 0:
 			d.Fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
+			d.Unknown = append(d.Unknown, Unknown{ref.col.Name, ref.text})
 		default:
 			d.Fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), fault.Clip(ref.text, 80))
 		}

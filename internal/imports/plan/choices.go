@@ -13,6 +13,7 @@ import (
 type guessedChoice struct {
 	Mapped
 	filled, known bool // some cell is, one of them names a member
+	options       *Settings
 }
 
 // guessedChoices are those of the file. Fields that a record cannot do without keep
@@ -22,7 +23,7 @@ func (v *Survey) guessedChoices() []*guessedChoice {
 	for _, c := range v.Layout.Cols {
 		needed := c.Field.Required && c.Field.Default == "" && v.Target.Defaults[c.Name] == ""
 		if c.How == "synonym" && len(c.Field.OneOf) > 0 && c.Field.Type == catalog.Text && !needed {
-			list = append(list, &guessedChoice{Mapped: c})
+			list = append(list, &guessedChoice{Mapped: c, options: &v.Settings})
 		}
 	}
 	return list
@@ -34,7 +35,9 @@ func (g *guessedChoice) noteCell(text string) {
 		return
 	}
 	g.filled = true
-	_, g.known = cell.Choice(text, g.Field.OneOf, g.Values)
+	if _, g.known = g.options.Meaning(g.Name, text); !g.known {
+		_, g.known = cell.Choice(text, g.Field.OneOf, g.Values)
+	}
 }
 
 // dropForeign leaves out the columns none of whose cells names a member.

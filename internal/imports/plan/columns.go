@@ -28,6 +28,8 @@ type Column struct {
 	Mark   string   `json:"decimal_mark,omitempty"`
 	Parts  []Part   `json:"parts,omitempty"`
 	Units  bool     `json:"units,omitempty"` // its numbers have units beside them
+	// Unknown are cells that name no member of the field's closed set, or no record.
+	Unknown []string `json:"unknown,omitempty"`
 	// Samples are some of the column's cells.
 	Samples []string `json:"samples,omitempty"`
 	Why     string   `json:"why"`
@@ -104,6 +106,9 @@ func (v *Survey) Explain() []Column {
 		}
 	}
 	for i := range out {
+		if c := v.Layout.Column(out[i].Field); c != nil {
+			out[i].Why += v.explainTimes(c.Field)
+		}
 		if at := out[i].Index; at < len(v.samples) {
 			out[i].Samples = v.samples[at]
 		}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
@@ -13,6 +14,8 @@ import (
 // look collects what a file's columns prove of how they are written.
 type look struct {
 	layout  *Layout
+	now     time.Time
+	options *Settings
 	dates   map[string]*cell.Dates // by field
 	marks   map[string]*cell.Marks // by field
 	watches []watch
@@ -24,20 +27,23 @@ type look struct {
 
 // watch is a column of the file whose cells are looked at.
 type watch struct {
-	column *Mapped
-	at     []int
-	dates  *cell.Dates
-	marks  *cell.Marks
-	texts  map[string]bool
+	column  *Mapped
+	options *Settings
+	at      []int
+	dates   *cell.Dates
+	marks   *cell.Marks
+	texts   map[string]bool
+
+	epoch, far string // the first number that may count from 1970, and date of either century
 }
 
 // newLook begins to look at a file.
 func (v *Survey) newLook() *look {
-	l := &look{layout: v.Layout, dates: map[string]*cell.Dates{}, marks: map[string]*cell.Marks{},
+	l := &look{layout: v.Layout, now: v.now, options: &v.Settings, dates: map[string]*cell.Dates{}, marks: map[string]*cell.Marks{},
 		choices: v.guessedChoices(), pairs: v.possiblePairs(), samples: make([][]string, len(v.Layout.Headers))}
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
-		w := watch{column: c, at: c.indexes()}
+		w := watch{column: c, options: &v.Settings, at: c.indexes()}
 		switch {
 		case c.Field.Ref != "":
 			w.texts = map[string]bool{}
@@ -59,7 +65,7 @@ func (v *Survey) newLook() *look {
 // seeRecord looks at the cells of a record.
 func (l *look) seeRecord(rec *sheet.Record) {
 	for i := range l.watches {
-		l.watches[i].seeCells(rec)
+		l.watches[i].seeCells(rec, l)
 	}
 	for _, c := range l.choices {
 		if c.Index < len(rec.Cells) {
@@ -78,12 +84,15 @@ func (l *look) seeRecord(rec *sheet.Record) {
 }
 
 // seeCells looks at the cells of one field.
-func (w *watch) seeCells(rec *sheet.Record) {
+func (w *watch) seeCells(rec *sheet.Record, l *look) {
 	if w.texts != nil {
 		w.noteName(rec)
 		return
 	}
 	for _, i := range w.at {
+		if i < len(rec.Cells) && w.dates != nil {
+			w.noteTime(rec.Cells[i], rec.Kind(i), l.options, l.now)
+		}
 		switch {
 		case i >= len(rec.Cells) || rec.Kind(i) != sheet.Written:
 		case w.dates != nil:
@@ -114,7 +123,11 @@ func (w *watch) noteName(rec *sheet.Record) {
 			return
 		}
 	}
-	if text := w.column.TextIn(rec); strings.TrimSpace(text) != "" {
+	text := w.column.TextIn(rec)
+	if meaning, ok := w.options.Meaning(w.column.Name, text); ok {
+		text = meaning
+	}
+	if strings.TrimSpace(text) != "" {
 		w.texts[strings.Clone(fault.Clip(NameIn(text), longestName))] = true // not the whole row with it
 	}
 }

@@ -35,6 +35,14 @@ type Settings struct {
 	Sheet    string `json:"sheet,omitempty"` // name or number from 1 of a workbook's sheet; the first visible one when absent
 	// rows of a sheet that are hidden, by a filter or by hand, are left out
 	SkipHidden bool `json:"skip_hidden,omitempty"`
+	// rows of sums are left out
+	SkipTotals bool `json:"skip_totals,omitempty"`
+	// field -> text of a cell -> what it means, the text of a member, a record or a number
+	Values Values `json:"values,omitempty"`
+	// what numbers of ten or thirteen digits in columns of dates count from 1970: seconds, milliseconds
+	Epoch string `json:"epoch,omitempty"`
+	// past or future: where years of two digits lie, of fields that do not say so themselves
+	ShortYears string `json:"short_years,omitempty"`
 
 	Guess  bool `json:"guess,omitempty"`   // recognise the columns anew, not as they were mapped for a file like it
 	DryRun bool `json:"dry_run,omitempty"` // check only: the job is never applied
@@ -91,6 +99,10 @@ func (s *Settings) checkSettings() error {
 		return bad("date_order", "must be dmy, mdy or ymd")
 	case s.HeaderRow < 0 || s.HeaderRow > 0 && s.Header != nil && !*s.Header:
 		return bad("header_row", "must be a line from 1, of a file that has a header")
+	case s.Epoch != "" && s.Epoch != cell.Seconds && s.Epoch != cell.Milliseconds:
+		return bad("epoch", "must be seconds or milliseconds")
+	case s.ShortYears != "" && s.ShortYears != YearsPast && s.ShortYears != YearsFuture:
+		return bad("short_years", "must be past or future")
 	case s.DecimalMark != "" && s.DecimalMark != "." && s.DecimalMark != ",":
 		return bad("decimal_mark", `must be "." or ","`)
 	}

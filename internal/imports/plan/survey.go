@@ -75,6 +75,7 @@ type Survey struct {
 
 	given   map[string]Place // what a mapping says
 	samples [][]string       // of each column of the file
+	now     time.Time
 }
 
 // refSample is how many different texts of a reference column are looked up to
@@ -90,6 +91,7 @@ type Upload struct {
 	Open sheet.Source
 	Kind string
 	Role actor.Role // who reads it
+	Now  time.Time  // years of two digits are those near to it
 	// known gives the mapping that was once given for such columns and the job
 	// it was given to; nil = do not ask.
 	Known func(headers []string) (json.RawMessage, string, error)
@@ -107,7 +109,7 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if err != nil {
 		return nil, err
 	}
-	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}}
+	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}, now: f.Now}
 	wish := sheet.Wish{Type: f.Kind, Encoding: encoding, Delimiter: delim, Sheet: s.Sheet}
 	if v.Format, err = sheet.Detect(f.Open, wish); err != nil {
 		return nil, err
@@ -181,7 +183,7 @@ func (v *Survey) suggestTargets(err error, f Upload, first []string) error {
 func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 	look := v.newLook()
 	see := look.seeRecord
-	hidden := 0
+	hidden, totals := 0, []int{}
 	if !v.Headed {
 		see(first)
 		v.Rows++
@@ -194,6 +196,9 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		if err != nil {
 			return err
 		}
+		if v.LeavesOut(rec) {
+			continue
+		}
 		if v.Rows++; v.Rows > sheet.MaxRows {
 			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
 		}
@@ -202,12 +207,19 @@ func (v *Survey) surveyColumns(rows sheet.Records, first *sheet.Record) error {
 		}
 		if rec.Bad == nil {
 			see(rec)
+			if IsTotal(rec) {
+				totals = append(totals, rec.Line)
+			}
 		}
 	}
 	v.noteHidden(hidden)
+	v.noteTotals(totals)
 	v.dropForeign(look.choices)
 	v.settlePairs(look.pairs, look.dates)
 	v.samples = look.samples
+	if err := v.settleTimes(look.watches); err != nil {
+		return err
+	}
 	if err := v.settleDates(look.dates); err != nil {
 		return err
 	}

@@ -278,7 +278,8 @@ func (g *grid) numberOrDate(style, s string) ([]byte, Kind) {
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return []byte("holds a number that cannot be read"), Broken
 	}
-	if n, err := strconv.Atoi(style); err == nil && n >= 0 && n < len(g.w.dates) && g.w.dates[n] {
+	look := g.lookOf(style)
+	if look.date {
 		if text, ok := serialDate(f, g.w.epoch); ok {
 			return []byte(text), Dated
 		}
@@ -294,7 +295,19 @@ func (g *grid) numberOrDate(style, s string) ([]byte, Kind) {
 	if a := math.Abs(f); a != 0 && (a < 1e-30 || a >= 1e21) {
 		return strconv.AppendFloat(nil, f, 'e', -1, 64), Exact
 	}
-	return strconv.AppendFloat(nil, f, 'f', -1, 64), Exact
+	text := strconv.AppendFloat(nil, f, 'f', -1, 64)
+	if look.shape != "" || look.percent {
+		return []byte(look.shown(string(text))), Exact
+	}
+	return text, Exact
+}
+
+// lookOf is how a cell's style shows its numbers.
+func (g *grid) lookOf(style string) format {
+	if n, err := strconv.Atoi(style); err == nil && n >= 0 && n < len(g.w.looks) {
+		return g.w.looks[n]
+	}
+	return format{}
 }
 
 // longNumber is a number of more than 15 digits. One that is written out digit by

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -35,8 +34,8 @@ type workbook struct {
 	parts map[string]*zip.File
 	left  int64 // bytes that may still be unpacked
 	tabs  []tab
-	epoch bool   // dates count from 1904
-	dates []bool // by cell style: the number is a date
+	epoch bool     // dates count from 1904
+	looks []format // by cell style: how its numbers are shown
 	texts texts
 }
 
@@ -340,68 +339,6 @@ func (w *workbook) readBook(name string, rels []relation) error {
 		return brokenWorkbook("it has no worksheet")
 	}
 	return err
-}
-
-// readStyles finds out which cell styles show a number as a date.
-func (w *workbook) readStyles(name string) error {
-	codes := map[int]bool{} // own number formats: is it a date
-	inside := false
-	return w.eachTag(name, func(m *markup) error {
-		switch {
-		case m.name == "cellXfs":
-			inside = !m.closing && !m.empty
-		case m.closing:
-		case m.name == "numFmt" && len(codes) < maxNamed:
-			id, err := strconv.Atoi(m.attribute("numFmtId"))
-			if err == nil {
-				codes[id] = dateCode(m.attribute("formatCode"))
-			}
-		case m.name == "xf" && inside && len(w.dates) < maxNamed:
-			id, err := strconv.Atoi(m.attribute("numFmtId"))
-			date, own := codes[id]
-			w.dates = append(w.dates, err == nil && (own && date || !own && builtinDate(id)))
-		}
-		return nil
-	})
-}
-
-// builtinDate lists the number formats that every workbook has and that show a
-// date or a time of day (ECMA-376 part 1, 18.8.30, with those of East Asia).
-// 46 shows elapsed hours, which is a number.
-func builtinDate(id int) bool {
-	return id >= 14 && id <= 22 || id >= 27 && id <= 36 || id == 45 || id == 47 || id >= 50 && id <= 58
-}
-
-// dateCode reports whether a format code shows a date or a time of day: it has
-// one of y m d h s outside of quotes, escapes and brackets. [h], [m] and [s]
-// count elapsed time, which is a number.
-func dateCode(code string) bool {
-	code, _, _ = strings.Cut(code, ";")
-	found := false
-	for i := 0; i < len(code); i++ {
-		switch c := code[i] | 0x20; {
-		case code[i] == '"':
-			n := strings.IndexByte(code[i+1:], '"')
-			if n < 0 {
-				return found
-			}
-			i += n + 1
-		case code[i] == '\\' || code[i] == '_' || code[i] == '*':
-			i++
-		case code[i] == '[':
-			n := strings.IndexByte(code[i:], ']')
-			if n < 0 {
-				return found
-			}
-			if strings.Trim(strings.ToLower(code[i+1:i+n]), "hms") == "" && n > 1 {
-				return false
-			}
-			i += n
-		case c == 'y' || c == 'm' || c == 'd' || c == 'h' || c == 's':
-			found = true
-		}
-	}
-	return found
 }
 
 // texts are the texts that cells share, end to end in pages, so that they
