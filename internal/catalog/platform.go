@@ -151,7 +151,8 @@ func importJobs() Resource {
 				Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
 			{Name: "options", Type: JSON, Shape: shape.Of(importOptions{}), Ruled: true, Required: true, Default: "{}",
 				Doc: "mode, header, header_row, delimiter, encoding, date_order (dmy, mdy or ymd: what stands first), decimal_mark, " +
-					"timezone, defaults, sheet, skip_hidden, guess, dry_run, force; what is not said is found by looking."},
+					"timezone, defaults, values, epoch, short_years, sheet, skip_hidden, skip_totals, guess, dry_run, force; " +
+					"what is not said is found by looking."},
 			{Name: "total_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "valid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "invalid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},

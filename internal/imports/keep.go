@@ -265,8 +265,8 @@ func (s *shelf) removeRows(ctx context.Context, a actor.Actor, id string) error 
 	return nil
 }
 
-// removeQuotedCells takes the row errors out of what was answered when the file was
-// processed: they quote its cells.
+// removeQuotedCells takes the row errors and the samples out of what was answered when
+// the file was processed: they quote its cells.
 func removeQuotedCells(tx *db.Tx, job *jobs.Job) error {
 	p, err := plan.Read(tx, job)
 	if fault.Is(err, fault.NotFound) {
@@ -276,6 +276,9 @@ func removeQuotedCells(tx *db.Tx, job *jobs.Job) error {
 		return err
 	}
 	p.Result.Errors = []staged.RowError{}
+	for i := range p.Result.Columns {
+		p.Result.Columns[i].Samples, p.Result.Columns[i].Unknown = nil, nil
+	}
 	return p.Rewrite(tx, job)
 }
 

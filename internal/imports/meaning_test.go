@@ -108,7 +108,8 @@ func TestTimesThatAreAskedAbout(t *testing.T) {
 		k.now = k.now.AddDate(1, 0, 0)
 		body := []byte("title,date,reported date\nFall,1768490100,2026-01-16\nCut,1768493700,2026-01-16\n")
 		q := k.question("incidents", "", "log.csv", body)
-		if want := `column "date" has numbers such as 1768490100: are they seconds since 1970 (this one is 15 January 2026, 15:15 UTC)?`; !strings.Contains(q.Msg, want) {
+		want := `column "date" has numbers such as 1768490100: are they seconds since 1970 (this one is 15 January 2026, 15:15 UTC)?`
+		if !strings.Contains(q.Msg, want) {
 			k.Error(q.Msg)
 		}
 		millis := []byte(strings.NewReplacer("1768490100", "1768490100000", "1768493700", "1768493700500").Replace(string(body)))
@@ -118,9 +119,9 @@ func TestTimesThatAreAskedAbout(t *testing.T) {
 				k.Errorf("%s: %+v", unit, p.Errors)
 			}
 		}
-		want := []string{"2026-01-15T15:15:00.000000Z", "2026-01-15T15:15:00.000000Z", "2026-01-15T16:15:00.000000Z", "2026-01-15T16:15:00.500000Z"}
+		times := []string{"2026-01-15T15:15:00.000000Z", "2026-01-15T15:15:00.000000Z", "2026-01-15T16:15:00.000000Z", "2026-01-15T16:15:00.500000Z"}
 		got := k.fieldsOf("incidents", "occurred_at")
-		if diff := cmp.Diff(want, slices.Sorted(slices.Values(got))); diff != "" {
+		if diff := cmp.Diff(times, slices.Sorted(slices.Values(got))); diff != "" {
 			k.Error(diff)
 		}
 
@@ -185,6 +186,35 @@ func TestValuesThatAreMapped(t *testing.T) {
 		job := k.upload("incidents", `{"values":{"sverity":{"a":"low"}}}`, "", "log.csv", body)
 		if _, err := k.m.Process(context.Background(), k.as, job.ID); err == nil || !strings.Contains(fault.As(err).Hint, "severity") {
 			k.Errorf("a field that is none: %v", err)
+		}
+	})
+}
+
+// A file of movements that was exported says which are booked already, unless it is
+// forced; a price list of new items names the mode that changes those that are there.
+func TestFilesOfRecordsThatAreThere(t *testing.T) {
+	each(t, func(k *kit) {
+		k.add("items", store.Row{"sku": "A", "name": "A"})
+		k.add("zones", store.Row{"code": "Z", "name": "Z"})
+		k.imported("stock_movements", "", "", "in.csv", []byte("item,to zone,quantity\nA,Z,5\n"))
+		id := k.rows("stock_movements")[0].Text("id")
+		export := []byte("id,item,to zone,quantity\n" + id + ",A,Z,5\n0190a000-0000-7000-8000-00000000dead,A,Z,1\n")
+		_, p, _ := k.imported("stock_movements", "", "", "export.csv", export)
+		if diff := cmp.Diff([]string{"2 id booked"}, where(p.Errors)); diff != "" {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
+		_, p, _ = k.imported("stock_movements", `{"force":true}`, "", "export.csv", export)
+		if p.Stats.ValidRows != 2 {
+			k.Errorf("%+v", p.Errors)
+		}
+
+		q := k.question("items", "", "prices.csv", []byte("sku,unit_cost\nA,5\n"))
+		if !strings.Contains(q.Msg, "if it changes records that are there, use the mode update") {
+			k.Error(q.Msg)
+		}
+		_, _, _ = k.imported("items", `{"mode":"update"}`, "", "prices.csv", []byte("sku,unit_cost\nA,5\n"))
+		if got := k.fieldsOf("items", "unit_cost"); got[0] != "5" {
+			k.Error(got)
 		}
 	})
 }

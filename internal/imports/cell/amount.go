@@ -11,7 +11,8 @@ const currencySigns = "€$£¥₹₽₺₩₪₫₴₦₱฿"
 
 // signedCurrencies are the currencies (ISO 4217) that a sign is written for.
 var signedCurrencies = map[rune]string{
-	'€': "EUR", '$': "USD AUD CAD NZD HKD SGD TWD MXN ARS CLP COP BRL", '£': "GBP EGP LBP", '¥': "JPY CNY", '₹': "INR", '₽': "RUB",
+	'€': "EUR", '$': "USD AUD CAD NZD HKD SGD TWD MXN ARS CLP COP BRL", '£': "GBP EGP LBP", '¥': "JPY CNY",
+	'₹': "INR", '₽': "RUB",
 	'₺': "TRY", '₩': "KRW", '₪': "ILS", '₫': "VND", '₴': "UAH", '₦': "NGN", '₱': "PHP", '฿': "THB",
 }
 

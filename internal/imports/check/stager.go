@@ -167,6 +167,9 @@ func (st *stager) judgeBatch(ctx context.Context, batch []*draft.Draft) ([]store
 	if err := st.refs.Resolve(ctx, st.v, batch); err != nil {
 		return nil, err
 	}
+	if err := st.refuseBooked(ctx, batch); err != nil {
+		return nil, err
+	}
 	good := make([]store.Row, len(batch))
 	for i, d := range batch {
 		if st.book != nil {
@@ -239,7 +242,8 @@ const unknownLimit = 200
 func (st *stager) noteUnknown(list []draft.Unknown) {
 	for _, u := range list {
 		if len(st.unknown) < unknownLimit && !slices.Contains(st.unknown, u) {
-			st.unknown = append(st.unknown, draft.Unknown{Field: u.Field, Text: strings.Clone(fault.Clip(u.Text, 80))}) // not the whole row with it
+			u.Text = strings.Clone(fault.Clip(u.Text, 80)) // not the whole row with it
+			st.unknown = append(st.unknown, u)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -36,7 +37,8 @@ type Draft struct {
 	Errs  []staged.RowError
 	Notes []Note
 
-	Unknown []Unknown // cells that name no member, or no record
+	Unknown  []Unknown // cells that name no member, or no record
+	Exported string    // the id of the movement that an export gives
 
 	also  map[string]string // reference column -> tracking of the item, status of the zone
 	units []unitBeside      // of its quantities
@@ -79,6 +81,7 @@ func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
 		d.Fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.Layout.Width)
 		return d
 	}
+	d.Exported = v.ExportedID(rec.Cells)
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
 		v.takeCell(d, c, rec)
@@ -158,7 +161,8 @@ func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 	}
 	f := c.Field
 	if holdsNames(f) && !told && cell.IsDateOfCode(text) {
-		d.Fail(c.Header, "dated", "%q is the date that a spreadsheet made of another text: %s", strings.TrimSpace(text), enterAsText)
+		d.Fail(c.Header, "dated", "%q is the date that a spreadsheet made of another text: %s",
+			strings.TrimSpace(text), enterAsText)
 		return
 	}
 	if holdsNames(f) && !told && exponent.MatchString(strings.TrimSpace(text)) {
@@ -227,7 +231,7 @@ func (v *Reader) readNumber(d *Draft, c *plan.Mapped, text string) (value any, c
 	}
 	if plan.IsMoney(c.Field) && v.Currency != "" {
 		if written := cell.Currency(text); written != "" && !cell.MeansCurrency(written, v.Currency) {
-			return nil, "currency", "is an amount in another currency than " + v.Currency + ", which amounts are kept in: nothing is converted"
+			return nil, "currency", "is in another currency than amounts are kept in, " + v.Currency + ": nothing is converted"
 		}
 	}
 	return d.roundNumber(c, s), "", ""
@@ -244,6 +248,37 @@ func (d *Draft) roundNumber(c *plan.Mapped, number string) string {
 		d.addNote(noteRounded, c.Header)
 	}
 	return short
+}
+
+// date reads a date or a time. A month without a day is its last day where it says
+// until when something is good; a year of two digits lies in the past where the
+// field does. A number counts from 1970 where the options say what.
+func (v *Reader) date(c *plan.Mapped, text string) (value any, code, why string) {
+	f := c.Field
+	if end, ok := cell.MonthEnd(text); ok && f.Type == catalog.Date && plan.IsExpiry(f) {
+		return end, "", ""
+	}
+	if at, ok := cell.Epoch(text, v.Settings.Epoch); ok {
+		if f.Type == catalog.Date {
+			return localtime.DateOf(at, v.Zone).String(), "", ""
+		}
+		return query.FormatTime(at), "", ""
+	}
+	m, err := cell.Date(text, c.Orders...)
+	if err != nil {
+		return nil, "date", err.Error()
+	}
+	m, ok := v.Settings.WithYear(f, m, v.Now)
+	if !ok {
+		return nil, "date", "has a year of two digits that may be of the past or of the future: write it with four"
+	}
+	if f.Type == catalog.Date {
+		return m.Date.Format(time.DateOnly), "", ""
+	}
+	if !m.Exists(v.Zone) {
+		return nil, "date", "is a time that no clock showed: summer time began"
+	}
+	return query.FormatTime(m.In(v.Zone)), "", ""
 }
 
 func readText(c *targets.Column, text string) (value any, code, why string) {

@@ -1,8 +1,6 @@
 package draft
 
 import (
-	"time"
-
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
@@ -15,12 +13,14 @@ import (
 func (v *Reader) takeParts(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 	for _, p := range c.Parts {
 		text := rec.Cells[p.Index]
-		switch kind := rec.Kind(p.Index); {
-		case kind == sheet.Broken:
+		kind := rec.Kind(p.Index)
+		if kind == sheet.Broken {
 			d.Fail(p.Header, "formula", "the cell %s", text)
 			return
-		case kind == sheet.Dated && c.Field.Type != catalog.Time:
-			d.Fail(p.Header, "dated", "%s is the date that a spreadsheet made of another text: %s", fault.Clip(text, 80), enterAsText)
+		}
+		if kind == sheet.Dated && c.Field.Type != catalog.Time {
+			d.Fail(p.Header, "dated", "%s is the date that a spreadsheet made of another text: %s",
+				fault.Clip(text, 80), enterAsText)
 			return
 		}
 	}
@@ -61,7 +61,7 @@ func (v *Reader) readOnNextDay(d *Draft, c *plan.Mapped, text string) {
 	m, _ = v.Settings.WithYear(c.Field, m, v.Now)
 	m.Date = m.Date.AddDate(0, 0, 1)
 	if !m.Exists(v.Zone) {
-		d.Fail(c.Header, "date", "%s of the next day is a time that no clock showed: summer time began", m.Clock.Truncate(time.Minute))
+		d.Fail(c.Header, "date", "%q, on the next day, is a time that no clock showed: summer time began", text)
 		return
 	}
 	d.Row[c.Name] = query.FormatTime(m.In(v.Zone))

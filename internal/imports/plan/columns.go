@@ -109,12 +109,30 @@ func (v *Survey) Explain() []Column {
 		if c := v.Layout.Column(out[i].Field); c != nil {
 			out[i].Why += v.explainTimes(c.Field)
 		}
-		if at := out[i].Index; at < len(v.samples) {
+		if at := out[i].Index; at < len(v.samples) && v.showsCells(&out[i]) {
 			out[i].Samples = v.samples[at]
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })
 	return out
+}
+
+// showsCells reports a column none of whose fields is hidden from who reads the file: it
+// gives none, and is called like none, that this role may not set.
+func (v *Survey) showsCells(c *Column) bool {
+	for i := range v.Layout.withheld {
+		if v.Layout.withheld[i].Index == c.Index {
+			return false
+		}
+	}
+	fold := cell.Fold(c.Header)
+	for i := range v.Target.Columns {
+		of := &v.Target.Columns[i]
+		if slices.Contains(of.Fold, fold) && targets.Denied(of.Field, v.role) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // listJoined names the fields that a column is a part of.
@@ -160,4 +178,10 @@ func Signature(headers []string) string {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(folds, "\x1f")))
 	return hex.EncodeToString(sum[:])
+}
+
+// givesKey reports a file that gives what records are found again by.
+func (l *Layout) givesKey(t *targets.Target) bool {
+	key := t.Resource.Import.Key
+	return len(key) > 0 && !slices.ContainsFunc(key, func(field string) bool { return l.Column(field) == nil })
 }

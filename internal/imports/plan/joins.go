@@ -64,9 +64,6 @@ func (l *Layout) usedColumns() map[int]bool {
 			used[at] = true
 		}
 	}
-	for i := range l.withheld {
-		used[l.withheld[i].Index] = true
-	}
 	return used
 }
 
@@ -120,25 +117,32 @@ func (v *Survey) possiblePairs() []*pair {
 	}
 	var list []*pair
 	used := v.Layout.usedColumns()
+	for i := range v.Layout.withheld {
+		used[v.Layout.withheld[i].Index] = true
+	}
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
 		if len(c.Parts) > 0 || c.alone {
 			continue
 		}
-		var kinds []string
-		switch {
-		case c.Field.Type == catalog.Time:
-			kinds = []string{"date", "clock"}
-		case c.NamesPerson(v.Target) && c.Field.Ref == "":
-			kinds = []string{"first"}
-		}
-		for _, kind := range kinds {
+		for _, kind := range v.possibleParts(c) {
 			if at := v.Layout.columnCalled(c.PartWords(kind), used); at >= 0 {
 				list = append(list, &pair{field: c.Name, part: at, kind: kind})
 			}
 		}
 	}
 	return list
+}
+
+// possibleParts are the parts that a column may lack, by the type of its field.
+func (v *Survey) possibleParts(c *Mapped) []string {
+	if c.Field.Type == catalog.Time {
+		return []string{"date", "clock"}
+	}
+	if c.NamesPerson(v.Target) && c.Field.Ref == "" {
+		return []string{"first"}
+	}
+	return nil
 }
 
 // noteRow notes whether a row speaks for a pair: the one cell has a time of day where the

@@ -39,8 +39,11 @@ type watch struct {
 
 // newLook begins to look at a file.
 func (v *Survey) newLook() *look {
-	l := &look{layout: v.Layout, now: v.now, options: &v.Settings, dates: map[string]*cell.Dates{}, marks: map[string]*cell.Marks{},
-		choices: v.guessedChoices(), pairs: v.possiblePairs(), samples: make([][]string, len(v.Layout.Headers))}
+	l := &look{
+		layout: v.Layout, now: v.now, options: &v.Settings,
+		dates: map[string]*cell.Dates{}, marks: map[string]*cell.Marks{},
+		choices: v.guessedChoices(), pairs: v.possiblePairs(), samples: make([][]string, len(v.Layout.Headers)),
+	}
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
 		w := watch{column: c, options: &v.Settings, at: c.indexes()}
@@ -77,7 +80,7 @@ func (l *look) seeRecord(rec *sheet.Record) {
 			p.noteRow(c, rec.Cells)
 		}
 	}
-	if l.sampled < sampledRows {
+	if l.sampled < sampledRows && Width(rec.Cells, l.layout.Width) == l.layout.Width {
 		l.sampled++
 		l.takeSamples(rec.Cells)
 	}

@@ -76,6 +76,8 @@ type Survey struct {
 	given   map[string]Place // what a mapping says
 	samples [][]string       // of each column of the file
 	now     time.Time
+	role    actor.Role
+	ids     *int // the column of ids, once it was looked for
 }
 
 // refSample is how many different texts of a reference column are looked up to
@@ -109,7 +111,7 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 	if err != nil {
 		return nil, err
 	}
-	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}, now: f.Now}
+	v := &Survey{Target: t, Settings: s, Refs: map[string]map[string]bool{}, now: f.Now, role: f.Role}
 	wish := sheet.Wish{Type: f.Kind, Encoding: encoding, Delimiter: delim, Sheet: s.Sheet}
 	if v.Format, err = sheet.Detect(f.Open, wish); err != nil {
 		return nil, err
@@ -410,7 +412,9 @@ func (p *Plan) Survey(t *targets.Target, s Settings) *Survey {
 		if col == nil || c.How == Withheld {
 			continue
 		}
-		x := Mapped{Column: col, Index: c.Index, Header: c.Header, Orders: c.Orders, How: c.How, Parts: c.Parts, Units: c.Units}
+		x := Mapped{
+			Column: col, Index: c.Index, Header: c.Header, Orders: c.Orders, How: c.How, Parts: c.Parts, Units: c.Units,
+		}
 		if c.Order != "" {
 			x.Orders = []string{c.Order}
 		}

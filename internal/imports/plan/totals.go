@@ -10,8 +10,9 @@ import (
 
 // totalWords are what rows of sums are called in English, German, French, Spanish,
 // Italian, Dutch and Portuguese, folded.
-var totalWords = indexWords("total totals grandtotal subtotal sum summe gesamt gesamtsumme zwischensumme insgesamt endsumme somme totalgeneral " +
-	"soustotal totaux suma sumatotal totales somma totale subtotale totaal subtotaal eindtotaal soma totalgeral totaisgerais")
+var totalWords = indexWords("total totals grandtotal subtotal sum summe gesamt gesamtsumme zwischensumme insgesamt " +
+	"endsumme somme totalgeneral soustotal totaux suma sumatotal totales somma totale subtotale totaal subtotaal " +
+	"eindtotaal soma totalgeral totaisgerais")
 
 func indexWords(words string) map[string]bool {
 	index := map[string]bool{}
@@ -51,11 +52,13 @@ func (v *Survey) LeavesOut(rec *sheet.Record) bool {
 
 // noteTotals says which of the rows that are read look like sums.
 func (v *Survey) noteTotals(lines []int) {
-	switch {
-	case len(lines) == 1:
-		v.Warnings = append(v.Warnings, fmt.Sprintf("Line %d looks like a total of the others and was read too; it can be left out (skip_totals).", lines[0]))
-	case len(lines) > 1:
-		v.Warnings = append(v.Warnings, fmt.Sprintf("%d lines look like totals of the others (the first is line %d) and were read too; "+
-			"they can be left out (skip_totals).", len(lines), lines[0]))
+	if len(lines) == 0 {
+		return
 	}
+	says := fmt.Sprintf("Line %d looks like a total of the others and was read too; it can be left out (skip_totals).", lines[0])
+	if len(lines) > 1 {
+		says = fmt.Sprintf("%d lines look like totals of the others (the first is line %d) and were read too; "+
+			"they can be left out (skip_totals).", len(lines), lines[0])
+	}
+	v.Warnings = append(v.Warnings, says)
 }

@@ -28,13 +28,13 @@ func IsExpiry(f *catalog.Field) bool {
 	return strings.Contains(f.Name, "expir") || f.Name == "best_before"
 }
 
-// ShortYears says where a field's years of two digits lie: past, future, or "" for near
+// shortYears says where a field's years of two digits lie: past, future, or "" for near
 // to now.
 func (s *Settings) shortYears(f *catalog.Field) string {
-	switch {
-	case pastFields[f.Name]:
+	if pastFields[f.Name] {
 		return YearsPast
-	case IsExpiry(f) || strings.Contains(f.Name, "due") || strings.HasPrefix(f.Name, "promised"):
+	}
+	if IsExpiry(f) || strings.Contains(f.Name, "due") || strings.HasPrefix(f.Name, "promised") {
 		return YearsFuture
 	}
 	return s.ShortYears
@@ -74,12 +74,14 @@ func (v *Survey) settleTimes(list []watch) error {
 		if w.epoch != "" && v.Settings.Epoch == "" {
 			unit := cell.EpochUnit(w.epoch)
 			at, _ := cell.Epoch(w.epoch, unit)
-			return askQuestion("options.epoch", "column %q has numbers such as %s: are they %s since 1970 (this one is %s)? Say so (epoch: %s)",
+			return askQuestion("options.epoch",
+				"column %q has numbers such as %s: are they %s since 1970 (this one is %s)? Say so (epoch: %s)",
 				w.column.Header, w.epoch, unit, at.Format("2 January 2006, 15:04 UTC"), unit)
 		}
 		if w.far != "" && v.Settings.ShortYears == "" {
 			return askQuestion("options.short_years",
-				"column %q has years of two digits such as in %s: do they lie in the past or in the future? Say which (short_years: past or future)",
+				"column %q has years of two digits such as in %s: do they lie in the past or in the future? "+
+					"Say which (short_years: past or future)",
 				w.column.Header, w.far)
 		}
 	}

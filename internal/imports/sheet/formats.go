@@ -9,7 +9,7 @@ import (
 type format struct {
 	date    bool   // as a date or a time of day
 	percent bool   // as hundredths
-	shape   string // zeros for digits that are shown also where there are none, and literal text between them, "" = as they are
+	shape   string // zeros for the digits that are always shown, and literal text between them; "" = as they are
 }
 
 // readStyles finds out how cell styles show numbers.
@@ -127,10 +127,10 @@ func shapeNumber(shape, digits string) string {
 
 // shown is a number as a cell style shows it.
 func (f format) shown(number string) string {
-	switch {
-	case f.shape != "" && strings.Trim(number, "0123456789") == "":
+	if f.shape != "" && strings.Trim(number, "0123456789") == "" {
 		return shapeNumber(f.shape, number)
-	case f.percent:
+	}
+	if f.percent {
 		return percentOf(number)
 	}
 	return number

@@ -27,8 +27,9 @@ type Reader struct {
 	rec   Record
 	text  []byte // the record's cells end to end
 	ends  []int
-	start int // offset in text of the cell under way
-	cells int // cells of the record, also those past the limit
+	start int  // offset in text of the cell under way
+	cells int  // cells of the record, also those past the limit
+	cut   bool // the cell under way is longer than one can be, and the rest of it is dropped
 }
 
 // NewReader reads UTF-8 text from src.
@@ -172,41 +173,40 @@ func (r *Reader) readQuoted() bool {
 				Msg: fmt.Sprintf("the quote opened on line %d is never closed: everything after it was read as one cell", opened)}
 			return false
 		}
-		switch c {
-		case '"':
-			r.pos++
-			if n, ok := r.peekByte(); ok && n == '"' {
-				r.pos++
-				r.keepBytes([]byte{'"'})
-				continue
-			}
-			return r.afterQuote()
-		case '\n':
-			r.pos++
-			r.line++
-			r.keepBytes([]byte{c})
-		case '\r':
-			r.pos++
-			r.keepBytes([]byte{c})
-			if n, ok := r.peekByte(); !ok || n != '\n' {
-				r.line++
-			}
-		default:
-			r.quotedRun()
+		if c != '"' {
+			r.readQuotedRun()
+			continue
 		}
+		r.pos++
+		if n, ok := r.peekByte(); !ok || n != '"' {
+			return r.afterQuote()
+		}
+		r.keepBytes(r.buf[r.pos : r.pos+1])
+		r.pos++
 	}
 }
 
-func (r *Reader) quotedRun() {
-	i := r.pos
-	for i < r.end {
-		if c := r.buf[i]; c == '"' || c == '\n' || c == '\r' {
-			break
-		}
-		i++
+// readQuotedRun takes bytes up to the next quote, with all line ends among them.
+func (r *Reader) readQuotedRun() {
+	run := r.buf[r.pos:r.end]
+	if i := bytes.IndexByte(run, '"'); i >= 0 {
+		run = run[:i]
 	}
-	r.keepBytes(r.buf[r.pos:i])
-	r.pos = i
+	r.pos += len(run)
+	r.keepBytes(run)
+	r.line += bytes.Count(run, []byte{'\n'})
+	for at := bytes.IndexByte(run, '\r'); at >= 0; {
+		if run = run[at+1:]; len(run) == 0 {
+			if n, ok := r.peekByte(); !ok || n != '\n' {
+				r.line++
+			}
+			return
+		}
+		if run[0] != '\n' {
+			r.line++
+		}
+		at = bytes.IndexByte(run, '\r')
+	}
 }
 
 // afterQuote reads what stands between a closing quote and the cell's end:
@@ -229,18 +229,35 @@ func (r *Reader) afterQuote() bool {
 
 // keepBytes appends to the cell under way, up to its limit.
 func (r *Reader) keepBytes(p []byte) {
-	if r.cells >= MaxColumns {
+	if r.cells >= MaxColumns || r.cut {
 		return
+	}
+	room := MaxCell - (len(r.text) - r.start)
+	if r.cut = len(p) > room; r.cut {
+		r.noteDamage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
+		p = p[:room]
 	}
 	if len(r.text)+len(p) > MaxRecord {
-		r.rec.Bad = tooLong()
-		return
-	}
-	if len(r.text)-r.start+len(p) > MaxCell {
-		r.noteDamage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
+		r.rec.Bad, r.cut = tooLong(), true
 		return
 	}
 	r.text = append(r.text, p...)
+	if r.cut {
+		r.text = r.text[:r.start+len(withoutBrokenEnd(r.text[r.start:]))]
+	}
+}
+
+// withoutBrokenEnd cuts off a character that a text has only the beginning of.
+func withoutBrokenEnd(text []byte) []byte {
+	for i := 1; i <= min(utf8.UTFMax, len(text)); i++ {
+		if at := len(text) - i; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return text[:at]
+			}
+			return text
+		}
+	}
+	return text
 }
 
 // noteDamage keeps the first thing that is wrong with the record.
@@ -254,7 +271,7 @@ func (r *Reader) endCell() {
 	if r.cells < MaxColumns {
 		r.ends = append(r.ends, len(r.text))
 	}
-	r.start = len(r.text)
+	r.start, r.cut = len(r.text), false
 	r.cells++
 }
 

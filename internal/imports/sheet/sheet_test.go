@@ -329,3 +329,28 @@ func TestNamesOfEncodings(t *testing.T) {
 		}
 	}
 }
+
+// Line ends inside of quotes cost no more than other characters: a cell of many is read
+// with as few allocations as a short one, also where it is longer than a cell can be.
+func TestQuotedLineEndsAreCheap(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		for _, closed := range []string{"\"" + end + "B,b" + end, ""} {
+			body := "A,\"" + strings.Repeat("x"+end, 1<<20) + closed
+			allocs := testing.AllocsPerRun(1, func() {
+				r := sheet.NewReader(strings.NewReader(body), ',')
+				for {
+					rec, err := r.Next()
+					if errors.Is(err, io.EOF) {
+						return
+					}
+					if rec.Line > 1 && rec.Line != 1<<20+2 {
+						t.Errorf("%q: the record after it stands on line %d", end, rec.Line)
+					}
+				}
+			})
+			if allocs > 50 {
+				t.Errorf("%q: %.0f allocations for a million line ends", end, allocs)
+			}
+		}
+	}
+}

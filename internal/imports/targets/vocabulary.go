@@ -106,10 +106,13 @@ func (c *Column) NamesPerson(t *Target) bool {
 	return t.Name == "workers" && c.Name == "name" || c.Field.Ref == "workers" || c.Field.Ref == Holders
 }
 
+// baseUnit is the field of the unit that an item is counted in.
+const baseUnit = "base_uom"
+
 // UnitCode is the code of the unit (UN/CEFACT Recommendation 20) that a word or a code
 // names.
 func UnitCode(word string) (code string, ok bool) {
-	if code = memberWords()["base_uom"][cell.Fold(word)]; code != "" {
+	if code = memberWords()[baseUnit][cell.Fold(word)]; code != "" {
 		return code, true
 	}
 	isCode := len(word) > 1 && len(word) < 4 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
@@ -119,7 +122,7 @@ func UnitCode(word string) (code string, ok bool) {
 // UnitField is the field of the unit that a row's quantities are in, "" = it is the
 // item's.
 func (t *Target) UnitField() string {
-	for _, name := range []string{"uom", "base_uom"} {
+	for _, name := range []string{"uom", baseUnit} {
 		if t.Column(name) != nil {
 			return name
 		}
