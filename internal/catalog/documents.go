@@ -153,8 +153,8 @@ type importOptions struct {
 	SkipHidden  bool           `json:"skip_hidden,omitempty" doc:"Leave out rows that a sheet hides."`
 	SkipTotals  bool           `json:"skip_totals,omitempty" doc:"Leave out rows of sums."`
 	Values      map[string]any `json:"values,omitempty" doc:"By field, what texts of cells mean in all rows."`
-	Epoch       string         `json:"epoch,omitempty" oneof:"seconds milliseconds" doc:"What numbers in columns of dates count from 1970."`
-	ShortYears  string         `json:"short_years,omitempty" oneof:"past future" doc:"Where years of two digits lie, of fields that do not say so."`
+	Epoch       string         `json:"epoch,omitempty" oneof:"seconds milliseconds" doc:"What numbers count since 1970."`
+	ShortYears  string         `json:"short_years,omitempty" oneof:"past future" doc:"Where years of two digits lie."`
 	DryRun      bool           `json:"dry_run,omitempty" doc:"Say what would happen, and write nothing."`
 	Force       bool           `json:"force,omitempty" doc:"Take a file that was imported before."`
 }

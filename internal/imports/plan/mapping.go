@@ -424,11 +424,13 @@ func (l *Layout) Complete(t *targets.Target, s Settings) error {
 	for i, name := range missing {
 		words[i] = t.Column(name).Called()
 	}
-	says := "the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows"
+	says := "the file has no column for %s, which %s need: " +
+		"if one of its columns is meant, say so in the mapping, or give one value for all rows"
 	if s.Mode != targets.ModeUpdate && l.givesKey(t) {
 		says += "; if it changes records that are there, use the mode update"
 	}
-	f := fault.New(fault.Invalid, "import_question", says, joinWords(words, "and"), targets.Spoken(t.Name)).With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
+	f := fault.New(fault.Invalid, "import_question", says, joinWords(words, "and"), targets.Spoken(t.Name)).
+		With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
 	for _, name := range missing {
 		f.At("mapping."+name, "no column gives it")
 	}
