@@ -148,9 +148,9 @@ func checkLoopback(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// dial connects to the host of a webhook. A name that resolves to this machine
+// dialHost connects to the host of a webhook. A name that resolves to this machine
 // is not the machine's name: only what says so reaches it.
-func (s *Service) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Service) dialHost(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: 5 * time.Second, Control: s.checkDialable}
 	if host, _, err := net.SplitHostPort(address); err == nil && s.mayCallLoopback(host) {
 		d.Control = checkLoopback
@@ -163,7 +163,7 @@ func (s *Service) dial(ctx context.Context, network, address string) (net.Conn, 
 func (s *Service) newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: s.dial, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
+			DialContext: s.dialHost, TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
 			MaxIdleConns: 200, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 32 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -41,8 +41,8 @@ func (c *Mapped) TextIn(rec *sheet.Record) string {
 	return strings.Join(words, " ")
 }
 
-// indexes are the columns that a field is read from.
-func (c *Mapped) indexes() []int {
+// sourceIndexes are the columns that a field is read from.
+func (c *Mapped) sourceIndexes() []int {
 	if len(c.Parts) == 0 {
 		return []int{c.Index}
 	}
@@ -60,7 +60,7 @@ func (l *Layout) partOf(i int) Part { return Part{Index: i, Header: l.Headers[i]
 func (l *Layout) usedColumns() map[int]bool {
 	used := map[int]bool{}
 	for i := range l.Cols {
-		for _, at := range l.Cols[i].indexes() {
+		for _, at := range l.Cols[i].sourceIndexes() {
 			used[at] = true
 		}
 	}

@@ -46,7 +46,7 @@ func (v *Survey) newLook() *look {
 	}
 	for i := range v.Layout.Cols {
 		c := &v.Layout.Cols[i]
-		w := watch{column: c, options: &v.Settings, at: c.indexes()}
+		w := watch{column: c, options: &v.Settings, at: c.sourceIndexes()}
 		switch {
 		case c.Field.Ref != "":
 			w.texts = map[string]bool{}

@@ -297,7 +297,7 @@ func (g *grid) numberOrDate(style, s string) ([]byte, Kind) {
 	}
 	text := strconv.AppendFloat(nil, f, 'f', -1, 64)
 	if look.shape != "" || look.percent {
-		return []byte(look.shown(string(text))), Exact
+		return []byte(look.showNumber(string(text))), Exact
 	}
 	return text, Exact
 }

@@ -125,8 +125,8 @@ func shapeNumber(shape, digits string) string {
 	return out.String()
 }
 
-// shown is a number as a cell style shows it.
-func (f format) shown(number string) string {
+// showNumber writes a number as a cell style shows it.
+func (f format) showNumber(number string) string {
 	if f.shape != "" && strings.Trim(number, "0123456789") == "" {
 		return shapeNumber(f.shape, number)
 	}
