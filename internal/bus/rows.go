@@ -84,6 +84,13 @@ func (b *Bus) readNewRows(ctx context.Context) error {
 // far as either is known.
 func (b *Bus) isSameRow(id string) bool { return id == b.lastID || id == "" || b.lastID == "" }
 
+const readNextRowsSQL = `
+	SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END
+	FROM notices
+	WHERE seq >= $1 AND seq <= $2
+	ORDER BY seq
+	LIMIT 200`
+
 // readNextRows reads the next rows up to head, this node's own without their text. It
 // reports false when one is missing: seq has no gaps but by sweeping.
 func (b *Bus) readNextRows(ctx context.Context, head int64) (whole bool, err error) {
@@ -94,11 +101,10 @@ func (b *Bus) readNextRows(ctx context.Context, head int64) (whole bool, err err
 	var rows []row
 	err = b.o.DB.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		rows = nil
-		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT 200",
-			[]any{b.last, head, b.id}, func(r *db.Row) error {
-				rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
-				return nil
-			})
+		return tx.Query(readNextRowsSQL, []any{b.last, head, b.id}, func(r *db.Row) error {
+			rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
+			return nil
+		})
 	})
 	if err != nil {
 		return false, err
@@ -121,6 +127,11 @@ func (b *Bus) readNextRows(ctx context.Context, head int64) (whole bool, err err
 	return len(rows) > 0, nil
 }
 
+const recordHeartbeatSQL = `
+	INSERT INTO nodes (id, beat, seen_at)
+	VALUES ($1, $2, $3)
+	ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at`
+
 // recordHeartbeat beats, counts the nodes that do, and sweeps what nobody needs. Clocks of
 // nodes are not compared: what is old is so by this node's own watch.
 func (b *Bus) recordHeartbeat(ctx context.Context) error {
@@ -134,9 +145,8 @@ func (b *Bus) recordHeartbeat(ctx context.Context) error {
 	}
 	err = b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		clear(beats)
-		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = "+
-			"excluded.seen_at", []any{b.id, b.beat, b.o.Now()}, nil)
-		tx.Queue("DELETE FROM nodes WHERE "+tx.DB().InUUID("id", 1), []any{string(silent)}, nil)
+		tx.Queue(recordHeartbeatSQL, []any{b.id, b.beat, b.o.Now()}, nil)
+		tx.Queue("DELETE FROM nodes WHERE id IN {ids $1}", []any{string(silent)}, nil)
 		tx.Queue("DELETE FROM notices WHERE seq <= $1", []any{swept}, nil)
 		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error { beats[r.Text(0)] = r.Int(1); return nil })
 	})

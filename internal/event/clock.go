@@ -96,6 +96,16 @@ func (n *Notifier) raiseExpiring(ctx context.Context, now time.Time) error {
 	})
 }
 
+const overdueSQL = `
+	SELECT actions.tenant_id, actions.id, actions.action_no, actions.title, actions.type,
+		actions.priority, actions.status, actions.incident_id, actions.assignee_user_id,
+		actions.due_at, actions.verifier_user_id, actions.created_by
+	FROM tenants
+	JOIN actions ON actions.tenant_id = tenants.id AND actions.status IN ('open', 'in_progress') AND actions.due_at > $1
+		AND actions.due_at <= $2
+	WHERE tenants.status = 'active'
+	ORDER BY actions.due_at, actions.id`
+
 // Overdue announces actions whose due time has passed since it last looked, or
 // a little before. Several nodes may call it: the clock's row lets one look at a
 // time, and each action is told of once.
@@ -107,21 +117,17 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 			return err
 		}
 		var late []Emitted
-		err = tx.Query("SELECT a.tenant_id, a.id, a.action_no, a.title, a.type, a.priority, a.status, a.incident_id, a.assignee_user_id, a.due_at, "+
-			"a.verifier_user_id, a.created_by "+
-			"FROM tenants t JOIN actions a ON a.tenant_id = t.id AND a.status IN ('open', 'in_progress') AND a.due_at > $1 AND a.due_at <= $2 "+
-			"WHERE t.status = 'active' ORDER BY a.due_at, a.id",
-			[]any{since.Add(-lookBack), now}, func(r *db.Row) error {
-				row := map[string]any{}
-				for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at",
-					"verifier_user_id", "created_by"} {
-					if !r.Null(i) {
-						row[f] = r.Text(i)
-					}
+		err = tx.Query(overdueSQL, []any{since.Add(-lookBack), now}, func(r *db.Row) error {
+			row := map[string]any{}
+			for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at",
+				"verifier_user_id", "created_by"} {
+				if !r.Null(i) {
+					row[f] = r.Text(i)
 				}
-				late = append(late, overdueEvent(row))
-				return nil
-			})
+			}
+			late = append(late, overdueEvent(row))
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -154,6 +160,11 @@ func (e Emitted) raisedBy(row map[string]any) Emitted {
 	return e
 }
 
+const emitNewSQL = `
+	SELECT tenant_id, record_id, due_on
+	FROM deadline_notices
+	WHERE tenant_id IN {ids $1} AND collection = $2 AND record_id IN {ids $3} AND days = 0`
+
 // emitNew emits those events about a collection's records that were not told
 // of before.
 func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
@@ -166,8 +177,7 @@ func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
 	}
 	slices.Sort(tenants)
 	told := map[[3]string]bool{}
-	if err := tx.Query("SELECT tenant_id, record_id, due_on FROM deadline_notices WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND collection = $2 AND "+
-		tx.DB().InUUID("record_id", 3)+" AND days = 0",
+	if err := tx.Query(emitNewSQL,
 		[]any{jsonList(slices.Compact(tenants)), collection, jsonList(ids)}, func(r *db.Row) error {
 			told[[3]string{r.Text(0), r.Text(1), r.Text(2)}] = true
 			return nil
@@ -204,7 +214,7 @@ func moveClock(tx *db.Tx, kind string, now time.Time) (since time.Time, err erro
 	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING", []any{kind, now}, nil); err != nil {
 		return since, err
 	}
-	if err := tx.One("SELECT until_at FROM outbox_clock WHERE kind = $1"+tx.DB().ForUpdate(), []any{kind}, func(r *db.Row) error {
+	if err := tx.One("SELECT until_at FROM outbox_clock WHERE kind = $1 {for update}", []any{kind}, func(r *db.Row) error {
 		since = r.Time(0)
 		return nil
 	}); err != nil {

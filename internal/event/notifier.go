@@ -138,6 +138,12 @@ func (n *Notifier) lookForNew(ctx context.Context) (head int64, fresh bool, err 
 const nextInTurn = "id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY tenant_id ORDER BY id) AS turn FROM " +
 	"(SELECT id, tenant_id FROM outbox WHERE seq IS NULL ORDER BY id LIMIT 20000) AS oldest) AS t ORDER BY turn, id LIMIT $1) ORDER BY id"
 
+const numberEventsSQL = `
+	UPDATE outbox
+	SET seq = x.n + $2
+	FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM outbox WHERE id IN {ids $1}) AS x
+	WHERE outbox.id = x.id`
+
 // numberEvents gives the next events their places, under the lock of outbox_head:
 // places become visible in order, so a reader that has seen one has seen all
 // before it.
@@ -157,9 +163,7 @@ func (n *Notifier) numberEvents(ctx context.Context) (head int64, err error) {
 		for i, e := range events {
 			ids[i], e.Seq = e.ID, head+int64(i)+1
 		}
-		tx.Queue("UPDATE outbox SET seq = x.n + $2 FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM outbox WHERE "+tx.DB().InUUID("id", 1)+
-			") AS x WHERE outbox.id = x.id",
-			[]any{jsonList(ids), head}, nil)
+		tx.Queue(numberEventsSQL, []any{jsonList(ids), head}, nil)
 		head += int64(len(events))
 		tx.Queue("UPDATE outbox_head SET seq = $1 WHERE one = 1", []any{head}, nil)
 		for _, p := range n.publish {

@@ -31,6 +31,16 @@ func (s *Service) SolvedCaptcha(ctx context.Context, answer string, c accounts.C
 	return s.Config.Captcha.Check(ctx, answer, c.Address)
 }
 
+const sweepSQL = `
+	DELETE FROM flow_states
+	WHERE expires_at < $1
+		AND NOT EXISTS (SELECT 1 FROM one_time_tokens WHERE one_time_tokens.id = flow_states.token_id)`
+
+const updateInvitationsSQL = `
+	UPDATE invitations
+	SET status = 'expired', updated_at = $1, version = version + 1
+	WHERE status = 'pending' AND expires_at < $1`
+
 // Sweep deletes what has expired: sessions, codes, flows, and signing keys no
 // token can name any more. Run it every hour or so.
 func (s *Service) Sweep(ctx context.Context) error {
@@ -41,12 +51,12 @@ func (s *Service) Sweep(ctx context.Context) error {
 			"DELETE FROM sessions WHERE not_after < $1 AND user_id NOT IN (SELECT id FROM users WHERE banned_until > $1)",
 			"DELETE FROM one_time_tokens WHERE expires_at < $1",
 			// A mailed link can be opened again until it ends itself.
-			"DELETE FROM flow_states WHERE expires_at < $1 AND NOT EXISTS (SELECT 1 FROM one_time_tokens t WHERE t.id = flow_states.token_id)"} {
+			sweepSQL} {
 			tx.Queue(q, []any{now}, nil)
 		}
 		s.Factors.Keeper.Sweep(tx)
 		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-accounts.GuessDay)}, nil)
-		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
+		tx.Queue(updateInvitationsSQL, []any{now}, nil)
 		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
 		return tx.Flush()
 	})

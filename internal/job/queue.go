@@ -95,19 +95,24 @@ func Made(tx *db.Tx, tenant, kind string, since time.Time) (n int64, err error) 
 	return n, nil
 }
 
+const latestSQL = `
+	SELECT key, payload, made_at, due_at, status, tries
+	FROM jobs
+	WHERE tenant_id = $1 AND kind = $2 AND made_at > $3
+	ORDER BY made_at, key
+	{for update}`
+
 // Latest returns a tenant's jobs of a kind made since a moment, oldest first, and
 // locks them: who works on one meanwhile waits for the transaction. Untouched
 // tells which nobody has begun; Replace still changes those.
 func Latest(tx *db.Tx, tenant, kind string, since time.Time) (list []Latter, err error) {
-	err = tx.Query("SELECT key, payload, made_at, due_at, status, tries FROM jobs "+
-		"WHERE tenant_id = $1 AND kind = $2 AND made_at > $3 ORDER BY made_at, key"+tx.DB().ForUpdate(),
-		[]any{tenant, kind, since.UTC()}, func(r *db.Row) error {
-			list = append(list, Latter{
-				Job:       Job{Tenant: tenant, Kind: kind, Key: r.Text(0), Payload: []byte(r.Text(1)), Made: r.Time(2), Due: r.Time(3), Tries: r.Int(5)},
-				Untouched: r.Text(4) == Pending && r.Int(5) == 0,
-			})
-			return nil
+	err = tx.Query(latestSQL, []any{tenant, kind, since.UTC()}, func(r *db.Row) error {
+		list = append(list, Latter{
+			Job:       Job{Tenant: tenant, Kind: kind, Key: r.Text(0), Payload: []byte(r.Text(1)), Made: r.Time(2), Due: r.Time(3), Tries: r.Int(5)},
+			Untouched: r.Text(4) == Pending && r.Int(5) == 0,
 		})
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("job: latest of %s: %w", kind, err)
 	}
@@ -126,11 +131,15 @@ func Replace(tx *db.Tx, j Job) {
 		[]any{j.Tenant, j.Kind, j.Key, string(j.Payload)}, nil)
 }
 
+const turnSQL = `
+	INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at)
+	VALUES ($1, $2, 'turn', 'null', 'done', 0, 0, $3, $3)
+	ON CONFLICT (tenant_id, kind, key) DO UPDATE SET made_at = excluded.made_at`
+
 // Turn queues taking a tenant's turn at something: whoever else takes it waits for
 // the end of the transaction.
 func Turn(tx *db.Tx, tenant, kind string, now time.Time) {
-	tx.Queue("INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at) VALUES ($1, $2, 'turn', 'null', 'done', 0, 0, $3, $3) "+
-		"ON CONFLICT (tenant_id, kind, key) DO UPDATE SET made_at = excluded.made_at", []any{tenant, kind, now.UTC()}, nil)
+	tx.Queue(turnSQL, []any{tenant, kind, now.UTC()}, nil)
 }
 
 // LastKeys returns the last key of a kind in the order of bytes, by tenant.
@@ -146,11 +155,15 @@ func LastKeys(tx *db.Tx, kind string) (map[string]string, error) {
 	return last, nil
 }
 
+const markSQL = `
+	INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at)
+	VALUES ($1, $2, $3, 'null', 'done', 0, 0, $4, $4)
+	ON CONFLICT (tenant_id, kind, key) DO NOTHING`
+
 // Mark notes that something was done, under a name that Add then passes over, and
 // says whether this transaction is the first to note it.
 func Mark(tx *db.Tx, j Job) (first bool, err error) {
-	n, err := tx.Exec("INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at) VALUES ($1, $2, $3, 'null', 'done', 0, 0, $4, $4) "+
-		"ON CONFLICT (tenant_id, kind, key) DO NOTHING", j.Tenant, j.Kind, j.Key, j.Made.UTC())
+	n, err := tx.Exec(markSQL, j.Tenant, j.Kind, j.Key, j.Made.UTC())
 	if err != nil {
 		return false, fmt.Errorf("job: mark %s: %w", j.Kind, err)
 	}
@@ -206,14 +219,20 @@ func (f Filter) orderClause() string {
 	return "due_at, kind, key"
 }
 
+const listSQL = `
+	SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error
+	FROM jobs
+	WHERE %s
+	ORDER BY %s
+	LIMIT %d`
+
 // List returns at most limit jobs, those due first in front, of those that are
 // done the last.
 func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, err error) {
 	where, args := f.whereClause()
 	err = d.Read(ctx, f.filterScope(), func(tx *db.Tx) error {
 		list = nil
-		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
-			"WHERE %s ORDER BY %s LIMIT %d", where, f.orderClause(), limit), args, func(r *db.Row) error {
+		return tx.Query(fmt.Sprintf(listSQL, where, f.orderClause(), limit), args, func(r *db.Row) error {
 			s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
 				Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
 			if s.Tenant == db.NoTenant {
@@ -233,14 +252,19 @@ func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, er
 	return list, nil
 }
 
+const hurrySQL = `
+	UPDATE jobs
+	SET status = 'pending', due_at = $%d, made_at = CASE WHEN status = 'failed' THEN $%d ELSE made_at END,
+		tries = CASE WHEN status = 'failed' THEN 0 ELSE tries END
+	WHERE %s AND status IN ('pending', 'failed')`
+
 // Hurry makes jobs due at once: those that wait and those that were given up. It
 // returns how many.
 func Hurry(ctx context.Context, d *db.DB, now time.Time, f Filter) (n int64, err error) {
 	where, args := f.whereClause()
 	args = append(args, now.UTC())
 	err = d.Write(ctx, f.filterScope(), func(tx *db.Tx) (err error) {
-		n, err = tx.Exec(fmt.Sprintf("UPDATE jobs SET status = 'pending', due_at = $%d, made_at = CASE WHEN status = 'failed' THEN $%d ELSE made_at END, "+
-			"tries = CASE WHEN status = 'failed' THEN 0 ELSE tries END WHERE %s AND status IN ('pending', 'failed')", len(args), len(args), where), args...)
+		n, err = tx.Exec(fmt.Sprintf(hurrySQL, len(args), len(args), where), args...)
 		return err
 	})
 	if err != nil {
@@ -276,13 +300,18 @@ type Counts struct {
 	DueSince        *time.Time
 }
 
+const countSQL = `
+	SELECT kind, status, COUNT(*), MIN(due_at)
+	FROM jobs
+	WHERE status IN ('pending', 'failed')
+	GROUP BY kind, status`
+
 // Count counts by kind what is not done.
 func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, error) {
 	out := map[string]Counts{}
 	err := d.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		clear(out)
-		return tx.Query("SELECT kind, status, COUNT(*), MIN(due_at) FROM jobs "+
-			"WHERE status IN ('pending', 'failed') GROUP BY kind, status", nil, func(r *db.Row) error {
+		return tx.Query(countSQL, nil, func(r *db.Row) error {
 			c := out[r.Text(0)]
 			if r.Text(1) == Failed {
 				c.Failed = r.Int(2)

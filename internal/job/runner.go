@@ -167,6 +167,14 @@ func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
 	return done, errors.Join(err, failed)
 }
 
+const listDueSQL = `
+	SELECT tenant_id, key, payload, made_at, due_at, tries, claim
+	FROM (SELECT tenant_id, key, payload, made_at, due_at, tries, claim, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn
+		FROM jobs
+		WHERE kind = $1 AND status IN ('pending', 'running') AND due_at <= $2) j
+	ORDER BY turn, due_at, key
+	LIMIT %d`
+
 func (r *Runner) listDue(ctx context.Context, k Kind) (list []Job, err error) {
 	if k.Every > 0 {
 		if err := r.ensureScheduled(ctx, k); err != nil {
@@ -175,9 +183,7 @@ func (r *Runner) listDue(ctx context.Context, k Kind) (list []Job, err error) {
 	}
 	err = r.db.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		list = nil
-		return tx.Query(fmt.Sprintf("SELECT tenant_id, key, payload, made_at, due_at, tries, claim FROM "+
-			"(SELECT tenant_id, key, payload, made_at, due_at, tries, claim, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn "+
-			"FROM jobs WHERE kind = $1 AND status IN ('pending', 'running') AND due_at <= $2) j ORDER BY turn, due_at, key LIMIT %d", page),
+		return tx.Query(fmt.Sprintf(listDueSQL, page),
 			[]any{k.Name, r.now().UTC()}, func(row *db.Row) error {
 				list = append(list, Job{Tenant: row.Text(0), Kind: k.Name, Key: row.Text(1), Payload: []byte(row.Text(2)),
 					Made: row.Time(3), Due: row.Time(4), Tries: row.Int(5), claim: row.Int(6)})
@@ -231,13 +237,22 @@ func (r *Runner) doJob(ctx context.Context, k Kind, j Job) (mine bool, err error
 	return true, nil
 }
 
+const claimJobSQL = `
+	UPDATE jobs
+	SET status = 'running', tries = tries + 1, claim = claim + 1, due_at = $5
+	WHERE tenant_id = $1
+		AND kind = $2
+		AND key = $3
+		AND claim = $4
+		AND status IN ('pending', 'running')
+	RETURNING payload`
+
 // claimJob takes a job that no other node has taken: the number of claims tells. It
 // reads the payload again, which may have been replaced since.
 func (r *Runner) claimJob(ctx context.Context, k Kind, j *Job) (mine bool, err error) {
 	err = r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		mine = false
-		return tx.Query("UPDATE jobs SET status = 'running', tries = tries + 1, claim = claim + 1, due_at = $5 "+
-			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status IN ('pending', 'running') RETURNING payload",
+		return tx.Query(claimJobSQL,
 			[]any{j.Tenant, j.Kind, j.Key, j.claim, r.now().Add(k.Claim).UTC()}, func(row *db.Row) error {
 				mine, j.Payload = true, []byte(row.Text(0))
 				return nil
@@ -326,6 +341,11 @@ func (r *Runner) outcomeOf(k Kind, j Job, err error) outcome {
 	return outcome{Pending, now.Add(wait), err}
 }
 
+const writeOutcomeSQL = `
+	UPDATE jobs
+	SET status = $5, due_at = $6, error = $7, tries = $8, done_at = COALESCE($9, done_at)
+	WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4`
+
 // writeOutcome writes what became of a claimed job, also while the server stops.
 func (r *Runner) writeOutcome(ctx context.Context, k Kind, j Job, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), careful)
@@ -340,8 +360,7 @@ func (r *Runner) writeOutcome(ctx context.Context, k Kind, j Job, o outcome) err
 		done = r.now().UTC()
 	}
 	err := r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE jobs SET status = $5, due_at = $6, error = $7, tries = $8, done_at = COALESCE($9, done_at) "+
-			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4", j.Tenant, j.Kind, j.Key, j.claim, o.status, o.due.UTC(), text, tries, done)
+		_, err := tx.Exec(writeOutcomeSQL, j.Tenant, j.Kind, j.Key, j.claim, o.status, o.due.UTC(), text, tries, done)
 		return err
 	})
 	if err != nil {

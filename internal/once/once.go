@@ -148,11 +148,20 @@ func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 	return used, nil
 }
 
+const takeKeySQL = `
+	INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at)
+	VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (tenant_id, id) DO NOTHING`
+
+const updateIdempotencyKeysSQL = `
+	UPDATE idempotency_keys
+	SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL,
+		body = NULL
+	WHERE tenant_id = $1 AND id = $2`
+
 func (c *Claim) takeKey(tx *db.Tx) (*Answer, error) {
 	now := c.keys.now().UTC()
-	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT "+
-		"(tenant_id, id) DO NOTHING",
-		c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
+	n, err := tx.Exec(takeKeySQL, c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	if err != nil || n == 1 {
 		return nil, err
 	}
@@ -161,30 +170,33 @@ func (c *Claim) takeKey(tx *db.Tx) (*Answer, error) {
 		return old, err
 	}
 	// Too old to count, or its node died: the request runs anew.
-	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL "+
-		"WHERE tenant_id = $1 AND id = $2",
-		c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
+	_, err = tx.Exec(updateIdempotencyKeysSQL, c.r.tenantID(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	return nil, err
 }
+
+const findKeptSQL = `
+	SELECT print, claimed_until, made_at, status, head, body
+	FROM idempotency_keys
+	WHERE tenant_id = $1 AND id = $2
+	{for update}`
 
 // findKept reads a key that was used before: its answer, or nil if it is free.
 func (c *Claim) findKept(tx *db.Tx, now time.Time) (*Answer, error) {
 	var print, head string
 	var until, made time.Time
 	a := &Answer{}
-	err := tx.One("SELECT print, claimed_until, made_at, status, head, body FROM idempotency_keys WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(),
-		[]any{c.r.tenantID(), c.id}, func(r *db.Row) error {
-			print, until, made = r.Text(0), r.Time(1), r.Time(2)
-			if !r.Null(3) {
-				a.Status, head = int(r.Int(3)), r.Text(4)
-			}
-			if r.Null(5) {
-				return nil
-			}
-			var err error
-			a.Body, err = unpackBody(r.AppendText([]byte{}, 5))
-			return err
-		})
+	err := tx.One(findKeptSQL, []any{c.r.tenantID(), c.id}, func(r *db.Row) error {
+		print, until, made = r.Text(0), r.Time(1), r.Time(2)
+		if !r.Null(3) {
+			a.Status, head = int(r.Int(3)), r.Text(4)
+		}
+		if r.Null(5) {
+			return nil
+		}
+		var err error
+		a.Body, err = unpackBody(r.AppendText([]byte{}, 5))
+		return err
+	})
 	switch {
 	case fault.Is(err, fault.NotFound): // given back since
 		return nil, stillRunning()

@@ -20,6 +20,11 @@ const (
 	failedDays   = 14
 )
 
+const queueAnswersSQL = `
+	SELECT run_id, item_key, value
+	FROM checklist_answers
+	WHERE tenant_id = $1 AND run_id IN {ids $2}`
+
 // queueAnswers asks for the answers of inspections, by run and item; they are
 // there after the next flush.
 func queueAnswers(tx *db.Tx, tenant string, runs []string) map[string]map[string]json.RawMessage {
@@ -28,11 +33,10 @@ func queueAnswers(tx *db.Tx, tenant string, runs []string) map[string]map[string
 		out[id] = map[string]json.RawMessage{}
 	}
 	if len(runs) > 0 {
-		tx.Queue("SELECT run_id, item_key, value FROM checklist_answers WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
-			[]any{tenant, query.List(runs)}, func(r *db.Row) error {
-				out[r.Text(0)][r.Text(1)] = json.RawMessage(r.Text(2))
-				return nil
-			})
+		tx.Queue(queueAnswersSQL, []any{tenant, query.List(runs)}, func(r *db.Row) error {
+			out[r.Text(0)][r.Text(1)] = json.RawMessage(r.Text(2))
+			return nil
+		})
 	}
 	return out
 }
@@ -45,6 +49,9 @@ type sheets struct {
 	photos    map[string]string // the inspection of each photo
 }
 
+const openSheetsSQL = `
+	SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND run_id IN {ids $2}`
+
 // openSheets locks the inspections of answers, so that none is completed
 // meanwhile, and reads what they ask.
 func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
@@ -56,7 +63,7 @@ func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
 	if !ok {
 		return &sheets{}, nil
 	}
-	list, err := tx.Rows(r.Name, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(distinctIDs(rows, "run_id")))
+	list, err := tx.Rows(r.Name, "id IN {ids $2} ORDER BY id {for update}", query.List(distinctIDs(rows, "run_id")))
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +74,10 @@ func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
 	sh.templates = queueTemplates(tx.Tx, tx.TenantID, distinctIDs(list, "template_id"))
 	sh.answers = queueAnswers(tx.Tx, tx.TenantID, distinctIDs(list, "id"))
 	if len(list) > 0 {
-		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
-			[]any{tx.TenantID, query.List(distinctIDs(list, "id"))}, func(r *db.Row) error {
-				sh.photos[r.Text(0)] = r.Text(1)
-				return nil
-			})
+		tx.Queue(openSheetsSQL, []any{tx.TenantID, query.List(distinctIDs(list, "id"))}, func(r *db.Row) error {
+			sh.photos[r.Text(0)] = r.Text(1)
+			return nil
+		})
 	}
 	return sh, tx.Flush()
 }
@@ -213,14 +219,21 @@ func afterAnswers(tx *store.Tx, changes []store.Change) error {
 	return sh.openConsequences(tx, failed)
 }
 
+const cancelActionsSQL = `
+	SELECT id
+	FROM actions
+	WHERE tenant_id = $1
+		AND source = 'checklist_answer'
+		AND status = 'open'
+		AND source_id IN {ids $2}
+	ORDER BY id`
+
 // cancelActions cancels the actions of answers that were put right.
 func cancelActions(tx *store.Tx, answers []string) error {
 	if len(answers) == 0 {
 		return nil
 	}
-	ids, err := idsOf(tx.Tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+
-		tx.DB().InUUID("source_id", 2)+" ORDER BY id",
-		tx.TenantID, query.List(answers))
+	ids, err := idsOf(tx.Tx, cancelActionsSQL, tx.TenantID, query.List(answers))
 	if err != nil {
 		return err
 	}
@@ -273,16 +286,28 @@ func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 	return takeOutOfService(tx, unsafe)
 }
 
+const findKeeperSQL = `
+	SELECT members.user_id
+	FROM members
+	WHERE members.tenant_id = $1
+		AND members.status = 'active'
+		AND members.role IN ('safety', 'manager', 'admin', 'owner')
+	ORDER BY CASE WHEN EXISTS (SELECT 1
+		FROM teams
+		WHERE teams.tenant_id = $1
+			AND teams.site_id = $2
+			AND teams.lead_user_id = members.user_id
+			AND teams.archived_at IS NULL) THEN 0 ELSE 1 END, CASE members.role WHEN 'safety' THEN 0 WHEN 'manager'
+		THEN 1 WHEN 'admin' THEN 2 ELSE 3 END, members.id
+	LIMIT 1`
+
 // findKeeper is the user who sees to what cannot wait: the lead of a team at the site,
 // else a safety officer, else who manages the tenant; nil where there is nobody.
 func findKeeper(tx *db.Tx, tenant, site string) (user any, err error) {
-	err = tx.Query("SELECT m.user_id FROM members m WHERE m.tenant_id = $1 AND m.status = 'active' AND m.role IN ('safety', 'manager', 'admin', 'owner') "+
-		"ORDER BY CASE WHEN EXISTS (SELECT 1 FROM teams t WHERE t.tenant_id = $1 AND t.site_id = $2 AND t.lead_user_id = m.user_id "+
-		"AND t.archived_at IS NULL) THEN 0 ELSE 1 END, CASE m.role WHEN 'safety' THEN 0 WHEN 'manager' THEN 1 WHEN 'admin' THEN 2 ELSE 3 END, m.id LIMIT 1",
-		[]any{tenant, db.Null(site)}, func(r *db.Row) error {
-			user = r.Text(0)
-			return nil
-		})
+	err = tx.Query(findKeeperSQL, []any{tenant, db.Null(site)}, func(r *db.Row) error {
+		user = r.Text(0)
+		return nil
+	})
 	return user, err
 }
 

@@ -7,6 +7,22 @@ import (
 	"holdfast/internal/store"
 )
 
+const checkCertifiedSQL = `
+	SELECT equipment.asset_no, courses.title
+	FROM equipment
+	JOIN courses ON courses.tenant_id = $1 AND courses.id = equipment.required_course_id
+	WHERE equipment.tenant_id = $1
+		AND equipment.id = $2
+		AND courses.status = 'active'
+		AND courses.archived_at IS NULL
+		AND NOT EXISTS (SELECT 1
+		FROM training_assignments
+		WHERE training_assignments.tenant_id = $1
+			AND training_assignments.worker_id = $3
+			AND training_assignments.course_id = courses.id
+			AND training_assignments.status = 'completed'
+			AND (training_assignments.expires_on IS NULL OR training_assignments.expires_on >= $4))`
+
 // checkCertified refuses shifts that begin on equipment whose required course the
 // worker has no valid certificate of. What is entered afterwards, with its end,
 // is a fact and is taken.
@@ -17,10 +33,7 @@ func checkCertified(tx *db.Tx, tenant string, today localtime.Date, changes []st
 		if !begins || sh["ended_at"] != nil || sh["equipment_id"] == nil {
 			continue
 		}
-		tx.Queue("SELECT e.asset_no, c.title FROM equipment e JOIN courses c ON c.tenant_id = $1 AND c.id = e.required_course_id "+
-			"WHERE e.tenant_id = $1 AND e.id = $2 AND c.status = 'active' AND c.archived_at IS NULL AND NOT EXISTS "+
-			"(SELECT 1 FROM training_assignments t WHERE t.tenant_id = $1 AND t.worker_id = $3 AND t.course_id = c.id AND t.status = 'completed' "+
-			"AND (t.expires_on IS NULL OR t.expires_on >= $4))",
+		tx.Queue(checkCertifiedSQL,
 			[]any{tenant, sh["equipment_id"], sh["worker_id"], today.String()}, func(r *db.Row) error {
 				return fault.New(fault.Conflict, CodeGuard, "%s asks for a valid certificate of %s, which the worker does not have", r.Text(0), r.Text(1)).
 					At("equipment_id", "asks for a certificate of %s", r.Text(1))

@@ -147,12 +147,17 @@ func fillReport(a actor.Actor, in store.Row, now string) {
 	}
 }
 
+const openActionsSQL = `
+	SELECT incident_id, COUNT(*)
+	FROM actions
+	WHERE tenant_id = $1 AND incident_id IN {ids $2} AND status IN ('open', 'in_progress', 'done')
+	GROUP BY incident_id`
+
 // openActions queues counting the open actions of incidents.
 func openActions(tx *db.Tx, tenant string, ids []string) map[string]int64 {
 	open := map[string]int64{}
 	if len(ids) > 0 {
-		tx.Queue("SELECT incident_id, COUNT(*) FROM actions WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2)+
-			" AND status IN ('open', 'in_progress', 'done') GROUP BY incident_id", []any{tenant, query.List(ids)}, func(r *db.Row) error {
+		tx.Queue(openActionsSQL, []any{tenant, query.List(ids)}, func(r *db.Row) error {
 			open[r.Text(0)] = r.Int(1)
 			return nil
 		})

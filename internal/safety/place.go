@@ -16,6 +16,40 @@ type whereabouts struct {
 	home  string            // the tenant's time zone
 }
 
+// Where records are: the id, the site and its time zone, and what else the callers of
+// queuePlaces need. $1 tenant, $2 ids.
+const (
+	sitePlacesSQL = `
+		SELECT id, id, timezone
+		FROM sites
+		WHERE tenant_id = $1 AND id IN {ids $2}`
+
+	zonePlacesSQL = `
+		SELECT zone.id, site.id, site.timezone
+		FROM zones AS zone
+		LEFT JOIN sites AS site ON site.tenant_id = zone.tenant_id AND site.id = zone.site_id
+		WHERE zone.tenant_id = $1 AND zone.id IN {ids $2}`
+
+	workerPlacesSQL = `
+		SELECT worker.id, site.id, site.timezone
+		FROM workers AS worker
+		LEFT JOIN sites AS site ON site.tenant_id = worker.tenant_id AND site.id = worker.site_id
+		WHERE worker.tenant_id = $1 AND worker.id IN {ids $2}`
+
+	vehiclePlacesSQL = `
+		SELECT vehicle.id, site.id, site.timezone, vehicle.kind
+		FROM vehicles AS vehicle
+		LEFT JOIN sites AS site ON site.tenant_id = vehicle.tenant_id AND site.id = vehicle.site_id
+		WHERE vehicle.tenant_id = $1 AND vehicle.id IN {ids $2}`
+
+	equipmentPlacesSQL = `
+		SELECT equipment.id, site.id, site.timezone, equipment.kind, zone.id
+		FROM equipment
+		LEFT JOIN zones AS zone ON zone.tenant_id = equipment.tenant_id AND zone.id = equipment.zone_id
+		LEFT JOIN sites AS site ON site.tenant_id = zone.tenant_id AND site.id = zone.site_id
+		WHERE equipment.tenant_id = $1 AND equipment.id IN {ids $2}`
+)
+
 // queuePlaces asks where the targets of rows are; it is there after the next
 // flush.
 func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
@@ -26,26 +60,28 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 	store.QueueZone(tx, tenant, &p.home)
 	ask := func(field, sql string, each func(r *db.Row)) {
 		if ids := distinctIDs(rows, field); len(ids) > 0 {
-			tx.Queue(sql+" WHERE x.tenant_id = $1 AND "+tx.DB().InUUID("x.id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error { each(r); return nil })
+			tx.Queue(sql, []any{tenant, query.List(ids)}, func(r *db.Row) error {
+				each(r)
+				return nil
+			})
 		}
 	}
-	at := func(id, site, clock string) {
+	place := func(r *db.Row) {
+		id, site, clock := r.Text(0), r.Text(1), r.Text(2)
 		p.site[id] = site
 		if clock != "" {
 			p.clock[site] = clock
 		}
 	}
-	const site = " LEFT JOIN sites s ON s.tenant_id = x.tenant_id AND s.id = x.site_id"
-	ask("site_id", "SELECT x.id, x.timezone FROM sites x", func(r *db.Row) { at(r.Text(0), r.Text(0), r.Text(1)) })
-	ask("zone_id", "SELECT x.id, s.id, s.timezone FROM zones x"+site, func(r *db.Row) { at(r.Text(0), r.Text(1), r.Text(2)) })
-	ask("worker_id", "SELECT x.id, s.id, s.timezone FROM workers x"+site, func(r *db.Row) { at(r.Text(0), r.Text(1), r.Text(2)) })
-	ask("vehicle_id", "SELECT x.id, s.id, s.timezone, x.kind FROM vehicles x"+site, func(r *db.Row) {
-		at(r.Text(0), r.Text(1), r.Text(2))
+	ask("site_id", sitePlacesSQL, place)
+	ask("zone_id", zonePlacesSQL, place)
+	ask("worker_id", workerPlacesSQL, place)
+	ask("vehicle_id", vehiclePlacesSQL, func(r *db.Row) {
+		place(r)
 		p.kinds[r.Text(0)] = r.Text(3)
 	})
-	ask("equipment_id", "SELECT x.id, s.id, s.timezone, x.kind, z.id FROM equipment x LEFT JOIN zones z ON z.tenant_id = x.tenant_id AND z.id = x.zone_id "+
-		"LEFT JOIN sites s ON s.tenant_id = z.tenant_id AND s.id = z.site_id", func(r *db.Row) {
-		at(r.Text(0), r.Text(1), r.Text(2))
+	ask("equipment_id", equipmentPlacesSQL, func(r *db.Row) {
+		place(r)
 		p.kinds[r.Text(0)], p.zone[r.Text(0)] = r.Text(3), r.Text(4)
 	})
 	return p

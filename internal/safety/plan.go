@@ -96,6 +96,12 @@ func readRecurrence(sc store.Row) (*checklist.Recurrence, error) {
 	return checklist.Recur(sc.Text("rrule"), first, localtime.Zone(sc.Text("timezone")))
 }
 
+const replanSchedulesSQL = `
+	SELECT id
+	FROM checklist_runs
+	WHERE tenant_id = $1 AND schedule_id IN {ids $2} AND status = 'scheduled' AND due_at > $3
+	ORDER BY id`
+
 // replanSchedules takes away the runs that a changed schedule no longer wants, those
 // nobody has begun, and plans it.
 func replanSchedules(tx *store.Tx, changes []store.Change) error {
@@ -109,9 +115,7 @@ func replanSchedules(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	if len(stale) > 0 {
-		ids, err := idsOf(tx.Tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+
-			" AND status = 'scheduled' AND due_at > $3 ORDER BY id",
-			tx.TenantID, query.List(stale), tx.Now())
+		ids, err := idsOf(tx.Tx, replanSchedulesSQL, tx.TenantID, query.List(stale), tx.Now())
 		if err != nil {
 			return err
 		}
@@ -175,11 +179,16 @@ func planRuns(tx *store.Tx, where string, args []any) (int, error) {
 	return len(rows), err
 }
 
+const dueAlreadySQL = `
+	SELECT schedule_id, due_at
+	FROM checklist_runs
+	WHERE tenant_id = $1 AND schedule_id IN {ids $2} AND due_at > $3`
+
 // dueAlready is the due times that have a run, by schedule and time: one that
 // was begun stays when its schedule is planned anew.
 func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time) (map[string]bool, error) {
 	there := map[string]bool{}
-	err := tx.Query("SELECT schedule_id, due_at FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+" AND due_at > $3",
+	err := tx.Query(dueAlreadySQL,
 		[]any{tenant, query.List(distinctIDs(schedules, "id")), from}, func(r *db.Row) error {
 			there[r.Text(0)+query.FormatTime(r.Time(1))] = true
 			return nil

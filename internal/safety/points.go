@@ -205,6 +205,21 @@ func lockPeople(tx *db.Tx, table, column, tenant string, ids []string) {
 	}
 }
 
+const openPurseSQL = `
+	SELECT kind, source_id, user_id
+	FROM point_events
+	WHERE tenant_id = $1 AND source_id IN {ids $2}`
+
+const selectPointEventsSQL = `
+	SELECT user_id, CAST(SUM(points) AS bigint)
+	FROM point_events
+	WHERE tenant_id = $1
+		AND user_id IN {ids $2}
+		AND occurred_at >= $3
+		AND occurred_at < $4
+		AND reversed_at IS NULL
+	GROUP BY user_id`
+
 func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {
 	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
 	lockPeople(tx, "members", "user_id", tenant, users)
@@ -213,22 +228,28 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 		p.points.Set(r.Text(0), r.Text(1))
 		return nil
 	})
-	tx.Queue("SELECT kind, source_id, user_id FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("source_id", 2),
-		[]any{tenant, query.List(sources)}, func(r *db.Row) error {
-			p.given[r.Text(0)+r.Text(1)+r.Text(2)] = true
-			return nil
-		})
+	tx.Queue(openPurseSQL, []any{tenant, query.List(sources)}, func(r *db.Row) error {
+		p.given[r.Text(0)+r.Text(1)+r.Text(2)] = true
+		return nil
+	})
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
 	from, to := localtime.Day(now, localtime.Zone(p.zone))
-	err := tx.Query("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2)+
-		" AND occurred_at >= $3 AND occurred_at < $4 AND reversed_at IS NULL GROUP BY user_id", []any{tenant, query.List(users), from, to}, func(r *db.Row) error {
+	err := tx.Query(selectPointEventsSQL, []any{tenant, query.List(users), from, to}, func(r *db.Row) error {
 		p.today[r.Text(0)] = r.Int(1)
 		return nil
 	})
 	return p, err
 }
+
+const reversePointsSQL = `
+	SELECT id
+	FROM point_events
+	WHERE tenant_id = $1
+		AND source_type = 'incidents'
+		AND reversed_at IS NULL
+		AND source_id IN {ids $2}`
 
 // reversePoints takes back the points of void reports.
 func reversePoints(tx *store.Tx, sources []string) error {
@@ -237,11 +258,10 @@ func reversePoints(tx *store.Tx, sources []string) error {
 		return nil
 	}
 	var ids []string
-	err := tx.Query("SELECT id FROM point_events WHERE tenant_id = $1 AND source_type = 'incidents' AND reversed_at IS NULL AND "+tx.DB().InUUID("source_id", 2),
-		[]any{tx.TenantID, query.List(sources)}, func(row *db.Row) error {
-			ids = append(ids, row.Text(0))
-			return nil
-		})
+	err := tx.Query(reversePointsSQL, []any{tx.TenantID, query.List(sources)}, func(row *db.Row) error {
+		ids = append(ids, row.Text(0))
+		return nil
+	})
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -290,6 +310,9 @@ func AwardBadges(tx *store.Tx, users []string) error {
 	return err
 }
 
+const dropGivenBadgesSQL = `
+	SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND user_id IN {ids $2}`
+
 // dropGivenBadges leaves out the badges that somebody else gave meanwhile: whoever gives
 // a badge holds it until the end of the transaction.
 func dropGivenBadges(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
@@ -302,11 +325,10 @@ func dropGivenBadges(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, e
 	}
 	lockPeople(tx, "badges", "id", tenant, sortedKeys(badges))
 	given := map[string]bool{}
-	err := tx.Query("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2),
-		[]any{tenant, query.List(sortedKeys(users))}, func(r *db.Row) error {
-			given[r.Text(0)+r.Text(1)] = true
-			return nil
-		})
+	err := tx.Query(dropGivenBadgesSQL, []any{tenant, query.List(sortedKeys(users))}, func(r *db.Row) error {
+		given[r.Text(0)+r.Text(1)] = true
+		return nil
+	})
 	return slices.DeleteFunc(rows, func(r store.Row) bool { return given[r.Text("user_id")+r.Text("badge_id")] }), err
 }
 

@@ -136,6 +136,17 @@ func deriveHours(c store.Change, length time.Duration) error {
 	return nil
 }
 
+const refuseOverlapsSQL = `
+	SELECT id FROM workers WHERE tenant_id = $1 AND id IN {ids $2} ORDER BY id {for update}`
+
+const selectShiftsSQL = `
+	SELECT worker_id, id, started_at, ended_at
+	FROM shifts
+	WHERE tenant_id = $1
+		AND worker_id IN {ids $2}
+		AND started_at < $3
+		AND (ended_at IS NULL OR ended_at > $4)`
+
 // refuseOverlaps refuses shifts of one worker that overlap. The workers' rows are locked
 // so that two requests cannot both find the time free.
 func refuseOverlaps(tx *db.Tx, tenant string, mine map[string][]span) error {
@@ -154,13 +165,12 @@ func refuseOverlaps(tx *db.Tx, tenant string, mine map[string][]span) error {
 	sort.Strings(workers)
 	ids := query.List(workers)
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM workers WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, ids}, func(*db.Row) error {
+		tx.Queue(refuseOverlapsSQL, []any{tenant, ids}, func(*db.Row) error {
 			return nil
 		})
 	}
 	there := map[string][]span{}
-	tx.Queue("SELECT worker_id, id, started_at, ended_at FROM shifts WHERE tenant_id = $1 AND "+tx.DB().InUUID("worker_id", 2)+
-		" AND started_at < $3 AND (ended_at IS NULL OR ended_at > $4)", []any{tenant, ids, last, first}, func(r *db.Row) error {
+	tx.Queue(selectShiftsSQL, []any{tenant, ids, last, first}, func(r *db.Row) error {
 		there[r.Text(0)] = append(there[r.Text(0)], span{r.Text(1), r.Text(2), r.Text(3)})
 		return nil
 	})

@@ -16,6 +16,9 @@ func holdTalks(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+const signTalksSQL = `
+	SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND id IN {ids $2}`
+
 // signTalks holds signatures to talks that were held. A worker signs for
 // himself, now; somebody else enters the name as it was signed before him.
 func signTalks(tx *store.Tx, changes []store.Change) error {
@@ -29,11 +32,10 @@ func signTalks(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	held := map[string]string{}
-	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-		[]any{tx.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
-			held[r.Text(0)] = query.FormatTime(r.Time(1))
-			return nil
-		})
+	err := tx.Query(signTalksSQL, []any{tx.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
+		held[r.Text(0)] = query.FormatTime(r.Time(1))
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -66,6 +68,11 @@ func signTalks(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+const creditTalksSQL = `
+	SELECT id, user_id
+	FROM workers
+	WHERE tenant_id = $1 AND user_id IS NOT NULL AND id IN {ids $2}`
+
 // creditTalks gives points to those who signed for a talk.
 func creditTalks(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
@@ -78,8 +85,7 @@ func creditTalks(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	users := map[string]string{}
-	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2),
-		[]any{tx.TenantID, query.List(distinctIDs(rows, "worker_id"))},
+	err := tx.Query(creditTalksSQL, []any{tx.TenantID, query.List(distinctIDs(rows, "worker_id"))},
 		func(r *db.Row) error { users[r.Text(0)] = r.Text(1); return nil })
 	if err != nil {
 		return err

@@ -53,6 +53,12 @@ func followTemplates(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+const readCodesSQL = `
+	SELECT id, lower(code), revision, status
+	FROM checklist_templates
+	WHERE tenant_id = $1 AND lower(code) IN {texts $2}
+	{for update}`
+
 // readCodes asks for the last revision and the published template of the codes in
 // changes.
 func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[string]int64, published map[string]string, err error) {
@@ -66,15 +72,13 @@ func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[
 	if len(list) == 0 {
 		return revisions, published, nil
 	}
-	err = tx.Query("SELECT id, lower(code), revision, status FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InText("lower(code)", 2)+
-		tx.DB().ForUpdate(),
-		[]any{tenant, query.List(list)}, func(r *db.Row) error {
-			revisions[r.Text(1)] = max(revisions[r.Text(1)], r.Int(2))
-			if r.Text(3) == "published" {
-				published[r.Text(1)] = r.Text(0)
-			}
-			return nil
-		})
+	err = tx.Query(readCodesSQL, []any{tenant, query.List(list)}, func(r *db.Row) error {
+		revisions[r.Text(1)] = max(revisions[r.Text(1)], r.Int(2))
+		if r.Text(3) == "published" {
+			published[r.Text(1)] = r.Text(0)
+		}
+		return nil
+	})
 	return revisions, published, err
 }
 
@@ -116,10 +120,16 @@ func supersedeRevisions(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+const updateSchedulesSQL = `
+	SELECT id
+	FROM checklist_schedules
+	WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused')
+	ORDER BY id`
+
 // updateSchedules changes the schedules of a template that are not over.
 func updateSchedules(tx *store.Tx, template string, set store.Row) error {
 	ids, err := idsOf(tx.Tx,
-		"SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", tx.TenantID, template)
+		updateSchedulesSQL, tx.TenantID, template)
 	if err != nil {
 		return err
 	}
@@ -169,17 +179,21 @@ type asked struct {
 	parsed        *checklist.Template
 }
 
+const queueTemplatesSQL = `
+	SELECT id, title, status, applies_to, kinds, sections
+	FROM checklist_templates
+	WHERE tenant_id = $1 AND id IN {ids $2}`
+
 // queueTemplates asks for templates by id; they are there after the next
 // flush.
 func queueTemplates(tx *db.Tx, tenant string, ids []string) map[string]*asked {
 	out := map[string]*asked{}
 	if len(ids) > 0 {
-		tx.Queue("SELECT id, title, status, applies_to, kinds, sections FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-			[]any{tenant, query.List(ids)}, func(r *db.Row) error {
-				row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
-				out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: readWords(row, "a"), kinds: readWords(row, "k"), sections: r.Text(5)}
-				return nil
-			})
+		tx.Queue(queueTemplatesSQL, []any{tenant, query.List(ids)}, func(r *db.Row) error {
+			row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
+			out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: readWords(row, "a"), kinds: readWords(row, "k"), sections: r.Text(5)}
+			return nil
+		})
 	}
 	return out
 }

@@ -105,6 +105,11 @@ func ownVerdict(field string) error {
 		At(field, "is another person's to set")
 }
 
+const namePeopleSQL = `
+	SELECT id, user_id
+	FROM workers
+	WHERE tenant_id = $1 AND (user_id IN {ids $2} OR id IN {ids $3})`
+
 // namePeople gives new assignments the worker of their account, or the account
 // of their worker. The two are one person.
 func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
@@ -123,7 +128,7 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 		return nil
 	}
 	account, person := map[string]string{}, map[string]string{}
-	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND ("+tx.DB().InUUID("user_id", 2)+" OR "+tx.DB().InUUID("id", 3)+")",
+	err := tx.Query(namePeopleSQL,
 		[]any{tenant, query.List(dropEmpty(users)), query.List(dropEmpty(workers))}, func(r *db.Row) error {
 			account[r.Text(0)] = r.Text(1)
 			if !r.Null(1) {
@@ -196,12 +201,15 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 	return err
 }
 
+const readCoursesSQL = `
+	SELECT id, validity_months, pass_mark FROM courses WHERE tenant_id = $1 AND id IN {ids $2}`
+
 func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *time.Location, error) {
 	list, zone := map[string]course{}, "UTC"
 	if len(ids) == 0 {
 		return list, time.UTC, nil
 	}
-	tx.Queue("SELECT id, validity_months, pass_mark FROM courses WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)},
+	tx.Queue(readCoursesSQL, []any{tenant, query.List(ids)},
 		func(r *db.Row) error {
 			list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2)}
 			return nil

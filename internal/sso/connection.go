@@ -225,7 +225,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 		return nil, refuseInvalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error {
+		if err := tx.One("SELECT id FROM tenants WHERE id = $1 {for update}", []any{c.TenantID}, func(*db.Row) error {
 			return nil
 		}); fault.Is(err, fault.NotFound) {
 			return refuseInvalid("tenant_id names no tenant")
@@ -272,6 +272,18 @@ func classifyStored(err error) error {
 	return err
 }
 
+const claimNameSQL = `
+	INSERT INTO sso_names (name, tenant_id, connection_id)
+	SELECT sso_connections.identifier, sso_connections.tenant_id, sso_connections.id
+	FROM sso_connections
+	WHERE sso_connections.tenant_id = $1
+		AND sso_connections.id = $2
+		AND sso_connections.kind = 'oidc'
+		AND ($3 OR EXISTS (SELECT 1
+		FROM sso_domains
+		WHERE sso_domains.connection_id = sso_connections.id AND sso_domains.verified_at IS NOT NULL))
+	ON CONFLICT (name) DO NOTHING`
+
 // claimName makes sign-ins by the identifier lead to the connection once a domain
 // of it is proved, or the operator says so, unless they lead to another one by
 // then: that is shown to the tenant as identifier_active, and told to the operator
@@ -284,10 +296,7 @@ func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
 		return nil
 	}
 	operator := a.Role == actor.Service
-	_, err := tx.Exec("INSERT INTO sso_names (name, tenant_id, connection_id) SELECT c.identifier, c.tenant_id, c.id FROM sso_connections c "+
-		"WHERE c.tenant_id = $1 AND c.id = $2 AND c.kind = 'oidc' AND ($3 OR EXISTS (SELECT 1 FROM sso_domains d WHERE "+
-		"d.connection_id = c.id AND d.verified_at IS NOT NULL)) "+
-		"ON CONFLICT (name) DO NOTHING", c.TenantID, c.ID, operator)
+	_, err := tx.Exec(claimNameSQL, c.TenantID, c.ID, operator)
 	if err != nil || !operator || !named || c.Kind != OIDC {
 		return err
 	}
@@ -423,14 +432,18 @@ func (s *Service) RevokeSCIM(ctx context.Context, a actor.Actor, id string) erro
 	return s.setSCIM(ctx, a, id, "sso.scim_token_revoked", nil)
 }
 
+const setSCIMSQL = `
+	UPDATE sso_connections
+	SET scim_token_hash = $3, updated_at = $4, version = version + 1
+	WHERE tenant_id = $1 AND id = $2`
+
 func (s *Service) setSCIM(ctx context.Context, a actor.Actor, id, action string, hash any) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		c, err := s.findOwn(tx, a, id)
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2",
-			[]any{c.TenantID, c.ID, hash, s.now()}, nil)
+		tx.Queue(setSCIMSQL, []any{c.TenantID, c.ID, hash, s.now()}, nil)
 		s.writeAudit(tx, c, a, action, nil)
 		return tx.Flush()
 	})

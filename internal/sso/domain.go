@@ -63,6 +63,16 @@ func canonicalDomain(raw string) (string, error) {
 	return d, nil
 }
 
+const setDomainsSQL = `
+	INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at)
+	VALUES ($1, $2, $3, $4, $5, 0, $6)`
+
+const deleteSsoNamesSQL = `
+	DELETE FROM sso_names
+	WHERE tenant_id = $1 AND connection_id = $2 AND NOT EXISTS (SELECT 1
+		FROM sso_domains
+		WHERE sso_domains.connection_id = $2 AND sso_domains.verified_at IS NOT NULL)`
+
 // setDomains makes the claimed domains exactly these; nil leaves them. The
 // operator's word, by service key, proves them.
 func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]string) error {
@@ -93,8 +103,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 			continue
 		}
 		id := db.NewID()
-		tx.Queue("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, $2, $3, $4, $5, 0, $6)",
-			[]any{id, d, c.TenantID, c.ID, seal.RandomHex(16), s.now()}, nil)
+		tx.Queue(setDomainsSQL, []any{id, d, c.TenantID, c.ID, seal.RandomHex(16), s.now()}, nil)
 		if a.Role != actor.Service {
 			continue
 		}
@@ -104,8 +113,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 	}
 	if a.Role != actor.Service {
 		// Whose last proved domain is gone leaves its name to others.
-		tx.Queue("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND NOT EXISTS (SELECT 1 FROM sso_domains d "+
-			"WHERE d.connection_id = $2 AND d.verified_at IS NOT NULL)", []any{c.TenantID, c.ID}, nil)
+		tx.Queue(deleteSsoNamesSQL, []any{c.TenantID, c.ID}, nil)
 	}
 	return tx.Flush()
 }
@@ -235,6 +243,11 @@ func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most i
 	return f
 }
 
+const proveByCodeSQL = `
+	UPDATE sso_domains
+	SET code_attempts = code_attempts + 1
+	WHERE id = $1 AND code_hash IS NOT NULL AND code_expires_at > $2 AND code_attempts < $3`
+
 // ProveByCode takes the code that was mailed.
 func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, code string) (*Connection, error) {
 	c, d, err := s.readClaimed(ctx, a, id, domain)
@@ -246,8 +259,7 @@ func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, co
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		refused = nil
 		// The attempt is counted before the code is looked at.
-		n, err := tx.Exec("UPDATE sso_domains SET code_attempts = code_attempts + 1 WHERE id = $1 AND code_hash IS NOT NULL AND code_expires_at > $2 AND "+
-			"code_attempts < $3", d.id, s.now(), maxAttempts)
+		n, err := tx.Exec(proveByCodeSQL, d.id, s.now(), maxAttempts)
 		if err != nil {
 			return err
 		}

@@ -187,15 +187,18 @@ const metadataRetry = 5 * time.Minute
 
 var errLately = errors.New("sso: the metadata were asked for a moment ago")
 
+const renewMetadataSQL = `
+	UPDATE sso_connections
+	SET metadata_tried_at = $3
+	WHERE tenant_id = $1 AND id = $2 AND (metadata_tried_at IS NULL OR metadata_tried_at <= $4)`
+
 // renewMetadata reads them again from their address: this is how a rotation of
 // certificates arrives. The attempt counts before it is made, for all nodes, and
 // also when it fails; errLately says that it is too early for another.
 func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
-		n, err := tx.Exec("UPDATE sso_connections SET metadata_tried_at = $3 WHERE tenant_id = $1 AND id = $2 AND (metadata_tried_at IS NULL OR "+
-			"metadata_tried_at <= $4)",
-			c.TenantID, c.ID, now, now.Add(-metadataRetry))
+		n, err := tx.Exec(renewMetadataSQL, c.TenantID, c.ID, now, now.Add(-metadataRetry))
 		if err == nil && n == 0 {
 			err = errLately
 		}
@@ -269,6 +272,12 @@ func (s *Service) signedState(id string) string {
 	return id + "." + hex.EncodeToString(s.keys.Sum("sso-state", id)[:16])
 }
 
+const requestOfSQL = `
+	SELECT connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at,
+		expires_at
+	FROM sso_requests
+	WHERE id = $1`
+
 func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Connection, err error) {
 	id, _, _ := strings.Cut(state, ".")
 	id, ok := accounts.CanonicalID(id)
@@ -276,8 +285,7 @@ func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Co
 		return q, nil, noRelay()
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		err := tx.One("SELECT connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests "+
-			"WHERE id = $1", []any{id}, func(r *db.Row) error {
+		err := tx.One(requestOfSQL, []any{id}, func(r *db.Row) error {
 			q = request{id: id, connection: r.Text(0), samlID: r.Text(1), redirect: r.Text(2), challenge: r.Text(3), sealed: r.Bytes(4),
 				tester: r.Text(5), used: !r.Null(6), expires: r.Time(7)}
 			return nil

@@ -28,6 +28,13 @@ func scanGroup(r *db.Row) Group {
 	return Group{ID: r.Text(0), Display: r.Text(1), ExternalID: r.Text(2), CreatedAt: r.Time(3), UpdatedAt: r.Time(4)}
 }
 
+const groupBySQL = `
+	SELECT sso_group_members.user_id, sso_accounts.user_name
+	FROM sso_group_members
+	JOIN sso_accounts ON sso_accounts.user_id = sso_group_members.user_id
+	WHERE sso_group_members.group_id = $1
+	ORDER BY sso_accounts.user_name NULLS LAST`
+
 func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err error) {
 	canonical, ok := accounts.CanonicalID(id)
 	if !ok {
@@ -44,8 +51,7 @@ func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err er
 		return g, err
 	}
 	return g,
-		tx.Query("SELECT m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE m.group_id = $1 ORDER BY "+
-			"a.user_name NULLS LAST", []any{g.ID}, func(r *db.Row) error {
+		tx.Query(groupBySQL, []any{g.ID}, func(r *db.Row) error {
 			g.Members = append(g.Members, Ref{r.Text(0), r.Text(1)})
 			return nil
 		})
@@ -89,6 +95,19 @@ func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members b
 	return list, total, err
 }
 
+const readMembersSQL = `
+	SELECT group_id, COUNT(*)
+	FROM sso_group_members
+	WHERE group_id IN {ids $1}
+	GROUP BY group_id`
+
+const selectSsoGroupMembersSQL = `
+	SELECT sso_group_members.group_id, sso_group_members.user_id, sso_accounts.user_name
+	FROM sso_group_members
+	JOIN sso_accounts ON sso_accounts.user_id = sso_group_members.user_id
+	WHERE sso_group_members.group_id IN {ids $1}
+	ORDER BY sso_accounts.user_name NULLS LAST`
+
 // readMembers reads the members of listed groups. It ends the list before the group
 // that would show too many; a page may be shorter than asked for (RFC 7644,
 // 3.4.2.4).
@@ -97,7 +116,7 @@ func readMembers(tx *db.Tx, list []Group) ([]Group, error) {
 	for i, g := range list {
 		at[g.ID], ids = i, append(ids, g.ID)
 	}
-	err := tx.Query("SELECT group_id, COUNT(*) FROM sso_group_members WHERE "+tx.DB().InUUID("group_id", 1)+" GROUP BY group_id", []any{asJSON(ids)},
+	err := tx.Query(readMembersSQL, []any{asJSON(ids)},
 		func(r *db.Row) error {
 			sizes[at[r.Text(0)]] = r.Int(1)
 			return nil
@@ -107,9 +126,7 @@ func readMembers(tx *db.Tx, list []Group) ([]Group, error) {
 	}
 	shown := shownOf(sizes, maxListed)
 	list = list[:shown]
-	err = tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+
-		tx.DB().InUUID("m.group_id", 1)+
-		" ORDER BY a.user_name NULLS LAST", []any{asJSON(ids[:shown])}, func(r *db.Row) error {
+	err = tx.Query(selectSsoGroupMembersSQL, []any{asJSON(ids[:shown])}, func(r *db.Row) error {
 		g := &list[at[r.Text(0)]]
 		g.Members = append(g.Members, Ref{r.Text(1), r.Text(2)})
 		return nil
@@ -137,6 +154,10 @@ func (g *Group) checkGroup() error {
 	return nil
 }
 
+const createGroupSQL = `
+	INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $6)`
+
 // CreateGroup makes a group; its members get the role it maps to.
 func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who identity.Client) (Group, error) {
 	if err := g.checkGroup(); err != nil {
@@ -145,9 +166,7 @@ func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who 
 	g.ID = db.NewID()
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
-		_, err := tx.Exec("INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at) VALUES ($1, $2, $3, "+
-			"$4, $5, $6, $6)",
-			g.ID, c.TenantID, c.ID, g.Display, db.Null(g.ExternalID), now)
+		_, err := tx.Exec(createGroupSQL, g.ID, c.TenantID, c.ID, g.Display, db.Null(g.ExternalID), now)
 		if err != nil {
 			return err
 		}

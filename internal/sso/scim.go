@@ -155,14 +155,20 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 	return list, total, err
 }
 
+const readGroupsSQL = `
+	SELECT sso_group_members.user_id, sso_groups.id, sso_groups.display_name
+	FROM sso_group_members
+	JOIN sso_groups ON sso_groups.id = sso_group_members.group_id
+	WHERE sso_group_members.user_id IN {ids $1} AND sso_groups.connection_id = $2
+	ORDER BY sso_groups.display_name NULLS LAST`
+
 // readGroups reads the groups of listed people.
 func readGroups(tx *db.Tx, c *Connection, list []Person) error {
 	at, ids := map[string]int{}, []string{}
 	for i, p := range list {
 		at[p.ID], ids = i, append(ids, p.ID)
 	}
-	return tx.Query("SELECT m.user_id, g.id, g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE "+tx.DB().InUUID("m.user_id", 1)+
-		" AND g.connection_id = $2 ORDER BY g.display_name NULLS LAST", []any{asJSON(ids), c.ID}, func(r *db.Row) error {
+	return tx.Query(readGroupsSQL, []any{asJSON(ids), c.ID}, func(r *db.Row) error {
 		p := &list[at[r.Text(0)]]
 		p.Groups = append(p.Groups, Ref{r.Text(1), r.Text(2)})
 		return nil
@@ -399,6 +405,12 @@ func (s Directory) groupsOf(tx *db.Tx, userID string) (groups []string, err erro
 	return append(groups, more...), err
 }
 
+const deletePersonSQL = `
+	UPDATE sso_accounts
+	SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4,
+		updated_at = $4
+	WHERE user_id = $1`
+
 // DeletePerson closes an account for good: sessions end, the membership is
 // suspended, and SCIM neither shows it nor counts its name as taken (RFC 7644
 // section 3.6). What the person did stays theirs, and who signed in so is out.
@@ -408,8 +420,7 @@ func (s Directory) DeletePerson(ctx context.Context, c *Connection, id string, w
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE "+
-			"user_id = $1", []any{p.ID, false, true, s.now()}, nil)
+		tx.Queue(deletePersonSQL, []any{p.ID, false, true, s.now()}, nil)
 		tx.Queue("DELETE FROM sso_group_members WHERE user_id = $1", []any{p.ID}, nil)
 		kept, err := s.shutOut(tx, c, p.ID)
 		if err != nil {

@@ -244,8 +244,12 @@ func (s *Service) closeLane(tx *db.Tx, id string) {
 	tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{id}, nil)
 }
 
+const giveUpSQL = `
+	UPDATE webhook_deliveries
+	SET status = 'dead', next_at = NULL, done_at = $2, error = $3
+	WHERE webhook_id = $1 AND next_at IS NOT NULL`
+
 // giveUp ends what waits for a webhook. It can be replayed.
 func (s *Service) giveUp(tx *db.Tx, id, why string) {
-	tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = $3 WHERE webhook_id = $1 AND next_at IS NOT NULL",
-		[]any{id, s.now(), why}, nil)
+	tx.Queue(giveUpSQL, []any{id, s.now(), why}, nil)
 }

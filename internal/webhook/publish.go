@@ -49,6 +49,11 @@ func (s *Service) Publish(tx *db.Tx, events []*event.Event) error {
 	return s.enqueueDeliveries(tx, rows, touched, now)
 }
 
+const findChoosersSQL = `
+	SELECT tenant_id, id, events, status, people_scores
+	FROM webhooks
+	WHERE tenant_id IN {ids $1} AND status <> 'disabled'`
+
 func findChoosers(tx *db.Tx, events []*event.Event) (map[string][]chooser, error) {
 	seen := map[string]bool{}
 	var tenants []string
@@ -59,21 +64,20 @@ func findChoosers(tx *db.Tx, events []*event.Event) (map[string][]chooser, error
 		}
 	}
 	var out map[string][]chooser
-	err := tx.Query("SELECT tenant_id, id, events, status, people_scores FROM webhooks WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND status <> 'disabled'",
-		[]any{query.List(tenants)}, func(r *db.Row) error {
-			c := chooser{tenant: r.Text(0), id: r.Text(1), active: r.Text(3) == "active", scores: r.Bool(4)}
-			if err := json.Unmarshal([]byte(r.Text(2)), &c.topics); err != nil {
-				return fmt.Errorf("webhook: events of %s: %w", c.id, err)
-			}
-			if len(c.topics) == 0 { // chose nothing
-				return nil
-			}
-			if out == nil {
-				out = map[string][]chooser{}
-			}
-			out[c.tenant] = append(out[c.tenant], c)
+	err := tx.Query(findChoosersSQL, []any{query.List(tenants)}, func(r *db.Row) error {
+		c := chooser{tenant: r.Text(0), id: r.Text(1), active: r.Text(3) == "active", scores: r.Bool(4)}
+		if err := json.Unmarshal([]byte(r.Text(2)), &c.topics); err != nil {
+			return fmt.Errorf("webhook: events of %s: %w", c.id, err)
+		}
+		if len(c.topics) == 0 { // chose nothing
 			return nil
-		})
+		}
+		if out == nil {
+			out = map[string][]chooser{}
+		}
+		out[c.tenant] = append(out[c.tenant], c)
+		return nil
+	})
 	return out, err
 }
 

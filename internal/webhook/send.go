@@ -165,6 +165,12 @@ type try struct {
 	Error  string `json:"error,omitempty"`
 }
 
+const recordOutcomeSQL = `
+	UPDATE webhook_deliveries
+	SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7,
+		request = $8, response = $9, error = $10, attempts = $11
+	WHERE id = $1 AND (next_at IS NOT NULL OR $12)`
+
 // recordOutcome writes an attempt's outcome and when the next one is due. A delivery
 // that was given up meanwhile stays so, unless it has arrived.
 func (s *Service) recordOutcome(ctx context.Context, d *delivery, o outcome) error {
@@ -179,8 +185,7 @@ func (s *Service) recordOutcome(ctx context.Context, d *delivery, o outcome) err
 	}
 	state, next, done := s.decideFate(d, o)
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("UPDATE webhook_deliveries SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7, request = "+
-			"$8, response = $9, error = $10, attempts = $11 WHERE id = $1 AND (next_at IS NOT NULL OR $12)",
+		tx.Queue(recordOutcomeSQL,
 			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, appendHistory(d.attempts, one), o.isOK()}, nil)
 		return nil
 	})

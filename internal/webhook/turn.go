@@ -185,6 +185,21 @@ func breakerPause(n int64) time.Duration {
 	return addJitter(min(d, longestBreak))
 }
 
+const releaseLaneSQL = `
+	SELECT url, status, failing_since
+	FROM webhooks
+	WHERE tenant_id = $1 AND id = $2
+	{for update}`
+
+const lockWebhookLanesSQL = `
+	SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner = $2 {for update}`
+
+const updateWebhookLanesSQL = `
+	UPDATE webhook_lanes
+	SET owner = NULL, lease_until = NULL, served_at = $2, next_at = (SELECT MIN(next_at) FROM webhook_deliveries
+		WHERE webhook_id = $1 AND next_at IS NOT NULL)
+	WHERE webhook_id = $1`
+
 // releaseLane gives the lane back with what the turn found out, unless that is of
 // an address the webhook no longer has, or of a webhook that was paused or
 // disabled meanwhile. The webhook is locked before the lane, as by those who
@@ -193,19 +208,17 @@ func breakerPause(n int64) time.Duration {
 func (t *turn) releaseLane(ctx context.Context) error {
 	return t.s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		same, since, mine := false, time.Time{}, false
-		tx.Queue("SELECT url, status, failing_since FROM webhooks WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{t.lane.tenant, t.lane.id},
+		tx.Queue(releaseLaneSQL, []any{t.lane.tenant, t.lane.id},
 			func(r *db.Row) error {
 				same, since = t.ep != nil && r.Text(0) == t.ep.url && r.Text(1) == "active", r.Time(2)
 				return nil
 			})
-		if err := tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner = $2"+tx.DB().ForUpdate(), []any{t.lane.id, t.lane.owner},
+		if err := tx.Query(lockWebhookLanesSQL, []any{t.lane.id, t.lane.owner},
 			func(*db.Row) error { mine = true; return nil }); err != nil || !mine {
 			return err
 		}
 		now := t.s.now()
-		tx.Queue("UPDATE webhook_lanes SET owner = NULL, lease_until = NULL, served_at = $2, "+
-			"next_at = (SELECT MIN(next_at) FROM webhook_deliveries WHERE webhook_id = $1 AND next_at IS NOT NULL) WHERE webhook_id = $1",
-			[]any{t.lane.id, now}, nil)
+		tx.Queue(updateWebhookLanesSQL, []any{t.lane.id, now}, nil)
 		if !same {
 			return nil
 		}
@@ -241,6 +254,12 @@ func (t *turn) writeHealth(tx *db.Tx, since, now time.Time) error {
 	return nil
 }
 
+const disableWebhookSQL = `
+	SELECT email
+	FROM members
+	WHERE tenant_id = $1 AND status = 'active' AND role IN ('owner', 'admin') AND email IS NOT NULL
+	ORDER BY email`
+
 // disableWebhook switches a webhook off, ends what waits for it and tells the
 // tenant's administrators.
 func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
@@ -254,7 +273,7 @@ func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
 	tx.Queue("UPDATE webhook_lanes SET active = $2, next_at = NULL WHERE webhook_id = $1", []any{ep.id, false}, nil)
 	s.giveUp(tx, ep.id, "the webhook was disabled")
 	n := Notice{WebhookID: ep.id, URL: ep.url, Reason: reason}
-	if err := tx.Query("SELECT email FROM members WHERE tenant_id = $1 AND status = 'active' AND role IN ('owner', 'admin') AND email IS NOT NULL ORDER BY email",
+	if err := tx.Query(disableWebhookSQL,
 		[]any{ep.tenant}, func(r *db.Row) error { n.Emails = append(n.Emails, r.Text(0)); return nil }); err != nil {
 		return err
 	}
@@ -293,6 +312,13 @@ type delivery struct {
 	replay             bool
 }
 
+const loadLaneSQL = `
+	SELECT id, event_id, payload, attempt, queued_at, attempts, replay_of
+	FROM webhook_deliveries
+	WHERE webhook_id = $1 AND next_at <= $2
+	ORDER BY next_at, id
+	LIMIT $3`
+
 // loadLane reads the webhook and what is due for it. A webhook that is no longer
 // there, or not active, has a nil endpoint.
 func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoint, due []*delivery, err error) {
@@ -312,13 +338,11 @@ func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoin
 				}
 				return nil
 			})
-		return tx.Query("SELECT id, event_id, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND "+
-			"next_at <= $2 ORDER BY next_at, id LIMIT $3",
-			[]any{l.id, now, limit}, func(r *db.Row) error {
-				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), payload: r.Text(2), attempt: r.Int(3), queuedAt: r.Time(4),
-					attempts: r.Text(5), replay: !r.Null(6)})
-				return nil
-			})
+		return tx.Query(loadLaneSQL, []any{l.id, now, limit}, func(r *db.Row) error {
+			due = append(due, &delivery{id: r.Text(0), event: r.Text(1), payload: r.Text(2), attempt: r.Int(3), queuedAt: r.Time(4),
+				attempts: r.Text(5), replay: !r.Null(6)})
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, nil, err
@@ -347,19 +371,31 @@ func (s *Service) closeForgotten(ctx context.Context, l *lane) error {
 	})
 }
 
+const sweepSQL = `
+	UPDATE webhook_deliveries
+	SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days'
+	WHERE next_at IS NOT NULL AND queued_at <= $1`
+
+const deleteWebhookDeliveriesSQL = `
+	DELETE FROM webhook_deliveries
+	WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < $1 AND next_at IS NULL ORDER BY id LIMIT 20000)`
+
+const updateWebhookLanesToSweepSQL = `
+	UPDATE webhook_lanes
+	SET next_at = $1
+	WHERE active
+		AND next_at IS NULL
+		AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries WHERE next_at IS NOT NULL)`
+
 // Sweep ends deliveries that have waited for three days, and forgets those
 // that were done 30 days ago.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.now()
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days' WHERE next_at IS "+
-			"NOT NULL AND queued_at <= $1",
-			[]any{now.Add(-keepTrying), now}, nil)
-		tx.Queue("DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < $1 AND next_at IS NULL ORDER BY id LIMIT 20000)",
-			[]any{event.FirstID(now.Add(-kept))}, nil)
+		tx.Queue(sweepSQL, []any{now.Add(-keepTrying), now}, nil)
+		tx.Queue(deleteWebhookDeliveriesSQL, []any{event.FirstID(now.Add(-kept))}, nil)
 		// A lane that lost its next moment would sleep for ever.
-		tx.Queue("UPDATE webhook_lanes SET next_at = $1 WHERE active AND next_at IS NULL AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries "+
-			"WHERE next_at IS NOT NULL)", []any{now}, nil)
+		tx.Queue(updateWebhookLanesToSweepSQL, []any{now}, nil)
 		return nil
 	})
 }

@@ -165,11 +165,17 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 		})
 }
 
+const queueYearSQL = `
+	SELECT items.unit_cost, m.quantity
+	FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity
+		FROM stock_movements
+		WHERE tenant_id = $1 AND occurred_at > $2 AND type = 'ship'
+		GROUP BY item_id) m
+	JOIN items ON items.tenant_id = $1 AND items.id = m.item_id AND items.status = 'active'`
+
 // queueYear asks for the yearly issue value of every item that had one.
 func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
-	tx.Queue("SELECT i.unit_cost, m.quantity FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity FROM stock_movements WHERE tenant_id = $1 AND "+
-		"occurred_at > $2 AND type = 'ship' GROUP BY item_id) m "+
-		"JOIN items i ON i.tenant_id = $1 AND i.id = m.item_id AND i.status = 'active'", []any{tenant, now.AddDate(0, 0, -365)}, func(r *db.Row) error {
+	tx.Queue(queueYearSQL, []any{tenant, now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 		*into = append(*into, r.Dec(0).Float()*r.Dec(1).Float())
 		return nil
 	})

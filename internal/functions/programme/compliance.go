@@ -140,6 +140,18 @@ func (p *Programme) checkCompliance(ctx context.Context, a actor.Actor, in *Comp
 	return s.complianceOut(), nil
 }
 
+const readRulesSQL = `
+	SELECT id
+	FROM zones
+	WHERE tenant_id = $1 AND status <> 'archived'
+	ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, CASE WHEN site_id IS NULL THEN 1 ELSE 0 END,
+		lower(code)
+	LIMIT 1`
+
+const selectWorkersSQL = `
+	SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint)
+	FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = 'active' GROUP BY site_id) x`
+
 // readRules reads what is in force and whom it is about.
 func (s *scan) readRules(tx *db.Tx) error {
 	s.regs = nil
@@ -166,20 +178,17 @@ func (s *scan) readRules(tx *db.Tx) error {
 	for _, t := range entityTypes(s.in.EntityType) {
 		s.groups[t] = queueEntities(tx, selector{tenant: s.tenant, kind: t, id: s.in.EntityID})
 	}
-	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND status <> 'archived' ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, "+
-		"CASE WHEN site_id IS NULL THEN 1 ELSE 0 END, lower(code) LIMIT 1", []any{s.tenant}, func(r *db.Row) error { s.root = r.UUID(0); return nil })
+	tx.Queue(readRulesSQL, []any{s.tenant}, func(r *db.Row) error { s.root = r.UUID(0); return nil })
 	tx.Queue("SELECT regulation_id, entity_id FROM compliance_events WHERE tenant_id = $1 AND waived_until > $2", []any{s.tenant, s.now}, func(r *db.Row) error {
 		s.waived[[2]string{r.Text(0), r.Text(1)}] = true
 		return nil
 	})
-	tx.Queue("SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint) FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = "+
-		"'active' GROUP BY site_id) x",
-		[]any{s.tenant}, func(r *db.Row) error {
-			if r.Int(1) > 0 { // nobody on record is not a small establishment
-				s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
-			}
-			return nil
-		})
+	tx.Queue(selectWorkersSQL, []any{s.tenant}, func(r *db.Row) error {
+		if r.Int(1) > 0 { // nobody on record is not a small establishment
+			s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
+		}
+		return nil
+	})
 	s.queueSurroundings(tx)
 	if err := tx.Flush(); err != nil {
 		return err

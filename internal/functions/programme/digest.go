@@ -180,10 +180,30 @@ func (d *digest) noticeDates() string {
 	return query.List(list)
 }
 
+const openActionsSQL = `
+	SELECT action_no, title, due_at, assignee_user_id
+	FROM actions
+	WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at <= $2
+	ORDER BY due_at, id
+	LIMIT %d`
+
+const actionsToVerifySQL = `
+	SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id
+	FROM actions
+	WHERE tenant_id = $1 AND status = 'done'
+	ORDER BY completed_at, id
+	LIMIT %d`
+
+const actionsToReviewSQL = `
+	SELECT action_no, title, review_on, verifier_user_id
+	FROM actions
+	WHERE tenant_id = $1 AND status = 'verified' AND effectiveness IS NULL AND review_on <= $2
+	ORDER BY review_on, id
+	LIMIT %d`
+
 func (d *digest) queueActions(tx *db.Tx) {
 	tonight := d.date(d.now).End(d.local.Location())
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, due_at, assignee_user_id FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND "+
-		"due_at <= $2 ORDER BY due_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf(openActionsSQL, digestRows),
 		[]any{d.tenant, tonight}, func(r *db.Row) error {
 			at, t := r.Time(2), actionsToday
 			if at.Before(d.now) {
@@ -192,8 +212,7 @@ func (d *digest) queueActions(tx *db.Tx) {
 			d.addLine(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), d.date(at).String()})
 			return nil
 		})
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND "+
-		"status = 'done' ORDER BY completed_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf(actionsToVerifySQL, digestRows),
 		[]any{d.tenant}, func(r *db.Row) error {
 			verifier := r.Text(3)
 			if verifier == r.Text(4) || verifier == r.Text(5) {
@@ -202,18 +221,23 @@ func (d *digest) queueActions(tx *db.Tx) {
 			d.addLine(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), d.date(r.Time(2)).String()})
 			return nil
 		})
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness "+
-		"IS NULL AND review_on <= $2 ORDER BY review_on, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf(actionsToReviewSQL, digestRows),
 		[]any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
 			d.addLine(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
 			return nil
 		})
 }
 
+const missedRunsSQL = `
+	SELECT title, due_at, assignee_user_id
+	FROM checklist_runs
+	WHERE tenant_id = $1 AND status = 'missed' AND due_at > $2 AND updated_at > $3
+	ORDER BY due_at, id
+	LIMIT %d`
+
 // queueRuns asks for what was missed since the day before.
 func (d *digest) queueRuns(tx *db.Tx) {
-	tx.Queue(fmt.Sprintf("SELECT title, due_at, assignee_user_id FROM checklist_runs WHERE tenant_id = $1 AND status = 'missed' AND due_at > $2 AND "+
-		"updated_at > $3 ORDER BY due_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf(missedRunsSQL, digestRows),
 		[]any{d.tenant, d.now.AddDate(0, 0, -9), d.now.Add(-24 * time.Hour)}, func(r *db.Row) error {
 			l := line{r.Text(0), r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
 			d.addLine(r.Text(2), missedRuns, l)
@@ -222,25 +246,61 @@ func (d *digest) queueRuns(tx *db.Tx) {
 		})
 }
 
+// overdueTrainingSQL lists people's training that is due before a day: $1 tenant,
+// $2 the day.
+const overdueTrainingSQL = `
+	SELECT course.title, assignment.due_on, assignment.user_id
+	FROM training_assignments AS assignment
+	JOIN courses AS course ON course.tenant_id = assignment.tenant_id AND course.id = assignment.course_id
+	WHERE assignment.tenant_id = $1
+		AND assignment.user_id IS NOT NULL
+		AND assignment.status IN ('assigned', 'in_progress', 'failed')
+		AND assignment.due_on < $2
+	ORDER BY assignment.due_on, assignment.id
+	LIMIT %d`
+
+// expiringTrainingSQL lists people's certificates that run out on some days and have
+// no later one: $1 tenant, $2 the days.
+const expiringTrainingSQL = `
+	SELECT course.title, assignment.expires_on, assignment.user_id
+	FROM training_assignments AS assignment
+	JOIN courses AS course ON course.tenant_id = assignment.tenant_id AND course.id = assignment.course_id
+	WHERE assignment.tenant_id = $1
+		AND assignment.user_id IS NOT NULL
+		AND assignment.status = 'completed'
+		AND assignment.expires_on IN {texts $2}
+		AND NOT EXISTS (
+			SELECT 1
+			FROM training_assignments AS later
+			WHERE later.tenant_id = $1
+				AND later.user_id = assignment.user_id
+				AND later.course_id = assignment.course_id
+				AND later.status = 'completed'
+				AND (later.expires_on IS NULL OR later.expires_on > assignment.expires_on)
+		)
+	ORDER BY assignment.expires_on, assignment.id
+	LIMIT %d`
+
+const expiringLicencesSQL = `
+	SELECT workers.user_id, workers.name, drivers.licence_class, drivers.licence_expires_on
+	FROM drivers
+	JOIN workers ON workers.tenant_id = drivers.tenant_id AND workers.id = drivers.worker_id
+	WHERE drivers.tenant_id = $1
+		AND drivers.archived_at IS NULL
+		AND (drivers.licence_expires_on < $3 OR drivers.licence_expires_on IN {texts $2})
+	ORDER BY drivers.licence_expires_on, drivers.id
+	LIMIT %d`
+
 func (d *digest) queueTraining(tx *db.Tx) {
-	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE " +
-		"a.tenant_id = $1 AND a.user_id IS NOT NULL AND "
-	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on",
-		digestRows), []any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
+	tx.Queue(fmt.Sprintf(overdueTrainingSQL, digestRows), []any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
 		d.addPersonalLine(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
 		return nil
 	})
-	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
-		"n.tenant_id = $1 "+
-		"AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) ORDER "+
-		"BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.noticeDates()}, func(r *db.Row) error {
+	tx.Queue(fmt.Sprintf(expiringTrainingSQL, digestRows), []any{d.tenant, d.noticeDates()}, func(r *db.Row) error {
 		d.addPersonalLine(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
 		return nil
 	})
-	tx.Queue(fmt.Sprintf("SELECT w.user_id, w.name, e.licence_class, e.licence_expires_on FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND "+
-		"w.id = e.worker_id "+
-		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL AND (e.licence_expires_on < $3 OR "+tx.DB().InText("e.licence_expires_on",
-		2)+") ORDER BY e.licence_expires_on, e.id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf(expiringLicencesSQL, digestRows),
 		[]any{d.tenant, d.noticeDates(), d.dateIn(0)}, func(r *db.Row) error {
 			l := line{"Licence " + r.Text(2), r.Text(3)}
 			d.addPersonalLine(r.Text(0), expiring, l)
@@ -256,15 +316,28 @@ func (d *digest) addPersonalLine(user string, t topic, l line) {
 	}
 }
 
+const equipmentServiceSQL = `
+	SELECT asset_no, name, service_due_on
+	FROM equipment
+	WHERE tenant_id = $1
+		AND archived_at IS NULL
+		AND status <> 'retired'
+		AND (service_due_on < $3 OR service_due_on IN {texts $2})
+	ORDER BY service_due_on, id`
+
+const vehicleInspectionsSQL = `
+	SELECT plate, kind, inspection_due_on
+	FROM vehicles
+	WHERE tenant_id = $1
+		AND archived_at IS NULL
+		AND status <> 'retired'
+		AND (inspection_due_on < $3 OR inspection_due_on IN {texts $2})
+	ORDER BY inspection_due_on, id`
+
 // queueService asks for equipment and vehicles whose service or inspection is
 // due or soon will be.
 func (d *digest) queueService(tx *db.Tx) {
-	for _, sql := range [...]string{
-		"SELECT asset_no, name, service_due_on FROM equipment WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND " +
-			"(service_due_on < $3 OR " + tx.DB().InText("service_due_on", 2) + ") ORDER BY service_due_on, id",
-		"SELECT plate, kind, inspection_due_on FROM vehicles WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND " +
-			"(inspection_due_on < $3 OR " + tx.DB().InText("inspection_due_on", 2) + ") ORDER BY inspection_due_on, id",
-	} {
+	for _, sql := range [...]string{equipmentServiceSQL, vehicleInspectionsSQL} {
 		tx.Queue(fmt.Sprintf("%s LIMIT %d", sql, digestRows), []any{d.tenant, d.noticeDates(), d.dateIn(0)}, func(r *db.Row) error {
 			what := r.Text(0)
 			if r.Text(1) != "" {

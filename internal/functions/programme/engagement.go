@@ -165,38 +165,63 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 	return out, nil
 }
 
+const queueOwnSQL = `
+	SELECT CAST(coalesce(SUM(points), 0) AS bigint), CAST(coalesce(SUM(points) FILTER (WHERE occurred_at >= $3
+		AND occurred_at < $4), 0) AS bigint)
+	FROM point_events
+	WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL`
+
+const selectPointEventsSQL = `
+	SELECT id, kind, points, source_type, source_id, occurred_at
+	FROM point_events
+	WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL
+	ORDER BY occurred_at DESC, id DESC
+	LIMIT 10`
+
+const selectUserBadgesSQL = `
+	SELECT badges.id, badges.code, badges.name, badges.description, user_badges.awarded_at
+	FROM user_badges
+	JOIN badges ON badges.tenant_id = user_badges.tenant_id AND badges.id = user_badges.badge_id
+	WHERE user_badges.tenant_id = $1 AND user_badges.user_id = $2
+	ORDER BY user_badges.awarded_at DESC, lower(badges.code)`
+
 // queueOwn asks for the caller's own points and badges.
 func (o *EngagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int64) {
 	args := []any{a.TenantID, a.UserID}
-	tx.Queue("SELECT CAST(coalesce(SUM(points), 0) AS bigint), CAST(coalesce(SUM(points) FILTER (WHERE occurred_at >= $3 AND occurred_at < $4), 0) AS "+
-		"bigint) FROM point_events "+
-		"WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL", append(args, pd.From, pd.To), func(r *db.Row) error {
+	tx.Queue(queueOwnSQL, append(args, pd.From, pd.To), func(r *db.Row) error {
 		o.Total, *month = r.Int(0), r.Int(1)
 		return nil
 	})
-	tx.Queue("SELECT id, kind, points, source_type, source_id, occurred_at FROM point_events WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL "+
-		"ORDER BY occurred_at DESC, id DESC LIMIT 10", args, func(r *db.Row) error {
+	tx.Queue(selectPointEventsSQL, args, func(r *db.Row) error {
 		o.Recent = append(o.Recent, PointOut{r.Text(0), r.Text(1), r.Int(2), r.Text(3), r.Text(4), r.Text(5)})
 		return nil
 	})
-	tx.Queue("SELECT b.id, b.code, b.name, b.description, u.awarded_at FROM user_badges u JOIN badges b ON b.tenant_id = u.tenant_id AND b.id = u.badge_id "+
-		"WHERE u.tenant_id = $1 AND u.user_id = $2 ORDER BY u.awarded_at DESC, lower(b.code)", args, func(r *db.Row) error {
+	tx.Queue(selectUserBadgesSQL, args, func(r *db.Row) error {
 		o.Badges = append(o.Badges, BadgeOut{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4)})
 		return nil
 	})
 }
 
+const computeScoreboardsSQL = `
+	SELECT user_id, CAST(SUM(points) AS bigint)
+	FROM point_events
+	WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at IS NULL
+	GROUP BY user_id`
+
+const selectWorkersToComputeScoreboardsSQL = `
+	SELECT user_id, team_id
+	FROM workers
+	WHERE tenant_id = $1 AND user_id IS NOT NULL AND status <> 'left' AND archived_at IS NULL`
+
 // computeScoreboards works out the teams and zones of a month.
 func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
 	points, people := map[string]int64{}, map[string]string{}
 	var teams []*TeamOut
-	tx.Queue("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at "+
-		"IS NULL GROUP BY user_id",
-		[]any{tenant, pd.From, pd.To}, func(r *db.Row) error {
-			points[r.Text(0)] = r.Int(1)
-			return nil
-		})
-	tx.Queue("SELECT user_id, team_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND status <> 'left' AND archived_at IS NULL", []any{tenant},
+	tx.Queue(computeScoreboardsSQL, []any{tenant, pd.From, pd.To}, func(r *db.Row) error {
+		points[r.Text(0)] = r.Int(1)
+		return nil
+	})
+	tx.Queue(selectWorkersToComputeScoreboardsSQL, []any{tenant},
 		func(r *db.Row) error {
 			people[r.Text(0)] = r.Text(1)
 			return nil
@@ -246,6 +271,29 @@ func rankTeams(teams []*TeamOut, people map[string]string, points map[string]int
 const boardZones = "(z.kind IN ('area', 'dock', 'staging', 'quarantine') OR z.id IN (SELECT e.entity_id FROM incident_entities e " +
 	"WHERE e.tenant_id = $1 AND e.entity_type = 'zone' AND e.at > $2 AND e.at <= $3))"
 
+const queueZonesSQL = `
+	SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*)
+	FROM checklist_runs
+	WHERE tenant_id = $1
+		AND due_at >= $2
+		AND due_at <= $3
+		AND status <> 'cancelled'
+		AND zone_id IS NOT NULL
+	GROUP BY zone_id`
+
+const selectActionsToQueueZonesSQL = `
+	SELECT incidents.zone_id, COUNT(*) FILTER (WHERE actions.completed_at <= actions.due_at),
+		COUNT(*)
+	FROM actions
+	JOIN incidents ON incidents.tenant_id = actions.tenant_id AND incidents.id = actions.incident_id
+	WHERE actions.tenant_id = $1
+		AND incidents.tenant_id = $1
+		AND actions.due_at >= $2
+		AND actions.due_at <= $3
+		AND actions.status <> 'cancelled'
+		AND incidents.zone_id IS NOT NULL
+	GROUP BY incidents.zone_id`
+
 // queueZones asks what zone scores are made of.
 func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*ZoneOut {
 	zones := map[string]*ZoneOut{}
@@ -273,13 +321,8 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP "+
 		"BY s.entity_id", board,
 		at(func(z *ZoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
-	tx.Queue("SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at >= $2 AND due_at <= $3 AND "+
-		"status <> 'cancelled' "+
-		"AND zone_id IS NOT NULL GROUP BY zone_id", args, at(func(z *ZoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
-	tx.Queue("SELECT i.zone_id, COUNT(*) FILTER (WHERE a.completed_at <= a.due_at), COUNT(*) FROM actions a JOIN incidents i ON i.tenant_id = a.tenant_id "+
-		"AND i.id = a.incident_id "+
-		"WHERE a.tenant_id = $1 AND i.tenant_id = $1 AND a.due_at >= $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND i.zone_id IS NOT NULL GROUP "+
-		"BY i.zone_id", args,
+	tx.Queue(queueZonesSQL, args, at(func(z *ZoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
+	tx.Queue(selectActionsToQueueZonesSQL, args,
 		at(func(z *ZoneOut, r *db.Row) { z.acted, z.asked = r.Int(1), r.Int(2) }))
 	return zones
 }

@@ -85,6 +85,29 @@ func (p *Programme) PurgeScores(ctx context.Context, tenant string) (int, error)
 	}
 }
 
+const purgeSomeSQL = `
+	SELECT r.id
+	FROM score_runs r
+	WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < (SELECT f.id
+		FROM score_runs f
+		WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type
+		ORDER BY f.id DESC
+		LIMIT 1)
+	ORDER BY r.id
+	LIMIT %d`
+
+const deletePredictiveScoresSQL = `
+	DELETE FROM predictive_scores
+	WHERE tenant_id = $1 AND run_id IN {ids $2} AND id NOT IN (SELECT source_score_id
+		FROM training_assignments
+		WHERE tenant_id = $1 AND source_score_id IS NOT NULL)`
+
+const deleteScoreRunsSQL = `
+	DELETE FROM score_runs
+	WHERE tenant_id = $1 AND id IN {ids $2} AND NOT EXISTS (SELECT 1
+		FROM predictive_scores
+		WHERE predictive_scores.tenant_id = $1 AND predictive_scores.run_id = score_runs.id)`
+
 // purgeSome goes through the runs behind after and returns how many scores went
 // and the last run it saw.
 func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int, last string, err error) {
@@ -96,9 +119,7 @@ func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int,
 		}
 		st.repairSettings()
 		var runs []string
-		err := tx.Query(fmt.Sprintf("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < "+
-			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type ORDER BY f.id DESC LIMIT 1) ORDER BY "+
-			"r.id LIMIT %d", purgeRuns),
+		err := tx.Query(fmt.Sprintf(purgeSomeSQL, purgeRuns),
 			[]any{tenant, after, p.now().UTC().AddDate(0, 0, -int(st.keepDays))}, func(r *db.Row) error {
 				runs = append(runs, r.Text(0))
 				return nil
@@ -108,14 +129,12 @@ func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int,
 		}
 		last = runs[len(runs)-1]
 		ids := query.List(runs)
-		gone, err := tx.Exec("DELETE FROM predictive_scores WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2)+
-			" AND id NOT IN (SELECT source_score_id FROM training_assignments WHERE tenant_id = $1 AND source_score_id IS NOT NULL)", tenant, ids)
+		gone, err := tx.Exec(deletePredictiveScoresSQL, tenant, ids)
 		if err != nil {
 			return err
 		}
 		n = int(gone)
-		_, err = tx.Exec("DELETE FROM score_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-			" AND NOT EXISTS (SELECT 1 FROM predictive_scores s WHERE s.tenant_id = $1 AND s.run_id = score_runs.id)", tenant, ids)
+		_, err = tx.Exec(deleteScoreRunsSQL, tenant, ids)
 		return err
 	})
 	return n, last, err

@@ -50,10 +50,16 @@ func (m models) weightedModel() *model {
 	return m[""]
 }
 
+const queueModelsSQL = `
+	SELECT id, kind, entity_type, weight_incident, weight_near_miss, weight_shift_hours, weight_load,
+		params
+	FROM score_models
+	WHERE tenant_id = $1 AND status = 'active'
+	ORDER BY id`
+
 func queueModels(tx *db.Tx, tenant string) models {
 	m := models{}
-	tx.Queue("SELECT id, kind, entity_type, weight_incident, weight_near_miss, weight_shift_hours, weight_load, params FROM score_models "+
-		"WHERE tenant_id = $1 AND status = 'active' ORDER BY id", []any{tenant}, func(r *db.Row) error {
+	tx.Queue(queueModelsSQL, []any{tenant}, func(r *db.Row) error {
 		m[r.Text(2)] = &model{ID: r.Text(0), Kind: r.Text(1), EntityType: r.Text(2), Params: json.RawMessage(r.Text(7)),
 			Weights: score.Weights{Incident: r.Dec(3).Float(), NearMiss: r.Dec(4).Float(), ShiftHours: r.Dec(5).Float(), Load: r.Dec(6).Float()}}
 		return nil
@@ -339,6 +345,27 @@ func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) 
 	return panel, nil
 }
 
+const queueLateSQL = `
+	SELECT incident_entities.entity_id, actions.due_at, actions.completed_at
+	FROM actions
+	JOIN incident_entities ON incident_entities.tenant_id = actions.tenant_id AND incident_entities.incident_id = actions.incident_id
+	WHERE actions.tenant_id = $1
+		AND incident_entities.tenant_id = $1
+		AND incident_entities.entity_type = $2
+		AND actions.due_at <= $3
+		AND actions.status <> 'cancelled'
+		AND (actions.completed_at IS NULL OR actions.completed_at > $4)`
+
+const selectChecklistRunsSQL = `
+	SELECT zone_id, {day due_at}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
+	FROM checklist_runs
+	WHERE tenant_id = $1
+		AND due_at > $2
+		AND due_at <= $3
+		AND status <> 'cancelled'
+		AND zone_id IS NOT NULL
+	GROUP BY zone_id, {day due_at}`
+
 // queueLate asks for the open actions past due at the end of each period, and
 // in zones for the inspections that were not done in time.
 func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.Time) error {
@@ -346,32 +373,25 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	for t := range ends {
 		ends[t] = query.FormatTime(panel.Start.Add(time.Duration(t+1) * score.PanelDays * 24 * time.Hour))
 	}
-	tx.Queue("SELECT e.entity_id, a.due_at, a.completed_at FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = "+
-		"a.incident_id "+
-		"WHERE a.tenant_id = $1 AND e.tenant_id = $1 AND e.entity_type = $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND (a.completed_at IS NULL OR "+
-		"a.completed_at > $4)",
-		[]any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
-			i := g.findPlace(r, 0)
-			if i < 0 {
-				return nil
-			}
-			due, done := r.Text(1), r.Text(2)
-			for t, end := range ends {
-				if due <= end && (done == "" || done > end) {
-					panel.At(i, t).Overdue++
-				}
-			}
+	tx.Queue(queueLateSQL, []any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
+		i := g.findPlace(r, 0)
+		if i < 0 {
 			return nil
-		})
+		}
+		due, done := r.Text(1), r.Text(2)
+		for t, end := range ends {
+			if due <= end && (done == "" || done > end) {
+				panel.At(i, t).Overdue++
+			}
+		}
+		return nil
+	})
 	if g.kind != score.Zone {
 		return nil
 	}
 	type tally struct{ ok, due float32 }
 	runs := map[[2]int]*tally{}
-	day := tx.DB().Day("due_at")
-	tx.Queue("SELECT zone_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 "+
-		"AND status <> 'cancelled' "+
-		"AND zone_id IS NOT NULL GROUP BY zone_id, "+day, []any{tenant, panel.Start, now}, func(r *db.Row) error {
+	tx.Queue(selectChecklistRunsSQL, []any{tenant, panel.Start, now}, func(r *db.Row) error {
 		due, err := time.Parse(time.DateOnly, r.Text(1))
 		if i := g.findPlace(r, 0); i >= 0 && err == nil {
 			at := [2]int{i, max(panelPeriods-1-dayOf(now, due)/score.PanelDays, 0)}

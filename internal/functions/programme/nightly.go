@@ -133,9 +133,14 @@ func (p *Programme) nightEnds(ctx context.Context, a actor.Actor, began time.Tim
 	return p.write(ctx, a, func(tx *db.Tx) error { return nextNight(tx, a, began.Add(night), 0, nil) })
 }
 
+const nextNightSQL = `
+	INSERT INTO nights (tenant_id, due_at, tries, done)
+	VALUES ($1, $2, $3, $4)
+	ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries,
+		done = excluded.done`
+
 func nextNight(tx *db.Tx, a actor.Actor, due time.Time, tries int, done []string) error {
-	_, err := tx.Exec("INSERT INTO nights (tenant_id, due_at, tries, done) VALUES ($1, $2, $3, $4) "+
-		"ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries, done = excluded.done", a.TenantID, due.UTC(), tries,
+	_, err := tx.Exec(nextNightSQL, a.TenantID, due.UTC(), tries,
 		strings.Join(done, ","))
 	return err
 }
@@ -161,6 +166,16 @@ func (p *Programme) Due(ctx context.Context) ([]string, error) {
 // sweepStep is how many records one transaction of a sweep moves.
 const sweepStep = 500
 
+const missChecklistsSQL = `
+	SELECT id, due_at, grace_minutes
+	FROM checklist_runs
+	WHERE tenant_id = $1
+		AND status IN ('scheduled', 'in_progress')
+		AND due_at < $2
+		AND (due_at, id) > ($3, $4)
+	ORDER BY due_at, id
+	LIMIT %d`
+
 // MissChecklists moves inspections whose due time and grace have passed to
 // missed, and returns how many. It goes by due time, some at a time, past those
 // whose grace is not over.
@@ -177,9 +192,7 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 		err := p.write(ctx, a, func(tx *db.Tx) error {
 			seen, missed = 0, nil
 			err := tx.Query(
-				fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND "+
-					"due_at < $2 "+
-					"AND (due_at, id) > ($3, $4) ORDER BY due_at, id LIMIT %d", sweepStep),
+				fmt.Sprintf(missChecklistsSQL, sweepStep),
 				append([]any{tenant, now}, after...),
 				func(r *db.Row) error {
 					seen++
@@ -205,6 +218,13 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 	}
 }
 
+const expireTrainingSQL = `
+	SELECT id
+	FROM training_assignments
+	WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2
+	ORDER BY expires_on, id
+	LIMIT 500`
+
 // ExpireTraining moves certificates whose last day has passed where the tenant
 // is to expired, and returns how many.
 func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, error) {
@@ -213,8 +233,7 @@ func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, err
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, "+
-			"id LIMIT 500", []any{tenant, today.String()},
+		return tx.Query(expireTrainingSQL, []any{tenant, today.String()},
 			func(r *db.Row) error { each(r.Text(0)); return nil })
 	})
 }

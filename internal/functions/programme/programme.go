@@ -233,7 +233,7 @@ func (s *settings) keepScored(types []string) []string {
 // transaction ends, from the next flush on. SQLite has one writer.
 func lockTenant(tx *db.Tx, tenant string) {
 	if tx.DB().ForUpdate() != "" {
-		tx.Queue("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{tenant}, nil)
+		tx.Queue("SELECT id FROM tenants WHERE id = $1 {for update}", []any{tenant}, nil)
 	}
 }
 

@@ -64,6 +64,51 @@ func (p *Programme) Inspections(ctx context.Context, tenant string) error {
 // the course assigned again.
 const renewAhead = 30
 
+// expiringCertificatesSQL lists certificates that run out between two days, have no later
+// one and were not reminded of, of people who are still there: $1 tenant, $2 and $3
+// the days. Its sixth column says whether the course is open for the person already.
+const expiringCertificatesSQL = `
+	SELECT a.id, a.course_id, a.user_id, a.expires_on, course.title,
+		EXISTS (
+			SELECT 1
+			FROM training_assignments AS again
+			WHERE again.tenant_id = a.tenant_id
+				AND (again.user_id = a.user_id OR again.worker_id = a.worker_id)
+				AND again.course_id = a.course_id
+				AND again.status IN ('assigned', 'in_progress', 'failed')
+		),
+		course.status, a.worker_id
+	FROM training_assignments AS a
+	JOIN courses AS course ON course.tenant_id = a.tenant_id AND course.id = a.course_id
+	WHERE a.tenant_id = $1
+		AND a.status = 'completed'
+		AND a.expires_on >= $2
+		AND a.expires_on <= $3
+		AND a.reminded_at IS NULL
+		AND NOT EXISTS (
+			SELECT 1
+			FROM training_assignments AS later
+			WHERE later.tenant_id = a.tenant_id
+				AND (later.user_id = a.user_id OR later.worker_id = a.worker_id)
+				AND later.course_id = a.course_id
+				AND later.status = 'completed'
+				AND (later.expires_on IS NULL OR later.expires_on > a.expires_on)
+		)
+		AND (
+			EXISTS (
+				SELECT 1
+				FROM members
+				WHERE members.tenant_id = a.tenant_id AND members.user_id = a.user_id AND members.status = 'active'
+			)
+			OR a.user_id IS NULL AND EXISTS (
+				SELECT 1
+				FROM workers
+				WHERE workers.tenant_id = a.tenant_id AND workers.id = a.worker_id AND workers.status <> 'left'
+			)
+		)
+	ORDER BY a.expires_on, a.id
+	LIMIT 500`
+
 // RemindTraining tells of certificates that run out within 30 days, once each
 // (training.expiring), and assigns the course again to those who neither have
 // it open nor hold a later certificate. It returns how many it told of.
@@ -75,24 +120,15 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		}
 		last := today.AddDays(renewAhead).String()
 		var renewals []store.Row
-		const same = "SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND (n.user_id = a.user_id OR n.worker_id = a.worker_id) AND " +
-			"n.course_id = a.course_id"
-		err = tx.Query("SELECT a.id, a.course_id, a.user_id, a.expires_on, c.title, "+
-			"EXISTS ("+same+" AND n.status IN ('assigned', 'in_progress', 'failed')), c.status, a.worker_id "+
-			"FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id "+
-			"WHERE a.tenant_id = $1 AND a.status = 'completed' AND a.expires_on >= $2 AND a.expires_on <= $3 AND a.reminded_at IS NULL "+
-			"AND NOT EXISTS ("+same+" AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND ("+
-			"EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = a.user_id AND m.status = 'active') OR a.user_id IS NULL AND "+
-			"EXISTS (SELECT 1 FROM workers w WHERE w.tenant_id = a.tenant_id AND w.id = a.worker_id AND w.status <> 'left')) ORDER BY a.expires_on, a.id LIMIT 500",
-			[]any{tenant, today.String(), last}, func(r *db.Row) error {
-				each(r.Text(0))
-				if !r.Bool(5) && r.Text(6) == "active" {
-					renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
-						"assignment_type": "renewal", "due_on": r.Text(3),
-						"assignment_reason": fmt.Sprintf("the certificate for %s runs out on %s", r.Text(4), r.Text(3))})
-				}
-				return nil
-			})
+		err = tx.Query(expiringCertificatesSQL, []any{tenant, today.String(), last}, func(r *db.Row) error {
+			each(r.Text(0))
+			if !r.Bool(5) && r.Text(6) == "active" {
+				renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
+					"assignment_type": "renewal", "due_on": r.Text(3),
+					"assignment_reason": fmt.Sprintf("the certificate for %s runs out on %s", r.Text(4), r.Text(3))})
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}

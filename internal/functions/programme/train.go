@@ -180,18 +180,23 @@ func (t *trial) championModel() *model {
 	return nil
 }
 
+const keepTrialSQL = `
+	SELECT id, kind, status
+	FROM score_models
+	WHERE tenant_id = $1 AND entity_type = $2 AND status <> 'retired'
+	ORDER BY id`
+
 // keepTrial replaces the statistical models of a type by those just fitted.
 func (p *Programme) keepTrial(tx *db.Tx, a actor.Actor, st *settings, t *trial, now time.Time) (switched bool, err error) {
 	var old []string
 	was := kindWeighted
-	err = tx.Query("SELECT id, kind, status FROM score_models WHERE tenant_id = $1 AND entity_type = $2 AND status <> 'retired' ORDER BY id",
-		[]any{a.TenantID, t.kind}, func(r *db.Row) error {
-			old = append(old, r.Text(0))
-			if r.Text(2) == "active" {
-				was = r.Text(1)
-			}
-			return nil
-		})
+	err = tx.Query(keepTrialSQL, []any{a.TenantID, t.kind}, func(r *db.Row) error {
+		old = append(old, r.Text(0))
+		if r.Text(2) == "active" {
+			was = r.Text(1)
+		}
+		return nil
+	})
 	if err != nil {
 		return false, err
 	}

@@ -165,6 +165,15 @@ const heldCoursesSQL = `
 			OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2)
 		)`
 
+const readRollSQL = `
+	SELECT id, code, risk_threshold, entity_types
+	FROM courses
+	WHERE tenant_id = $1
+		AND status = 'active'
+		AND archived_at IS NULL
+		AND risk_threshold IS NOT NULL
+	ORDER BY lower(code)`
+
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
 	r := &roll{members: map[string]bool{}, busy: map[[2]string]string{}, people: map[uuid.UUID][]trainee{},
 		names: map[uuid.UUID]string{}}
@@ -175,14 +184,12 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 			groups = append(groups, queueEntities(tx, selector{tenant: a.TenantID, kind: t, id: in.EntityID}))
 		}
 	}
-	tx.Queue("SELECT id, code, risk_threshold, entity_types FROM courses WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL AND "+
-		"risk_threshold IS NOT NULL ORDER BY lower(code)",
-		[]any{a.TenantID}, func(row *db.Row) error {
-			c := course{id: row.Text(0), code: row.Text(1), threshold: row.Dec(2).Float()}
-			err := json.Unmarshal([]byte(row.Text(3)), &c.types)
-			r.courses = append(r.courses, c)
-			return err
-		})
+	tx.Queue(readRollSQL, []any{a.TenantID}, func(row *db.Row) error {
+		c := course{id: row.Text(0), code: row.Text(1), threshold: row.Dec(2).Float()}
+		err := json.Unmarshal([]byte(row.Text(3)), &c.types)
+		r.courses = append(r.courses, c)
+		return err
+	})
 	tx.Queue("SELECT user_id FROM members WHERE tenant_id = $1 AND status = 'active'", []any{a.TenantID}, func(row *db.Row) error {
 		r.members[row.Text(0)] = true
 		return nil

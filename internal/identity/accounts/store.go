@@ -91,6 +91,11 @@ func (u *User) Tell(provider string) {
 	u.AppMetadata = map[string]any{"provider": provider, "providers": []string{provider}}
 }
 
+const disownSQL = `
+	UPDATE users
+	SET password_hash = NULL, user_metadata = $2
+	WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at IS NULL`
+
 // Disown takes password, wishes and providers' identities off an unconfirmed
 // account that somebody signs up for once more. Nobody has proved the address,
 // so the first password may be a stranger's who waits for the owner to open the
@@ -100,8 +105,7 @@ func (u *User) Tell(provider string) {
 func (s *Store) Disown(tx *db.Tx, u *User) (taken bool, err error) {
 	bare := maps.Clone(u.UserMetadata)
 	Unwished(bare)
-	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at "+
-		"IS NULL", u.ID, WriteJSON(bare))
+	n, err := tx.Exec(disownSQL, u.ID, WriteJSON(bare))
 	if err != nil || n == 0 {
 		return err == nil, err
 	}

@@ -306,10 +306,17 @@ func (s *Administration) firstProof(tx *db.Tx, a actor.Actor, u *accounts.User, 
 	return s.Addresses.Unowned(tx, u)
 }
 
+const keyMadeSQL = `
+	SELECT COUNT(*)
+	FROM audit
+	WHERE tenant_id IN ($1, $2)
+		AND entity_id = $3
+		AND action IN ('user.created', 'user.password_changed')`
+
 // keyMade reports whether the service key made an account that nobody has
 // proved yet, or gave it a password: the one in it is the key's.
 func keyMade(tx *db.Tx, a actor.Actor, u *accounts.User) (own bool, err error) {
-	err = tx.One("SELECT COUNT(*) FROM audit WHERE tenant_id IN ($1, $2) AND entity_id = $3 AND action IN ('user.created', 'user.password_changed')",
+	err = tx.One(keyMadeSQL,
 		[]any{db.NoTenant, cmp.Or(a.TenantID, db.NoTenant), u.ID}, func(r *db.Row) error { own = r.Int(0) > 0; return nil })
 	return own, err
 }
@@ -399,15 +406,20 @@ func (s *Administration) DeleteUser(ctx context.Context, a actor.Actor, id strin
 	})
 }
 
+const leaveTenantsSQL = `
+	SELECT tenant_id
+	FROM members
+	WHERE user_id = $1 AND role = 'owner' AND status = 'active'
+	ORDER BY tenant_id NULLS LAST`
+
 // leaveTenants suspends an account's memberships, which keep no address of it,
 // and leaves every tenant an owner.
 func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 	var owned []string
-	err := tx.Query("SELECT tenant_id FROM members WHERE user_id = $1 AND role = 'owner' AND status = 'active' ORDER BY tenant_id NULLS LAST",
-		[]any{u.ID}, func(r *db.Row) error {
-			owned = append(owned, r.Text(0))
-			return nil
-		})
+	err := tx.Query(leaveTenantsSQL, []any{u.ID}, func(r *db.Row) error {
+		owned = append(owned, r.Text(0))
+		return nil
+	})
 	if err != nil {
 		return err
 	}

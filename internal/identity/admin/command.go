@@ -111,7 +111,7 @@ func (e enrolment) admit(tx *db.Tx) error {
 	if !e.first {
 		return nil
 	}
-	if err := tx.Query("SELECT id FROM signing_keys"+tx.DB().ForUpdate(), nil, func(*db.Row) error { return nil }); err != nil {
+	if err := tx.Query("SELECT id FROM signing_keys {for update}", nil, func(*db.Row) error { return nil }); err != nil {
 		return err
 	}
 	has, err := hasAdministrator(tx)
@@ -184,18 +184,22 @@ func (s *Administration) ResetPassword(ctx context.Context, email, pw string) er
 	})
 }
 
+const withPasswordSQL = `
+	SELECT password_hash, COALESCE(email, phone, CAST(id AS text))
+	FROM users
+	WHERE id IN {ids $1} AND password_hash <> '' AND deleted_at IS NULL
+	ORDER BY id`
+
 // WithPassword returns the addresses of those of the accounts, named by id, that
 // can be signed in to with the password.
 func (s *Administration) WithPassword(ctx context.Context, ids []string, pw string) (list []string, err error) {
 	var hashes, names []string
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		hashes, names = nil, nil
-		return tx.Query("SELECT password_hash, COALESCE(email, phone, CAST(id AS text)) FROM users WHERE "+tx.DB().InUUID("id", 1)+
-			" AND password_hash <> '' AND deleted_at IS NULL ORDER BY id",
-			[]any{accounts.WriteJSON(ids)}, func(r *db.Row) error {
-				hashes, names = append(hashes, r.Text(0)), append(names, r.Text(1))
-				return nil
-			})
+		return tx.Query(withPasswordSQL, []any{accounts.WriteJSON(ids)}, func(r *db.Row) error {
+			hashes, names = append(hashes, r.Text(0)), append(names, r.Text(1))
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -194,6 +194,11 @@ func errForged(tenant string, rows int) error {
 	return fault.New(fault.Internal, "audit_forged", "%d rows in the audit log of tenant %s were not written by the server, or were changed since", rows, tenant)
 }
 
+const beginChainSQL = `
+	INSERT INTO audit_heads (tenant_id, seal_no, hash, mac, sealed_at)
+	VALUES ($1, 0, $2, $3, $4)
+	ON CONFLICT (tenant_id) DO NOTHING`
+
 // beginChain makes the head of a tenant that has none. Only the row of the tenant's
 // creation begins a chain.
 func (c *Chain) beginChain(tx *db.Tx, tenant string) (head, error) {
@@ -209,8 +214,7 @@ func (c *Chain) beginChain(tx *db.Tx, tenant string) (head, error) {
 		}
 		return h, err
 	}
-	tx.Queue("INSERT INTO audit_heads (tenant_id, seal_no, hash, mac, sealed_at) VALUES ($1, 0, $2, $3, $4) ON CONFLICT (tenant_id) DO NOTHING",
-		[]any{tenant, origin, c.headMAC(tenant, 0, origin), c.Now()}, nil)
+	tx.Queue(beginChainSQL, []any{tenant, origin, c.headMAC(tenant, 0, origin), c.Now()}, nil)
 	return headOf(tx, tenant, tx.DB().ForUpdate())
 }
 
@@ -269,7 +273,7 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 	}
 	if out.rows > 0 {
 		out.text[0] = '['
-		tx.Queue(linkText(tx.DB()), []any{tenant, string(append(out.text, ']'))}, nil)
+		tx.Queue(linkRowsSQL, []any{tenant, string(append(out.text, ']'))}, nil)
 		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1",
 			[]any{tenant, h.no, h.hash, c.headMAC(tenant, h.no, h.hash), c.Now()}, nil)
 	}
@@ -284,16 +288,22 @@ func appendLink(b []byte, r *db.Row, prev, hash string, no int64) []byte {
 	return append(strconv.AppendInt(b, no, 10), '"')
 }
 
-// linkText writes the links of a batch by one statement: a statement for each
+// linkRowsSQL writes the links of a batch by one statement: a statement for each
 // row is what sealing would cost the most. The ids are read out of the texts
 // before rows are looked for: under row level security PostgreSQL takes no index
 // for a comparison with a function that might tell what it is given, and would
 // read the tenant's whole log for each batch.
-func linkText(d *db.DB) string {
-	return "WITH v AS MATERIALIZED (SELECT " + d.UUID("substr(e.value, 1, 36)") + " AS id, e.value AS link FROM " + d.Elements("$2", "e") +
-		") UPDATE audit SET prev_hash = substr(v.link, 37, 64), hash = substr(v.link, 101, 64), seal_no = CAST(substr(v.link, 165) AS bigint)" +
-		" FROM v WHERE tenant_id = $1 AND audit.id = v.id"
-}
+const linkRowsSQL = `
+	WITH v AS MATERIALIZED (
+		SELECT {uuid substr(e.value, 1, 36)} AS id, e.value AS link
+		FROM {elements $2 AS e}
+	)
+	UPDATE audit
+	SET prev_hash = substr(v.link, 37, 64),
+		hash = substr(v.link, 101, 64),
+		seal_no = CAST(substr(v.link, 165) AS bigint)
+	FROM v
+	WHERE tenant_id = $1 AND audit.id = v.id`
 
 func (c *Chain) isGenuine(tenant string, h head) bool {
 	return subtle.ConstantTimeCompare([]byte(c.headMAC(tenant, h.no, h.hash)), []byte(h.mac)) == 1

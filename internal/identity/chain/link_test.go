@@ -36,7 +36,7 @@ func TestLinksAreFoundByKey(t *testing.T) {
 					tx.Queue("SET LOCAL enable_"+way+" = off", nil, nil)
 				}
 			}
-			return tx.Query(explain+linkText(d), []any{tenant, `["` + tenant + `"]`}, func(r *db.Row) error {
+			return tx.Query(explain+linkRowsSQL, []any{tenant, `["` + tenant + `"]`}, func(r *db.Row) error {
 				plan = append(plan, r.Text(r.Len()-1))
 				return nil
 			})

@@ -74,15 +74,19 @@ func (s *Post) AskedLately(tx *db.Tx, u *accounts.User, kind string, c accounts.
 	return lately, err
 }
 
+const heldElsewhereSQL = `
+	SELECT id
+	FROM one_time_tokens
+	WHERE user_id = $1 AND slot = $2 AND asked_from <> $3 AND asked_from <> '' AND expires_at > $4`
+
 // HeldElsewhere reports a code of a change that was asked for elsewhere and holds: a
 // stranger who asks for it again does not take it out of its owner's hands.
 func (s *Post) HeldElsewhere(tx *db.Tx, u *accounts.User, kind string, c accounts.Client) (held bool, err error) {
 	slot, _, _ := KindFacts(kind)
-	err = tx.Query("SELECT id FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3 AND asked_from <> '' AND expires_at > $4",
-		[]any{u.ID, slot, c.Place(), s.Now()}, func(*db.Row) error {
-			held = true
-			return nil
-		})
+	err = tx.Query(heldElsewhereSQL, []any{u.ID, slot, c.Place(), s.Now()}, func(*db.Row) error {
+		held = true
+		return nil
+	})
 	return held, err
 }
 

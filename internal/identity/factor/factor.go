@@ -199,6 +199,10 @@ func checkName(name string) error {
 	return nil
 }
 
+const enrolSQL = `
+	INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $7, $7)`
+
 // Enrol makes an unverified factor. Others that were never verified in time
 // make room.
 func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
@@ -234,9 +238,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		}
 		sealed = k.Keys.Close(seal.FactorSecret, []byte(secret), out.ID)
 	}
-	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, "+
-		"$4, 'unverified', $5, $6, $7, $7)",
-		out.ID, o.UserID, db.Null(e.FriendlyName), e.Kind, db.Null(out.Phone), sealed, now)
+	_, err = tx.Exec(enrolSQL, out.ID, o.UserID, db.Null(e.FriendlyName), e.Kind, db.Null(out.Phone), sealed, now)
 	return out, err
 }
 

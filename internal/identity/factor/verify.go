@@ -73,6 +73,10 @@ type Question struct {
 	Expires                                     time.Time
 }
 
+const putSQL = `
+	INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
 // Put stores a question for its life, under an id of its own if it has none.
 func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 	now := k.Now()
@@ -80,11 +84,16 @@ func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 		q.ID = db.NewID()
 	}
 	q.Expires = now.Add(k.Life)
-	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address) VALUES ($1, $2, $3, "+
-		"$4, $5, $6, $7, $8, $9)",
+	_, err := tx.Exec(putSQL,
 		q.ID, q.Kind, db.Null(q.UserID), db.Null(q.FactorID), db.Null(q.SessionID), db.Null(q.Data), now, q.Expires, db.Null(q.From))
 	return q, err
 }
+
+const takeSQL = `
+	SELECT kind, user_id, factor_id, session_id, data, expires_at, address
+	FROM challenges
+	WHERE id = $1
+	{for update}`
 
 // Take reads a question with its row locked; NotFound when there is none.
 func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
@@ -92,11 +101,10 @@ func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 	if !isCanonicalID(id) {
 		return q, fault.New(fault.NotFound, "", "no such challenge")
 	}
-	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at, address FROM challenges WHERE id = $1"+tx.DB().ForUpdate(),
-		[]any{id}, func(r *db.Row) error {
-			q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
-			return nil
-		})
+	err := tx.One(takeSQL, []any{id}, func(r *db.Row) error {
+		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
+		return nil
+	})
 	return q, err
 }
 
@@ -274,6 +282,12 @@ func (k *Keeper) answerKey(tx *db.Tx, o Owner, f Factor, q Question, in Answer) 
 	return nil, err
 }
 
+const markPassedSQL = `
+	DELETE FROM challenges
+	WHERE factor_id IN (SELECT id
+		FROM mfa_factors
+		WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3)`
+
 // markPassed marks a factor as verified and notes where from; others of its kind that
 // wait for their first answer are given up.
 func (k *Keeper) markPassed(tx *db.Tx, f Factor, from string) error {
@@ -282,8 +296,7 @@ func (k *Keeper) markPassed(tx *db.Tx, f Factor, from string) error {
 	}
 	if f.Status == Unverified {
 		tx.Queue("UPDATE mfa_factors SET status = 'verified', updated_at = $2 WHERE id = $1", []any{f.ID, k.Now()}, nil)
-		tx.Queue("DELETE FROM challenges WHERE factor_id IN (SELECT id FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id "+
-			"<> $3)", []any{f.UserID, f.Kind, f.ID}, nil)
+		tx.Queue(markPassedSQL, []any{f.UserID, f.Kind, f.ID}, nil)
 		tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3", []any{f.UserID, f.Kind, f.ID}, nil)
 	}
 	return k.Passed(tx, f.UserID)

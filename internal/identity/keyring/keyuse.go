@@ -155,7 +155,11 @@ func (s *Keyring) RefuseKey(id, reason string, c accounts.Credential, err error)
 	return err
 }
 
+const lastUseSQL = `
+	UPDATE service_keys
+	SET last_used_at = $3, last_used_from = COALESCE($4, last_used_from)
+	WHERE tenant_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`
+
 func (s *Keyring) lastUse(tx *db.Tx, u KeyUse, n KeyUsed) {
-	tx.Queue("UPDATE service_keys SET last_used_at = $3, last_used_from = COALESCE($4, last_used_from) WHERE tenant_id = $1 AND id = $2 "+
-		"AND (last_used_at IS NULL OR last_used_at < $3)", []any{u.Tenant, u.Key, n.Last, db.Null(n.Address)}, nil)
+	tx.Queue(lastUseSQL, []any{u.Tenant, u.Key, n.Last, db.Null(n.Address)}, nil)
 }

@@ -146,6 +146,10 @@ func (s *Passkeys) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cere
 	return out, err
 }
 
+const registeredPasskeySQL = `
+	INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $6)`
+
 // RegisteredPasskey finishes the registration.
 func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challengeID string, response []byte) (accounts.Passkey, error) {
 	var out accounts.Passkey
@@ -172,8 +176,7 @@ func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challen
 		out = accounts.Passkey{ID: db.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: accounts.Time{Time: s.Now()}}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "passkey.registered", Entity: "passkey", EntityID: out.ID, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, me.User, letter.PasskeyAdded, "")
-		_, err = tx.Exec("INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
-			out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.Now())
+		_, err = tx.Exec(registeredPasskeySQL, out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.Now())
 		return err
 	})
 	if fault.HasCode(err, "23505") {

@@ -69,15 +69,20 @@ func (in Transfer) proofOf() Update {
 	return Update{CurrentPassword: in.CurrentPassword, Nonce: in.Nonce}
 }
 
+const transferOwnershipSQL = `
+	SELECT user_id, role
+	FROM members
+	WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3)
+	ORDER BY id
+	{for update}`
+
 func (s *Store) transferOwnership(tx *db.Tx, a actor.Actor, to string) error {
 	// In the order of ids, so that two transfers wait and do not deadlock.
 	roles := map[string]actor.Role{}
-	err := tx.Query("SELECT user_id, role FROM members WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3) ORDER BY id"+
-		tx.DB().ForUpdate(),
-		[]any{a.TenantID, a.UserID, to}, func(r *db.Row) error {
-			roles[r.Text(0)] = actor.Role(r.Text(1))
-			return nil
-		})
+	err := tx.Query(transferOwnershipSQL, []any{a.TenantID, a.UserID, to}, func(r *db.Row) error {
+		roles[r.Text(0)] = actor.Role(r.Text(1))
+		return nil
+	})
 	switch {
 	case err != nil:
 		return err

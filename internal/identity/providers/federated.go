@@ -150,6 +150,12 @@ func (s *Federation) Admit(tx *db.Tx, f Federated, c accounts.Client) (*accounts
 	return u, nil
 }
 
+const keepAccountSQL = `
+	UPDATE sso_accounts
+	SET user_name = $2
+	WHERE user_id = $1
+		AND NOT EXISTS (SELECT 1 FROM sso_accounts o WHERE o.connection_id = $3 AND o.user_name = $2)`
+
 // keepAccount notes which connection an account belongs to, and when what the
 // provider said now ends. An account that SCIM has deactivated stays out.
 func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error {
@@ -177,18 +183,21 @@ func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error
 		return fault.New(fault.Forbidden, "access_denied", "The account is deactivated")
 	}
 	if !named {
-		tx.Queue("UPDATE sso_accounts SET user_name = $2 WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM sso_accounts o WHERE o.connection_id = $3 AND "+
-			"o.user_name = $2)", []any{u.ID, f.Email, f.Connection}, nil)
+		tx.Queue(keepAccountSQL, []any{u.ID, f.Email, f.Connection}, nil)
 	}
 	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID, accounts.WriteJSON(f.Groups), end, now)
 	return err
 }
 
+const yieldNameSQL = `
+	UPDATE sso_accounts
+	SET user_name = CAST(user_id AS text)
+	WHERE connection_id = $1 AND user_name = $2 AND provisioned = $3`
+
 // yieldName takes an address from an account that only a sign-in named by it:
 // the provider says that it is somebody else's now. A name that SCIM gave stays.
 func yieldName(tx *db.Tx, connection, email string) {
-	tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text) WHERE connection_id = $1 AND user_name = $2 AND provisioned = $3",
-		[]any{connection, email, false}, nil)
+	tx.Queue(yieldNameSQL, []any{connection, email, false}, nil)
 }
 
 // FederatedRole changes the role of an active member as the provider's groups
@@ -209,6 +218,12 @@ func (s *Federation) FederatedRole(tx *db.Tx, tenantID, userID string, role acto
 	return s.Tenants.TellMember(tx, tenantID, userID, "role", string(was.Role))
 }
 
+const suspendFederatedSQL = `
+	UPDATE sso_accounts
+	SET suspended_at = $%d
+	WHERE tenant_id = $%d
+		AND user_id IN (SELECT user_id FROM members WHERE status = 'active' AND (%s))`
+
 // SuspendFederated is SuspendMembers for the end of accounts at a tenant's
 // provider. A caller of lower role than one of them is refused, and so is
 // leaving the tenant without an owner. What was suspended here can be taken back
@@ -227,8 +242,7 @@ func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which 
 		return err
 	}
 	n := len(binds)
-	tx.Queue(fmt.Sprintf("UPDATE sso_accounts SET suspended_at = $%d WHERE tenant_id = $%d AND user_id IN (SELECT user_id FROM members WHERE status = "+
-		"'active' AND (%s))", n+1, n+2, which),
+	tx.Queue(fmt.Sprintf(suspendFederatedSQL, n+1, n+2, which),
 		append(slices.Clone(binds), s.Now(), tenantID), nil)
 	if err := s.Tenants.SuspendMembers(tx, which, binds...); err != nil || !owners {
 		return err
@@ -236,11 +250,17 @@ func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which 
 	return tenants.KeepOwner(tx, tenantID)
 }
 
+const onlyOwnerSQL = `
+	SELECT user_id
+	FROM members
+	WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'
+	{for update}`
+
 // OnlyOwner reports that a tenant has no other active owner than this person,
 // and holds that until the transaction ends.
 func (s *Federation) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
 	his, others := false, false
-	err := tx.Query("SELECT user_id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenantID},
+	err := tx.Query(onlyOwnerSQL, []any{tenantID},
 		func(r *db.Row) error {
 			his, others = his || r.Text(0) == userID, others || r.Text(0) != userID
 			return nil
@@ -319,10 +339,15 @@ func federatedData(f Federated) map[string]any {
 	return m
 }
 
+const refreshFederatedSQL = `
+	UPDATE identities
+	SET data = $4, email = $5, last_sign_in_at = $6, updated_at = $6
+	WHERE provider = $1 AND issuer = $2 AND subject = $3`
+
 // refreshFederated takes over what the provider says now: address and profile.
 func (s *Federation) refreshFederated(tx *db.Tx, u *accounts.User, f Federated) error {
 	now := s.Now()
-	tx.Queue("UPDATE identities SET data = $4, email = $5, last_sign_in_at = $6, updated_at = $6 WHERE provider = $1 AND issuer = $2 AND subject = $3",
+	tx.Queue(refreshFederatedSQL,
 		[]any{FederatedProvider(f.Connection), f.Issuer, f.Subject, accounts.WriteJSON(federatedData(f)), f.Email, now}, nil)
 	if m, err := accounts.Merge(u.UserMetadata, f.Profile); err == nil {
 		u.UserMetadata = m

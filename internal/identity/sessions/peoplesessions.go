@@ -122,14 +122,18 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 	})
 }
 
+const noteSeenSQL = `
+	UPDATE members
+	SET last_seen_at = $3, last_sign_in_at = CASE WHEN $4 = 1 THEN $3 ELSE last_sign_in_at END
+	WHERE tenant_id = $1 AND user_id = $2`
+
 // noteSeen notes on a membership that its member is here, and with entered that he
 // has just signed in. The row's version stays: nobody has changed it.
 func (s *Store) noteSeen(tx *db.Tx, tenant, userID string, entered bool) {
 	if tenant == "" {
 		return
 	}
-	tx.Queue("UPDATE members SET last_seen_at = $3, last_sign_in_at = CASE WHEN $4 = 1 THEN $3 ELSE last_sign_in_at END WHERE tenant_id = $1 AND user_id = $2",
-		[]any{tenant, userID, s.Now(), boolToInt(entered)}, nil)
+	tx.Queue(noteSeenSQL, []any{tenant, userID, s.Now(), boolToInt(entered)}, nil)
 }
 
 // boolToInt is a condition as a bind.

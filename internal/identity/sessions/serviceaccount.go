@@ -268,6 +268,10 @@ func nullableTime(at time.Time) any {
 	return at
 }
 
+const createSQL = `
+	INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)`
+
 // Create makes a service account without keys. scopes are the grantable ones.
 func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountChange, grantable []string) (ServiceAccount, error) {
 	if err := s.requireAdministrator(a, true); err != nil {
@@ -298,8 +302,7 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec("INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at) "+
-			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)",
+		_, err = tx.Exec(createSQL,
 			a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, nullableTime(c.expires), s.Now(), a.UserID)
 		return err
 	})
@@ -329,11 +332,17 @@ func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, 
 	})
 }
 
+const lockAccountSQL = `
+	SELECT role
+	FROM service_accounts
+	WHERE tenant_id = $1 AND id = $2 AND removed_at IS NULL
+	{for update}`
+
 // lockAccount locks an account and refuses an administrator whose role is below its;
 // another tenant's is missing.
 func (s *ServiceAccounts) lockAccount(tx *db.Tx, a actor.Actor, id string) error {
 	var role actor.Role
-	err := tx.One("SELECT role FROM service_accounts WHERE tenant_id = $1 AND id = $2 AND removed_at IS NULL"+tx.DB().ForUpdate(), []any{a.TenantID, id},
+	err := tx.One(lockAccountSQL, []any{a.TenantID, id},
 		func(r *db.Row) error { role = actor.Role(r.Text(0)); return nil })
 	if fault.Is(err, fault.NotFound) {
 		return errNoAccount()
@@ -407,14 +416,30 @@ func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) 
 	})
 }
 
+const revokeKeysSQL = `
+	UPDATE service_keys
+	SET revoked_at = $3
+	WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)`
+
 // revokeKeys has the keys of an account refused from a moment on.
 func revokeKeys(tx *db.Tx, tenant, account string, from time.Time) {
-	tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
-		[]any{tenant, account, from}, nil)
+	tx.Queue(revokeKeysSQL, []any{tenant, account, from}, nil)
 }
 
 // maxOverlap is how long the keys before may stay beside a new one.
 const maxOverlap = 30 * 24 * time.Hour
+
+const renewSQL = `
+	SELECT COUNT(*)
+	FROM service_keys
+	WHERE tenant_id = $1
+		AND account_id = $2
+		AND revoked_at > $3
+		AND (expires_at IS NULL OR expires_at > $3)`
+
+const insertServiceKeysSQL = `
+	INSERT INTO service_keys (tenant_id, id, account_id, hash, created_at, created_by, expires_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
 // Renew makes a key of an account; those before it are refused from overlap
 // on, 0 = at once. Its secret is answered this once.
@@ -442,15 +467,14 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		}
 		revokeKeys(tx, a.TenantID, id, now.Add(overlap))
 		live := int64(0)
-		err := tx.One("SELECT COUNT(*) FROM service_keys WHERE tenant_id = $1 AND account_id = $2 AND revoked_at > $3 "+
-			"AND (expires_at IS NULL OR expires_at > $3)", []any{a.TenantID, id, now}, func(r *db.Row) error { live = r.Int(0); return nil })
+		err := tx.One(renewSQL, []any{a.TenantID, id, now}, func(r *db.Row) error { live = r.Int(0); return nil })
 		if err == nil && live >= maxAccountKeys {
 			err = fault.New(fault.Unprocessable, "validation_failed", "An account has at most %d valid keys: revoke one first", maxAccountKeys)
 		}
 		if err != nil {
 			return err
 		}
-		tx.Queue("INSERT INTO service_keys (tenant_id, id, account_id, hash, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		tx.Queue(insertServiceKeysSQL,
 			[]any{a.TenantID, k.ID, id, seal.Digest(k.Secret), now, a.UserID, nullableTime(until)}, nil)
 		s.auditChange(tx, a, accounts.Event{Action: "service_key.made", Entity: "service_account", EntityID: id,
 			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(textOrEmpty(expires), "never")}})
@@ -465,6 +489,14 @@ func textOrEmpty(s *string) string {
 	return *s
 }
 
+const revokeSQL = `
+	UPDATE service_keys
+	SET revoked_at = $4
+	WHERE tenant_id = $1
+		AND account_id = $2
+		AND id = $3
+		AND (revoked_at IS NULL OR revoked_at > $4)`
+
 // Revoke ends a key now.
 func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID string) error {
 	if err := s.requireAdministrator(a, true); err != nil {
@@ -474,9 +506,7 @@ func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID s
 		if err := s.lockAccount(tx, a, id); err != nil {
 			return err
 		}
-		n, err := tx.Exec("UPDATE service_keys SET revoked_at = $4 WHERE tenant_id = $1 AND account_id = $2 AND id = $3 "+
-			"AND (revoked_at IS NULL OR revoked_at > $4)",
-			a.TenantID, id, keyID, s.Now())
+		n, err := tx.Exec(revokeSQL, a.TenantID, id, keyID, s.Now())
 		if err == nil && n == 0 {
 			err = fault.New(fault.NotFound, "not_found", "The account has no such key that is valid")
 		}

@@ -193,6 +193,12 @@ func queueGrant(tx *db.Tx, sess Row) *Grant {
 	return g
 }
 
+const raiseSQL = `
+	UPDATE sessions
+	SET aal = $2, amr = $3, counter = $4, floor_counter = $4, raised_at = $5, factor_id = $6,
+		updated_at = $5
+	WHERE id = $1`
+
 // Raise lifts a session to two factors. The refresh counter jumps by two, and
 // no token from before the jump is good any more: a stolen one of the lower
 // level must not turn into one of the higher.
@@ -208,19 +214,21 @@ func (s *Store) Raise(tx *db.Tx, sess *Row, method, factorID string) error {
 		}
 	}
 	sess.AMR = amr
-	_, err := tx.Exec("UPDATE sessions SET aal = $2, amr = $3, counter = $4, floor_counter = $4, raised_at = $5, factor_id = $6, updated_at = $5 WHERE id = $1",
-		sess.ID, sess.aal, accounts.WriteJSON(sess.AMR), sess.counter, now, db.Null(factorID))
+	_, err := tx.Exec(raiseSQL, sess.ID, sess.aal, accounts.WriteJSON(sess.AMR), sess.counter, now, db.Null(factorID))
 	user := sess.user
 	tx.After(func() { s.Forget(user) })
 	return err
 }
+
+const lowerSQL = `
+	SELECT id, amr FROM sessions WHERE user_id = $1 AND factor_id = $2 {for update}`
 
 // Lower takes the second factor from the sessions that a factor raised; the
 // tokens they hold fall back with them, because the lower of the two levels
 // counts.
 func (s *Store) Lower(tx *db.Tx, userID, factorID, method string) error {
 	var list []Row
-	err := tx.Query("SELECT id, amr FROM sessions WHERE user_id = $1 AND factor_id = $2"+tx.DB().ForUpdate(), []any{userID, factorID}, func(r *db.Row) error {
+	err := tx.Query(lowerSQL, []any{userID, factorID}, func(r *db.Row) error {
 		sess := Row{ID: r.Text(0)}
 		err := json.Unmarshal([]byte(r.Text(1)), &sess.AMR)
 		list = append(list, sess)
@@ -284,17 +292,22 @@ func (s *Store) refreshKey(sess Row) []byte {
 	return s.Secrets.Sum("refresh", sess.ID, string(sess.key))
 }
 
+const sessionBySQL = `
+	SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after,
+		created_at, factor_id, floor_counter, raised_at, arrived_at
+	FROM sessions
+	WHERE id = $1
+	{for update}`
+
 // SessionBy finds and locks a session.
 func SessionBy(tx *db.Tx, id string) (Row, error) {
 	var out Row
-	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at,
-		arrived_at FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
-		[]any{id}, func(r *db.Row) error {
-			out = Row{ID: r.Text(0), user: r.Text(1), Tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7),
-				notAfter: r.Time(8), Created: r.Time(9),
-				factor: r.Text(10), floor: r.Int(11), raised: r.Time(12), arrived: r.Time(13)}
-			return json.Unmarshal([]byte(r.Text(4)), &out.AMR)
-		})
+	err := tx.One(sessionBySQL, []any{id}, func(r *db.Row) error {
+		out = Row{ID: r.Text(0), user: r.Text(1), Tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7),
+			notAfter: r.Time(8), Created: r.Time(9),
+			factor: r.Text(10), floor: r.Int(11), raised: r.Time(12), arrived: r.Time(13)}
+		return json.Unmarshal([]byte(r.Text(4)), &out.AMR)
+	})
 	return out, err
 }
 

@@ -145,28 +145,33 @@ func (s *Verification) findCode(tx *db.Tx, in Verify, place string) (codes.OneTi
 	return codes.OneTime{}, codes.ErrCode()
 }
 
+const codesTypedSQL = `
+	SELECT id, kind, user_id, slot, asked_from
+	FROM one_time_tokens
+	WHERE address = $1
+	ORDER BY created_at DESC NULLS LAST, id`
+
 // codesTyped lists the codes that digits typed at a place may be: of each slot the one
 // that was asked for there, else the latest of others'; and what no stranger asks
 // for. So the codes of strangers do not multiply what a guess may hit.
 func codesTyped(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
 	others := map[string]string{} // by account and slot
-	err = tx.Query("SELECT id, kind, user_id, slot, asked_from FROM one_time_tokens WHERE address = $1 ORDER BY created_at DESC NULLS LAST, id",
-		[]any{addr}, func(r *db.Row) error {
-			key := r.Text(2) + r.Text(3)
-			switch from := r.Text(4); {
-			case !codes.AcceptsCode(typ, r.Text(1)):
-			case from == "" || from == place:
-				ids = append(ids, r.Text(0))
-				if from != "" {
-					others[key] = ""
-				}
-			default:
-				if _, there := others[key]; !there {
-					others[key] = r.Text(0)
-				}
+	err = tx.Query(codesTypedSQL, []any{addr}, func(r *db.Row) error {
+		key := r.Text(2) + r.Text(3)
+		switch from := r.Text(4); {
+		case !codes.AcceptsCode(typ, r.Text(1)):
+		case from == "" || from == place:
+			ids = append(ids, r.Text(0))
+			if from != "" {
+				others[key] = ""
 			}
-			return nil
-		})
+		default:
+			if _, there := others[key]; !there {
+				others[key] = r.Text(0)
+			}
+		}
+		return nil
+	})
 	for _, id := range others {
 		if id != "" {
 			ids = append(ids, id)

@@ -203,6 +203,11 @@ func (s *Addresses) changeAddress(tx *db.Tx, u *accounts.User, t codes.OneTime, 
 	return false, s.SetAddress(tx, u, u.NewEmail, c)
 }
 
+const setAddressSQL = `
+	UPDATE users
+	SET email = $2, new_email = NULL, email_confirmed_at = $3, updated_at = $3, user_metadata = $4
+	WHERE id = $1`
+
 // SetAddress moves an account to a proved address; every outstanding code
 // dies, because codes are bound to the address.
 func (s *Addresses) SetAddress(tx *db.Tx, u *accounts.User, email string, c accounts.Client) error {
@@ -219,8 +224,7 @@ func (s *Addresses) SetAddress(tx *db.Tx, u *accounts.User, email string, c acco
 	if _, there := u.UserMetadata["email"]; there {
 		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
 	}
-	tx.Queue("UPDATE users SET email = $2, new_email = NULL, email_confirmed_at = $3, updated_at = $3, user_metadata = $4 WHERE id = $1",
-		[]any{u.ID, email, now, accounts.WriteJSON(u.UserMetadata)}, nil)
+	tx.Queue(setAddressSQL, []any{u.ID, email, now, accounts.WriteJSON(u.UserMetadata)}, nil)
 	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1", []any{u.ID, email, now}, nil)
 	s.ProveIdentity(tx, u)
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.email_changed", Entity: "user", EntityID: u.ID, Client: c})

@@ -78,12 +78,18 @@ func ErrAbove() error {
 	return fault.New(fault.Forbidden, "42501", "a member with a role above your own cannot be changed")
 }
 
+const keepOwnerSQL = `
+	SELECT id
+	FROM members
+	WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'
+	{for update}`
+
 // KeepOwner locks the tenant's owners and refuses to let the last one go. Two
 // owners who demote each other at once wait for one another here; one of them
 // is run again and refused.
 func KeepOwner(tx *db.Tx, tenant string) error {
 	n := 0
-	err := tx.Query("SELECT id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenant},
+	err := tx.Query(keepOwnerSQL, []any{tenant},
 		func(*db.Row) error {
 			n++
 			return nil
@@ -103,10 +109,14 @@ func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
 	}
 }
 
+const revokePendingSQL = `
+	UPDATE invitations
+	SET status = 'revoked', updated_at = $3, version = version + 1
+	WHERE tenant_id = $1 AND email = $2 AND status = 'pending'`
+
 // revokePending ends the invitation of an address that waits, if any.
 func revokePending(tx *db.Tx, tenant, email string, now time.Time) {
-	tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
-		[]any{tenant, email, now}, nil)
+	tx.Queue(revokePendingSQL, []any{tenant, email, now}, nil)
 }
 
 // PrepareInvitations completes new invitations before they are stored: the
@@ -135,6 +145,11 @@ func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) e
 	return nil
 }
 
+const mailInvitationsSQL = `
+	UPDATE invitations
+	SET status = 'revoked', updated_at = $4, version = version + 1
+	WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND status = 'pending'`
+
 // MailInvitations sends new invitations once they are stored, and lets only
 // the last one of an address stand. A second one within the mail interval is
 // refused with over_email_send_rate_limit.
@@ -147,9 +162,7 @@ func (s *Invitations) MailInvitations(tx *store.Tx, changes []store.Change) erro
 		inv := Invitation{ID: accounts.ChangedText(c, "id"), TenantID: accounts.ChangedText(c, "tenant_id"), Email: accounts.ChangedText(c, "email"),
 			Role:      actor.Role(accounts.ChangedText(c, "role")),
 			ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
-		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND "+
-			"status = 'pending'",
-			[]any{inv.TenantID, inv.Email, inv.ID, s.Now()}, nil)
+		tx.Queue(mailInvitationsSQL, []any{inv.TenantID, inv.Email, inv.ID, s.Now()}, nil)
 		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
 	}
 	for tenant, list := range byTenant {

@@ -60,12 +60,17 @@ func MemberRow(r *db.Row) store.Row {
 	return store.Row{"tenant_id": r.Text(0), "id": r.Text(1), "user_id": r.Text(2), "role": r.Text(3), "status": r.Text(4)}
 }
 
+const suspendMembersSQL = `
+	UPDATE members
+	SET status = 'suspended', updated_at = $%d, version = version + 1
+	WHERE status = 'active' AND (%s)
+	RETURNING tenant_id, id, user_id, role, status`
+
 // SuspendMembers suspends the active memberships that which, a condition of our
 // own on members with binds from $1, picks out, and tells of each.
 func (s *Store) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 	var changes []accounts.MemberChange
-	q := fmt.Sprintf("UPDATE members SET status = 'suspended', updated_at = $%d, version = version + 1 WHERE status = 'active' AND (%s) RETURNING "+
-		"tenant_id, id, user_id, role, status", len(binds)+1, which)
+	q := fmt.Sprintf(suspendMembersSQL, len(binds)+1, which)
 	err := tx.Query(q, append(binds, s.Now()), func(r *db.Row) error {
 		c := accounts.MemberChange{After: MemberRow(r)}
 		c.Before = maps.Clone(c.After)

@@ -235,7 +235,7 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 		if _, ok := last[l]; ok || l.site == "" {
 			continue // the store names a missing establishment
 		}
-		tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{tenant, l.site}, func(*db.Row) error { return nil })
+		tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND id = $2 {for update}", []any{tenant, l.site}, func(*db.Row) error { return nil })
 		tx.Queue("SELECT coalesce(MAX(case_no), 0) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3", []any{tenant, l.site, l.year},
 			func(r *db.Row) error {
 				last[l] = r.Int(0)
@@ -261,6 +261,11 @@ func guardIncidents(tx *store.Tx, changes []store.Change) error {
 	return safety.PerTenant(guardEnded)(tx, changes)
 }
 
+const guardEndedSQL = `
+	SELECT incident_id, recordable
+	FROM osha_cases
+	WHERE tenant_id = $1 AND incident_id IN {ids $2}`
+
 func guardEnded(tx *store.Tx, changes []store.Change) error {
 	var ended []store.Row
 	var ids []string
@@ -274,11 +279,10 @@ func guardEnded(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	decided := map[string]string{}
-	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2),
-		[]any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
-			decided[r.Text(0)] = r.Text(1)
-			return nil
-		})
+	tx.Queue(guardEndedSQL, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
+		decided[r.Text(0)] = r.Text(1)
+		return nil
+	})
 	l := queueLand(tx.Tx, tx.TenantID, ended)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
@@ -297,6 +301,12 @@ type land struct {
 	tenant     bool
 }
 
+const queueLandSQL = `
+	SELECT zones.id, sites.country = 'US'
+	FROM zones
+	JOIN sites ON sites.tenant_id = zones.tenant_id AND sites.id = zones.site_id
+	WHERE zones.tenant_id = $1 AND zones.id IN {ids $2}`
+
 func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
 	zones := map[string]bool{}
@@ -305,8 +315,7 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	}
 	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
 	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
-	tx.Queue("SELECT z.id, s.country = 'US' FROM zones z JOIN sites s ON s.tenant_id = z.tenant_id AND s.id = z.site_id WHERE z.tenant_id = $1 AND "+
-		tx.DB().InUUID("z.id", 2),
+	tx.Queue(queueLandSQL,
 		[]any{tenant, query.List(slices.Sorted(maps.Keys(zones)))}, func(r *db.Row) error { l.zone[r.Text(0)] = r.Bool(1); return nil })
 	return l
 }

@@ -130,6 +130,11 @@ func sizeClass(staff int) string {
 	return unknownDigit
 }
 
+const fillVictimsSQL = `
+	SELECT site_id, hired_on, left_on
+	FROM workers
+	WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'`
+
 // fillVictims finds the workers of accidents, and how many people the site employed
 // that day. A worker without a date of hire has always been there.
 func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
@@ -144,14 +149,13 @@ func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
 	for i := range list {
 		list[i].worker = workers[list[i].Case.Text("worker_id")]
 	}
-	return tx.Query("SELECT site_id, hired_on, left_on FROM workers WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'",
-		[]any{a.TenantID}, func(row *db.Row) error {
-			for i, r := range list {
-				day := r.book.Injured(r.Entry).Format("2006-01-02")
-				if r.Case.Text("site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
-					list[i].staff++
-				}
+	return tx.Query(fillVictimsSQL, []any{a.TenantID}, func(row *db.Row) error {
+		for i, r := range list {
+			day := r.book.Injured(r.Entry).Format("2006-01-02")
+			if r.Case.Text("site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
+				list[i].staff++
 			}
-			return nil
-		})
+		}
+		return nil
+	})
 }

@@ -90,7 +90,7 @@ func byID(tx *store.Tx, resource string, ids map[string]bool) (map[string]store.
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.As(actor.Actor{TenantID: tx.TenantID}).Rows(resource, tx.DB().InUUID("id", 2), string(list))
+	rows, err := tx.As(actor.Actor{TenantID: tx.TenantID}).Rows(resource, "id IN {ids $2}", string(list))
 	for _, row := range rows {
 		out[row.Text("id")] = row
 	}

@@ -55,6 +55,12 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+const countTotalsSQL = `
+	SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint)
+	FROM osha_cases
+	WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes'
+	GROUP BY outcome, illness_type`
+
 // countTotals fills a summary's totals from the log, hours from approved shifts and,
 // where it is not given, the average number of employees from the dates of
 // hire and leaving (each day of the year counts alike; 29 CFR 1904.32(b)(2)).
@@ -63,8 +69,7 @@ func countTotals(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) er
 		sum[t] = int64(0)
 	}
 	site, year := sum["site_id"], intField(sum, "year")
-	tx.Queue("SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint) FROM osha_cases "+
-		"WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes' GROUP BY outcome, illness_type", []any{tenant, site,
+	tx.Queue(countTotalsSQL, []any{tenant, site,
 		year}, func(r *db.Row) error {
 		enterTotals(sum, line{r.Text(0), r.Text(1), r.Int(2), r.Int(3), r.Int(4)})
 		return nil
@@ -274,7 +279,7 @@ func refreshSummaries(tx *store.Tx, changes []store.Change) error {
 		for id := range sites {
 			ids = append(ids, id)
 		}
-		open, err := tx.Rows("osha_summaries", "status = 'open' AND "+tx.DB().InUUID("site_id", 2), query.List(ids))
+		open, err := tx.Rows("osha_summaries", "status = 'open' AND site_id IN {ids $2}", query.List(ids))
 		if err != nil {
 			return fmt.Errorf("osha: read summaries: %w", err)
 		}

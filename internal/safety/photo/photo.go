@@ -301,7 +301,7 @@ func (al *Album) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
 	if err != nil {
 		return err
 	}
-	rows, err := al.store.In(tx, a).Rows(r.Name, tx.DB().InUUID("id", 2), query.List([]string{o.ID}))
+	rows, err := al.store.In(tx, a).Rows(r.Name, "id IN {ids $2}", query.List([]string{o.ID}))
 	if err != nil {
 		return fmt.Errorf("photo: read the %s: %w", o.noun, err)
 	}

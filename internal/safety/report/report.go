@@ -122,6 +122,18 @@ func refuseUnknown() error {
 	return fault.New(fault.NotFound, "PGRST116", "this report page does not exist or is switched off")
 }
 
+const findSQL = `
+	SELECT report_links.id, report_links.name, report_links.zone_id, coalesce(report_links.site_id, zones.site_id),
+		sites.timezone, tenants.name, tenants.timezone
+	FROM report_links
+	JOIN tenants ON tenants.id = report_links.tenant_id
+	LEFT JOIN zones ON zones.tenant_id = report_links.tenant_id AND zones.id = report_links.zone_id
+	LEFT JOIN sites ON sites.tenant_id = report_links.tenant_id AND sites.id = coalesce(report_links.site_id, zones.site_id)
+	WHERE report_links.tenant_id = $1
+		AND report_links.token = $2
+		AND report_links.status = 'active'
+		AND tenants.status = 'active'`
+
 // Find returns the place of a token, or fault.NotFound: unknown, disabled,
 // switched off by the tenant, or the tenant is suspended.
 func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
@@ -132,11 +144,7 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	p := &Place{tenantID: tenant}
 	found, on, zone := false, false, ""
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		tx.Queue("SELECT l.id, l.name, l.zone_id, coalesce(l.site_id, z.site_id), s.timezone, t.name, t.timezone FROM report_links l JOIN tenants t ON "+
-			"t.id = l.tenant_id "+
-			"LEFT JOIN zones z ON z.tenant_id = l.tenant_id AND z.id = l.zone_id LEFT JOIN sites s ON s.tenant_id = l.tenant_id AND s.id = "+
-			"coalesce(l.site_id, z.site_id) "+
-			"WHERE l.tenant_id = $1 AND l.token = $2 AND l.status = 'active' AND t.status = 'active'", []any{tenant, token}, func(r *db.Row) error {
+		tx.Queue(findSQL, []any{tenant, token}, func(r *db.Row) error {
 			found = true
 			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optionalText(r, 2), optionalText(r, 3), r.Text(5)
 			if zone = r.Text(4); zone == "" {
@@ -381,7 +389,7 @@ func (d *Desk) Link(ctx context.Context, a actor.Actor, id string) (store.Row, e
 	}
 	var rows []store.Row
 	err = d.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		rows, err = d.store.In(tx, a).Rows(r.Name, tx.DB().InUUID("id", 2), query.List([]string{id}))
+		rows, err = d.store.In(tx, a).Rows(r.Name, "id IN {ids $2}", query.List([]string{id}))
 		return err
 	})
 	switch {
