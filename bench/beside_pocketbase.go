@@ -43,7 +43,7 @@ func (b *besides) orders(ctx context.Context, s *stage) (all []peers.Order, err 
 		}
 	}
 	if want := b.tenants * b.run.Orders; len(all) != want {
-		return nil, fmt.Errorf("Holdfast shows %d orders of %d", len(all), want)
+		return nil, fmt.Errorf("orders of Holdfast: %d of %d", len(all), want)
 	}
 	return all, nil
 }

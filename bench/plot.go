@@ -40,7 +40,7 @@ func plot(args []string) error {
 		return nil
 	}
 	if len(args) < 3 {
-		return errors.New("plot OUT.svg TITLE LABEL=FILE...")
+		return errors.New("arguments: plot OUT.svg TITLE LABEL=FILE [LABEL=FILE ...]")
 	}
 	list, err := gather("", args[2:])
 	if err != nil {

@@ -74,7 +74,7 @@ func newAuthority(t *testing.T, kind, at string) *authority {
 // payload is what a signed request says; the first one brings the account's key.
 func (a *authority) payload(r *http.Request) []byte {
 	body, _ := io.ReadAll(r.Body)
-	sig, err := jose.ParseSigned(string(body), []jose.SignatureAlgorithm{jose.ES256})
+	sig, err := jose.ParseSignedJSON(string(body), []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil {
 		return nil
 	}

@@ -25,6 +25,7 @@ var otherDates = map[string][]string{
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
 		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: bookMovements",
+		"internal/functions/programme/model.go: dayOf", "internal/functions/programme/model.go: selectChecklistRunsSQL",
 		"internal/safety/points.go: queueStreaks", "internal/warehouse/inventory/health.go: Book",
 		"internal/warehouse/inventory/health.go: Classify", "internal/warehouse/inventory/health.go: Demand",
 	},
@@ -53,13 +54,9 @@ func TestFenceDatesAreMadeByLocaltime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			at := name + ": " + f.Name.Name
-			for _, what := range datesByHand(f) {
+		for _, part := range namedParts(file) {
+			at := name + ": " + part.name
+			for _, what := range datesByHand(part.node) {
 				found[at] = true
 				if !slices.Contains(allowed, at) {
 					t.Errorf("%s makes a date by %s; package localtime does", at, what)
@@ -74,13 +71,35 @@ func TestFenceDatesAreMadeByLocaltime(t *testing.T) {
 	}
 }
 
+// A namedPart is a function, or a constant or variable of a package.
+type namedPart struct {
+	name string
+	node ast.Node
+}
+
+// namedParts lists the functions, constants and variables of a file.
+func namedParts(file *ast.File) (parts []namedPart) {
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			parts = append(parts, namedPart{f.Name.Name, f})
+			continue
+		}
+		for _, spec := range d.(*ast.GenDecl).Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok {
+				parts = append(parts, namedPart{v.Names[0].Name, v})
+			}
+		}
+	}
+	return parts
+}
+
 // dateLayouts are the layouts that write a day, a month or a year of a moment.
 var dateLayouts = []string{"time.DateOnly", `"2006-01-02"`, `"2006-01"`, `"2006"`}
 
-// datesByHand lists the expressions of a function that make a date of a moment,
-// or of a moment's text.
-func datesByHand(f *ast.FuncDecl) (found []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
+// datesByHand lists the expressions that make a date of a moment, or of a moment's
+// text.
+func datesByHand(part ast.Node) (found []string) {
+	ast.Inspect(part, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.CallExpr:
 			called, ok := x.Fun.(*ast.SelectorExpr)
@@ -97,6 +116,10 @@ func datesByHand(f *ast.FuncDecl) (found []string) {
 			case name == "Truncate" && strings.HasPrefix(written(x.Args[0]), "24 * "):
 				found = append(found, "Truncate to a day")
 			case name == "Day" && len(x.Args) == 1 && strings.HasSuffix(written(called.X), "DB()"):
+				found = append(found, "a day of UTC in SQL")
+			}
+		case *ast.BasicLit:
+			if x.Kind == token.STRING && strings.Contains(x.Value, "{day ") {
 				found = append(found, "a day of UTC in SQL")
 			}
 		case *ast.SliceExpr:

@@ -37,7 +37,7 @@ func (s Secret) ageRecipient() (age.Recipient, error) {
 	case s.Recipient != "":
 		r, err := age.ParseRecipients(strings.NewReader(s.Recipient))
 		if err != nil || len(r) != 1 {
-			return nil, errors.New("backup: the recipient is not an age public key, age1...")
+			return nil, errors.New("backup: the recipient is not an age public key (age1...)")
 		}
 		return r[0], nil
 	case s.Passphrase == "":

@@ -17,8 +17,8 @@ func inScope(s actor.Scope, r *http.Request) error {
 	if strings.HasPrefix(r.URL.Path, "/functions/v1/") {
 		return nil // by their names, which api knows: see permit there
 	}
-	path, ok := strings.CutPrefix(r.URL.Path, "/rest")
-	if path, ok = strings.CutPrefix(path, "/v1"); !ok {
+	path, ok := strings.CutPrefix(strings.TrimPrefix(r.URL.Path, "/rest"), "/v1")
+	if !ok {
 		return errClosed()
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead

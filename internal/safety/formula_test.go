@@ -9,14 +9,6 @@ import (
 	"holdfast/internal/fault"
 )
 
-func at(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
-
 // One decimal, half up; no runs due = 100.
 func TestChecklistCompliance(t *testing.T) {
 	for _, c := range []struct {

@@ -23,7 +23,6 @@ type goods struct {
 	item string
 	bins map[string]string
 	lane string
-	n    int
 }
 
 func newGoods(t *testing.T, k *testkit.Kit, item map[string]any) *goods {
