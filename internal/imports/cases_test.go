@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +50,8 @@ func TestCases(t *testing.T) {
 			{"invisible-in-sku.csv", "items", "", "", []string{"sku"}, []string{"A2", "Café"}, []string{"3 sku duplicate", "5 sku duplicate"}, ""},
 			{"shopify-apostrophe-barcode.csv", "items", "", `{"sku":"Variant SKU","name":"Handle","gtin":"Variant Barcode"}`,
 				[]string{"sku", "gtin"}, []string{"L-1 08720602828605", "L-2 08720602898363"}, nil, ""},
+			{"shopify-apostrophe-barcode.csv", "items", "", "", []string{"sku", "name", "gtin", "price"},
+				[]string{"L-1 Lamp 08720602828605 19.99"}, []string{"3 Title required"}, ""},
 			{"two-digit-hire-years.csv", "workers", "", "", []string{"employee_no", "hired_on"}, []string{"E1 1958-03-15", "E2 1961-11-22", "E3 2003-06-05"}, nil, ""},
 			{"month-names.csv", "incidents", "", "", []string{"external_ref", "occurred_at"},
 				[]string{"1 2026-03-04T23:00:00.000000Z", "2 2026-03-05T13:30:00.000000Z", "3 2026-03-04T23:00:00.000000Z"}, nil, ""},
@@ -74,6 +78,31 @@ func TestCases(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each file of a case is read by a test of this package.
+func TestEveryCaseHasATest(t *testing.T) {
+	var tests strings.Builder
+	sources, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sources {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(source)
+	}
+	files, err := os.ReadDir("testdata/cases")
+	if err != nil || len(files) < 24 {
+		t.Fatalf("%d cases: %v", len(files), err)
+	}
+	for _, f := range files {
+		if !strings.Contains(tests.String(), f.Name()) {
+			t.Errorf("no test reads %s", f.Name())
+		}
+	}
 }
 
 // A field that stands in several columns is put together from them, by its type: a time
@@ -308,6 +337,9 @@ func TestMinusBehind(t *testing.T) {
 		}
 		k.add("zones", store.Row{"code": "Z1", "name": "Z1"})
 		_, p, _ := k.imported("stock_levels", `{"decimal_mark":","}`, "", "sap.csv", real(k, "cases/sap-trailing-minus.csv"))
+		if diff := cmp.Diff([]string{"A1 1234", "A2 0", "A3 0"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
+			k.Errorf("%s%+v", diff, p.Errors)
+		}
 		if p.Stats.ValidRows != 2 || len(p.Errors) != 1 || p.Errors[0].Line != 3 || strings.Contains(p.Errors[0].Message, "type decimal") {
 			k.Errorf("%+v %+v", p.Stats, p.Errors)
 		}
@@ -359,13 +391,15 @@ func TestGuessedChoiceThatMeansSomethingElse(t *testing.T) {
 }
 
 // Items are found by their SKU, and by a GTIN of any length or another barcode of the
-// unit that is counted; the barcode of a carton counts no pieces.
+// unit that is counted, as the code of a supplier; the barcode of a carton counts no
+// pieces.
 func TestItemsByBarcode(t *testing.T) {
 	each(t, func(k *kit) {
 		k.add("zones", store.Row{"code": "Z", "name": "Z"})
 		k.add("items", store.Row{"sku": "A", "name": "A", "gtin": "8720602828605"})
 		k.add("items", store.Row{"sku": "B", "name": "B",
-			"barcodes": json.RawMessage(`[{"value":"4006381333931","type":"ean13","uom":"EA"},{"value":"B-CARTON","type":"code128","uom":"CT"}]`)})
+			"barcodes": json.RawMessage(`[{"value":"4006381333931","type":"ean13","uom":"EA"},{"value":"B-CARTON","type":"code128","uom":"CT"},
+				{"value":"4711/Süd","type":"supplier"}]`)})
 		_, p, _ := k.imported("stock_levels", `{"defaults":{"zone_id":"Z"}}`, `{"item_id":"EAN13","quantity":"QTE"}`, "count.csv", real(k, "cases/count-by-ean.csv"))
 		if diff := cmp.Diff([]string{"A 5", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
@@ -376,6 +410,10 @@ func TestItemsByBarcode(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"A 6", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Error(diff)
+		}
+		_, p, _ = k.imported("stock_levels", "", "", "list.csv", []byte("Lieferantenartikelnummer,zone,quantity\n4711/Su\u0308d,Z,9\n"))
+		if diff := cmp.Diff([]string{"A 6", "B 9"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
+			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
 		}
 	})
 }

@@ -449,6 +449,11 @@ func hostileFiles(k *kit) {
 	}
 }
 
+// openDocument is how a spreadsheet of LibreOffice begins: a zip archive whose first entry
+// is its media type, uncompressed (OpenDocument 1.3, part 2, 3.3).
+const openDocument = "PK\x03\x04\x14\x00\x00\x08\x00\x00\x00\x00\x00\x00\x85l9\x8a.\x00\x00\x00.\x00\x00\x00" +
+	"\x08\x00\x00\x00mimetypeapplication/vnd.oasis.opendocument.spreadsheetPK\x03\x04"
+
 func TestRefusedUploads(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
@@ -461,6 +466,10 @@ func TestRefusedUploads(t *testing.T) {
 			{"stock.xlsx", "sku,name\n", fault.Unsupported, "no Excel workbook"},
 			{"stock.xlsx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "with a password"},
 			{"stock.xlsm", "PK\x03\x04", fault.Unsupported, "macros"},
+			{"stock.ods", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods), which cannot be read; open it, choose Save as"},
+			{"stock.csv", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods) under another name; open it, choose Save as"},
+			{"stock.xlsx", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods) under another name; open it, choose Save as"},
+			{"stock.numbers", "PK\x03\x04", fault.Unsupported, "choose Save as"},
 			{"stock.json", "PK\x03\x04", fault.Unsupported, "under another name"},
 			{"stock.csv", "PK\x03\x04rest", fault.Unsupported, "under another name"},
 			{"stock.csv", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1rest", fault.Unsupported, "Save as"},

@@ -306,7 +306,7 @@ var workbooks = map[string]string{
 	".xls":     "an old Excel workbook (.xls)",
 	".xlsm":    "an Excel workbook with macros (.xlsm)",
 	".xlsb":    "a binary Excel workbook (.xlsb)",
-	".ods":     "an OpenDocument spreadsheet (.ods)",
+	".ods":     openDocument,
 	".numbers": "a Numbers document",
 	".zip":     "a zip archive",
 	".pdf":     "a PDF document",
@@ -368,17 +368,33 @@ var magics = []struct{ bytes, what string }{
 
 const packed = "PK\x03\x04"
 
+// openDocumentType is the media type that the first entry of an OpenDocument spreadsheet
+// holds (OpenDocument 1.3, part 2, 3.3).
+const openDocumentType = "application/vnd.oasis.opendocument.spreadsheet"
+
+const openDocument = "an OpenDocument spreadsheet (.ods)"
+
+// refuseHidden refuses a file that is something else than its name says.
+func refuseHidden(what string) error {
+	f := fault.New(fault.Unsupported, "file_type", "the file is %s under another name%s", what, saveAs)
+	return f.At("file", "is %s", what)
+}
+
 // checkContent refuses by content what its name hides.
 func checkContent(head []byte, kind string) error {
 	if len(head) == 0 {
 		return fault.New(fault.Invalid, "empty_file", "the file is empty").At("file", "is empty")
+	}
+	isOpenDocument := bytes.HasPrefix(head, []byte(packed)) && bytes.Contains(head, []byte("mimetype"+openDocumentType))
+	if isOpenDocument {
+		return refuseHidden(openDocument)
 	}
 	if kind == sheet.XLSX && strings.HasPrefix(string(head), packed) {
 		return nil
 	}
 	for _, m := range magics {
 		if strings.HasPrefix(string(head), m.bytes) {
-			return fault.New(fault.Unsupported, "file_type", "the file is %s under another name%s", m.what, saveAs).At("file", "is %s", m.what)
+			return refuseHidden(m.what)
 		}
 	}
 	if kind == sheet.XLSX {

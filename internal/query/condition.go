@@ -186,7 +186,7 @@ func (p *pred) bindMembers(f *catalog.Field, value string) error {
 		return refuseValue(f, "22P02", "malformed array literal: %q", clipText(value))
 	}
 	for _, s := range list {
-		p.args = append(p.args, s)
+		p.args = append(p.args, spelledText(f, s))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"holdfast/internal/catalog"
 )
 
 // invisible are characters that nobody sees, and that make two names of what looks
@@ -28,6 +30,19 @@ func Identifier(s string) string {
 	}
 	return norm.NFC.String(s)
 }
+
+// spelledText is a text of a field as records hold it: a name or code in its one
+// spelling, any other text as it is.
+func spelledText(f *catalog.Field, s string) string {
+	if isIdentifier(f) {
+		return Identifier(s)
+	}
+	return s
+}
+
+// isIdentifier reports a field of names or codes, which have one spelling. Members of a
+// closed set have none: what is not one of them is refused.
+func isIdentifier(f *catalog.Field) bool { return f.Format != catalog.Plain && len(f.OneOf) == 0 }
 
 func isASCII(s string) bool {
 	for i := range len(s) {

@@ -84,7 +84,10 @@ func Stored(f *catalog.Field, v any) bool {
 	case bool:
 		return f.Type == catalog.Bool
 	case string:
-		return f.Type == catalog.Text && strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) || f.Type == catalog.UUID && isCanonicalUUID(x)
+		if f.Type == catalog.Text {
+			return strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) && (!isIdentifier(f) || isASCII(x))
+		}
+		return f.Type == catalog.UUID && isCanonicalUUID(x)
 	}
 	return false
 }
@@ -219,7 +222,7 @@ func stringArray(f *catalog.Field, list []string) (any, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = db.AppendString(b, s)
+		b = db.AppendString(b, spelledText(f, s))
 	}
 	return json.RawMessage(append(b, ']')), nil
 }
@@ -234,7 +237,7 @@ func fromText(f *catalog.Field, s string) (any, error) {
 		if !utf8.ValidString(s) {
 			return nil, fault.New(fault.Invalid, "22021", "invalid byte sequence for column %q", f.Name).At(f.Name, "not UTF-8")
 		}
-		return s, nil
+		return spelledText(f, s), nil
 	case catalog.Int:
 		return parseInt(f, strings.TrimSpace(s))
 	case catalog.Decimal:

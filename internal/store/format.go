@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/decimal"
 	"holdfast/internal/gs1"
-	"holdfast/internal/query"
 )
 
 // countries are the officially assigned codes of ISO 3166-1 alpha-2.
@@ -72,9 +71,6 @@ func checkText(f *catalog.Field, s string) (string, string) {
 }
 
 func canonicalSpelling(f *catalog.Field, s string) string {
-	if f.Format != catalog.Plain && len(f.OneOf) == 0 {
-		s = query.Identifier(s)
-	}
 	switch f.Format {
 	case catalog.GTIN:
 		if padded, ok := gs1.GTIN(s); ok {

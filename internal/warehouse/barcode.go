@@ -8,15 +8,17 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
 // barcode is what a code stands for: one item in one unit.
 type barcode struct{ value, item, unit string }
 
-// canonicalBarcode is a code as item_barcodes keeps it: a GTIN has 14 digits however
-// many the scanner sent.
+// canonicalBarcode is a code as item_barcodes keeps it: in its one spelling, and a GTIN
+// with 14 digits however many the scanner sent.
 func canonicalBarcode(code string) string {
+	code = query.Identifier(code)
 	if gtin, ok := gs1.GTIN(code); ok {
 		return gtin
 	}

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
+	"holdfast/internal/query"
 )
 
 // coded is what a scanned code says about goods.
@@ -29,10 +30,10 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 		return out, nil
 	}
 	raw := map[string]barcode{}
-	var values []string
+	var values, spelled []string
 	labels := map[string]gs1.Label{}
 	for _, code := range codes {
-		values = append(values, canonicalBarcode(code))
+		values, spelled = append(values, canonicalBarcode(code)), append(spelled, query.Identifier(code))
 		l, err := gs1.Read(code)
 		if err == nil {
 			labels[code] = l
@@ -48,7 +49,7 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 			return nil
 		})
 	skus := map[string]string{}
-	tx.Queue("SELECT sku, id FROM items WHERE tenant_id = $1 AND "+tx.DB().InText("sku", 2), []any{tenant, jsonList(codes)}, func(r *db.Row) error {
+	tx.Queue("SELECT sku, id FROM items WHERE tenant_id = $1 AND "+tx.DB().InText("sku", 2), []any{tenant, jsonList(spelled)}, func(r *db.Row) error {
 		skus[r.Text(0)] = r.Text(1)
 		return nil
 	})
@@ -59,7 +60,7 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 		c := &coded{}
 		if b, ok := raw[canonicalBarcode(code)]; ok {
 			c.item, c.unit = b.item, b.unit
-		} else if id := skus[code]; id != "" {
+		} else if id := skus[query.Identifier(code)]; id != "" {
 			c.item = id
 		} else if l, ok := labels[code]; ok {
 			c.readLabel(l, raw, now)

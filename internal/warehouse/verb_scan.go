@@ -98,25 +98,26 @@ var lookups = [...]struct{ kind, resource, column string }{
 
 // findRawCode looks a code up as it stands.
 func (s *scanning) findRawCode() (bool, error) {
-	if found, err := s.findBarcode(canonicalBarcode(s.in.Code)); found || err != nil {
+	code := query.Identifier(s.in.Code)
+	if found, err := s.findBarcode(canonicalBarcode(code)); found || err != nil {
 		return found, err
 	}
 	for _, p := range lookups {
-		rows, err := s.readVisible(p.resource, p.column+" = $2", s.in.Code)
+		rows, err := s.readVisible(p.resource, p.column+" = $2", code)
 		if err != nil {
 			return false, err
 		}
 		if len(rows) == 0 && p.column == "code" {
-			rows, err = s.readVisible(p.resource, "lower(code) = lower($2)", s.in.Code)
+			rows, err = s.readVisible(p.resource, "lower(code) = lower($2)", code)
 		}
 		if len(rows) > 0 || err != nil {
 			return s.takeFound(p.kind, p.resource, rows, err)
 		}
 	}
-	if found, err := s.findPlate(s.in.Code); found || err != nil {
+	if found, err := s.findPlate(code); found || err != nil {
 		return found, err
 	}
-	return s.findSerial("", s.in.Code)
+	return s.findSerial("", code)
 }
 
 // findPlate finds stock on a license plate; one pallet may hold several lots, of

@@ -1,5 +1,6 @@
 // Real files of a warehouse: corrected, applied, seen, and taken back with what stands in the way.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { api, as, founder, open, picture, settled, test, url, violations } from './page.mjs';
 
 const files = new URL('../supabase/testdata/', import.meta.url).pathname;
@@ -108,5 +109,78 @@ test('a file whose letters make words in several encodings is asked about with i
     await page.getByRole('button', { name: 'Roll back' }).waitFor();
     await open(page, '/console/c/zones');
     await page.getByText('Вилы').first().waitFor();
+  });
+});
+
+// read sends a file into the wizard, as a target.
+async function read(page, target, name, content) {
+  await open(page, `/console/imports/new?target=${target}`);
+  const buffer = typeof content === 'string' ? Buffer.from(content) : content;
+  await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+}
+
+const cases = new URL('../../internal/imports/testdata/cases/', import.meta.url).pathname;
+
+test('the wizard shows encoding, joined columns, meanings of words, hidden rows and totals, and takes what is said of them', async () => {
+  const email = await founder('Wizard');
+  await as(email, async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('button', { name: /Wizard/ }).click();
+    await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
+    const rows = page.getByRole('region', { name: 'Rows' });
+    const columns = page.getByRole('region', { name: 'Columns' });
+    const shown = (label) => page.getByRole('tab', { name: label }).click();
+
+    // Letters of a Mac are named, can be read otherwise, and as they were found again.
+    await read(page, 'zones', 'zones.csv', readFileSync(`${cases}mac-roman-cr.csv`));
+    const encoding = page.getByLabel('Encoding of the letters');
+    await encoding.getByRole('option', { name: 'as it was found: Mac Roman' }).waitFor({ state: 'attached' });
+    assert.match(await columns.getByRole('row', { name: /^name/ }).innerText(), /Zürich Süd · Genève/);
+    await encoding.selectOption('windows-1251');
+    await columns.getByText('Zџrich').waitFor();
+    await encoding.selectOption('');
+    await columns.getByText('Zürich Süd').waitFor();
+    assert.deepEqual(await violations(page, 'how a file is read'), []);
+
+    // Date and time of day are joined, and say so beside three cells of each; words that
+    // mean nothing are given their meaning once for all rows.
+    await read(page, 'incidents', 'accidents.csv', [
+      'Date,Time,Title,Severity',
+      '2026-01-15,3:15 PM,Fall,really bad', '2026-01-16,8:00 AM,Cut,high', '2026-01-16,9:30 AM,Slip,really bad', '2026-01-17,10:45 AM,Trip,?',
+      '',
+    ].join('\n'));
+    await columns.getByText('joined: Date + Time').waitFor();
+    assert.match(await columns.getByRole('row', { name: /^Time/ }).innerText(), /3:15 PM · 8:00 AM · 9:30 AM/);
+    const words = page.getByRole('region', { name: 'What these words mean' });
+    await words.getByLabel('really bad means').selectOption('critical');
+    await words.getByLabel('? means').selectOption({ label: 'nothing' });
+    assert.deepEqual(await violations(page, 'meanings of words'), []);
+    await page.getByRole('button', { name: 'Check with these meanings' }).click();
+    await page.getByRole('button', { name: 'Apply 4 rows' }).waitFor();
+    await shown(/What will change/);
+    const change = (line) => page.getByRole('listitem').filter({ hasText: `line ${line}` });
+    assert.match(await change(2).innerText(), /Fall[^]*2026-01-15T15:15[^]*critical/);
+    assert.match(await change(4).innerText(), /Slip[^]*2026-01-16T09:30[^]*critical/);
+
+    // Rows that a filter hides are counted and can be left out.
+    await read(page, 'items', 'filtered.xlsx', readFileSync(`${cases}hidden-by-filter.xlsx`));
+    await page.getByText('1 row is hidden on the sheet').waitFor();
+    await page.getByLabel('Leave out rows that the sheet hides').click();
+    await page.getByRole('button', { name: 'Apply 2 rows' }).waitFor();
+    await shown('All rows');
+    await rows.getByText('three').waitFor();
+    assert.equal(await rows.getByText('two (filtered out)').count(), 0);
+
+    // A row of sums is named and can be left out.
+    await read(page, 'items', 'stock.csv', 'sku;name;max\nA;one;5\nB;two;7\nTotal;;12\n');
+    await page.getByText('Line 4 looks like a total of the others').waitFor();
+    await page.getByLabel('Leave out rows that look like totals').click();
+    await page.getByRole('button', { name: 'Apply 2 rows' }).waitFor();
+    await page.getByText('All 2 rows are ready').waitFor();
+
+    // The sheet that fits is one answer away.
+    await read(page, 'items', 'prices.xlsx', readFileSync(`${cases}second-sheet-fits.xlsx`));
+    await page.getByRole('button', { name: 'Read the sheet Items' }).click();
+    await page.getByRole('button', { name: 'Apply 1 row' }).waitFor();
   });
 });

@@ -13,6 +13,7 @@ import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
 import { hrefOf } from '../ui/value';
+import { joined, mappingOf, Meanings, Reading } from './importwords';
 import '../records.css';
 import '../work.css';
 
@@ -283,6 +284,10 @@ export function ImportPage() {
       {j.status === 'failed' ? null : <Problem error={error} />}
       {j.status === 'failed' && j.message ? <Question j={j} busy={busy === 'check'} check={check} catalog={catalog} /> : j.message && !busyStates.has(j.status) ? <Note kind={j.status === 'completed' ? 'good' : j.invalid_rows ? 'warn' : 'good'}>{j.message}</Note> : null}
       {busyStates.has(j.status) || busy === 'check' || busy === 'apply' ? <Progress id={id} /> : null}
+      {['ready', 'failed'].includes(j.status) ? <Reading message={j.message ?? ''} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} /> : null}
+      {j.status === 'ready' && read ? (
+        <Meanings columns={read.columns} of={catalog.get(j.target)} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} />
+      ) : null}
       {j.status === 'ready' || (j.status === 'failed' && read) ? <Columns j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} /> : null}
       {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? <Rows key={j.status === 'ready' ? 'before' : 'after'} j={j} changed={() => void again()} catalog={catalog} /> : null}
       {left.length ? (
@@ -328,6 +333,9 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
   const dates = /date order|date_order/.test(text);
   const marks = /decimal mark|decimal_mark/.test(text);
   const written = /its words\? (.*)\. Say which \(encoding\)/s.exec(text)?.[1]?.split('; ') ?? [];
+  const epoch = /\(epoch: (\w+)\)/.exec(text)?.[1];
+  const years = /\(short_years/.test(text);
+  const sheet = /the sheet "(.*)" fits/.exec(text)?.[1];
   const header = !written.length && /header/.test(text) && !/no column/.test(text);
   const answer = (o: Record<string, unknown>) => void check({ options: { ...j.options, ...o } });
   const fields = catalog.get(j.target)?.import?.fields ?? [];
@@ -344,6 +352,26 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
               {w}
             </Button>
           ))}
+          {sheet ? (
+            <Button kind="primary" busy={busy} onClick={() => answer({ sheet })}>
+              {_('Read the sheet {name}', { name: sheet })}
+            </Button>
+          ) : null}
+          {epoch ? (
+            <Button kind="primary" busy={busy} onClick={() => answer({ epoch })}>
+              {epoch === 'seconds' ? _('Yes, seconds since 1970') : _('Yes, milliseconds since 1970')}
+            </Button>
+          ) : null}
+          {years ? (
+            <>
+              <Button kind="primary" busy={busy} onClick={() => answer({ short_years: 'past' })}>
+                {_('In the past')}
+              </Button>
+              <Button busy={busy} onClick={() => answer({ short_years: 'future' })}>
+                {_('In the future')}
+              </Button>
+            </>
+          ) : null}
           {dates ? (
             <>
               <Button kind="primary" busy={busy} onClick={() => answer({ date_order: 'dmy' })}>
@@ -377,7 +405,7 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
               </Button>
             </>
           ) : null}
-          {!dates && !marks && !header && !missing ? (
+          {!dates && !marks && !header && !missing && !epoch && !years && !sheet ? (
             <Button busy={busy} icon="refresh" onClick={() => void check()}>
               {_('Check again')}
             </Button>
@@ -419,9 +447,7 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
   const now = (col: Column) => draft[col.header] ?? col.field ?? '';
   const dirty = read.columns.some((col) => now(col) !== (col.field ?? ''));
   const save = () => {
-    const mapping: Record<string, string | null> = {};
-    for (const col of read.columns ?? []) if (col.field) mapping[col.field] = null;
-    for (const col of read.columns ?? []) if (now(col)) mapping[now(col)] = col.header;
+    const mapping = mappingOf(read.columns, now);
     setDraft({});
     void check({ mapping });
   };
@@ -437,11 +463,12 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
         ) : null
       }
     >
-      <div class="table" tabIndex={0} role="region" aria-label={_('Columns')}>
+      <div class="table stacks" tabIndex={0} role="region" aria-label={_('Columns')}>
         <table>
           <thead>
             <tr>
               <th scope="col">{_('In the file')}</th>
+              <th scope="col">{_('Some of its cells')}</th>
               <th scope="col">{_('Becomes')}</th>
               <th scope="col">{_('Why')}</th>
             </tr>
@@ -450,7 +477,8 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
             {read.columns.map((col) => (
               <tr key={col.index}>
                 <td class="strong">{col.header}</td>
-                <td>
+                <td class="wrap small" data-label={_('Some of its cells')}>{(col.samples ?? []).join(' · ')}</td>
+                <td data-label={_('Becomes')}>
                   <select class="input" aria-label={_('{column} becomes', { column: col.header })} value={now(col)} onChange={(e) => setDraft({ ...draft, [col.header]: e.currentTarget.value })}>
                     <option value="">{_('leave it out')}</option>
                     {[...new Set([...(col.field ? [col.field] : []), ...fields])].map((f) => (
@@ -459,8 +487,9 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
                       </option>
                     ))}
                   </select>
+                  {joined(col) ? <div class="small muted">{_('joined: {list}', { list: joined(col) })}</div> : null}
                 </td>
-                <td class="wrap muted small">{col.why ?? ''}</td>
+                <td class="wrap muted small" data-label={_('Why')}>{col.why ?? ''}</td>
               </tr>
             ))}
           </tbody>

@@ -325,4 +325,11 @@ export const dePages: Record<string, string> = {
   'Remove from the organisation': 'Aus der Organisation entfernen',
   '{who} is removed': '{who} ist entfernt',
   'Change the role of {who}?': 'Rolle von {who} ändern?',
+  'How the file is read': 'Wie die Datei gelesen wird', 'Encoding of the letters': 'Kodierung der Buchstaben',
+  'as it was found: {name}': 'wie erkannt: {name}', 'as it is found': 'wie sie erkannt wird', 'Leave out rows that the sheet hides': 'Zeilen weglassen, die das Blatt verbirgt', 'Leave out rows that look like totals': 'Zeilen weglassen, die wie Summen aussehen',
+  'What these words mean': 'Was diese Wörter bedeuten', 'Check with these meanings': 'Mit diesen Bedeutungen prüfen', 'In all rows it means': 'In allen Zeilen heißt es',
+  '{word} means': '{word} heißt', 'not said': 'nicht gesagt', 'nothing': 'nichts',
+  'a code or a name': 'ein Code oder Name', 'Read the sheet {name}': 'Das Blatt {name} lesen', 'Yes, seconds since 1970': 'Ja, Sekunden seit 1970',
+  'Yes, milliseconds since 1970': 'Ja, Millisekunden seit 1970', 'In the past': 'In der Vergangenheit', 'In the future': 'In der Zukunft',
+  'Some of its cells': 'Einige ihrer Zellen', 'joined: {list}': 'verbunden: {list}', 'Column': 'Spalte',
 };

@@ -365,4 +365,11 @@ export const frPages: Record<string, string> = {
   'Remove from the organisation': 'Retirer de l’organisation',
   '{who} is removed': '{who} est retiré',
   'Change the role of {who}?': 'Changer le rôle de {who} ?',
+  'How the file is read': 'Comment le fichier est lu', 'Encoding of the letters': 'Codage des lettres',
+  'as it was found: {name}': 'comme reconnu : {name}', 'as it is found': 'comme il est reconnu', 'Leave out rows that the sheet hides': 'Laisser de côté les lignes masquées de la feuille', 'Leave out rows that look like totals': 'Laisser de côté les lignes qui ressemblent à des totaux',
+  'What these words mean': 'Ce que ces mots veulent dire', 'Check with these meanings': 'Vérifier avec ces significations', 'In all rows it means': 'Dans toutes les lignes, cela veut dire',
+  '{word} means': '{word} veut dire', 'not said': 'non précisé', 'nothing': 'rien',
+  'a code or a name': 'un code ou un nom', 'Read the sheet {name}': 'Lire la feuille {name}', 'Yes, seconds since 1970': 'Oui, des secondes depuis 1970',
+  'Yes, milliseconds since 1970': 'Oui, des millisecondes depuis 1970', 'In the past': 'Dans le passé', 'In the future': 'Dans le futur',
+  'Some of its cells': 'Quelques-unes de ses cellules', 'joined: {list}': 'réunies : {list}', 'Column': 'Colonne',
 };
