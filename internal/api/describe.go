@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
+	"holdfast/internal/shape"
 	"holdfast/internal/web"
 )
 
@@ -52,6 +53,10 @@ type describedField struct {
 	Required bool     `json:"required,omitempty"`
 	ReadOnly bool     `json:"read_only,omitempty"`
 	Fixed    bool     `json:"fixed,omitempty"`
+
+	// Of a document in a column: whether it is a list, and what it, or each element, is made of.
+	List  bool             `json:"list,omitempty"`
+	Parts []describedField `json:"parts,omitempty"`
 }
 
 type describedStates struct {
@@ -128,6 +133,52 @@ func describeResource(r *catalog.Resource) described {
 }
 
 func viewField(f *catalog.Field) describedField {
-	return describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format], Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
+	d := describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format], Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
 		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required, ReadOnly: f.ReadOnly, Fixed: f.Fixed}
+	if f.Shape != nil && !f.ReadOnly {
+		d.List, d.Parts = viewParts(f.Shape)
+	}
+	return d
+}
+
+// viewParts describes the members of a document, or of the elements of a list of them.
+func viewParts(s *shape.Shape) (isList bool, parts []describedField) {
+	if s.Kind == shape.List {
+		_, parts = viewParts(s.Of)
+		return true, parts
+	}
+	for i := range s.Members {
+		parts = append(parts, viewMember(&s.Members[i]))
+	}
+	return false, parts
+}
+
+// viewMember describes one member of a document as a field is described.
+func viewMember(m *shape.Member) describedField {
+	d := describedField{Name: m.Name, Type: partType(&m.Shape), Doc: m.Doc, Unit: m.Unit, OneOf: m.OneOf,
+		Min: m.Min, Max: m.Max, Required: m.Required}
+	d.List, d.Parts = viewParts(&m.Shape)
+	if d.Type == catalog.Array.String() && len(d.OneOf) == 0 {
+		d.OneOf = m.Of.OneOf
+	}
+	return d
+}
+
+// partType is the type of a field that holds what a member of a document does.
+func partType(s *shape.Shape) string {
+	switch {
+	case s.Kind == shape.Text && s.Format == "uuid":
+		return catalog.UUID.String()
+	case s.Kind == shape.Text:
+		return catalog.Text.String()
+	case s.Kind == shape.Integer:
+		return catalog.Int.String()
+	case s.Kind == shape.Number:
+		return catalog.Float.String()
+	case s.Kind == shape.Bool:
+		return catalog.Bool.String()
+	case s.Kind == shape.List && s.Of.Kind == shape.Text:
+		return catalog.Array.String()
+	}
+	return catalog.JSON.String()
 }

@@ -89,7 +89,7 @@ test('a recall asks why, and what is free of the lot is put on hold', async () =
     const ask = page.getByRole('dialog');
     await ask.getByLabel('Why? *').fill('glass found');
     await ask.getByRole('button', { name: 'Recall', exact: true }).click();
-    await page.locator('.toast').filter({ hasText: level.lots.lot_no }).waitFor();
+    await page.getByRole('dialog', { name: `${level.lots.lot_no} is recalled` }).waitFor();
   });
   const free = await api(manager, `/v1/stock_levels?select=id&lot_id=eq.${level.lot_id}&stock_status=eq.available&quantity=gt.0&reserved=eq.0`);
   assert.deepEqual(free, []);

@@ -59,7 +59,7 @@ test('by keys: goods are received, put away and counted', async () => {
     await scanned(page, keys, 'Scan the goods', item.sku);
     await keys.write(page.getByRole('group', { name: `Found: ${item.sku}` }).getByRole('textbox'), '4');
     await keys.use(page.getByRole('button', { name: 'That is all: 1 line' }));
-    await page.getByText('Everything is as the books say').waitFor();
+    await page.getByRole('heading', { name: 'The count is booked' }).waitFor();
   });
   const [level] = await api(manager, `/v1/stock_levels?select=quantity&zone_id=eq.${place.id}&item_id=eq.${item.id}`);
   assert.equal(Number(level.quantity), 4);

@@ -108,7 +108,7 @@ test('a record is made, refused at the field, opened and changed with the keyboa
     await page.getByLabel('Name', { exact: false }).first().focus();
     await page.keyboard.type('Made by keys');
     await page.keyboard.press('Enter');
-    await page.locator('.wrong', { hasText: 'sku' }).waitFor();
+    await page.locator('.wrong', { hasText: 'This is needed.' }).waitFor();
     await page.locator('input[aria-invalid=true]').focus();
     await page.keyboard.type(sku);
     await page.keyboard.press('Enter');

@@ -21,6 +21,8 @@ export interface Field {
   required?: boolean;
   read_only?: boolean;
   fixed?: boolean;
+  list?: boolean; // a document that is a list of others
+  parts?: Field[]; // what a document, or each element of a list of them, is made of
 }
 
 export interface Move {
@@ -112,8 +114,8 @@ export function newOf(name: string): string {
   return language.get() === 'en' ? `New ${/^[A-Z][a-z]/.test(what) ? what.charAt(0).toLowerCase() + what.slice(1) : what}` : _('New: {what}', { what });
 }
 
-const names = ['name', 'title', 'party_name', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
-const codes = ['sku', 'code', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'employee_no', 'lot_no', 'asset_no', 'plate'];
+const names = ['name', 'title', 'topic', 'party_name', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
+const codes = 'sku code order_no shipment_no pick_no incident_no action_no employee_no lot_no asset_no plate task_no count_no receipt_no route_no wave_no job_no'.split(' ');
 
 // nameFields are the fields by which people know a record: its code or number, and its name.
 export function nameFields(c: Collection): string[] {
@@ -125,7 +127,7 @@ export function nameFields(c: Collection): string[] {
 
 export function nameOf(c: Collection | undefined, row: Record<string, unknown>): string {
   const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1)).map((n) => row[n]).filter((v) => v != null && v !== '');
-  return parts.slice(0, 2).join(' · ') || String(row['id'] ?? '').slice(0, 8);
+  return parts.slice(0, 2).join(' · ') || (c ? singular(c.name) : String(row['id'] ?? '').slice(0, 8));
 }
 
 export function visible(c: Collection, rights?: Rights): Field[] {
@@ -133,13 +135,40 @@ export function visible(c: Collection, rights?: Rights): Field[] {
   return shown ? c.fields.filter((f) => shown.includes(f.name)) : c.fields;
 }
 
+// What a record gets later, by what happens to it or by a verb: it is not asked for when the record is made.
+const later: Record<string, string> = {
+  actions: 'cancel_reason,effectiveness,evidence,follows_id',
+  checklist_runs: 'score,cancel_reason',
+  drivers: 'last_lat,last_lon,last_seen_at',
+  incidents: 'occurred_tz,reported_at,reported_by,reporter_name,lat,lon,duplicate_of,void_reason,root_causes,lessons,reopen_reason',
+  lots: 'status_reason',
+  members: 'email',
+  order_lines: 'qty_cancelled',
+  orders: 'hold_reason,source',
+  osha_cases: 'osha_told_at',
+  osha_summaries: 'certified_name,certified_title,certified_phone,posted_from,posted_to,submission_ref,change_reason',
+  pick_lines: 'qty_picked,short_reason',
+  pick_lists: 'route_m,wave_no',
+  shipments: 'arrived_at,proof,exception_code,exception_note,stop_seq',
+  stock_movements: 'ref_type,idempotency_key,reversal_of,uom_quantity',
+  training_assignments: 'assignment_type,close_reason',
+};
+
+// isAsked says whether a form asks for a field: not for a state, which buttons lead to, nor for an id of any kind of
+// record, which only programs write; and of a new record not for what the server fills in or what comes later.
+function isAsked(c: Collection, f: Field, creating: boolean): boolean {
+  if (['tenant_id', 'id', 'archived_at', c.states?.field].includes(f.name)) return false;
+  if (f.type === 'uuid' && !f.ref && !f.names) return false;
+  // Free objects are written by the pages that know them.
+  if (f.type === 'json' && !f.parts && f.name !== 'value') return false;
+  return !creating || (f.format !== 'number' && !later[c.name]?.split(',').includes(f.name));
+}
+
 // writable are the fields a form offers.
 export function writable(c: Collection, rights: Rights | undefined, creating: boolean): Field[] {
   const right = creating ? rights?.create : rights?.update;
   if (!right) return [];
-  return c.fields.filter(
-    (f) => !f.read_only && !['tenant_id', 'id', 'archived_at'].includes(f.name) && (creating || !f.fixed) && (!right.fields || right.fields.includes(f.name)) && (creating || f.name !== c.states?.field),
-  );
+  return c.fields.filter((f) => !f.read_only && isAsked(c, f, creating) && (creating || !f.fixed) && (!right.fields || right.fields.includes(f.name)));
 }
 
 const families: Record<string, string> = { warehouse: 'Warehouse', logistics: 'Orders and transport', people: 'People', safety: 'Safety', engagement: 'Engagement', platform: 'Administration' };

@@ -1,5 +1,6 @@
 import type { Row } from '../database';
 import type { Field } from './catalog';
+import { readNumber, writeNumber } from './numbers';
 
 // The values of a record as the controls of a form hold them: as texts, by the names of their fields.
 export type Draft = Record<string, string>;
@@ -25,7 +26,7 @@ export function startOf(f: Field): string {
 export function textOf(f: Field, v: unknown): string {
   if (v == null) return '';
   if (f.type === 'timestamp') return local(String(v));
-  if (f.type === 'json') return typeof v === 'string' ? v : JSON.stringify(v, null, 2);
+  if (f.type === 'json') return typeof v === 'string' && !f.parts ? v : typeof v === 'number' ? writeNumber(String(v)) : JSON.stringify(v);
   if (f.type === 'array') return listText(Array.isArray(v) ? v.map(String) : []);
   return String(v);
 }
@@ -44,14 +45,16 @@ export function valueOf(f: Field, text: string): unknown {
     case 'timestamp':
       return new Date(text).toISOString();
     case 'json':
-      try {
-        return JSON.parse(text);
-      } catch {
-        return text;
-      }
+      return f.parts ? JSON.parse(text) : scalarOf(text);
     default:
       return text;
   }
+}
+
+// scalarOf is what a text stands for where any value may: a number if it is one, or else itself.
+function scalarOf(text: string): unknown {
+  const meanings = readNumber(text);
+  return meanings.length === 1 ? Number(meanings[0]) : text;
 }
 
 // changes is what a form says that differs from the record it began with.

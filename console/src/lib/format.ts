@@ -54,6 +54,19 @@ export function unitOf(f: Field): string {
   return f.unit ? (units[f.unit] ?? f.unit) : '';
 }
 
+// flat is a document in one line, in words.
+export function flat(v: unknown): string {
+  if (v == null) return '';
+  if (typeof v === 'boolean') return v ? _('Yes') : _('No');
+  if (typeof v === 'number') return number(v, 4);
+  if (Array.isArray(v)) return v.map(flat).join(', ');
+  if (typeof v !== 'object') return String(v);
+  return Object.entries(v)
+    .filter(([k]) => !/(^|_)id$/.test(k))
+    .map(([k, x]) => `${words(k)}: ${flat(x)}`)
+    .join('; ');
+}
+
 // value is a field's value as text.
 export function value(f: Field, v: unknown): string {
   if (v == null || v === '') return '';
@@ -71,9 +84,8 @@ export function value(f: Field, v: unknown): string {
     case 'date':
       return date(v);
     case 'array':
-      return Array.isArray(v) ? v.map((x) => (typeof x === 'string' ? x : JSON.stringify(x))).join(', ') : String(v);
     case 'json':
-      return typeof v === 'string' ? v : JSON.stringify(v);
+      return flat(v);
     default:
       return f.one_of ? words(String(v)) : String(v);
   }

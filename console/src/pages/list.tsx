@@ -10,6 +10,7 @@ import { kept, useStore } from '../lib/store';
 import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
 import { Check, Input, Select } from '../ui/form';
+import { NumberInput } from '../ui/number';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -364,7 +365,7 @@ function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close:
     <Ask title={_('Filter')} yes={_('Add the filter')} close={close} act={act}>
       <Select label={_('Field')} value={f.name} put={setName} options={fields.map((x) => [x.name, _(x.label)])} help={f.doc ? _(f.doc) : undefined} />
       <Select label={_('Condition')} value={chosen} put={setOp} options={ops.map((o) => [o, _(opWords[o] ?? o)])} />
-      {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : <Input label={_('Value')} value={v} put={setV} type={numeric(f) ? 'number' : f.type === 'timestamp' ? 'datetime-local' : f.type === 'date' ? 'date' : 'text'} step="any" required />}
+      {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : numeric(f) ? <NumberInput label={_('Value')} value={v} put={setV} required /> : <Input label={_('Value')} value={v} put={setV} type={f.type === 'timestamp' ? 'datetime-local' : f.type === 'date' ? 'date' : 'text'} required />}
     </Ask>
   );
 }

@@ -9,6 +9,7 @@ import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Problem, Segments, Skeleton } from '../ui/basic';
 import { Ask } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
+import { NumberInput } from '../ui/number';
 import { toast } from '../ui/overlay';
 import { hrefOf } from '../ui/value';
 import '../records.css';
@@ -334,7 +335,7 @@ function Replenish({ p }: { p: Permissions }) {
             again();
           }}
         >
-          <Input label={_('How much?')} inputMode="decimal" value={quantity} put={setQuantity} required autofocus />
+          <NumberInput label={_('How much?')} value={quantity} put={setQuantity} required autofocus />
         </Ask>
       ) : null}
     </Card>
@@ -424,7 +425,7 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
           <legend>
             <b>{l.item?.sku}</b> <span class="muted">{l.item?.name}</span>
           </legend>
-          <Input label={_('How much?')} inputMode="decimal" value={of(l).quantity} put={(v) => put(l, { quantity: v })} />
+          <NumberInput label={_('How much?')} value={of(l).quantity} put={(v) => put(l, { quantity: v })} />
           <Select label={_('What becomes of it?')} value={of(l).disposition} put={(v) => put(l, { disposition: v })} options={fates.map((f) => [f, words(f)])} />
           {of(l).disposition === 'refund_only' ? null : <Input label={_('Into which place?')} list="return-places" value={of(l).zone} put={(v) => put(l, { zone: v })} required={Number(of(l).quantity) > 0} />}
         </fieldset>

@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { records, rpc, supabase, want } from '../lib/client';
+import { records, supabase, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
@@ -8,7 +8,6 @@ import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
-import { Input } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -17,6 +16,7 @@ import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
 import { PrintButton, PrintItem } from '../ui/print';
+import { isBare, RecordVerbs } from '../ui/verbs';
 import { hrefOf, useNames, Value } from '../ui/value';
 
 export function RecordPage() {
@@ -34,9 +34,19 @@ export function crumbsOf(c: Collection): [string, string][] {
   return [[titleOf(c), `/console/c/${c.name}`]];
 }
 
+// What is made on a page of its own.
+const ownPages: Record<string, string> = { import_jobs: '/console/imports/new', settings: '/console/admin/settings', invitations: '/console/admin/members', members: '/console/admin/members', webhooks: '/console/admin/webhooks' };
+
 function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
   const { route, query } = useLocation();
-  const fields = writable(c, p.collections[c.name], true);
+  const may = (f: Field) => !f.ref || f.required || !!p.collections[f.ref]?.read;
+  const fields = writable(c, p.collections[c.name], true).filter(may);
+  const people = fields.filter((f) => f.required && f.names === 'members' && f.type === 'uuid');
+  const own = ownPages[c.name];
+  useEffect(() => {
+    if (own) route(own, true);
+  }, [own]);
+  if (own) return null;
   if (!p.collections[c.name]?.create) return <Empty title={_('Your role does not make these records')} icon="shield" />;
   const first = fields.filter((f) => (f.required && !f.default) || f.name in query);
   const rest = fields.filter((f) => !first.includes(f));
@@ -48,7 +58,7 @@ function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
           c={c}
           fields={[...first, ...rest]}
           base={null}
-          preset={query}
+          preset={{ ...Object.fromEntries(people.map((f) => [f.name, p.user_id])), ...query }}
           cancel={() => history.back()}
           done={(r) => {
             toast(_('{what} was made', { what: nameOf(c, r) }));
@@ -107,6 +117,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
         }
         sub={c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) })}
       >
+        <RecordVerbs c={c} r={r} p={p} done={again} />
         {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : <Moves c={c} r={r} p={p} done={again} />}
         <PrintButton c={c} r={r} />
         {editable.length ? (
@@ -218,18 +229,14 @@ function starts(c: Collection, r: Row, catalog: Catalog): Record<string, string>
 // Moves are the states that this person may lead the record to, as buttons.
 export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions; done: () => void }) {
   const [to, setTo] = useState('');
-  const [reason, setReason] = useState('');
   const field = c.states?.field;
   if (!field) return null;
   const now = String(r[field]);
-  const all = (p.collections[c.name]?.moves ?? []).filter((m) => m.from.includes(now)).map((m) => m.to);
+  const all = (p.collections[c.name]?.moves ?? []).filter((m) => m.from.includes(now) && isBare(c, r, m.to, p)).map((m) => m.to);
   const hard = new Set(['cancelled', 'archived', 'discontinued', 'recalled', 'retired', 'left', 'suspended', 'blocked', 'void']);
   const soft = all.filter((s) => !hard.has(s));
-  const recalls = (s: string) => c.name === 'lots' && s === 'recalled';
   const act = async (s: string) => {
-    // A recall is more than a state: the verb also answers who was sent the goods, and asks why.
-    if (recalls(s)) await rpc('recall_lot', { lot_id: r.id, reason });
-    else await write(c, r, { [field]: s });
+    await write(c, r, { [field]: s });
     toast(_('{what}: {state}', { what: nameOf(c, r), state: words(s) }));
     done();
   };
@@ -246,9 +253,7 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
         </Button>
       ))}
       {to ? (
-        <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)}>
-          {recalls(to) ? <Input label={_('Why?')} value={reason} put={setReason} required autofocus /> : null}
-        </Ask>
+        <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)} />
       ) : null}
     </>
   );

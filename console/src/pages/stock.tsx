@@ -297,7 +297,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
       setLines((now) => {
         const hit = now.find((l) => l.item.id === what.id);
         if (!hit) return [...now, { ...blank(what), quantity: String(more), ...read, serials: serial ?? '', discrepancy: order ? 'unannounced' : '' }];
-        const counted = { ...hit, quantity: String(Number(hit.quantity) + more), ...read, ...(serial ? { serials: [hit.serials, serial].filter(Boolean).join(', ') } : {}) };
+        const counted = { ...hit, quantity: String((Number(hit.quantity) || 0) + more), ...read, ...(serial ? { serials: [hit.serials, serial].filter(Boolean).join(', ') } : {}) };
         return now.map((l) => (l === hit ? counted : l));
       });
       say(true, `${text(what['sku'])} +${number(more)}`);
@@ -373,7 +373,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           ) : null}
         </div>
       ))}
-      <Button kind="primary" size="big" busy={busy} disabled={!coming.length || !at} onClick={() => void book()}>
+      <Button kind="primary" size="big" busy={busy} disabled={!coming.length || !at || lines.some((l) => Number.isNaN(Number(l.quantity)))} onClick={() => void book()}>
         {coming.length ? plural(coming.length, 'Take {n} line in', 'Take {n} lines in') : _('Nothing entered yet')}
       </Button>
     </div>
@@ -503,7 +503,7 @@ function Count({ t }: { t: Row }) {
       const more = Number(s.parsed?.count ?? 1) || 1;
       setLines((now) =>
         now.some((l) => l.key === key)
-          ? now.map((l) => (l.key === key ? { ...l, counted: serial ? '1' : String(Number(l.counted) + more) } : l))
+          ? now.map((l) => (l.key === key ? { ...l, counted: serial ? '1' : String((Number(l.counted) || 0) + more) } : l))
           : [...now, { key, item, lot, serial, counted: String(more) }],
       );
       say(true, `${text(item['sku'])} +${number(more)}`);
@@ -517,13 +517,15 @@ function Count({ t }: { t: Row }) {
     });
   const over = !['open', 'counting'].includes(text(t['status']));
   if (result || over) {
+    // Who counts blind is not shown what differs.
+    const shown = (result?.lines ?? []).every((l) => l['variance'] != null);
     const off = (result?.lines ?? []).filter((l) => Number(l['variance']) !== 0).length;
     const waits = text((result?.count_task ?? t)['status']) === 'counted';
     return (
       <div class="floor">
         <Top title={text(zone['code'])} />
         <Finished title={waits ? _('It waits for a second person') : _('The count is booked')}>
-          {result ? <p class="muted">{off ? plural(off, '{n} line differs from the books', '{n} lines differ from the books') : _('Everything is as the books say')}</p> : null}
+          {result && (off || (shown && !waits)) ? <p class="muted">{off ? plural(off, '{n} line differs from the books', '{n} lines differ from the books') : _('Everything is as the books say')}</p> : null}
         </Finished>
       </div>
     );
@@ -548,7 +550,7 @@ function Count({ t }: { t: Row }) {
         </div>
       ))}
       <Note>{_('What you do not enter counts as not found.')}</Note>
-      <Button kind="primary" size="big" busy={busy} onClick={() => void enter()}>
+      <Button kind="primary" size="big" busy={busy} disabled={lines.some((l) => Number.isNaN(Number(l.counted)))} onClick={() => void enter()}>
         {lines.length ? plural(lines.length, 'That is all: {n} line', 'That is all: {n} lines') : _('The place is empty')}
       </Button>
     </div>

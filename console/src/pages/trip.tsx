@@ -8,7 +8,7 @@ import { changed, done, next, useTrip, type Stop, type Trip } from '../lib/trip'
 import type { Place } from '../lib/plane';
 import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Note, Problem, Skeleton } from '../ui/basic';
 import { Ask } from '../ui/dialog';
-import { Input } from '../ui/form';
+import { NumberInput } from '../ui/number';
 import { fail, toast } from '../ui/overlay';
 import { Outcome } from '../ui/stop';
 import { TripMap } from '../ui/trip-map';
@@ -229,14 +229,10 @@ function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; 
     setAsking(what);
   };
   const odometer = (
-    <Input
+    <NumberInput
       label={_('What does the odometer show?')}
       help={last == null ? undefined : _('It showed {km} last.', { km: km(last) })}
       unit="km"
-      type="number"
-      min={last ?? 0}
-      step="any"
-      inputMode="decimal"
       value={reading}
       put={setReading}
       required
@@ -288,7 +284,7 @@ function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; 
           }}
         >
           {odometer}
-          <Input label={_('Time at the wheel')} help={_('Leave it empty when it was all of the time.')} unit="min" type="number" min={0} step={1} inputMode="numeric" value={minutes} put={setMinutes} />
+          <NumberInput label={_('Time at the wheel')} help={_('Leave it empty when it was all of the time.')} unit="min" value={minutes} put={setMinutes} />
         </Ask>
       ) : null}
       {asking === 'cancel' ? (

@@ -57,6 +57,10 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
 export function Ask({ title, text, yes, danger, kind, close, act, children, error: given }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const wrong = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (error) wrong.current?.scrollIntoView({ block: 'nearest' });
+  }, [error]);
   const go = async () => {
     setBusy(true);
     setError(null);
@@ -86,7 +90,9 @@ export function Ask({ title, text, yes, danger, kind, close, act, children, erro
     >
       {text ? <p>{text}</p> : null}
       {children}
-      <Problem error={error ?? given} />
+      <div ref={wrong}>
+        <Problem error={error ?? given} />
+      </div>
     </Dialog>
   );
 }

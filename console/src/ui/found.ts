@@ -2,8 +2,11 @@ import { records, want } from '../lib/client';
 import { nameFields, nameOf, useCatalog, usePermissions } from '../lib/catalog';
 import { useQuery } from '../lib/query';
 
+// Found are records, each by its id and by what it is called.
+export type Found = (readonly [id: string, name: string])[];
+
 // useFound returns the records of a collection whose code or name holds a text, at most 20, each as its id and its name.
-export function useFound(collection: string, sought: string): (readonly [id: string, name: string])[] {
+export function useFound(collection: string, sought: string): Found {
   const to = useCatalog()?.get(collection);
   const readable = !!usePermissions()?.collections[collection]?.read;
   const names = to ? nameFields(to) : [];

@@ -1,63 +1,39 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { records, want } from '../lib/client';
-import { singular, words, type Collection, type Field } from '../lib/catalog';
+import { words, type Collection, type Field } from '../lib/catalog';
 import { toFault, type Fault } from '../lib/fault';
 import { changes, startOf, textOf, valueOf, type Draft } from '../lib/fields';
 import { unitOf, value as shown } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
-import { Area, Check, Field as Around, Input, Select } from './form';
+import { Area, Check, Input, Select } from './form';
+import { DocumentField } from './document';
 import { ListField } from './list-field';
-import { useFound } from './found';
+import { NumberInput } from './number';
+import { Reference } from './reference';
+import { numeric } from './value';
+
+// isNeeded says whether a record is not made without a person saying it.
+const isNeeded = (f: Field) => !!f.required && !f.default && f.type !== 'boolean';
 
 // Control is one field of a form, by its type.
-export function Control({ f, text, put, wrong, start, c }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
+export function Control({ f, text, put, wrong, start }: { f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
   const label = _(f.label);
   const help = f.doc ? _(f.doc) : undefined;
-  const required = f.required && !f.default && f.type !== 'boolean';
+  const required = isNeeded(f);
   const same = { label, help, wrong, required, value: text, put };
-  if (f.ref) return <Reference c={c} f={f} text={text} put={put} wrong={wrong} start={start} />;
+  if (f.ref || (f.names && f.type === 'uuid')) return <Reference f={f} text={text} put={put} wrong={wrong} start={start} required={required} />;
   if (f.type === 'array') return <ListField f={f} text={text} put={put} wrong={wrong} />;
   if (f.one_of) return <Select {...same} options={[...(required || (f.required && text) ? [] : [['', '–'] as [string, string]]), ...f.one_of.filter(Boolean).map((v) => [v, words(v)] as [string, string])]} />;
   if (f.type === 'boolean') return <Check label={label} on={text === 'true'} put={(v) => put(String(v))} />;
-  if (f.type === 'json') return <Area {...same} whole rows={4} />;
+  if (f.type === 'json' && f.parts) return <DocumentField f={f} text={text} put={put} wrong={wrong} />;
+  if (f.type === 'json') return <Input {...same} />;
   if (f.type === 'text' && !f.format) return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? <Area {...same} whole rows={3} /> : <Input {...same} />;
   if (f.type === 'timestamp') return <Input {...same} type="datetime-local" />;
   if (f.type === 'date') return <Input {...same} type="date" />;
-  if (['integer', 'decimal', 'float'].includes(f.type)) return <Input {...same} inputMode="decimal" type="number" step={f.type === 'integer' ? 1 : 'any'} unit={unitOf(f) || undefined} />;
+  if (numeric(f)) return <NumberInput {...same} unit={unitOf(f) || undefined} />;
   return <Input {...same} maxLength={f.max_len || undefined} />;
-}
-
-// Reference is chosen by what names the record: its code or its name.
-function Reference({ c, f, text, put, wrong, start }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
-  const [typed, setTyped] = useState(start ?? text);
-  const [sought, setSought] = useState('');
-  const options = useFound(f.ref ?? '', sought);
-  const list = `${c.name}-${f.name}-list`;
-  const input = (v: string) => {
-    setTyped(v);
-    const hit = options.find(([, name]) => name === v);
-    if (hit) put(hit[0]);
-    else {
-      put(/^[0-9a-f-]{36}$/.test(v) ? v : v === '' ? '' : v);
-      setSought(v);
-    }
-  };
-  return (
-    <Around label={_(f.label)} help={f.doc ? _(f.doc) : _('Type to find: {what}', { what: singular(f.ref ?? '') })} wrong={wrong} required={f.required}>
-      {(ids) => (
-        <>
-          <input {...ids} class="input" list={list} value={typed} autocomplete="off" onInput={(e) => input(e.currentTarget.value)} />
-          <datalist id={list}>
-            {options.map(([id, name]) => (
-              <option key={id} value={name} />
-            ))}
-          </datalist>
-        </>
-      )}
-    </Around>
-  );
 }
 
 // wrongs puts the server's sentence at the field that it names.
@@ -78,11 +54,28 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [missing, setMissing] = useState<string[]>([]);
+  const form = useRef<HTMLFormElement>(null);
   const text = (f: Field) => draft[f.name] ?? textOf(f, from?.[f.name]);
-  const at = wrongs(fault, fields);
+  const needed = _('This is needed.');
+  const at = { ...wrongs(fault, fields), ...Object.fromEntries(missing.filter((n) => !draft[n]).map((n) => [n, needed])) };
+  // What is wrong is brought into sight and gets the focus.
+  useEffect(() => {
+    if (!fault && !missing.length) return;
+    const at = form.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? form.current?.querySelector<HTMLElement>('[role=alert]');
+    at?.scrollIntoView({ block: 'center' });
+    at?.focus({ preventScroll: true });
+  }, [fault, missing]);
+  const send = () => {
+    const doubtful = [...(form.current?.elements ?? [])].find((e) => (e as HTMLInputElement).validity?.customError) as HTMLElement | undefined;
+    const empty = fields.filter((f) => isNeeded(f) && !text(f).trim()).map((f) => f.name);
+    setFault(null);
+    setMissing(empty);
+    if (!empty.length && doubtful) doubtful.focus();
+    if (!empty.length && !doubtful) void save();
+  };
   const save = async () => {
     setBusy(true);
-    setFault(null);
     const body = changes(fields, from, draft);
     try {
       if (from && !Object.keys(body).length) return done(from);
@@ -101,11 +94,12 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
   };
   return (
     <form
+      ref={form}
       class="stack"
       noValidate
       onSubmit={(e) => {
         e.preventDefault();
-        void save();
+        send();
       }}
     >
       {conflict ? (
@@ -145,7 +139,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
       {fault ? <Problem error={fault} /> : null}
       <div class="form">
         {fields.map((f) => (
-          <Control key={f.name} c={c} f={f} text={text(f)} start={starts?.[f.name]} put={(v) => setDraft({ ...draft, [f.name]: v })} wrong={at[f.name]} />
+          <Control key={f.name} f={f} text={text(f)} start={starts?.[f.name]} put={(v) => setDraft({ ...draft, [f.name]: v })} wrong={at[f.name]} />
         ))}
       </div>
       <div class="row">

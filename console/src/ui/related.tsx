@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { records, want } from '../lib/client';
 import { newOf, titleOf, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
-import { value } from '../lib/format';
+import { flat, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { columnsOf, selection } from '../lib/records';
@@ -97,7 +97,7 @@ export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'befo
   const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
   const text = (k: string, v: unknown) => {
     const f = c?.fields.find((x) => x.name === k);
-    return v == null || v === '' ? _('empty') : f ? value(f, v) : typeof v === 'object' ? JSON.stringify(v) : String(v);
+    return v == null || v === '' ? _('empty') : f ? value(f, v) : flat(v);
   };
   return (
     <ul class="small">

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { _ } from '../lib/i18n';
 import { Icon } from './icon';
+import { Meanings, useNumber } from './number';
 import '../floor.css';
 
 // Said is what a scan came to: told in words, by a colour and by a sound.
@@ -79,6 +80,7 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
 
 // Amount is a quantity that a thumb sets.
 export function Amount({ label, unit, value, put, max }: { label: string; unit?: string; value: string; put: (v: string) => void; max?: number }) {
+  const typed = useNumber(value, put);
   const n = Number(value) || 0;
   const step = (by: number) => put(String(Math.max(0, Math.min(max ?? Infinity, Math.round((n + by) * 1e4) / 1e4))));
   return (
@@ -88,11 +90,16 @@ export function Amount({ label, unit, value, put, max }: { label: string; unit?:
       </button>
       <label>
         <span class="small muted">{unit ? `${label} (${unit})` : label}</span>
-        <input class="input" inputMode="decimal" value={value} onInput={(e) => put(e.currentTarget.value.replace(',', '.'))} />
+        <input ref={typed.box} class="input" inputMode="decimal" autocomplete="off" value={typed.text} onInput={(e) => typed.type(e.currentTarget.value)} />
       </label>
       <button type="button" class="btn big" aria-label={_('One more')} onClick={() => step(1)}>
         +
       </button>
+      {typed.doubt ? (
+        <div class="doubt" role="alert">
+          {typed.doubt} <Meanings list={typed.meanings} mean={typed.mean} />
+        </div>
+      ) : null}
     </div>
   );
 }

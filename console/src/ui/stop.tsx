@@ -12,10 +12,11 @@ import { toast } from './overlay';
 const problems: [string, string][] = [['REFUSED', 'Refused'], ['DAMAGED', 'Damaged'], ['LOST', 'Lost'], ['ADDRESS_UNKNOWN', 'Wrong address'], ['NOBODY_THERE', 'Nobody there'], ['OTHER', 'Something else']];
 
 // Outcome says what became of a shipment on the road: it was handed over, or something was wrong.
-export function Outcome({ s, p, size = 'small' }: { s: Row & { shipment_no: string; status: string; direction: string }; p: Permissions; size?: 'small' | 'big' }) {
+export function Outcome({ s, p, size = 'small' }: { s: Row & { shipment_no: string; status: string; direction: string }; p: Permissions; size?: 'small' | 'big' | 'plain' }) {
   const [asking, setAsking] = useState<'deliver' | 'exception' | null>(null);
   const [name, setName] = useState('');
   const [code, setCode] = useState('REFUSED');
+  const button = size === 'plain' ? undefined : size;
   const may = (v: string) => p.verbs?.[v] === true;
   if (s.direction !== 'outbound' || !['in_transit', 'exception'].includes(s.status) || !(may('deliver') || may('report_exception'))) return null;
   const again = () => queryClient.invalidateQueries({ predicate: (q) => q.queryKey[1] === 'shipments' || q.queryKey[1] === 'routes' });
@@ -23,12 +24,12 @@ export function Outcome({ s, p, size = 'small' }: { s: Row & { shipment_no: stri
     <>
       <div class={size === 'big' ? 'two' : 'row tight'}>
         {may('deliver') ? (
-          <Button size={size} kind="primary" onClick={() => setAsking('deliver')}>
+          <Button size={button} kind="primary" onClick={() => setAsking('deliver')}>
             {_('Delivered')}
           </Button>
         ) : null}
         {may('report_exception') && s.status === 'in_transit' ? (
-          <Button size={size} onClick={() => setAsking('exception')}>
+          <Button size={button} onClick={() => setAsking('exception')}>
             {_('Problem')}
           </Button>
         ) : null}

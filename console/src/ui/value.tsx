@@ -1,6 +1,6 @@
-import { records, supabase, want } from '../lib/client';
+import { records, want } from '../lib/client';
 import { nameFields, nameOf, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
-import { ago, number, unitOf, value } from '../lib/format';
+import { ago, flat, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { refKey } from '../lib/records';
@@ -49,13 +49,13 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
       <span class="row tight">
         {v.slice(0, full ? 50 : 3).map((x) => (
           <Badge key={String(x)} tone="plain">
-            {typeof x === 'string' ? words(x) : JSON.stringify(x)}
+            {typeof x === 'string' ? words(x) : flat(x)}
           </Badge>
         ))}
       </span>
     );
   }
-  if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{JSON.stringify(v)}</span>;
+  if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{flat(v)}</span>;
   if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
@@ -69,14 +69,28 @@ function MemberName({ id }: { id: string }) {
   return names.has(id) ? <>{names.get(id)}</> : <code title={id}>{id.slice(0, 8)}</code>;
 }
 
+function useMembers(p?: Permissions): Row[] {
+  const named = p?.collections['workers']?.read ? ',worker:worker_id(name)' : '';
+  return (
+    useQuery({
+      queryKey: ['c', 'members', 'names'],
+      queryFn: () => want(records('members').select(`id,user_id,email,role${named}`).order('email').limit(1000)),
+      enabled: !!p?.collections['members']?.read,
+      staleTime: 5 * 60_000,
+    }).data ?? []
+  );
+}
+
 export function useNames(p?: Permissions): Map<string, string> {
-  const q = useQuery({
-    queryKey: ['c', 'members', 'names'],
-    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
-    enabled: !!p?.collections['members']?.read,
-    staleTime: 5 * 60_000,
+  return new Map(useMembers(p).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
+}
+
+// usePeople returns the accounts of the organisation that the reader may see, each by its id and by name and address.
+export function usePeople(p?: Permissions): (readonly [id: string, name: string])[] {
+  return useMembers(p).map((m) => {
+    const parts = [(m['worker'] as Row | null | undefined)?.['name'], m['email']].filter(Boolean);
+    return [String(m['user_id']), parts.join(' · ') || words(String(m['role']))] as const;
   });
-  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
 // calledIn is what names a record; a driver has a worker's name.
@@ -103,8 +117,8 @@ function nameRow(c: Collection, fields: string, id: string): Promise<Row | null>
   return w.rows.then((rows) => rows.get(id) ?? null);
 }
 
-// One is a record by what names it, as far as the reader may see that.
-function One({ collection, id }: { collection: string; id: string }) {
+// useCalled is what a record is called, as far as the reader may see that.
+export function useCalled(collection: string, id: string): string | undefined {
   const p = usePermissions();
   const catalog = useCatalog();
   const c = catalog?.get(collection);
@@ -112,9 +126,16 @@ function One({ collection, id }: { collection: string; id: string }) {
   const names = c ? nameFields(c).filter((n) => !right?.fields || right.fields.includes(n)) : [];
   const worker = !names.length && c?.fields.some((f) => f.name === 'worker_id') ? [`${refKey('worker_id')}:worker_id(id,name)`] : [];
   const fields = ['id', ...names, ...worker].join(',');
-  const row = useQuery({ queryKey: ['c', collection, 'named', id], queryFn: () => nameRow(c as Collection, fields, id), enabled: !!c && !!right, staleTime: 60_000 }).data;
-  const said = row ? calledIn(catalog, collection, row) : id.slice(0, 8);
-  return c && right ? <a href={hrefOf(collection, id)}>{said}</a> : <code title={id}>{said}</code>;
+  const row = useQuery({ queryKey: ['c', collection, 'named', id], queryFn: () => nameRow(c as Collection, fields, id), enabled: !!c && !!right && /^[0-9a-f-]{36}$/.test(id), staleTime: 60_000 }).data;
+  return row ? calledIn(catalog, collection, row) : undefined;
+}
+
+// One is a record by what names it, and leads there.
+function One({ collection, id }: { collection: string; id: string }) {
+  const readable = !!usePermissions()?.collections[collection]?.read;
+  const known = useCatalog()?.has(collection);
+  const said = useCalled(collection, id) ?? id.slice(0, 8);
+  return known && readable ? <a href={hrefOf(collection, id)}>{said}</a> : <code title={id}>{said}</code>;
 }
 
 // Named are records that a field lists, by what names them.
