@@ -346,14 +346,15 @@ func (w *writer) actions() error {
 }
 
 func (w *writer) checks() error {
-	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "status", "on_time"},
+	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "deadline_at", "status", "on_time"},
 		func(i int, args []any) []any {
 			at, st, on := w.made(i, w.t.Checks), "completed", any(i%9 > 0)
 			if i%10 == 0 {
 				st, on = "missed", nil
 			}
-			w.counted("checklist_runs", store.Row{"status": st, "due_at": at, "on_time": on})
-			return append(args, "Round", w.id(zone, i%w.t.Zones, w.t.Zones), at, 60, st, on)
+			late := at.Add(time.Hour)
+			w.counted("checklist_runs", store.Row{"status": st, "deadline_at": late, "on_time": on})
+			return append(args, "Round", w.id(zone, i%w.t.Zones, w.t.Zones), at, 60, late, st, on)
 		})
 }
 

@@ -49,7 +49,7 @@ var rules = []struct {
 		"SELECT COUNT(*), MIN(reported_at) FROM incidents WHERE tenant_id = $1 AND occurred_at > $2 AND kind = 'injury' AND severity IN ('medium', " +
 			"'high', 'critical') AND status = 'reported'"},
 	{365, "SELECT zone_id, MAX(completed_at) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 GROUP BY zone_id"},
-	{0, "SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress', 'done') AND due_at < $2"},
+	{0, "SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at < $2"},
 	{0,
 		"SELECT w.id, COUNT(*) FROM workers w JOIN training_assignments a ON a.tenant_id = $1 AND a.user_id = w.user_id WHERE w.tenant_id = $1 AND " +
 			"w.created_at >= $2 GROUP BY w.id"},

@@ -55,7 +55,7 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 		"Routes with their beginning, end and minutes at the wheel."},
 	"driving_rest_hours": {"the shortest daily rest of a driver", "hours", "Routes with their beginning and end."},
 	"predictive_score":   {"the newest official score", "points", "Incidents and shifts; the night computes the scores."},
-	"overdue_actions":    {"actions that are open after their due moment", "actions", "Actions with a due day; verify what is done."},
+	"overdue_actions":    {"actions that are not done after their due moment", "actions", "Actions with a due day; verify what is done."},
 }
 
 // windowless are the metrics that look at now, or at all that there is.

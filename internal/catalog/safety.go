@@ -131,7 +131,7 @@ func actionsResource() Resource {
 		},
 		Counters: []Counter{
 			{Name: "actions", By: []string{"status"}},
-			{Name: "actions_due", At: "due_at", Except: []string{"verified", "cancelled"}},
+			{Name: "actions_due", At: "due_at", Except: []string{"done", "verified", "cancelled"}},
 		},
 		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
 			{From: []string{"open"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},

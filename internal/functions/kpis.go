@@ -34,8 +34,8 @@ type SafetyKPIs struct {
 	Reports    int64       `json:"tsr" doc:"Total safety reports: incidents reported in the window that are not void."`
 	Critical   int64       `json:"critical_incidents" doc:"Those of critical severity."`
 	Open       int64       `json:"open_actions" doc:"Actions that are open now."`
-	Overdue    int64       `json:"overdue_actions" doc:"Those whose due moment has passed."`
-	Compliance decimal.Dec `json:"checklist_compliance" unit:"percent" doc:"Inspections of the window that were completed in time; 100 when none was due."`
+	Overdue    int64       `json:"overdue_actions" doc:"Actions whose due moment has passed and that are not done; one that waits for its verification is done."`
+	Compliance decimal.Dec `json:"checklist_compliance" unit:"percent" doc:"Inspections whose deadline (due time and grace) lies in the window that were completed in time; 100 when there is none."`
 }
 
 // DistributionOut counts the reports of a window.
@@ -56,8 +56,9 @@ type kpis struct {
 func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "incidents") }
 
 // safetyKPIs answers safety-kpis: the window is (now - days x
-// 24 h, now], void reports never count, and an action is overdue when it is
-// open and its due moment has passed.
+// 24 h, now], void reports never count, an action is overdue when its due moment has
+// passed and it is not done, and an inspection counts when its deadline, which
+// includes the grace, lies in the window.
 func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := d.now().UTC()
 	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"), out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,

@@ -14,6 +14,11 @@ import (
 // changeRuns completes what a new inspection is about, stamps its steps, and
 // judges it when it is done.
 func changeRuns(tx *store.Tx, changes []store.Change) error {
+	for _, c := range changes {
+		if err := setDeadline(c); err != nil {
+			return err
+		}
+	}
 	if err := fillInspections(tx, changes); err != nil {
 		return err
 	}
@@ -27,15 +32,30 @@ func changeRuns(tx *store.Tx, changes []store.Change) error {
 		if becomes(c, "in_progress") {
 			run["started_at"] = now
 		} else if becomes(c, "completed") {
-			if err := completeInspection(tx.Actor, run, tx.Now()); err != nil {
-				return err
-			}
+			completeInspection(tx.Actor, run, tx.Now())
 			if run["template_id"] != nil {
 				done = append(done, run)
 			}
 		}
 	}
 	return judgeCompleted(tx.Tx, tx.TenantID, done)
+}
+
+// setDeadline keeps the last moment that is in time. An inspection for which nobody
+// set a due time has none: whoever looks without being asked is never late.
+func setDeadline(c store.Change) error {
+	run := c.After
+	asked := run["due_at"] != nil && (c.Before["due_at"] != run["due_at"] || run["deadline_at"] != nil)
+	if !asked || c.Before["due_at"] == run["due_at"] && c.Before["grace_minutes"] == run["grace_minutes"] {
+		return nil
+	}
+	due, err := time.Parse(db.TimeLayout, run.Text("due_at"))
+	if err != nil {
+		return err
+	}
+	grace, _ := run["grace_minutes"].(int64)
+	run["deadline_at"] = query.FormatTime(due.Add(time.Duration(grace) * time.Minute))
+	return nil
 }
 
 // readTemplates reads the templates of rows, and where their targets are.
@@ -89,19 +109,16 @@ func targetMoved(c store.Change) bool {
 	return false
 }
 
-// completeInspection stamps a completed inspection and says whether it was in time.
-func completeInspection(a actor.Actor, run store.Row, now time.Time) error {
+// completeInspection stamps a completed inspection and, where it has a deadline, says
+// whether it was in time.
+func completeInspection(a actor.Actor, run store.Row, now time.Time) {
 	if run["started_at"] == nil {
 		run["started_at"] = query.FormatTime(now)
 	}
 	run["completed_at"], run["completed_by"] = query.FormatTime(now), db.Null(a.UserID)
-	due, err := time.Parse(db.TimeLayout, run.Text("due_at"))
-	if err != nil {
-		return err
+	if run["deadline_at"] != nil {
+		run["on_time"] = query.FormatTime(now) <= run.Text("deadline_at")
 	}
-	grace, _ := run["grace_minutes"].(int64)
-	run["on_time"] = !now.After(due.Add(time.Duration(grace) * time.Minute))
-	return nil
 }
 
 // judgeCompleted holds completed inspections to their required answers, of which

@@ -441,5 +441,14 @@ func TestChecklistRuns(t *testing.T) {
 			k.is("checklist_runs", run, "completed_by", ada)
 			k.is("checklist_runs", run, "started_at", noon)
 		}
+
+		unasked := k.add("checklist_runs", store.Row{"title": "Racks", "grace_minutes": 10})
+		k.is("checklist_runs", unasked, "deadline_at", "null")
+		k.set("checklist_runs", unasked, store.Row{"grace_minutes": 20})
+		k.is("checklist_runs", unasked, "deadline_at", "null")
+		k.set("checklist_runs", unasked, store.Row{"due_at": "2026-03-02T12:00:00Z"})
+		k.is("checklist_runs", unasked, "deadline_at", "2026-03-02T12:20:00.000000Z")
+		k.set("checklist_runs", unasked, store.Row{"grace_minutes": 0})
+		k.is("checklist_runs", unasked, "deadline_at", "2026-03-02T12:00:00.000000Z")
 	})
 }

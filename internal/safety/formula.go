@@ -37,9 +37,9 @@ func Percent(part, whole int64) decimal.Dec {
 	return decimal.Dec((part*2000 + whole) / (2 * whole) * 1000)
 }
 
-// ChecklistCompliance is the share of runs due in a window (cancelled ones left
-// out) that were completed by due_at + grace, in percent, one decimal; 100 when
-// none was due. A leading indicator in the sense of ISO 45001 9.1.
+// ChecklistCompliance is the share of runs whose deadline, due_at + grace, lies in a
+// window (cancelled ones and those that nobody asked for left out) that were completed
+// by then, in percent, one decimal; 100 when none was due. A leading indicator in the sense of ISO 45001 9.1.
 func ChecklistCompliance(onTime, due int64) decimal.Dec { return Percent(onTime, due) }
 
 // PassRate is 100 x passed / (passed + failed), the answers of inspections by

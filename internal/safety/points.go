@@ -122,13 +122,13 @@ func creditActions(tx *store.Tx, changes []store.Change) error {
 	return grantPoints(tx, list)
 }
 
-// creditRuns gives points for an inspection in time that was asked for: by a
-// schedule, or by somebody other than who did it.
+// creditRuns gives points for an inspection, not late, that was asked for: by a
+// schedule, or by somebody other than the one who did it.
 func creditRuns(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
 		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
-		if becomes(c, "completed") && c.After["on_time"] == true && asked {
+		if becomes(c, "completed") && c.After["on_time"] != false && asked {
 			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}
@@ -408,10 +408,10 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 
 // queueStreaks asks how the inspections of the last weeks went.
 func (b *badgeBook) queueStreaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
-	day, n := tx.DB().Day("due_at"), len(args)
+	day, n := tx.DB().Day("deadline_at"), len(args)
 	tx.Queue("SELECT assignee_user_id, "+day+
 		", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
-		only("assignee_user_id")+" AND due_at > $"+strconv.Itoa(n+1)+" AND due_at <= $"+strconv.Itoa(n+2)+
+		only("assignee_user_id")+" AND deadline_at > $"+strconv.Itoa(n+1)+" AND deadline_at <= $"+strconv.Itoa(n+2)+
 		" AND status <> 'cancelled' GROUP BY assignee_user_id, "+day,
 		append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks), now), func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))

@@ -159,6 +159,7 @@ create table checklist_runs (
   assignee_user_id uuid,
   due_at timestamptz not null,
   grace_minutes bigint not null,
+  deadline_at timestamptz,
   started_at timestamptz,
   completed_at timestamptz,
   completed_by uuid,
@@ -186,7 +187,7 @@ create table checklist_runs (
 );
 create index checklist_runs_created_at_id_idx on checklist_runs (tenant_id, created_at, id);
 create index checklist_runs_due_at_id_idx on checklist_runs (tenant_id, due_at, id);
-create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
+create index checklist_runs_deadline_at_status_on_time_idx on checklist_runs (tenant_id, deadline_at, status, on_time);
 create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
 create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id) where site_id is not null;
 create index checklist_runs_status_created_at_id_idx on checklist_runs (tenant_id, status, created_at, id);

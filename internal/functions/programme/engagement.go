@@ -275,8 +275,8 @@ const queueZonesSQL = `
 	SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*)
 	FROM checklist_runs
 	WHERE tenant_id = $1
-		AND due_at >= $2
-		AND due_at <= $3
+		AND deadline_at >= $2
+		AND deadline_at <= $3
 		AND status <> 'cancelled'
 		AND zone_id IS NOT NULL
 	GROUP BY zone_id`

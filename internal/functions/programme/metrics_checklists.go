@@ -40,7 +40,7 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 	if share {
 		args = append(args, s.windowStart(r.WindowDays))
 		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND " +
-			"due_at > $" + strconv.Itoa(len(args)) + " AND due_at <= $2" + title + group
+			"deadline_at > $" + strconv.Itoa(len(args)) + " AND deadline_at <= $2" + title + group
 	}
 	g := s.groups[kind]
 	tx.Queue(sql, args, func(row *db.Row) error {

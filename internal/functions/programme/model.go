@@ -357,14 +357,14 @@ const queueLateSQL = `
 		AND (actions.completed_at IS NULL OR actions.completed_at > $4)`
 
 const selectChecklistRunsSQL = `
-	SELECT zone_id, {day due_at}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
+	SELECT zone_id, {day deadline_at}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
 	FROM checklist_runs
 	WHERE tenant_id = $1
-		AND due_at > $2
-		AND due_at <= $3
+		AND deadline_at > $2
+		AND deadline_at <= $3
 		AND status <> 'cancelled'
 		AND zone_id IS NOT NULL
-	GROUP BY zone_id, {day due_at}`
+	GROUP BY zone_id, {day deadline_at}`
 
 // queueLate asks for the open actions past due at the end of each period, and
 // in zones for the inspections that were not done in time.

@@ -167,55 +167,22 @@ func (p *Programme) Due(ctx context.Context) ([]string, error) {
 const sweepStep = 500
 
 const missChecklistsSQL = `
-	SELECT id, due_at, grace_minutes
+	SELECT id
 	FROM checklist_runs
 	WHERE tenant_id = $1
 		AND status IN ('scheduled', 'in_progress')
 		AND due_at < $2
-		AND (due_at, id) > ($3, $4)
+		AND deadline_at < $2
 	ORDER BY due_at, id
-	LIMIT %d`
+	LIMIT 500`
 
-// MissChecklists moves inspections whose due time and grace have passed to
-// missed, and returns how many. It goes by due time, some at a time, past those
-// whose grace is not over.
+// MissChecklists moves inspections whose deadline has passed to missed, and returns
+// how many.
 func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, error) {
-	a := serverActor(tenant)
-	runs, err := p.resource("checklist_runs")
-	if err != nil {
-		return 0, err
-	}
-	now := p.now().UTC()
-	after, last := []any{time.Time{}, db.NoTenant}, []any(nil)
-	for total := 0; ; after = last {
-		seen, missed := 0, []string(nil)
-		err := p.write(ctx, a, func(tx *db.Tx) error {
-			seen, missed = 0, nil
-			err := tx.Query(
-				fmt.Sprintf(missChecklistsSQL, sweepStep),
-				append([]any{tenant, now}, after...),
-				func(r *db.Row) error {
-					seen++
-					last = []any{r.Time(1), r.Text(0)}
-					if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
-						missed = append(missed, r.Text(0))
-					}
-					return nil
-				},
-			)
-			if err != nil {
-				return err
-			}
-			err = p.store.In(tx, a).UpdateRows(runs.Name, missed, store.Row{"status": "missed"})
-			return err
-		})
-		if err != nil {
-			return total, err
-		}
-		if total += len(missed); seen < sweepStep {
-			return total, nil
-		}
-	}
+	now, missed := p.now().UTC(), store.Row{"status": "missed"}
+	return p.changeInBatches(ctx, tenant, "checklist_runs", missed, func(tx *db.Tx, each func(id string)) error {
+		return tx.Query(missChecklistsSQL, []any{tenant, now}, func(r *db.Row) error { each(r.Text(0)); return nil })
+	})
 }
 
 const expireTrainingSQL = `

@@ -25,7 +25,7 @@ func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 			WHERE s.tenant_id = t.id AND s.status = 'active' AND s.next_due_at <= $1)
 		OR EXISTS (
 			SELECT 1 FROM checklist_runs r
-			WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2))`,
+			WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2 AND r.deadline_at < $2))`,
 		now.Add(safety.PlanAhead), now)
 }
 

@@ -68,14 +68,16 @@ func TestInspections(t *testing.T) {
 func TestMissedBehindGrace(t *testing.T) {
 	each(t, func(k *kit) {
 		at := k.now.Add(-10 * time.Hour)
-		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"),
+		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"), timeCol("deadline_at"),
 			textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")},
 			1800, func(i int) []any {
 				grace := 0
 				if i < 600 || i%3 == 0 {
 					grace = 6000
 				}
-				return []any{north, rowID("000c", i), "Walk", at.Add(time.Duration(i/7) * time.Minute), grace, "scheduled", at, at, 1}
+				due := at.Add(time.Duration(i/7) * time.Minute)
+				late := due.Add(time.Duration(grace) * time.Minute)
+				return []any{north, rowID("000c", i), "Walk", due, grace, late, "scheduled", at, at, 1}
 			})
 		for _, want := range []int{800, 0} {
 			if n, err := k.p.MissChecklists(context.Background(), north); err != nil || n != want {
