@@ -346,7 +346,8 @@ func (w *writer) actions() error {
 }
 
 func (w *writer) checks() error {
-	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "deadline_at", "status", "on_time"},
+	columns := []string{"title", "zone_id", "due_at", "grace_minutes", "deadline_at", "status", "on_time"}
+	return w.table("checklist_runs", check, w.t.Checks, columns,
 		func(i int, args []any) []any {
 			at, st, on := w.made(i, w.t.Checks), "completed", any(i%9 > 0)
 			if i%10 == 0 {

@@ -218,8 +218,9 @@ func (w *workplace) writeInspection(sc store.Row, i, day int) {
 	who := []string{w.userID("operator"), w.userID("safety"), w.userID("manager")}[w.cal.drawBetween(0, 2)]
 	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"],
 		"equipment_id": sc["equipment_id"], "assignee_user_id": who,
-		"due_at": formatMoment(due), "grace_minutes": grace, "deadline_at": formatMoment(due.Add(time.Duration(grace) * time.Minute)),
-		"status": "scheduled", "created_by": w.userID("safety")}
+		"due_at": formatMoment(due), "grace_minutes": grace,
+		"deadline_at": formatMoment(due.Add(time.Duration(grace) * time.Minute)),
+		"status":      "scheduled", "created_by": w.userID("safety")}
 	begun := due.Add(-time.Duration(w.cal.drawBetween(10, 40)) * time.Minute)
 	fate := w.cal.rng.Float64()
 	if day == 0 {

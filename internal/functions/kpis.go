@@ -34,8 +34,8 @@ type SafetyKPIs struct {
 	Reports    int64       `json:"tsr" doc:"Total safety reports: incidents reported in the window that are not void."`
 	Critical   int64       `json:"critical_incidents" doc:"Those of critical severity."`
 	Open       int64       `json:"open_actions" doc:"Actions that are open now."`
-	Overdue    int64       `json:"overdue_actions" doc:"Actions whose due moment has passed and that are not done; one that waits for its verification is done."`
-	Compliance decimal.Dec `json:"checklist_compliance" unit:"percent" doc:"Inspections whose deadline (due time and grace) lies in the window that were completed in time; 100 when there is none."`
+	Overdue    int64       `json:"overdue_actions" doc:"Those past their due moment whose work is not done."`
+	Compliance decimal.Dec `json:"checklist_compliance" unit:"percent" doc:"Inspections due in the window that were completed in time; 100 without one."`
 }
 
 // DistributionOut counts the reports of a window.

@@ -15,7 +15,7 @@ import (
 // judges it when it is done.
 func changeRuns(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
-		if err := setDeadline(c); err != nil {
+		if err := setTerms(c, tx.Now()); err != nil {
 			return err
 		}
 	}
@@ -26,14 +26,15 @@ func changeRuns(tx *store.Tx, changes []store.Change) error {
 	var done []store.Row
 	for _, c := range changes {
 		run := c.After
-		if run["template_id"] != nil {
+		hasQuestions := run["template_id"] != nil
+		if hasQuestions {
 			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
 		}
 		if becomes(c, "in_progress") {
 			run["started_at"] = now
 		} else if becomes(c, "completed") {
 			completeInspection(tx.Actor, run, tx.Now())
-			if run["template_id"] != nil {
+			if hasQuestions {
 				done = append(done, run)
 			}
 		}
@@ -41,20 +42,34 @@ func changeRuns(tx *store.Tx, changes []store.Change) error {
 	return judgeCompleted(tx.Tx, tx.TenantID, done)
 }
 
-// setDeadline keeps the last moment that is in time. An inspection for which nobody
-// set a due time has none: whoever looks without being asked is never late.
-func setDeadline(c store.Change) error {
-	run := c.After
-	asked := run["due_at"] != nil && (c.Before["due_at"] != run["due_at"] || run["deadline_at"] != nil)
-	if !asked || c.Before["due_at"] == run["due_at"] && c.Before["grace_minutes"] == run["grace_minutes"] {
+// terms are when an inspection is to be done; empty texts where nobody said so.
+type terms struct {
+	due, deadline string
+	grace         int64
+}
+
+func termsOf(run store.Row) terms {
+	grace, _ := run["grace_minutes"].(int64)
+	return terms{run.Text("due_at"), run.Text("deadline_at"), grace}
+}
+
+// setTerms keeps the last moment that is in time. An inspection for which nobody set a
+// due time is due now and has no such moment: a look that nobody asked for is never
+// late.
+func setTerms(c store.Change, now time.Time) error {
+	before, after := termsOf(c.Before), termsOf(c.After)
+	if after.due == "" {
+		c.After["due_at"] = query.FormatTime(now)
 		return nil
 	}
-	due, err := time.Parse(db.TimeLayout, run.Text("due_at"))
+	if before.due == after.due && (before.grace == after.grace || before.deadline == "") {
+		return nil
+	}
+	due, err := time.Parse(db.TimeLayout, after.due)
 	if err != nil {
 		return err
 	}
-	grace, _ := run["grace_minutes"].(int64)
-	run["deadline_at"] = query.FormatTime(due.Add(time.Duration(grace) * time.Minute))
+	c.After["deadline_at"] = query.FormatTime(due.Add(time.Duration(after.grace) * time.Minute))
 	return nil
 }
 
@@ -64,7 +79,7 @@ func readTemplates(tx *db.Tx, tenant string, rows []store.Row) (map[string]*aske
 	return templates, where, tx.Flush()
 }
 
-// fillInspections fills title, due time, zone and site of new inspections and holds them
+// fillInspections fills title, zone and site of new inspections and holds them
 // to what their template is for.
 func fillInspections(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
@@ -81,9 +96,6 @@ func fillInspections(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for _, run := range rows {
-		if run["due_at"] == nil {
-			run["due_at"] = query.FormatTime(tx.Now())
-		}
 		where.fillLocation(run)
 		if t := templates[run.Text("template_id")]; t != nil {
 			if run["title"] == nil {
@@ -116,8 +128,8 @@ func completeInspection(a actor.Actor, run store.Row, now time.Time) {
 		run["started_at"] = query.FormatTime(now)
 	}
 	run["completed_at"], run["completed_by"] = query.FormatTime(now), db.Null(a.UserID)
-	if run["deadline_at"] != nil {
-		run["on_time"] = query.FormatTime(now) <= run.Text("deadline_at")
+	if deadline := termsOf(run).deadline; deadline != "" {
+		run["on_time"] = query.FormatTime(now) <= deadline
 	}
 }
 
