@@ -68,8 +68,10 @@ func TestInspections(t *testing.T) {
 func TestMissedBehindGrace(t *testing.T) {
 	each(t, func(k *kit) {
 		at := k.now.Add(-10 * time.Hour)
-		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"), timeCol("deadline_at"),
-			textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")},
+		columns := []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"),
+			intCol("grace_minutes"), timeCol("deadline_at"),
+			textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}
+		k.bulk("checklist_runs", columns,
 			1800, func(i int) []any {
 				grace := 0
 				if i < 600 || i%3 == 0 {
