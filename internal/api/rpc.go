@@ -93,6 +93,7 @@ type said struct {
 	a      actor.Actor
 	in     any
 	dry    bool
+	form   *answerForm // nil = all of the answer
 	prefer prefer.Preferences
 }
 
@@ -105,6 +106,9 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb,
 	}
 	p, err := readParams(w, r, verbBody)
 	if err != nil {
+		return err
+	}
+	if q.form, err = readForm(r, verb, p.query); err != nil {
 		return err
 	}
 	if err := p.takeArguments(r, &q); err != nil {
@@ -146,7 +150,7 @@ func (q *said) readPreferences(r *http.Request) (err error) {
 }
 
 // takeArguments makes the members of a body of the query of a GET; a POST has
-// nothing in its query but the tenant of a service key.
+// nothing in its query but what is about its answer and the tenant of a service key.
 func (p *params) takeArguments(r *http.Request, q *said) error {
 	if r.Method != http.MethodPost {
 		var err error
@@ -205,6 +209,11 @@ func (q *said) sendAnswer(w http.ResponseWriter, out any) error {
 	b, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("api: write a verb's answer: %w", err)
+	}
+	if q.form != nil {
+		if b, err = q.form.shapeAnswer(b); err != nil {
+			return fmt.Errorf("api: choose from a verb's answer: %w", err)
+		}
 	}
 	h := w.Header()
 	h["Content-Type"] = jsonType

@@ -16,6 +16,16 @@ describe('functions', () => {
 
   const get = async (name, options = {}) => ok(await c.functions.invoke(name, { method: 'GET', ...options }));
 
+  test("a verb's answer is chosen from by the client's own methods", async () => {
+    const { code } = ok(await c.from('zones').select('code').limit(1).single());
+    const scan = () => c.rpc('scan', { code });
+    assert.deepEqual(ok(await scan().select('what:kind').eq('kind', 'zone').order('kind').limit(1)), { what: 'zone' });
+    assert.equal(ok(await scan().select('kind').neq('kind', 'zone')), null);
+    assert.deepEqual(ok(await c.rpc('scan', { code }, { get: true }).select('kind').in('kind', ['lot', 'zone'])), { kind: 'zone' });
+    const { error } = await scan().select('kinds');
+    assert.deepEqual([error.code, error.hint], ['42703', 'did you mean kind?']);
+  });
+
   test('get-dashboard-snapshot-v2', async () => {
     const d = await get('get-dashboard-snapshot-v2');
     assert.equal(d.tenant_id, tenant);
