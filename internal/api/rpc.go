@@ -93,7 +93,7 @@ type said struct {
 	a      actor.Actor
 	in     any
 	dry    bool
-	form   *answerForm // nil = all of the answer
+	form   *rpc.AnswerForm // nil = all of the answer
 	prefer prefer.Preferences
 }
 
@@ -108,7 +108,7 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb,
 	if err != nil {
 		return err
 	}
-	if q.form, err = readForm(r, verb, p.query); err != nil {
+	if q.form, err = verb.ReadForm(p.query, r.Method != http.MethodPost); err != nil {
 		return err
 	}
 	if err := p.takeArguments(r, &q); err != nil {
@@ -211,7 +211,7 @@ func (q *said) sendAnswer(w http.ResponseWriter, out any) error {
 		return fmt.Errorf("api: write a verb's answer: %w", err)
 	}
 	if q.form != nil {
-		if b, err = q.form.shapeAnswer(b); err != nil {
+		if b, err = q.form.Choose(b); err != nil {
 			return fmt.Errorf("api: choose from a verb's answer: %w", err)
 		}
 	}

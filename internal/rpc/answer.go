@@ -1,25 +1,23 @@
-package api
+package rpc
 
 import (
 	"bytes"
 	"encoding/json"
 	"maps"
 	"math/big"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"holdfast/internal/fault"
 	grammar "holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/shape"
 	"holdfast/internal/suggest"
 )
 
-// answerForm is what a request asks of a verb's answer, which PostgREST treats as
+// AnswerForm is what a request asks of a verb's answer, which PostgREST treats as
 // the one row of a function: its columns, whether it is wanted, and its place.
-type answerForm struct {
+type AnswerForm struct {
 	asked   *grammar.Request
 	columns map[string]*shape.Member
 }
@@ -27,17 +25,18 @@ type answerForm struct {
 // formWords are parameters that are about the answer, whatever the verb.
 var formWords = []string{"select", "order", "limit", "offset", "and", "or", "not.and", "not.or"}
 
-// readForm takes what is about the answer out of the query of a call, checked: a
-// verb that does something is not run for a request that cannot be answered. A
-// name that is an argument of a GET is that and no filter.
-func readForm(r *http.Request, verb *rpc.Verb, given map[string][]string) (*answerForm, error) {
-	f := &answerForm{columns: map[string]*shape.Member{}}
-	for _, m := range shape.Of(verb.Out).Members {
+// ReadForm takes what is about the answer out of the query of a call, checked: a
+// verb that does something is not run for a request that cannot be answered. Where
+// the arguments are in the query, the name of one is that and no filter. The form
+// is nil where nothing is asked of the answer.
+func (v *Verb) ReadForm(given map[string][]string, withArguments bool) (*AnswerForm, error) {
+	f := &AnswerForm{columns: map[string]*shape.Member{}}
+	for _, m := range shape.Of(v.Out).Members {
 		f.columns[m.Name] = &m
 	}
-	arguments := map[string]bool{tenantParameter: true}
-	for _, m := range verb.Input().Members {
-		arguments[m.Name] = arguments[m.Name] || r.Method != http.MethodPost
+	arguments := map[string]bool{"tenant_id": true}
+	for _, m := range v.Input().Members {
+		arguments[m.Name] = arguments[m.Name] || withArguments
 	}
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -60,7 +59,7 @@ func readForm(r *http.Request, verb *rpc.Verb, given map[string][]string) (*answ
 }
 
 // checkForm refuses columns that the answer has not, and what cannot be asked of it.
-func (f *answerForm) checkForm() error {
+func (f *AnswerForm) checkForm() error {
 	for _, item := range f.asked.Select {
 		if item.Embed != nil {
 			return refuseForm("related records cannot be embedded in a verb's answer: read its records by their ids")
@@ -99,7 +98,7 @@ func (f *answerForm) checkForm() error {
 
 func refuseForm(words string) error { return fault.New(fault.Invalid, "PGRST127", "%s", words) }
 
-func (f *answerForm) checkColumn(c grammar.Column) error {
+func (f *AnswerForm) checkColumn(c grammar.Column) error {
 	if f.columns[c.Name] != nil && len(c.Steps) == 0 {
 		return nil
 	}
@@ -117,7 +116,7 @@ var plainOps = map[grammar.Op][3]bool{
 	grammar.Lte: {true, true, false}, grammar.Gt: {false, false, true}, grammar.Gte: {false, true, true},
 }
 
-func (f *answerForm) checkCondition(c grammar.Cond) error {
+func (f *AnswerForm) checkCondition(c grammar.Cond) error {
 	for _, kid := range c.Kids {
 		if err := f.checkCondition(kid); err != nil {
 			return err
@@ -136,27 +135,30 @@ func (f *answerForm) checkCondition(c grammar.Cond) error {
 	values := []string{c.Value}
 	switch _, plain := plainOps[c.Op]; {
 	case c.Op == grammar.Is:
-		if !slices.Contains([]string{"null", "not_null", "true", "false", "unknown"}, strings.ToLower(c.Value)) {
-			return fault.New(fault.Invalid, "PGRST100", "is compares with null, not_null, true, false and unknown").At(c.Column.Name, "is compares with null or true")
+		if slices.Contains([]string{"null", "not_null", "true", "false", "unknown"}, strings.ToLower(c.Value)) {
+			return nil
 		}
-		return nil
+		return fault.New(fault.Invalid, "PGRST100", "is compares with null, not_null, true, false and unknown").
+			At(c.Column.Name, "is compares with null or true")
 	case c.Op == grammar.In:
 		values = c.List
 	case !plain || c.Quant:
 		return refuseForm("a verb's answer is filtered by eq, neq, lt, lte, gt, gte, in and is")
 	}
 	for _, value := range values {
-		if (kind == shape.Integer || kind == shape.Number) && readNumber(value) == nil || kind == shape.Bool && value != "true" && value != "false" {
+		numeric := kind == shape.Integer || kind == shape.Number
+		if numeric && readNumber(value) == nil || kind == shape.Bool && value != "true" && value != "false" {
 			shown := fault.Clip(value, 60)
-			return fault.New(fault.Invalid, "22P02", "%s: %q is not of the column's type", c.Column.Name, shown).At(c.Column.Name, "is of another type")
+			return fault.New(fault.Invalid, "22P02", "%s: %q is not of the column's type", c.Column.Name, shown).
+				At(c.Column.Name, "is of another type")
 		}
 	}
 	return nil
 }
 
-// shapeAnswer is the answer as asked for: null where the row is filtered out or
+// Choose is the answer as asked for: null where the row is filtered out or
 // passed over.
-func (f *answerForm) shapeAnswer(answer []byte) ([]byte, error) {
+func (f *AnswerForm) Choose(answer []byte) ([]byte, error) {
 	var row map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &row); err != nil {
 		return nil, err
@@ -235,7 +237,7 @@ func meetsCondition(row map[string]json.RawMessage, c grammar.Cond) bool {
 	}
 	met := false
 	if c.Op == grammar.In {
-		met = slices.ContainsFunc(c.List, func(v string) bool { return compareValue(raw, v) == 0 })
+		met = slices.ContainsFunc(c.List, func(text string) bool { return compareValue(raw, text) == 0 })
 	} else {
 		met = plainOps[c.Op][compareValue(raw, c.Value)+1]
 	}
