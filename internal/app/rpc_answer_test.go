@@ -28,7 +28,8 @@ func TestVerbAnswerIsChosenFrom(t *testing.T) {
 			"select=kind&limit=0":                                       `null`,
 			"select=kind&offset=1":                                      `null`,
 		} {
-			post := k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/scan?" + path, As: as, Body: map[string]any{"code": "CHOOSE"}})
+			post := k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/scan?" + path, As: as,
+				Body: map[string]any{"code": "CHOOSE"}})
 			get := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/rpc/scan?code=CHOOSE&" + path, As: as})
 			for _, got := range []testkit.Response{post, get} {
 				if got.Status != http.StatusOK || string(got.Body) != want {
@@ -52,7 +53,8 @@ func TestVerbAnswerIsChosenFrom(t *testing.T) {
 			"dry_run=like.t*":                  "filtered by",
 			"select=dry_run&dry_run=is.broken": "is compares",
 		} {
-			a := k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/hold_order?" + path, As: as, Body: map[string]any{"order_id": order, "reason": "wait"}})
+			a := k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/hold_order?" + path, As: as,
+				Body: map[string]any{"order_id": order, "reason": "wait"}})
 			if a.Status < 400 || a.Status >= 500 || !strings.Contains(string(a.Body), words) {
 				t.Errorf("%s: %d %s, want a 4xx with %s", path, a.Status, a.Body, words)
 			}

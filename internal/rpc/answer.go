@@ -103,7 +103,8 @@ func (f *AnswerForm) checkColumn(c grammar.Column) error {
 		return nil
 	}
 	shown := fault.Clip(c.Name, 60)
-	e := fault.New(fault.Invalid, "42703", "column %s does not exist in the answer", shown).At(shown, "is no column of the answer")
+	e := fault.New(fault.Invalid, "42703", "column %s does not exist in the answer", shown).
+		At(shown, "is no column of the answer")
 	if near := suggest.Nearest(shown, slices.Sorted(maps.Keys(f.columns))); near != "" {
 		e.Hint = "did you mean " + near + "?"
 	}
