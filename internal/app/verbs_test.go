@@ -52,6 +52,7 @@ owner_activity    x     x     x       -      -        -      -
 scan               x     x     x       x      x        x      x
 pack              x     x     x       -      x        -      -
 close_package     x     x     x       -      x        -      -
+unpack            x     x     x       -      x        -      -
 create_shipment   x     x     x       -      -        -      -
 dispatch          x     x     x       -      -        -      -
 plan_route        x     x     x       -      -        -      -

@@ -61,13 +61,17 @@ func packagesResource() Resource {
 			Field{Name: "width_mm", Type: Decimal, Unit: "mm", Min: "0"},
 			Field{Name: "height_mm", Type: Decimal, Unit: "mm", Min: "0"},
 			Field{Name: "weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
-			Field{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed"}},
+			Field{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "emptied"}},
 			Field{Name: "closed_at", Type: Time},
+			Field{Name: "emptied_at", Type: Time, Doc: "Its lines then say what had been in it; its SSCC is not used again."},
 		),
 		Unique:  [][]string{{"package_no"}, {"sscc"}},
-		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}, {"closed_at"}},
+		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}, {"closed_at"}, {"emptied_at"}},
 		Access:  fulfilledAccess(),
-		States:  &States{Field: "status", Initial: []string{"open"}, Moves: []Move{{From: []string{"open"}, To: "closed"}}},
+		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
+			{From: []string{"open"}, To: "closed"},
+			{From: []string{"open", "closed"}, To: "emptied"},
+		}},
 	}
 }
 
@@ -79,6 +83,8 @@ func packageLines() Resource {
 			Field{Name: "package_id", Type: UUID, Ref: "packages", Required: true},
 			Field{Name: "order_line_id", Type: UUID, Ref: "order_lines", Required: true},
 			Field{Name: "item_id", Type: UUID, Ref: "items", Required: true},
+			Field{Name: "lot_id", Type: UUID, Ref: "lots"},
+			Field{Name: "serial", Format: Name, MaxLen: 64},
 			Field{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 		),
 		Indexes: [][]string{{"package_id"}, {"order_line_id"}},

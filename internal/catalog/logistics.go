@@ -307,6 +307,7 @@ func shipmentsResource() Resource {
 		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
 			{From: []string{"planned"}, To: "packed", Roles: plusRoles(managers, actor.Operator)},
+			{From: []string{"packed", "ready"}, To: "planned", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"packed"}, To: "ready", Roles: plusRoles(managers, actor.Operator)},
 			{From: []string{"ready", "planned", "exception"}, To: "in_transit", Roles: plusRoles(managers, actor.Operator, actor.Driver)},
 			{From: []string{"in_transit"}, To: "delivered", Roles: plusRoles(managers, actor.Operator, actor.Driver)},

@@ -68,8 +68,8 @@ type records map[string][]store.Row
 var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "carriers", "zones", "items", "item_barcodes", "lots",
 	"stock_levels",
 	"stock_movements", "stock_counts",
-	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "routes", "shipments", "shipment_lines", "incidents", "actions", "import_jobs",
-	"settings", "members", "audit"}
+	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "routes", "shipments", "shipment_lines",
+	"packages", "package_lines", "incidents", "actions", "import_jobs", "settings", "members", "audit"}
 
 // writeRecords loads everything, for a tenant that does not exist yet: it travels with
 // the commit.

@@ -189,23 +189,65 @@ func (w *haulage) emitShipment(s *shipment, n int) {
 	w.nameCarrier(r, s, n)
 	r["id"] = w.cal.newID(s.made, s.at)
 	w.addRecord("shipments", s.made, s.at, r)
-	emitShipmentLines(w, r, s)
+	emitShipmentLines(w, r, s, sscc[0])
 }
 
 // emitShipmentLines writes what travels with the outbound shipments of the last
 // weeks.
-func emitShipmentLines(w *haulage, r store.Row, s *shipment) {
+func emitShipmentLines(w *haulage, r store.Row, s *shipment, sscc string) {
 	if s.inbound || s.made < -w.listDays || s.status == "cancelled" {
 		return
 	}
+	box := emitPackage(w, r, s, sscc)
 	for _, o := range s.orders {
 		for _, l := range o.lines {
 			if l.allocated > 0 {
 				w.addRecord("shipment_lines", s.made, s.at, store.Row{"id": derivedID(l.id, "shipment "+r["id"].(string)), "shipment_id": r["id"], "order_id": o.id,
 					"order_line_id": l.id, "item_id": l.item.id,
 					"quantity": wholeUnits(l.allocated), "qty_shipped": wholeUnits(l.shipped), "qty_short": wholeUnits(0), "qty_damaged": wholeUnits(0)})
+				emitContents(w, box, s, l)
 			}
 		}
+	}
+}
+
+// emitPackage writes the carton of a shipment whose orders are packed, and returns its
+// id, "" where they are not. It is closed unless the shipment is only packed.
+func emitPackage(w *haulage, r store.Row, s *shipment, sscc string) string {
+	first := s.orders[0]
+	if first.stage < wrapped {
+		return ""
+	}
+	id := derivedID(fmt.Sprint(r["id"]), "package")
+	box := store.Row{"id": id, "package_no": w.nextNumber("PK", s.at), "shipment_id": r["id"], "status": "open"}
+	if s.status != "packed" {
+		box["status"], box["closed_at"] = "closed", formatMoment(s.at)
+		box["sscc"] = sscc
+	}
+	w.addRecord("packages", s.made, s.at, box)
+	return id
+}
+
+// emitContents writes what of a line is in a package, lot by lot.
+func emitContents(w *haulage, box string, s *shipment, l *line) {
+	if box == "" {
+		return
+	}
+	var lots []string
+	byLot := map[string]int64{}
+	for _, t := range l.takes {
+		lot := lotNo(t.level.lot)
+		if byLot[lot] == 0 {
+			lots = append(lots, lot)
+		}
+		byLot[lot] += t.qty
+	}
+	for _, lot := range lots {
+		r := store.Row{"id": derivedID(box, l.id+lot), "package_id": box, "order_line_id": l.id, "item_id": l.item.id, "quantity": wholeUnits(byLot[lot])}
+		if lot != "" {
+			r["lot_id"] = lot
+		}
+		w.addRecord("package_lines", s.made, s.at, r)
 	}
 }
 

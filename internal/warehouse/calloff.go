@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // callOff puts what was picked on cancelled lists back into its bins, where it
@@ -19,7 +20,7 @@ func (k work) callOff(lists []string) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	b := &back{work: k, loose: map[string]decimal.Dec{}}
+	b := &back{work: k}
 	if err := b.lockAndReadPicked(lines); err != nil {
 		return err
 	}
@@ -43,10 +44,10 @@ func (k work) callOff(lists []string) error {
 // back is goods on their way from the staging lane to their bins.
 type back struct {
 	work
-	loose map[string]decimal.Dec // order line -> picked and not packed
-	held  []store.Row            // picked reservations
-	free  map[string]store.Row   // pick line -> movement of goods that nobody was promised
-	lines []string               // order lines
+	loose *packing.Loose
+	held  []store.Row          // picked reservations
+	free  map[string]store.Row // pick line -> movement of goods that nobody was promised
+	lines []string             // order lines
 	moves []store.Row
 	moved []store.Row // reservations
 }
@@ -74,11 +75,8 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 	if _, err := lockRows(b.Tx, "orders", orders.list); err != nil {
 		return err
 	}
-	if lines, err = b.Rows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
+	if b.loose, err = packing.ReadLoose(b.Tx, b.lines); err != nil {
 		return err
-	}
-	for _, l := range lines {
-		b.loose[l.Text("id")] = l.Decimal("qty_picked") - l.Decimal("qty_packed")
 	}
 	if b.held, err = b.activeReservations(b.lines); err != nil {
 		return err
@@ -100,13 +98,13 @@ func (b *back) planWayBack(l store.Row) error {
 		}
 		return nil
 	}
-	if left > b.loose[line] {
+	if left > b.loose.Sum(line, identityOf(l)) {
 		return fault.New(fault.Conflict, CodeInUse, "goods of line %v are packed or have left: short the open lines instead", l["seq"]).
 			At("status", "goods of line %v are packed", l["seq"])
 	}
-	b.loose[line] -= left
+	b.loose.Take(line, identityOf(l), left)
 	for i, r := range b.held {
-		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || r["lot_id"] != l["lot_id"] || r["serial"] != l["serial"] {
+		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || *identityOf(r) != *identityOf(l) {
 			continue
 		}
 		q := min(left, r.Decimal("quantity"))

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // readiness gathers why shipments that are to leave may not, by their id.
@@ -60,76 +60,43 @@ func (k readiness) attachReservedLines(shipments []string) error {
 	if err != nil {
 		return err
 	}
-	var rows []store.Row
 	for _, sh := range bare {
+		var rows []store.Row
 		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
 			jsonList(store.Texts(sh["order_ids"])))
 		if err != nil {
 			return err
 		}
+		loads, err := packing.ReadLoadsOfLines(k.Tx, store.TextColumn(lines, "id"))
+		if err != nil {
+			return err
+		}
+		id := sh.Text("id")
 		for _, l := range lines {
-			q := l.Decimal("qty_allocated") - l.Decimal("qty_shipped")
-			if q == 0 {
-				id := sh.Text("id")
+			q := l.Decimal("qty_allocated") - l.Decimal("qty_shipped") - packing.SumOfOthers(loads, l.Text("id"), id)
+			if q <= 0 {
 				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
 				continue
 			}
 			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		}
-	}
-	_, err = k.InsertRows("shipment_lines", rows)
-	return err
-}
-
-// addUnpacked adds the lines of which not all is packed. Of shipments that want the
-// same goods the first that may leave has them.
-func (k readiness) addUnpacked(shipments []string) error {
-	list, err := k.loadLines(shipments)
-	if err != nil {
-		return err
-	}
-	var lines set
-	of := map[string][]waits{}
-	for _, l := range list {
-		lines.addID(l.Row.Text("order_line_id"))
-		id := l.Row.Text("shipment_id")
-		of[id] = append(of[id], l)
-	}
-	have := map[string]store.Row{}
-	rows, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(lines.list))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		have[r.Text("id")] = r
-	}
-	taken := map[string]decimal.Dec{} // order line -> what leaves with the shipments before
-	for _, id := range shipments {
-		for _, l := range of[id] {
-			if reason := l.missingReason(have[l.Row.Text("order_line_id")], taken); reason != "" {
-				k.why[id] = append(k.why[id], reason)
-			}
+		if _, err = k.InsertRows("shipment_lines", rows); err != nil {
+			return err
 		}
-		for _, l := range of[id] {
-			if len(k.why[id]) == 0 {
-				taken[l.Row.Text("order_line_id")] += l.left
-			}
+		if err := k.claimPackages(id); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// missingReason says what of a shipment line is not ready, "" when all is.
-func (l waits) missingReason(line store.Row, taken map[string]decimal.Dec) string {
-	gone := line.Decimal("qty_shipped") + taken[line.Text("id")]
-	picked, packed := line.Decimal("qty_picked")-gone, line.Decimal("qty_packed")-gone
-	if picked < l.left {
-		return fmt.Sprintf("line %v: %s of %s are picked", line["line_no"], max(picked, 0), l.left)
+// addUnpacked adds the lines that their own packages do not hold whole.
+func (k readiness) addUnpacked(shipments []string) error {
+	why, err := k.listUnpacked(shipments)
+	for id, reasons := range why {
+		k.why[id] = append(k.why[id], reasons...)
 	}
-	if packed < l.left {
-		return fmt.Sprintf("line %v: %s of %s are packed", line["line_no"], max(packed, 0), l.left)
-	}
-	return ""
+	return err
 }
 
 // heldOrders adds the shipments with goods of an order on hold.
@@ -142,34 +109,29 @@ func (k readiness) heldOrders(shipments []string) error {
 		})
 }
 
-// barredLots adds the shipments whose goods are of a lot that may not leave.
+// barredLotsSQL selects the lots in packages of shipments. $1 tenant, $2 ids of
+// shipments.
+const barredLotsSQL = `
+	SELECT DISTINCT package.shipment_id, lot.lot_no, lot.status, lot.expires_on, COALESCE(item.min_remaining_days, 0)
+	FROM packages AS package
+	JOIN package_lines AS content ON content.tenant_id = $1 AND content.package_id = package.id
+	JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = content.lot_id
+	JOIN items AS item ON item.tenant_id = $1 AND item.id = content.item_id
+	WHERE package.tenant_id = $1
+		AND {shipments}
+		AND package.status <> 'emptied'
+	ORDER BY 1, 2`
+
+// barredLots adds the shipments whose packages hold a lot that may not leave.
 func (k readiness) barredLots(shipments []string) error {
-	list, err := k.loadLines(shipments)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	travels := map[string][]string{} // order line -> shipments
-	var lines set
-	for _, l := range list {
-		line := l.Row.Text("order_line_id")
-		lines.addID(line)
-		travels[line] = append(travels[line], l.Row.Text("shipment_id"))
-	}
 	ru := queueRules(k.Tx.Tx, k.TenantID, k.Now())
-	told := map[string]bool{}
-	return k.Query("SELECT r.order_line_id, b.lot_no, b.status, b.expires_on, COALESCE(i.min_remaining_days, 0) FROM reservations r "+
-		"JOIN lots b ON b.tenant_id = $1 AND b.id = r.lot_id JOIN items i ON i.tenant_id = $1 AND i.id = r.item_id WHERE r.tenant_id = $1 AND "+
-		k.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.TenantID, jsonList(lines.list)},
-		func(r *db.Row) error {
-			bar := lotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4))
-			for _, id := range travels[r.Text(0)] {
-				if key := id + r.Text(1); bar != "" && !told[key] {
-					told[key] = true
-					k.why[id] = append(k.why[id], "lot "+r.Text(1)+" "+bar)
-				}
-			}
-			return nil
-		})
+	text := strings.ReplaceAll(barredLotsSQL, "{shipments}", k.DB().InUUID("package.shipment_id", 2))
+	return k.Query(text, []any{k.TenantID, jsonList(shipments)}, func(r *db.Row) error {
+		if bar := lotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4)); bar != "" {
+			k.why[r.Text(0)] = append(k.why[r.Text(0)], "lot "+r.Text(1)+" "+bar)
+		}
+		return nil
+	})
 }
 
 // readNamed reads the records that shipments which leave name in a field, and adds

@@ -39,6 +39,7 @@ func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error)
 	r.recountZones()
 	r.recountOrders()
 	r.recountReservations()
+	r.recountPackages()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("warehouse: recount: %w", err)
 	}

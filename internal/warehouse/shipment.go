@@ -26,6 +26,9 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 	if err := keepCarrier(work{Tx: tx}, changes); err != nil {
 		return err
 	}
+	if err := (work{Tx: tx}).checkPacked(changes); err != nil {
+		return err
+	}
 	why, err := work{Tx: tx}.listNotReady(changes)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // CodeDispatch is a shipment that may not leave, with the list of reasons.
@@ -32,7 +33,7 @@ func isDeparture(c store.Change) bool {
 // return orders over what comes back.
 func (w Watch) followShipments(tx *store.Tx, changes []store.Change) error {
 	k := work{tx, w}
-	var gone, arrived, returned []string
+	var gone, arrived, returned, cancelled []string
 	for _, c := range changes {
 		switch {
 		case isDeparture(c):
@@ -41,7 +42,12 @@ func (w Watch) followShipments(tx *store.Tx, changes []store.Change) error {
 			arrived = append(arrived, c.After.Text("id"))
 		case c.Op == store.Update && becomes(c, "status", "returned"):
 			returned = append(returned, c.After.Text("id"))
+		case c.Op == store.Update && becomes(c, "status", "cancelled"):
+			cancelled = append(cancelled, c.After.Text("id"))
 		}
+	}
+	if err := k.freePackages(cancelled); err != nil {
+		return err
 	}
 	if err := k.bookDeparture(gone); err != nil {
 		return err
@@ -96,9 +102,13 @@ func (k work) bookDeparture(shipments []string) error {
 	if err != nil {
 		return err
 	}
+	contents, err := packing.ReadContentsOfShipments(k.Tx, shipments)
+	if err != nil {
+		return err
+	}
 	d := &departure{work: k, shipped: map[string]decimal.Dec{}}
 	for _, l := range list {
-		if err := d.consumeReservations(l, held); err != nil {
+		if err := d.consumeReservations(l, held, contents); err != nil {
 			return err
 		}
 	}
@@ -113,11 +123,32 @@ type departure struct {
 	shipped             map[string]decimal.Dec // by order line
 }
 
-// consumeReservations takes a shipment line's goods off the reservations of its order line.
-func (d *departure) consumeReservations(l waits, held []store.Row) error {
-	left, line := l.left, l.Row.Text("order_line_id")
+// consumeReservations takes what a shipment's own packages hold of a line off the
+// reservations of its order line, lot by lot and piece by piece.
+func (d *departure) consumeReservations(l waits, held []store.Row, contents []packing.Content) error {
+	line := l.Row.Text("order_line_id")
+	var own decimal.Dec
+	for _, c := range packing.OfShipment(contents, l.Row.Text("shipment_id")) {
+		if c.OrderLineID != line {
+			continue
+		}
+		own += c.Quantity
+		if err := d.consumeContent(l, c, held); err != nil {
+			return err
+		}
+	}
+	if own != l.left {
+		return notReady("goods of a line are not packed").At("shipment_id", "is not complete")
+	}
+	d.sent = append(d.sent, store.Row{"id": l.Row["id"], "qty_shipped": l.Row["quantity"]})
+	return nil
+}
+
+// consumeContent takes goods of a package off the reservations of their order line.
+func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row) error {
+	left := c.Quantity
 	for _, r := range held {
-		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || r.Decimal("quantity") == 0 {
+		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || r.Decimal("quantity") == 0 || *identityOf(r) != c.Identity {
 			continue
 		}
 		q := min(left, r.Decimal("quantity"))
@@ -133,15 +164,14 @@ func (d *departure) consumeReservations(l waits, held []store.Row) error {
 			r["quantity"] = decimal.Dec(0) // none of it is left for another line
 		}
 		d.consumed = append(d.consumed, id)
-		d.moves = append(d.moves, store.Row{"type": "ship", "item_id": r["item_id"], "lot_id": r["lot_id"], "serial": r["serial"], "owner_id": r["owner_id"],
+		d.moves = append(d.moves, store.Row{"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial), "owner_id": r["owner_id"],
 			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q, "ref_type": "shipments", "ref_id": l.Row["shipment_id"], "reservation_id": id})
-		d.shipped[line] += q
+		d.shipped[c.OrderLineID] += q
 		left -= q
 	}
 	if left > 0 {
-		return notReady("goods of a line are not picked").At("shipment_id", "is not complete")
+		return notReady("goods of package %s are not picked", c.PackageNo).At("shipment_id", "is not complete")
 	}
-	d.sent = append(d.sent, store.Row{"id": l.Row["id"], "qty_shipped": l.Row["quantity"]})
 	return nil
 }
 

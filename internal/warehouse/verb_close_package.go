@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // LabelsPath is where labels are served: a collection follows, and ids in the
@@ -59,7 +60,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	if p["status"] != "open" {
 		return nil, refuseClosedPackage(p)
 	}
-	inside, err := k.Rows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
+	inside, err := packing.ReadContentsOfPackage(k.Tx, in.PackageID)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 	}
 	out := &ClosePackageOut{}
 	if id := p.Text("shipment_id"); id != "" {
-		if err := addSSCC(k.Tx, id, sscc); err != nil {
+		if err := k.settleShipment(id); err != nil {
 			return nil, err
 		}
 		if out.Shipment, err = c.Again("shipments", id); err != nil {
@@ -120,22 +121,4 @@ func makeSSCC(tx *store.Tx, number string) (string, error) {
 		room *= 10
 	}
 	return gs1.SSCC(0, prefix, serial%room)
-}
-
-// addSSCC adds an SSCC to a shipment, which is ready once it is packed and all its
-// packages are closed.
-func addSSCC(tx *store.Tx, id, sscc string) error {
-	rows, err := tx.Rows("shipments", "id = $2"+tx.DB().ForUpdate(), id)
-	if err != nil || len(rows) != 1 {
-		return err
-	}
-	set := store.Row{"sscc": append(store.Texts(rows[0]["sscc"]), sscc)}
-	open, err := tx.Rows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
-	if err != nil {
-		return err
-	}
-	if len(open) == 0 && rows[0]["status"] == "packed" {
-		set["status"] = "ready"
-	}
-	return tx.UpdateRows("shipments", []string{id}, set)
 }

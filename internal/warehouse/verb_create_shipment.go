@@ -34,6 +34,7 @@ type ShipmentOut struct {
 	rpc.Answer
 	Shipment rpc.Record   `json:"shipment" record:"shipments"`
 	Lines    []rpc.Record `json:"lines" record:"shipment_lines"`
+	Packages []rpc.Record `json:"packages" record:"packages" doc:"That travel with it."`
 }
 
 func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
@@ -78,7 +79,14 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 	if _, err := k.InsertRows("shipment_lines", rows); err != nil {
 		return nil, err
 	}
-	return shipmentOut(c, made[0].Text("id"))
+	id := made[0].Text("id")
+	if err := k.claimPackages(id); err != nil {
+		return nil, err
+	}
+	if err := k.settleShipment(id); err != nil {
+		return nil, err
+	}
+	return shipmentOut(c, id)
 }
 
 // checkKnown refuses an id that the tenant does not have, "" is none.
@@ -188,7 +196,11 @@ func shipmentOut(c *rpc.Call, id string) (*ShipmentOut, error) {
 		return nil, err
 	}
 	rows, err := c.Rows("shipment_lines", "shipment_id = $2 ORDER BY id", id)
-	out := &ShipmentOut{Shipment: rec, Lines: c.Records("shipment_lines", rows)}
+	if err != nil {
+		return nil, err
+	}
+	boxes, err := c.Rows("packages", "shipment_id = $2 ORDER BY package_no", id)
+	out := &ShipmentOut{Shipment: rec, Lines: c.Records("shipment_lines", rows), Packages: c.Records("packages", boxes)}
 	switch rec.Row().Text("status") {
 	case "planned":
 		out.Then("pack", "Pack its goods")

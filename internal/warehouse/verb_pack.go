@@ -1,14 +1,16 @@
 package warehouse
 
 import (
-	"holdfast/internal/db"
 	"slices"
+	"strings"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // PackageIn is the carton or pallet.
@@ -21,44 +23,82 @@ type PackageIn struct {
 	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"With its content."`
 }
 
+// PackLineIn is goods of an order line that go into a package or out of it.
+type PackLineIn struct {
+	LineID   string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"A line of an outbound order."`
+	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"Base units."`
+	LotID    string      `json:"lot_id" format:"uuid" names:"lots" doc:"Of which lot; any when absent."`
+	Serial   string      `json:"serial" max:"64" doc:"Which piece; any when absent."`
+}
+
+// identity is the lot and piece that a line names, nil where it names none.
+func (l PackLineIn) identity() *packing.Identity {
+	if l.LotID == "" && l.Serial == "" {
+		return nil
+	}
+	return &packing.Identity{LotID: l.LotID, Serial: l.Serial}
+}
+
 // PackIn says what was packed.
 type PackIn struct {
-	ShipmentID string           `json:"shipment_id" format:"uuid" names:"shipments" doc:"The shipment that it travels with; or"`
-	OrderID    string           `json:"order_id" format:"uuid" names:"orders" doc:"the order that it is for."`
-	PackageID  string           `json:"package_id" format:"uuid" names:"packages" doc:"An open package that the goods go into; a new one when absent."`
-	Package    *PackageIn       `json:"package" doc:"The new package."`
-	Lines      []ShipmentLineIn `json:"lines" required:"true" max:"500" doc:"What went into it: picked, and not packed yet."`
+	ShipmentID string `json:"shipment_id" format:"uuid" names:"shipments" doc:"The shipment that it travels with; or"`
+	OrderID    string `json:"order_id" format:"uuid" names:"orders" doc:"the order that it is for: its planned shipment where the lines travel with one."`
+	PackageID  string `json:"package_id" format:"uuid" names:"packages" doc:"An open package that the goods go into; a new one when absent."`
+
+	Package *PackageIn   `json:"package" doc:"The new package."`
+	Lines   []PackLineIn `json:"lines" max:"500" doc:"What went into it: picked, and not packed yet. None to give package_id to the shipment."`
 }
 
 // PackOut is the package with what is in it.
 type PackOut struct {
 	rpc.Answer
 	Package    rpc.Record   `json:"package" record:"packages"`
-	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
+	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"That it travels with; null where no shipment takes it yet."`
 	Lines      []rpc.Record `json:"lines" record:"package_lines"`
 	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
 }
 
+// filling is a package that is filled.
+type filling struct {
+	work
+	call     *rpc.Call
+	in       *PackIn
+	shipment string   // that it travels with, "" while none takes it
+	orders   []string // whose goods may go into it
+	ids      []string // order lines, in the order of the request
+	loads    []packing.Load
+}
+
 func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
-	k := w.workOf(c)
-	orders, err := packedFor(c, in)
+	f := &filling{work: w.workOf(c), call: c, in: in, shipment: in.ShipmentID, orders: []string{in.OrderID}}
+	if (in.ShipmentID == "") == (in.OrderID == "") {
+		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").At("shipment_id", "or order_id is required, not both")
+	}
+	if len(in.Lines) == 0 && in.PackageID == "" {
+		return nil, fault.New(fault.Invalid, "22023", "say what is packed").At("lines", "is required")
+	}
+	for _, l := range in.Lines {
+		f.ids = append(f.ids, l.LineID)
+	}
+	if err := f.lockReceiver(); err != nil {
+		return nil, err
+	}
+	id, err := f.openPackage()
 	if err != nil {
 		return nil, err
 	}
-	id, err := k.packageOf(c, in)
-	if err != nil {
+	if err := f.fillPackage(id); err != nil {
 		return nil, err
 	}
-	lines, err := k.fillPackage(c, in, id, orders)
-	if err != nil {
+	if err := f.settleShipment(f.shipment); err != nil {
 		return nil, err
 	}
-	if in.ShipmentID != "" {
-		if err := k.allPacked(in.ShipmentID); err != nil {
-			return nil, err
-		}
-	}
-	out := &PackOut{}
+	return f.answer(id)
+}
+
+func (f *filling) answer(id string) (out *PackOut, err error) {
+	c := f.call
+	out = &PackOut{}
 	if out.Package, err = c.Again("packages", id); err != nil {
 		return nil, err
 	}
@@ -67,55 +107,104 @@ func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
 		return nil, err
 	}
 	out.Lines = c.Records("package_lines", rows)
-	if in.ShipmentID != "" {
-		if out.Shipment, err = c.Again("shipments", in.ShipmentID); err != nil {
+	if f.shipment != "" {
+		if out.Shipment, err = c.Again("shipments", f.shipment); err != nil {
 			return nil, err
 		}
 	}
-	rows, err = c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
+	rows, err = c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(f.ids))
 	out.OrderLines = c.Records("order_lines", rows)
 	out.Then("close_package", "Close the package")
 	out.Then("pack", "Pack more")
+	out.Then("unpack", "Take goods out again")
 	return out, err
 }
 
-// packedFor locks the shipment or order, and returns the orders whose goods may
-// go into the package.
-func packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
-	if (in.ShipmentID == "") == (in.OrderID == "") {
-		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").At("shipment_id", "or order_id is required, not both")
+// lockReceiver locks the shipment, which goods packed for an order have as well
+// where it waits for them, and the orders, and reads what shipments wait for.
+func (f *filling) lockReceiver() error {
+	if f.in.OrderID != "" {
+		if err := f.findWaitingShipment(); err != nil {
+			return err
+		}
 	}
-	orders := []string{in.OrderID}
-	if in.ShipmentID != "" {
-		sh, err := c.One("shipments", "shipment_id", in.ShipmentID)
+	if f.shipment != "" {
+		sh, err := f.call.One("shipments", "shipment_id", f.shipment)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if st := sh.Text("status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
-			return nil, notReady("shipment %s is %s", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
+			return notReady("shipment %s is %s", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 		}
-		orders = store.Texts(sh["order_ids"])
+		if f.in.OrderID == "" {
+			f.orders = store.Texts(sh["order_ids"])
+		}
 	}
-	found, err := c.Lock("orders", "order_id", orders...)
+	found, err := f.call.Lock("orders", "order_id", f.orders...)
+	if err != nil {
+		return err
+	}
 	for _, o := range found {
 		if err := checkWorkable(o); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return orders, err
+	f.loads, err = packing.ReadLoadsOfLines(f.Tx, f.ids)
+	return err
 }
 
-// packageOf is the open package named, or a new one.
-func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
-	if in.PackageID != "" {
-		p, err := c.One("packages", "package_id", in.PackageID)
-		if err == nil && p["status"] != "open" {
-			err = refuseClosedPackage(p)
-		}
-		return in.PackageID, err
+// findWaitingShipment assigns goods that are packed for an order to the one shipment
+// that waits for all of them. Where several wait, or for a part, the caller has to
+// name the shipment.
+func (f *filling) findWaitingShipment() error {
+	loads, err := packing.ReadLoadsOfLines(f.Tx, f.ids)
+	if err != nil {
+		return err
 	}
-	row := store.Row{"order_id": db.Null(in.OrderID), "shipment_id": db.Null(in.ShipmentID)}
-	if p := in.Package; p != nil {
+	asked := map[string]decimal.Dec{}
+	for _, l := range f.in.Lines {
+		asked[l.LineID] += l.Quantity
+	}
+	for i, id := range f.ids {
+		waiting := slices.DeleteFunc(slices.Clone(loads), func(l packing.Load) bool { return l.OrderLineID != id || l.Lacks() <= 0 })
+		if len(waiting) == 0 {
+			if f.shipment != "" {
+				return refuseMixed(i, "it travels with no shipment that waits for it, other lines do")
+			}
+			continue
+		}
+		var numbers []string
+		for _, l := range waiting {
+			numbers = append(numbers, l.ShipmentNo)
+		}
+		switch first := waiting[0]; {
+		case len(waiting) > 1:
+			return refuseMixed(i, "shipments "+strings.Join(numbers, ", ")+" wait for it")
+		case asked[id] > first.Lacks():
+			return refuseMixed(i, "shipment "+first.ShipmentNo+" waits for "+first.Lacks().String()+" of it")
+		case f.shipment != "" && f.shipment != first.ShipmentID, f.shipment == "" && i > 0:
+			return refuseMixed(i, "shipment "+first.ShipmentNo+" waits for it, not for other lines")
+		default:
+			f.shipment = first.ShipmentID
+		}
+	}
+	return nil
+}
+
+// refuseMixed refuses a line that is packed for an order but belongs to a shipment
+// that has to be named.
+func refuseMixed(i int, why string) error {
+	return fault.New(fault.Conflict, CodeOver, "line %d of the package: %s", i+1, why).
+		With("", "name the shipment_id, and pack for each shipment apart").At(lineField(i, "quantity"), "%s", why)
+}
+
+// openPackage is the package named, or a new one.
+func (f *filling) openPackage() (string, error) {
+	if f.in.PackageID != "" {
+		return f.in.PackageID, f.joinPackage()
+	}
+	row := store.Row{"order_id": db.Null(f.in.OrderID), "shipment_id": db.Null(f.shipment)}
+	if p := f.in.Package; p != nil {
 		if p.SSCC != "" && !gs1.IsSSCC(p.SSCC) {
 			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc", "has a wrong length or check digit")
 		}
@@ -126,60 +215,113 @@ func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
 			}
 		}
 	}
-	made, err := k.InsertRows("packages", []store.Row{row})
+	made, err := f.InsertRows("packages", []store.Row{row})
 	if err != nil {
 		return "", err
 	}
 	return made[0].Text("id"), nil
 }
 
+// joinPackage holds a package that more is put into to the shipment or order that
+// it is for. One that no shipment takes yet goes with this one, if that waits for all
+// that is in it.
+func (f *filling) joinPackage() error {
+	p, err := f.call.One("packages", "package_id", f.in.PackageID)
+	if err != nil {
+		return err
+	}
+	number, of := p.Text("package_no"), p.Text("shipment_id")
+	switch st := p.Text("status"); {
+	case st == "emptied", st == "closed" && len(f.ids) > 0:
+		return refuseClosedPackage(p)
+	case of == f.shipment && (of != "" || p.Text("order_id") == f.in.OrderID):
+		return nil
+	case of != "":
+		return fault.New(fault.Conflict, CodeInUse, "package %s goes with another shipment", number).
+			With("", "take its goods out with unpack, or pack into another package").At("package_id", "goes with another shipment")
+	case f.shipment == "":
+		return fault.New(fault.Conflict, CodeInUse, "package %s is for another order", number).At("package_id", "is for another order")
+	}
+	contents, err := packing.ReadContentsOfPackage(f.Tx, f.in.PackageID)
+	if err != nil {
+		return err
+	}
+	own, err := packing.ReadLoadsOfShipments(f.Tx, []string{f.shipment})
+	if err != nil {
+		return err
+	}
+	if len(contents) > 0 && len(packing.Fill(own, [][]packing.Content{contents})) == 0 {
+		return fault.New(fault.Conflict, CodeOver, "package %s holds other goods than the shipment waits for", number).
+			At("package_id", "holds other goods than the shipment waits for")
+	}
+	if err := f.UpdateRows("packages", []string{f.in.PackageID}, store.Row{"shipment_id": f.shipment}); err != nil {
+		return err
+	}
+	f.loads, err = packing.ReadLoadsOfLines(f.Tx, f.ids)
+	return err
+}
+
 func refuseClosedPackage(p store.Row) error {
-	return fault.New(fault.Conflict, CodeInUse, "package %s is closed; its content no longer changes", p.Text("package_no")).At("package_id", "is closed")
+	st := p.Text("status")
+	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", p.Text("package_no"), st).At("package_id", "is %s", st)
 }
 
 // fillPackage puts picked goods into a package.
-func (k work) fillPackage(c *rpc.Call, in *PackIn, id string, orders []string) (ids []string, err error) {
-	more := map[string]decimal.Dec{}
-	for _, l := range in.Lines {
-		more[l.LineID] += l.Quantity
-		ids = append(ids, l.LineID)
+func (f *filling) fillPackage(id string) error {
+	if len(f.ids) == 0 {
+		return nil
 	}
-	lines, err := lockLines(c, ids)
+	lines, err := lockLines(f.call, f.ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var rows, sets []store.Row
+	loose, err := packing.ReadLoose(f.Tx, f.ids)
+	if err != nil {
+		return err
+	}
+	var rows []store.Row
 	var said []spoken
-	for _, l := range lines {
-		q, loose, at := more[l.Text("id")], l.Decimal("qty_picked")-l.Decimal("qty_packed"), slices.Index(ids, l.Text("id"))
-		if !slices.Contains(orders, l.Text("order_id")) {
-			return nil, notReady("line %v is of another order", l["line_no"]).At(lineField(at, "order_line_id"), "is of another order")
+	for i, l := range f.in.Lines {
+		at := slices.IndexFunc(lines, func(r store.Row) bool { return r.Text("id") == l.LineID })
+		if !slices.Contains(f.orders, lines[at].Text("order_id")) {
+			return notReady("line %v is of another order", lines[at]["line_no"]).At(lineField(i, "order_line_id"), "is of another order")
 		}
-		if q > loose {
-			return nil, refuseAbove(lineField(at, "quantity"), q, loose, "is picked and not packed")
+		all := loose.Sum(l.LineID, l.identity())
+		if l.Quantity > all {
+			return refuseAbove(lineField(i, "quantity"), l.Quantity, all, "is picked and not packed")
 		}
-		said = append(said, spoken{item: l.Text("item_id"), member: lineField(at, "quantity"), quantity: q, all: loose})
-		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
-		sets = append(sets, store.Row{"id": l["id"], "qty_packed": l.Decimal("qty_packed") + q})
+		if err := f.takeRoom(i, loose); err != nil {
+			return err
+		}
+		for _, g := range loose.Take(l.LineID, l.identity(), l.Quantity) {
+			said = append(said, spoken{item: g.ItemID, member: lineField(i, "quantity"), quantity: l.Quantity, all: all})
+			rows = append(rows, store.Row{"package_id": id, "order_line_id": g.OrderLineID, "item_id": g.ItemID,
+				"lot_id": db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
+		}
 	}
-	if err := checkBaseUnitDecimals(c, said...); err != nil {
-		return nil, err
+	if err := checkBaseUnitDecimals(f.call, said...); err != nil {
+		return err
 	}
-	if _, err := k.InsertRows("package_lines", rows); err != nil {
-		return nil, err
+	if _, err := f.InsertRows("package_lines", rows); err != nil {
+		return err
 	}
-	return ids, k.UpdateEach("order_lines", sets)
+	return f.updateOrderLines(f.ids, nil)
 }
 
-// allPacked calls a planned shipment packed once nothing of it is loose.
-func (k work) allPacked(id string) error {
-	d := readiness{k, map[string][]string{}}
-	if err := d.addUnpacked([]string{id}); err != nil || len(d.why[id]) > 0 {
-		return err
+// takeRoom holds a line of the request to what its shipment waits for. Goods that no
+// shipment is named for are those that no shipment waits for.
+func (f *filling) takeRoom(i int, loose *packing.Loose) error {
+	l := f.in.Lines[i]
+	at := slices.IndexFunc(f.loads, func(o packing.Load) bool { return o.ShipmentID == f.shipment && o.OrderLineID == l.LineID })
+	if at >= 0 {
+		if lacks := f.loads[at].Lacks(); l.Quantity > lacks {
+			return refuseAbove(lineField(i, "quantity"), l.Quantity, max(lacks, 0), "travels with the shipment and is not packed for it")
+		}
+		f.loads[at].Packed += l.Quantity
+		return nil
 	}
-	rows, err := k.Rows("shipments", "id = $2 AND status = 'planned'", id)
-	if err != nil {
-		return err
+	if spare := loose.Sum(l.LineID, nil) - packing.SumLacking(f.loads, l.LineID, f.shipment); l.Quantity > spare {
+		return refuseAbove(lineField(i, "quantity"), l.Quantity, max(spare, 0), "is picked and waited for by no other shipment")
 	}
-	return k.UpdateRows("shipments", store.TextColumn(rows, "id"), store.Row{"status": "packed"})
+	return nil
 }

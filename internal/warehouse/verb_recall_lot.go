@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // RecallLotIn names a lot that has to come back.
@@ -178,21 +179,17 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	lines, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(store.TextColumn(rows, "order_line_id")))
+	loose, err := packing.ReadLoose(k.Tx, store.TextColumn(rows, "order_line_id"))
 	if err != nil {
 		return nil, err
-	}
-	loose := map[string]decimal.Dec{}
-	for _, l := range lines {
-		loose[l.Text("id")] = l.Decimal("qty_picked") - l.Decimal("qty_packed")
 	}
 	var freed []store.Row
 	for _, r := range rows {
 		line := r.Text("order_line_id")
 		q := r.Decimal("quantity")
 		if r["picked"] == true {
-			q = min(q, loose[line])
-			loose[line] -= q
+			q = min(q, loose.Sum(line, identityOf(r)))
+			loose.Take(line, identityOf(r), q)
 		}
 		if q == 0 {
 			continue

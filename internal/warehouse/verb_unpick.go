@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // UnpickIn says what was put back.
@@ -38,7 +39,11 @@ func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if loose := ol.Decimal("qty_picked") - ol.Decimal("qty_packed"); in.Quantity > loose {
+	all, err := packing.ReadLoose(k.Tx, []string{ol.Text("id")})
+	if err != nil {
+		return nil, err
+	}
+	if loose := all.Sum(ol.Text("id"), identityOf(line)); in.Quantity > loose {
 		return nil, refuseAbove("quantity", in.Quantity, loose, "is picked and not packed")
 	}
 	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: line.Decimal("qty_picked")}
@@ -78,7 +83,7 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 	left := in.Quantity
 	var freed, moves []store.Row
 	for _, r := range rows {
-		if r["lot_id"] != line["lot_id"] || left == 0 {
+		if left == 0 || *identityOf(r) != *identityOf(line) {
 			continue
 		}
 		q := min(left, r.Decimal("quantity"))

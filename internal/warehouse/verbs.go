@@ -32,6 +32,7 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("short_pick", "Says that a bin held less: the rest is looked for in other bins, and the bin is counted.", operators, w.shortPick),
 		rpc.New("pack", "Puts picked goods into a package.", operators, w.packGoods),
 		rpc.New("close_package", "Closes a package, which gets its SSCC; its content no longer changes.", operators, w.closePackage),
+		rpc.New("unpack", "Takes goods out of a package that has not left: they lie in the lane again.", operators, w.unpackGoods),
 		rpc.New("create_shipment", "Makes an outbound shipment of order lines, or of all that is reserved for orders.", managers, w.createShipment),
 		rpc.New("dispatch", "Sends shipments off whose goods, driver and vehicle are ready; their stock leaves.", managers, w.dispatchShipments),
 		rpc.New("plan_route", "Makes a route of shipments, its stops in a short order.", managers, w.planRoute),

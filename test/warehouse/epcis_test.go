@@ -143,7 +143,7 @@ func TestEPCIS(t *testing.T) {
 			"destroying DELETE destroyed at " + at + "EP-1 to  1 of " + class,
 			"holding OBSERVE non_sellable_other at " + at + "EP-1 to " + at + "EP-1 2 of " + class,
 			"picking OBSERVE in_progress at " + at + "EP-1 to " + at + "EP-L 6 of " + class + po,
-			"packing ADD in_progress at " + gln + " to " + gln + " in https://id.gs1.org/00/SSCC 6 of https://id.gs1.org/01/09506000134352" + po,
+			"packing ADD in_progress at " + gln + " to " + gln + " in https://id.gs1.org/00/SSCC 6 of " + class + po,
 			"shipping OBSERVE in_transit at " + at + "EP-L to  6 of " + class + po +
 				" desadv urn:epcglobal:cbv:bt:9506000134369:SH-1 owning_party https://id.gs1.org/417/4012345000016",
 			"storing OBSERVE in_progress at " + at + "EP-2 to " + at + "EP-2 5 of " + class + " incorrect_data B2",

@@ -74,7 +74,9 @@ const (
 	ours     = " AND order_id IN (SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND o.party_name = 'Chance')"
 	oneOrder = "SELECT id FROM orders WHERE tenant_id = $1 AND party_name = 'Chance'"
 	oneShip  = "SELECT shipment_id FROM shipment_lines WHERE tenant_id = $1" + ours
-	onePick  = "SELECT id FROM pick_lines WHERE tenant_id = $1 AND order_line_id IN (SELECT id FROM order_lines WHERE tenant_id = $1" + ours + ")"
+	oneBox   = "SELECT package_id FROM package_lines WHERE tenant_id = $1 AND item_id IN (SELECT i.id FROM items i WHERE i.tenant_id = $1 AND " +
+		"i.category = 'Chance')"
+	onePick = "SELECT id FROM pick_lines WHERE tenant_id = $1 AND order_line_id IN (SELECT id FROM order_lines WHERE tenant_id = $1" + ours + ")"
 )
 
 // act does one random thing.
@@ -83,7 +85,7 @@ func (c *chance) act(r *rand.Rand) {
 	q := 1 + r.IntN(6)
 	order := func() string { return c.one(oneOrder) }
 	reason := func(in map[string]any) map[string]any { in["reason"] = "chance"; return in }
-	switch r.IntN(22) {
+	switch r.IntN(24) {
 	case 0, 1:
 		c.say("receive", map[string]any{"zone_id": c.zones[0], "lines": []any{map[string]any{"item_id": item, "quantity": 5 * q}}})
 	case 2, 3:
@@ -112,8 +114,20 @@ func (c *chance) act(r *rand.Rand) {
 		c.say("start_count", map[string]any{"zone_id": zone, "item_id": item})
 		task := c.one("SELECT id FROM count_tasks WHERE tenant_id = $1 AND status IN ('open', 'counting') AND zone_id = $2", zone)
 		c.say("enter_count", map[string]any{"count_task_id": task, "lines": []any{map[string]any{"item_id": item, "counted": 4 * q}}})
+	case 20:
+		c.say("unpack", map[string]any{"package_id": c.one(oneBox)})
+	case 21:
+		c.cancelShipment(c.one(oneShip))
 	default:
 		c.ship(order())
+	}
+}
+
+// cancelShipment cancels a shipment by a change of its row, which may be refused.
+func (c *chance) cancelShipment(id string) {
+	r := c.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + id, As: c.as, Body: map[string]any{"status": "cancelled"}})
+	if r.Status >= 500 {
+		c.t.Errorf("cancel shipment %s: %d %s", id, r.Status, r.Body)
 	}
 }
 

@@ -439,6 +439,7 @@ export const deCatalog: Record<string, string> = {
   'Enter what was found': 'Gefundenes eingeben', 'Give its stock back': 'Bestand freigeben', 'Hand its shipment over': 'Sendung übergeben',
   'Look for other stock for its orders': 'Anderen Bestand für die Aufträge suchen', 'Look for stock again': 'Nochmals Bestand suchen', 'Pack it': 'Packen',
   'Pack its goods': 'Ware packen', 'Pack more': 'Mehr packen', 'Pack more into it': 'Mehr hineinpacken', 'Pack the goods': 'Ware packen', 'Pack what is picked': 'Entnommenes packen',
+  'Pack again': 'Wieder packen', 'Put goods back': 'Ware zurücklegen', 'Take goods out again': 'Ware wieder herausnehmen', 'Emptied': 'Geleert', 'Emptied at': 'Geleert am',
   'Pick the first line': 'Erste Zeile entnehmen', 'Pick the next line': 'Nächste Zeile entnehmen', 'Put it away there': 'Dort einlagern', 'Put the goods away': 'Ware einlagern',
   'Put the order on hold': 'Auftrag anhalten', 'Put the rest away': 'Rest einlagern', 'Receive goods': 'Ware annehmen', 'Receive more': 'Mehr annehmen',
   'Receive more of the return': 'Mehr der Rückgabe annehmen', 'Receive what came back': 'Zurückgekommenes annehmen', 'Release its picks': 'Entnahmen freigeben', 'Release the wave': 'Welle freigeben',

@@ -441,6 +441,7 @@ export const frCatalog: Record<string, string> = {
   'Enter what was found': 'Saisir ce qui a été trouvé', 'Give its stock back': 'Rendre son stock', 'Hand its shipment over': 'Remettre son expédition',
   'Look for other stock for its orders': 'Chercher un autre stock pour ses commandes', 'Look for stock again': 'Chercher du stock à nouveau',
   'Pack it': 'Emballer', 'Pack its goods': 'Emballer sa marchandise', 'Pack more': 'Emballer encore', 'Pack more into it': 'Y emballer encore', 'Pack the goods': 'Emballer la marchandise',
+  'Pack again': 'Emballer de nouveau', 'Put goods back': 'Remettre la marchandise en place', 'Take goods out again': 'Ressortir de la marchandise', 'Emptied': 'Vidé', 'Emptied at': 'Vidé le',
   'Pack what is picked': 'Emballer ce qui est prélevé', 'Pick the first line': 'Prélever la première ligne', 'Pick the next line': 'Prélever la ligne suivante', 'Put it away there': 'Le ranger là',
   'Put the goods away': 'Ranger la marchandise', 'Put the order on hold': 'Suspendre la commande', 'Put the rest away': 'Ranger le reste', 'Receive goods': 'Réceptionner des marchandises',
   'Receive more': 'Réceptionner encore', 'Receive more of the return': 'Réceptionner encore du retour', 'Receive what came back': 'Réceptionner ce qui est revenu',

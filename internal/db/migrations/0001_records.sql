@@ -964,6 +964,8 @@ create table package_lines (
   package_id uuid not null,
   order_line_id uuid not null,
   item_id uuid not null,
+  lot_id uuid,
+  serial text,
   quantity bigint not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -972,10 +974,12 @@ create table package_lines (
   primary key (tenant_id, id),
   constraint package_lines_package_id_fkey foreign key (tenant_id, package_id) references packages (tenant_id, id),
   constraint package_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
-  constraint package_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+  constraint package_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint package_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
 create index package_lines_created_at_id_idx on package_lines (tenant_id, created_at, id);
 create index package_lines_item_id_idx on package_lines (tenant_id, item_id);
+create index package_lines_lot_id_idx on package_lines (tenant_id, lot_id) where lot_id is not null;
 create index package_lines_order_line_id_idx on package_lines (tenant_id, order_line_id);
 create index package_lines_package_id_idx on package_lines (tenant_id, package_id);
 
@@ -993,6 +997,7 @@ create table packages (
   weight_kg bigint,
   status text not null,
   closed_at timestamptz,
+  emptied_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -1003,6 +1008,7 @@ create table packages (
 );
 create index packages_closed_at_idx on packages (tenant_id, closed_at);
 create index packages_created_at_id_idx on packages (tenant_id, created_at, id);
+create index packages_emptied_at_idx on packages (tenant_id, emptied_at);
 create index packages_lpn_idx on packages (tenant_id, lpn);
 create index packages_order_id_idx on packages (tenant_id, order_id) where order_id is not null;
 create index packages_shipment_id_idx on packages (tenant_id, shipment_id) where shipment_id is not null;

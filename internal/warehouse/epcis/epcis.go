@@ -29,6 +29,7 @@ const (
 	Storing    = "storing"
 	Picking    = "picking"
 	Packing    = "packing"
+	Unpacking  = "unpacking" // of the events of Packing, those that take it back
 	Shipping   = "shipping"
 	Holding    = "holding"
 	Destroying = "destroying"

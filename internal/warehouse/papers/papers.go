@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -15,6 +14,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/label"
+	"holdfast/internal/warehouse/packing"
 )
 
 // DeliveryNote is the paper that travels with an outbound shipment: to whom, what
@@ -160,25 +160,24 @@ func wholeNumber(r store.Row, name string) int64 {
 	return n
 }
 
-// lotsByLine are the lots and pieces of a shipment's lines, by line. What has left is
-// read from the ledger; before that it is what is picked for the lines. What is
-// not picked yet has no lot.
+// lotsByLine are the lots and pieces of a shipment's lines, by line: what its packages
+// hold, and before it leaves what is picked and in nobody's package. What is not
+// picked yet has no lot.
 func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent, error) {
-	var goods []store.Row
-	var err error
 	byLine := map[string][]sent{}
-	if sh["dispatched_at"] != nil {
-		goods, err = k.consumedReservations(sh, lines)
-	} else {
-		goods, err = k.readRows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND picked ORDER BY id",
-			query.List(store.TextColumn(lines, "order_line_id")))
-	}
+	tx := k.s.In(k.tx, k.a)
+	contents, err := packing.ReadContentsOfShipments(tx, []string{sh.Text("id")})
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range goods {
-		line := g.Text("order_line_id")
-		byLine[line] = append(byLine[line], sent{g.Text("lot_id"), g.Text("serial"), g.Decimal("quantity")})
+	loose := &packing.Loose{}
+	if sh["dispatched_at"] == nil {
+		if loose, err = packing.ReadLoose(tx, store.TextColumn(lines, "order_line_id")); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range contents {
+		byLine[c.OrderLineID] = append(byLine[c.OrderLineID], sent{c.LotID, c.Serial, c.Quantity})
 	}
 	out := map[string][]sent{}
 	for _, l := range lines {
@@ -188,6 +187,10 @@ func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent
 			if open -= s.quantity; s.quantity > 0 {
 				out[l.Text("id")] = mergeSameLot(out[l.Text("id")], s)
 			}
+		}
+		for _, g := range loose.Take(l.Text("order_line_id"), nil, open) {
+			open -= g.Quantity
+			out[l.Text("id")] = mergeSameLot(out[l.Text("id")], sent{g.LotID, g.Serial, g.Quantity})
 		}
 		if open > 0 {
 			out[l.Text("id")] = append(out[l.Text("id")], sent{quantity: open})
@@ -205,29 +208,6 @@ func mergeSameLot(list []sent, s sent) []sent {
 		}
 	}
 	return append(list, s)
-}
-
-// consumedReservations are the reservations that a shipment consumed, of which the ledger says
-// by shipment.
-func (k *reading) consumedReservations(sh store.Row, lines []store.Row) ([]store.Row, error) {
-	// By item and time, because an index leads there.
-	since, err := time.Parse(time.RFC3339, sh.Text("dispatched_at"))
-	if err != nil {
-		return nil, fmt.Errorf("warehouse: dispatched_at: %w", err)
-	}
-	moves, err := k.readRows("stock_movements", k.tx.DB().InUUID("item_id", 2)+" AND occurred_at >= $3 AND type = 'ship' AND ref_id = $4 ORDER BY id",
-		query.List(store.TextColumn(lines, "item_id")), query.FormatTime(since.Add(-time.Hour)), sh["id"])
-	if err != nil {
-		return nil, err
-	}
-	promised, err := k.readReferenced("reservations", "reservation_id", moves)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range moves {
-		m["order_line_id"] = promised[m.Text("reservation_id")]["order_line_id"]
-	}
-	return moves, nil
 }
 
 // carrierOf is a shipment's carrier, by name where it has a record, with the

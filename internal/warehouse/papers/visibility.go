@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -347,38 +349,65 @@ func (s *sight) businessTransactions(m motion) (list []epcis.Paper) {
 	return list
 }
 
-// readPackages reads the packages of a page and what is in them.
+// packedGoodsSQL adds up what is or was in packages. $1 tenant, $2 ids of packages.
+const packedGoodsSQL = `
+	SELECT line.package_id, item.id, item.gtin, item.base_uom, lot.id, lot.lot_no, line.serial, CAST(SUM(line.quantity) AS bigint)
+	FROM package_lines AS line
+	JOIN items AS item ON item.tenant_id = $1 AND item.id = line.item_id
+	LEFT JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = line.lot_id
+	WHERE line.tenant_id = $1
+		AND {packages}
+	GROUP BY line.package_id, item.id, item.gtin, item.base_uom, lot.id, lot.lot_no, line.serial
+	ORDER BY line.package_id, item.id, lot.lot_no, line.serial`
+
+// readPackages reads the packages of a page and what is in them: closed, and emptied
+// again.
 func (s *sight) readPackages() error {
+	at, ids := map[string][]int{}, []string{}
+	for _, column := range []string{"closed_at", "emptied_at"} {
+		if err := s.readPackagesBy(column, at, &ids); err != nil {
+			return err
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	text := strings.ReplaceAll(packedGoodsSQL, "{packages}", s.tx.DB().InUUID("line.package_id", 2))
+	return s.tx.Query(text, []any{s.a.TenantID, query.List(ids)}, func(r *db.Row) error {
+		g := epcis.Goods{ItemID: r.Text(1), GTIN: r.Text(2), Unit: r.Text(3), LotID: r.Text(4), LotNo: r.Text(5), Serial: r.Text(6), Quantity: r.Dec(7)}
+		for _, i := range at[r.Text(0)] {
+			s.list[i].events[0].Of(g)
+		}
+		return nil
+	})
+}
+
+// readPackagesBy reads the packages that were closed, or emptied after that, and notes
+// where in the list the events of each are.
+func (s *sight) readPackagesBy(column string, at map[string][]int, ids *[]string) error {
 	r, _ := s.s.Catalog().Get("packages")
 	policy, _ := query.ReadPolicy(s.a, r)
 	args := []any{s.a.TenantID}
-	where := s.windowClause("p", "closed_at", &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
-	at, ids := map[string]int{}, []string{}
-	err := s.tx.Query("SELECT p.id, p.closed_at, p.sscc, d.site_id, d.id, d.external_ref, d.party_gln FROM packages p "+
-		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = p.order_id WHERE p.tenant_id = $1 AND p.closed_at IS NOT NULL AND "+
-		where+s.orderClause("p", "closed_at"), args, func(r *db.Row) error {
+	where := s.windowClause("p", column, &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
+	return s.tx.Query("SELECT p.id, p."+column+", p.sscc, d.site_id, d.id, d.external_ref, d.party_gln FROM packages p "+
+		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = p.order_id WHERE p.tenant_id = $1 AND p.closed_at IS NOT NULL AND p."+column+" IS NOT NULL AND "+
+		where+s.orderClause("p", column), args, func(r *db.Row) error {
 		t := told{at: Recorded{r.Time(1), r.Text(0)}}
 		e := s.newEvent(t.at, t.at.Time)
 		e.Type, e.Action, e.Step, e.Disposition = "AggregationEvent", epcis.Add, epcis.Packing, epcis.InProgress
+		if column == "emptied_at" {
+			e.Action, e.Step, e.ID = epcis.Delete, epcis.Unpacking, epcis.ID(uuid.NewSHA1(uuid.MustParse(r.Text(0)), []byte(column)).String())
+		}
 		e.Parent = epcis.Unit(r.Text(2), r.Text(0))
 		e.ReadPoint = epcis.Site(s.siteGLN(r.Text(3)))
 		e.Location = e.ReadPoint
 		if !r.Null(4) {
 			e.Papers = []epcis.Paper{epcis.Numbered("po", r.Text(6), r.Text(5), r.Text(4))}
 		}
-		at[r.Text(0)] = len(s.list)
-		ids = append(ids, r.Text(0))
+		at[r.Text(0)] = append(at[r.Text(0)], len(s.list))
+		*ids = append(*ids, r.Text(0))
 		t.events = []epcis.Event{e}
 		s.list = append(s.list, t)
-		return nil
-	})
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	return s.tx.Query("SELECT l.package_id, i.id, i.gtin, i.base_uom, CAST(SUM(l.quantity) AS bigint) FROM package_lines l "+
-		"JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+s.tx.DB().InUUID("l.package_id", 2)+
-		" GROUP BY l.package_id, i.id, i.gtin, i.base_uom ORDER BY l.package_id, i.id", []any{s.a.TenantID, query.List(ids)}, func(r *db.Row) error {
-		s.list[at[r.Text(0)]].events[0].Of(epcis.Goods{ItemID: r.Text(1), GTIN: r.Text(2), Unit: r.Text(3), Quantity: r.Dec(4)})
 		return nil
 	})
 }

@@ -1,0 +1,173 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
+)
+
+// identityOf is the lot and piece that a row names.
+func identityOf(r store.Row) *packing.Identity {
+	return &packing.Identity{LotID: r.Text("lot_id"), Serial: r.Text("serial")}
+}
+
+// putInto writes goods into a package.
+func (k work) putInto(id string, goods []packing.Content) error {
+	var rows []store.Row
+	for _, g := range goods {
+		if g.Quantity > 0 {
+			rows = append(rows, store.Row{"package_id": id, "order_line_id": g.OrderLineID, "item_id": g.ItemID,
+				"lot_id": db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
+		}
+	}
+	_, err := k.InsertRows("package_lines", rows)
+	return err
+}
+
+// listUnpacked says what of shipments that have not left is not in their own
+// packages, by their id.
+func (k work) listUnpacked(shipments []string) (map[string][]string, error) {
+	loads, err := packing.ReadLoadsOfShipments(k.Tx, shipments)
+	if err != nil {
+		return nil, err
+	}
+	why := map[string][]string{}
+	for _, l := range loads {
+		if reason := l.MissingReason(); reason != "" {
+			why[l.ShipmentID] = append(why[l.ShipmentID], reason)
+		}
+	}
+	return why, nil
+}
+
+// checkPacked refuses outbound shipments that become packed or ready while their own
+// packages do not hold their lines.
+func (k work) checkPacked(changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if c.Op == store.Update && (becomes(c, "status", "packed") || becomes(c, "status", "ready")) {
+			ids.addID(c.After.Text("id"))
+		}
+	}
+	why, err := k.listUnpacked(ids.list)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids.list {
+		if r := why[id]; len(r) > 0 {
+			return notReady("the shipment's packages do not hold its goods: %s", r[0]).At("status", "%s", r[0])
+		}
+	}
+	return nil
+}
+
+// settleShipment brings a shipment that has not left to the state that its packages
+// mean: packed once they hold its lines, ready once they are closed as well, planned
+// when goods were taken out. Its SSCCs are those of its closed packages, and what else
+// it had but for spent.
+func (k work) settleShipment(id string, spent ...string) error {
+	if id == "" {
+		return nil
+	}
+	rows, err := lockRows(k.Tx, "shipments", []string{id})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	at := slices.Index(road[:3], rows[0].Text("status"))
+	if at < 0 {
+		return nil
+	}
+	why, err := k.listUnpacked([]string{id})
+	if err != nil {
+		return err
+	}
+	contents, err := packing.ReadContentsOfShipments(k.Tx, []string{id})
+	if err != nil {
+		return err
+	}
+	if err := k.keepSSCCs(rows[0], contents, spent); err != nil {
+		return err
+	}
+	isOpen := slices.ContainsFunc(contents, func(c packing.Content) bool { return c.Status == "open" })
+	switch {
+	case at > 0 && (len(why[id]) > 0 || len(contents) == 0):
+		return k.UpdateRows("shipments", []string{id}, store.Row{"status": "planned"})
+	case len(why[id]) > 0 || len(contents) == 0:
+		return nil
+	}
+	end := 2
+	if isOpen {
+		end = 1
+	}
+	for ; at < end; at++ {
+		if err := k.UpdateRows("shipments", []string{id}, store.Row{"status": road[at+1]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepSSCCs brings a shipment's SSCCs up to date with its closed packages.
+func (k work) keepSSCCs(sh store.Row, contents []packing.Content, spent []string) error {
+	was := store.Texts(sh["sscc"])
+	list := slices.DeleteFunc(slices.Clone(was), func(s string) bool { return slices.Contains(spent, s) })
+	for _, c := range contents {
+		if c.Status == "closed" && c.SSCC != "" && !slices.Contains(list, c.SSCC) {
+			list = append(list, c.SSCC)
+		}
+	}
+	if slices.Equal(list, was) {
+		return nil
+	}
+	return k.UpdateRows("shipments", []string{sh.Text("id")}, store.Row{"sscc": list})
+}
+
+// claimPackages gives a shipment the packages that no shipment takes yet and whose
+// whole contents it lacks.
+func (k work) claimPackages(shipment string) error {
+	loads, err := packing.ReadLoadsOfShipments(k.Tx, []string{shipment})
+	if err != nil {
+		return err
+	}
+	var lines, ids set
+	for _, l := range loads {
+		lines.addID(l.OrderLineID)
+	}
+	list, err := packing.Unassigned(k.Tx, lines.list)
+	if err != nil {
+		return err
+	}
+	for _, contents := range packing.Fill(loads, list) {
+		ids.addID(contents[0].PackageID)
+	}
+	return k.UpdateRows("packages", ids.list, store.Row{"shipment_id": shipment})
+}
+
+// freePackages lets the packages of cancelled shipments go with none: they wait for
+// another one, or to be unpacked. Empty ones end.
+func (k work) freePackages(shipments []string) error {
+	held, err := packing.ReadPackages(k.Tx, shipments)
+	if err != nil {
+		return err
+	}
+	var sets []store.Row
+	var empty []string
+	for _, p := range held {
+		if p.Orders == 0 {
+			empty = append(empty, p.ID)
+			continue
+		}
+		set := store.Row{"id": p.ID, "shipment_id": nil}
+		if p.Orders == 1 {
+			set["order_id"] = p.OrderID
+		}
+		sets = append(sets, set)
+	}
+	if err := k.UpdateEach("packages", sets); err != nil {
+		return err
+	}
+	return k.UpdateRows("packages", empty, store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil})
+}

@@ -1,0 +1,201 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
+)
+
+// UnpackIn says what was taken out of a package.
+type UnpackIn struct {
+	PackageID string       `json:"package_id" required:"true" format:"uuid" names:"packages" doc:"The package; it has not left."`
+	Lines     []PackLineIn `json:"lines" max:"500" doc:"What was taken out; all of it when absent."`
+}
+
+// UnpackOut is the package, and what its goods belong to, as they are afterwards.
+type UnpackOut struct {
+	rpc.Answer
+	Package    rpc.Record   `json:"package" record:"packages"`
+	Repacked   rpc.Record   `json:"repacked" record:"packages" doc:"The open package of what stays together of a closed one; the SSCC of that is spent."`
+	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"Null where the package went with none."`
+	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
+}
+
+// unpackGoods takes goods out of a package. They lie in the lane again, where they
+// were picked to, and can be packed again or put back.
+func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
+	k := w.workOf(c)
+	p, contents, err := k.lockPackage(c, in.PackageID)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := takeOut(in, contents)
+	if err != nil {
+		return nil, err
+	}
+	made, err := k.emptyPackage(p, contents, rest)
+	if err != nil {
+		return nil, err
+	}
+	var lines set
+	for _, g := range contents {
+		lines.addID(g.OrderLineID)
+	}
+	if err := k.updateOrderLines(lines.list, nil); err != nil {
+		return nil, err
+	}
+	shipment := p.Text("shipment_id")
+	if err := k.settleShipment(shipment, p.Text("sscc")); err != nil {
+		return nil, err
+	}
+	out := &UnpackOut{}
+	for _, r := range []struct {
+		into         *rpc.Record
+		resource, id string
+	}{{&out.Package, "packages", in.PackageID}, {&out.Repacked, "packages", made}, {&out.Shipment, "shipments", shipment}} {
+		if r.id == "" {
+			continue
+		}
+		if *r.into, err = c.Again(r.resource, r.id); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines.list))
+	out.OrderLines = c.Records("order_lines", rows)
+	out.Then("pack", "Pack again")
+	out.Then("unpick", "Put goods back")
+	return out, err
+}
+
+// lockPackage locks a package that has not left, with its shipment and the orders of
+// what is in it.
+func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content, error) {
+	seen, err := readRecord(c, "packages", "package_id", id)
+	if err != nil {
+		return nil, nil, err
+	}
+	shipment := seen.Text("shipment_id")
+	if shipment != "" {
+		sh, err := c.One("shipments", "package_id", shipment)
+		if err != nil {
+			return nil, nil, err
+		}
+		if st := sh.Text("status"); !slices.Contains(road[:3], st) {
+			return nil, nil, notReady("package %s went with shipment %s, which is %s", seen.Text("package_no"), sh.Text("shipment_no"), st).
+				At("package_id", "is of a shipment that is %s", st)
+		}
+	}
+	contents, err := packing.ReadContentsOfPackage(k.Tx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := k.lockOrdersOfContents(contents); err != nil {
+		return nil, nil, err
+	}
+	p, err := c.One("packages", "package_id", id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p["status"] == "emptied" {
+		return nil, nil, refuseClosedPackage(p)
+	}
+	if p.Text("shipment_id") != shipment {
+		return nil, nil, fault.New(fault.Unavailable, "40001", "the package was given to another shipment meanwhile; try again")
+	}
+	contents, err = packing.ReadContentsOfPackage(k.Tx, id)
+	return p, contents, err
+}
+
+// lockOrdersOfContents locks the orders of what is in packages.
+func (k work) lockOrdersOfContents(contents []packing.Content) error {
+	var rows []store.Row
+	for _, g := range contents {
+		rows = append(rows, store.Row{"order_line_id": g.OrderLineID})
+	}
+	return k.lockOrdersOf(rows)
+}
+
+// takeOut is what stays in a package of its contents, with a quantity of 0 where
+// nothing does.
+func takeOut(in *UnpackIn, contents []packing.Content) ([]packing.Content, error) {
+	rest := slices.Clone(contents)
+	if len(in.Lines) == 0 {
+		return nil, nil
+	}
+	for i, l := range in.Lines {
+		left, has := l.Quantity, decimal.Dec(0)
+		for n := range rest {
+			g := &rest[n]
+			if g.OrderLineID != l.LineID || l.identity() != nil && g.Identity != *l.identity() {
+				continue
+			}
+			has += g.Quantity
+			q := min(left, g.Quantity)
+			g.Quantity, left = g.Quantity-q, left-q
+		}
+		if has == 0 {
+			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
+		}
+		if left > 0 {
+			return nil, refuseAbove(lineField(i, "quantity"), l.Quantity, has, "is in the package")
+		}
+	}
+	return rest, nil
+}
+
+// emptyPackage writes what stays of a package's contents: in the package while it is
+// open. A closed one is spent with its SSCC, and the rest goes into an open one, whose
+// id is returned.
+func (k work) emptyPackage(p store.Row, contents, rest []packing.Content) (made string, err error) {
+	id := p.Text("id")
+	stays := slices.ContainsFunc(rest, func(g packing.Content) bool { return g.Quantity > 0 })
+	if stays && p["status"] == "open" {
+		return "", k.changeContents(contents, rest)
+	}
+	if stays {
+		if made, err = k.repack(p, rest); err != nil {
+			return "", err
+		}
+	}
+	return made, k.UpdateRows("packages", []string{id}, store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil})
+}
+
+// changeContents brings the lines of an open package to what stays in it.
+func (k work) changeContents(contents, rest []packing.Content) error {
+	var sets []store.Row
+	var gone []string
+	for i, g := range rest {
+		switch g.Quantity {
+		case 0:
+			gone = append(gone, g.ID)
+		case contents[i].Quantity:
+		default:
+			sets = append(sets, store.Row{"id": g.ID, "quantity": g.Quantity})
+		}
+	}
+	if len(gone) > 0 {
+		if err := k.DeleteRows("package_lines", gone); err != nil {
+			return err
+		}
+	}
+	return k.UpdateEach("package_lines", sets)
+}
+
+// repack puts what stays of a closed package into an open one like it.
+func (k work) repack(p store.Row, rest []packing.Content) (string, error) {
+	row := store.Row{}
+	for _, f := range [...]string{"order_id", "shipment_id", "lpn", "length_mm", "width_mm", "height_mm"} {
+		row[f] = p[f]
+	}
+	made, err := k.InsertRows("packages", []store.Row{row})
+	if err != nil {
+		return "", err
+	}
+	id := made[0].Text("id")
+	return id, k.putInto(id, rest)
+}
