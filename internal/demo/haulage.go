@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"holdfast/internal/store"
@@ -218,14 +219,13 @@ func emitPackage(w *haulage, r store.Row, s *shipment, sscc string) string {
 	if first.stage < wrapped {
 		return ""
 	}
-	id := derivedID(fmt.Sprint(r["id"]), "package")
-	box := store.Row{"id": id, "package_no": w.nextNumber("PK", s.at), "shipment_id": r["id"], "status": "open"}
-	if s.status != "packed" {
-		box["status"], box["closed_at"] = "closed", formatMoment(s.at)
-		box["sscc"] = sscc
+	shipment := r.Text("id")
+	box := store.Row{"id": derivedID(shipment, "package"), "package_no": w.nextNumber("PK", s.at), "shipment_id": shipment,
+		"status": "closed", "closed_at": formatMoment(s.at), "sscc": sscc}
+	if s.status == "packed" {
+		maps.Copy(box, store.Row{"status": "open", "closed_at": nil, "sscc": nil})
 	}
-	w.addRecord("packages", s.made, s.at, box)
-	return id
+	return w.addRecord("packages", s.made, s.at, box).Text("id")
 }
 
 // emitContents writes what of a line is in a package, lot by lot.
@@ -243,11 +243,8 @@ func emitContents(w *haulage, box string, s *shipment, l *line) {
 		byLot[lot] += t.qty
 	}
 	for _, lot := range lots {
-		r := store.Row{"id": derivedID(box, l.id+lot), "package_id": box, "order_line_id": l.id, "item_id": l.item.id, "quantity": wholeUnits(byLot[lot])}
-		if lot != "" {
-			r["lot_id"] = lot
-		}
-		w.addRecord("package_lines", s.made, s.at, r)
+		w.addRecord("package_lines", s.made, s.at, store.Row{"id": derivedID(box, l.id+lot), "package_id": box,
+			"order_line_id": l.id, "item_id": l.item.id, "lot_id": nullableID(lot), "quantity": wholeUnits(byLot[lot])})
 	}
 }
 

@@ -104,7 +104,8 @@ func (b *back) planWayBack(l store.Row) error {
 	}
 	b.loose.Take(line, identityOf(l), left)
 	for i, r := range b.held {
-		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || *identityOf(r) != *identityOf(l) {
+		isSame := r["order_line_id"] == l["order_line_id"] && *identityOf(r) == *identityOf(l)
+		if left == 0 || r["picked"] != true || !isSame {
 			continue
 		}
 		q := min(left, r.Decimal("quantity"))

@@ -92,11 +92,11 @@ func (k work) settleShipment(id string, spent ...string) error {
 		return err
 	}
 	isOpen := slices.ContainsFunc(contents, func(c packing.Content) bool { return c.Status == "open" })
-	switch {
-	case at > 0 && (len(why[id]) > 0 || len(contents) == 0):
+	if len(why[id]) > 0 || len(contents) == 0 {
+		if at == 0 {
+			return nil
+		}
 		return k.UpdateRows("shipments", []string{id}, store.Row{"status": "planned"})
-	case len(why[id]) > 0 || len(contents) == 0:
-		return nil
 	}
 	end := 2
 	if isOpen {
@@ -169,5 +169,11 @@ func (k work) freePackages(shipments []string) error {
 	if err := k.UpdateEach("packages", sets); err != nil {
 		return err
 	}
-	return k.UpdateRows("packages", empty, store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil})
+	return k.endPackages(empty)
+}
+
+// endPackages writes that nothing is in packages any more; their lines say what was.
+func (k work) endPackages(ids []string) error {
+	set := store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil}
+	return k.UpdateRows("packages", ids, set)
 }

@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"slices"
-	"strings"
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -137,28 +136,6 @@ func (k work) activeReservations(lines []string) ([]store.Row, error) {
 	return k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(), jsonList(lines))
 }
 
-// lineProgressSQL selects of order lines what has left, what lies in packages that
-// have not, what is promised and what of it is picked. $1 tenant, $2 ids.
-const lineProgressSQL = `
-	SELECT line.id, line.qty_shipped,
-		CAST(COALESCE((
-			SELECT SUM(content.quantity)
-			FROM package_lines AS content
-			JOIN packages AS package ON package.tenant_id = $1 AND package.id = content.package_id
-			LEFT JOIN shipments AS shipment ON shipment.tenant_id = $1 AND shipment.id = package.shipment_id
-			WHERE content.tenant_id = $1
-				AND content.order_line_id = line.id
-				AND package.status <> 'emptied'
-				AND {in house}
-		), 0) AS bigint),
-		CAST(COALESCE(SUM(promise.quantity), 0) AS bigint),
-		CAST(COALESCE(SUM(CASE WHEN promise.picked THEN promise.quantity END), 0) AS bigint)
-	FROM order_lines AS line
-	LEFT JOIN reservations AS promise ON promise.tenant_id = $1 AND promise.order_line_id = line.id AND promise.state = 'active'
-	WHERE line.tenant_id = $1
-		AND {lines}
-	GROUP BY line.id, line.qty_shipped`
-
 // updateOrderLines brings the quantities of order lines up to date with their
 // reservations and packages. shipped is what has just left, by line. Orders follow by the
 // effects of their lines.
@@ -168,8 +145,7 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 	}
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
 	var sets []store.Row
-	text := strings.NewReplacer("{lines}", k.DB().InUUID("line.id", 2), "{in house}", packing.InHouseSQL).Replace(lineProgressSQL)
-	err := k.Query(text, []any{k.TenantID, jsonList(lines)}, func(r *db.Row) error {
+	err := k.Query(packing.LineProgress(k.DB()), []any{k.TenantID, jsonList(lines)}, func(r *db.Row) error {
 		gone := r.Dec(1) + shipped[r.Text(0)]
 		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3), "qty_picked": gone + r.Dec(4),
 			"qty_packed": gone + min(r.Dec(2), r.Dec(4))})

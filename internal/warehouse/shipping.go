@@ -148,7 +148,8 @@ func (d *departure) consumeReservations(l waits, held []store.Row, contents []pa
 func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row) error {
 	left := c.Quantity
 	for _, r := range held {
-		if left == 0 || r["order_line_id"] != l.Row["order_line_id"] || r["picked"] != true || r.Decimal("quantity") == 0 || *identityOf(r) != c.Identity {
+		isSame := r["order_line_id"] == l.Row["order_line_id"] && *identityOf(r) == c.Identity
+		if left == 0 || !isSame || r["picked"] != true || r.Decimal("quantity") == 0 {
 			continue
 		}
 		q := min(left, r.Decimal("quantity"))
@@ -164,8 +165,11 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 			r["quantity"] = decimal.Dec(0) // none of it is left for another line
 		}
 		d.consumed = append(d.consumed, id)
-		d.moves = append(d.moves, store.Row{"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial), "owner_id": r["owner_id"],
-			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q, "ref_type": "shipments", "ref_id": l.Row["shipment_id"], "reservation_id": id})
+		d.moves = append(d.moves, store.Row{
+			"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial),
+			"owner_id": r["owner_id"], "lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q,
+			"ref_type": "shipments", "ref_id": c.ShipmentID, "reservation_id": id,
+		})
 		d.shipped[c.OrderLineID] += q
 		left -= q
 	}

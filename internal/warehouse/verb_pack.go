@@ -25,7 +25,7 @@ type PackageIn struct {
 
 // PackLineIn is goods of an order line that go into a package or out of it.
 type PackLineIn struct {
-	LineID   string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"A line of an outbound order."`
+	LineID   string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"Of an outbound order."`
 	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"Base units."`
 	LotID    string      `json:"lot_id" format:"uuid" names:"lots" doc:"Of which lot; any when absent."`
 	Serial   string      `json:"serial" max:"64" doc:"Which piece; any when absent."`
@@ -42,18 +42,18 @@ func (l PackLineIn) identity() *packing.Identity {
 // PackIn says what was packed.
 type PackIn struct {
 	ShipmentID string `json:"shipment_id" format:"uuid" names:"shipments" doc:"The shipment that it travels with; or"`
-	OrderID    string `json:"order_id" format:"uuid" names:"orders" doc:"the order that it is for: its planned shipment where the lines travel with one."`
-	PackageID  string `json:"package_id" format:"uuid" names:"packages" doc:"An open package that the goods go into; a new one when absent."`
+	OrderID    string `json:"order_id" format:"uuid" names:"orders" doc:"the order that it is for, and the shipment that waits for it."`
+	PackageID  string `json:"package_id" format:"uuid" names:"packages" doc:"An open package that they go into; a new one when absent."`
 
 	Package *PackageIn   `json:"package" doc:"The new package."`
-	Lines   []PackLineIn `json:"lines" max:"500" doc:"What went into it: picked, and not packed yet. None to give package_id to the shipment."`
+	Lines   []PackLineIn `json:"lines" max:"500" doc:"Picked, not packed yet. None to give package_id to the shipment."`
 }
 
 // PackOut is the package with what is in it.
 type PackOut struct {
 	rpc.Answer
 	Package    rpc.Record   `json:"package" record:"packages"`
-	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"That it travels with; null where no shipment takes it yet."`
+	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"That it travels with; null where none takes it yet."`
 	Lines      []rpc.Record `json:"lines" record:"package_lines"`
 	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
 }
@@ -72,7 +72,8 @@ type filling struct {
 func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
 	f := &filling{work: w.workOf(c), call: c, in: in, shipment: in.ShipmentID, orders: []string{in.OrderID}}
 	if (in.ShipmentID == "") == (in.OrderID == "") {
-		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").At("shipment_id", "or order_id is required, not both")
+		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").
+			At("shipment_id", "or order_id is required, not both")
 	}
 	if len(in.Lines) == 0 && in.PackageID == "" {
 		return nil, fault.New(fault.Invalid, "22023", "say what is packed").At("lines", "is required")
@@ -166,7 +167,9 @@ func (f *filling) findWaitingShipment() error {
 		asked[l.LineID] += l.Quantity
 	}
 	for i, id := range f.ids {
-		waiting := slices.DeleteFunc(slices.Clone(loads), func(l packing.Load) bool { return l.OrderLineID != id || l.Lacks() <= 0 })
+		waiting := slices.DeleteFunc(slices.Clone(loads), func(l packing.Load) bool {
+			return l.OrderLineID != id || l.Lacks() <= 0
+		})
 		if len(waiting) == 0 {
 			if f.shipment != "" {
 				return refuseMixed(i, "it travels with no shipment that waits for it, other lines do")
@@ -238,9 +241,11 @@ func (f *filling) joinPackage() error {
 		return nil
 	case of != "":
 		return fault.New(fault.Conflict, CodeInUse, "package %s goes with another shipment", number).
-			With("", "take its goods out with unpack, or pack into another package").At("package_id", "goes with another shipment")
+			With("", "take its goods out with unpack, or pack into another package").
+			At("package_id", "goes with another shipment")
 	case f.shipment == "":
-		return fault.New(fault.Conflict, CodeInUse, "package %s is for another order", number).At("package_id", "is for another order")
+		return fault.New(fault.Conflict, CodeInUse, "package %s is for another order", number).
+			At("package_id", "is for another order")
 	}
 	contents, err := packing.ReadContentsOfPackage(f.Tx, f.in.PackageID)
 	if err != nil {
@@ -263,7 +268,8 @@ func (f *filling) joinPackage() error {
 
 func refuseClosedPackage(p store.Row) error {
 	st := p.Text("status")
-	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", p.Text("package_no"), st).At("package_id", "is %s", st)
+	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", p.Text("package_no"), st).
+		At("package_id", "is %s", st)
 }
 
 // fillPackage puts picked goods into a package.
@@ -284,7 +290,8 @@ func (f *filling) fillPackage(id string) error {
 	for i, l := range f.in.Lines {
 		at := slices.IndexFunc(lines, func(r store.Row) bool { return r.Text("id") == l.LineID })
 		if !slices.Contains(f.orders, lines[at].Text("order_id")) {
-			return notReady("line %v is of another order", lines[at]["line_no"]).At(lineField(i, "order_line_id"), "is of another order")
+			return notReady("line %v is of another order", lines[at]["line_no"]).
+				At(lineField(i, "order_line_id"), "is of another order")
 		}
 		all := loose.Sum(l.LineID, l.identity())
 		if l.Quantity > all {
@@ -312,16 +319,18 @@ func (f *filling) fillPackage(id string) error {
 // shipment is named for are those that no shipment waits for.
 func (f *filling) takeRoom(i int, loose *packing.Loose) error {
 	l := f.in.Lines[i]
-	at := slices.IndexFunc(f.loads, func(o packing.Load) bool { return o.ShipmentID == f.shipment && o.OrderLineID == l.LineID })
+	at := slices.IndexFunc(f.loads, func(o packing.Load) bool {
+		return o.ShipmentID == f.shipment && o.OrderLineID == l.LineID
+	})
 	if at >= 0 {
 		if lacks := f.loads[at].Lacks(); l.Quantity > lacks {
-			return refuseAbove(lineField(i, "quantity"), l.Quantity, max(lacks, 0), "travels with the shipment and is not packed for it")
+			return refuseAbove(lineField(i, "quantity"), l.Quantity, max(lacks, 0), "is to travel with the shipment and not packed")
 		}
 		f.loads[at].Packed += l.Quantity
 		return nil
 	}
 	if spare := loose.Sum(l.LineID, nil) - packing.SumLacking(f.loads, l.LineID, f.shipment); l.Quantity > spare {
-		return refuseAbove(lineField(i, "quantity"), l.Quantity, max(spare, 0), "is picked and waited for by no other shipment")
+		return refuseAbove(lineField(i, "quantity"), l.Quantity, max(spare, 0), "is picked and no other shipment's")
 	}
 	return nil
 }

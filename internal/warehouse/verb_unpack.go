@@ -3,9 +3,7 @@ package warehouse
 import (
 	"slices"
 
-	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
@@ -13,7 +11,7 @@ import (
 
 // UnpackIn says what was taken out of a package.
 type UnpackIn struct {
-	PackageID string       `json:"package_id" required:"true" format:"uuid" names:"packages" doc:"The package; it has not left."`
+	PackageID string       `json:"package_id" required:"true" format:"uuid" names:"packages" doc:"It has not left."`
 	Lines     []PackLineIn `json:"lines" max:"500" doc:"What was taken out; all of it when absent."`
 }
 
@@ -21,7 +19,7 @@ type UnpackIn struct {
 type UnpackOut struct {
 	rpc.Answer
 	Package    rpc.Record   `json:"package" record:"packages"`
-	Repacked   rpc.Record   `json:"repacked" record:"packages" doc:"The open package of what stays together of a closed one; the SSCC of that is spent."`
+	Repacked   rpc.Record   `json:"repacked" record:"packages" doc:"Open, with the rest of a closed one, whose SSCC is spent."`
 	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"Null where the package went with none."`
 	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
 }
@@ -57,7 +55,11 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 	for _, r := range []struct {
 		into         *rpc.Record
 		resource, id string
-	}{{&out.Package, "packages", in.PackageID}, {&out.Repacked, "packages", made}, {&out.Shipment, "shipments", shipment}} {
+	}{
+		{&out.Package, "packages", in.PackageID},
+		{&out.Repacked, "packages", made},
+		{&out.Shipment, "shipments", shipment},
+	} {
 		if r.id == "" {
 			continue
 		}
@@ -86,7 +88,7 @@ func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content,
 			return nil, nil, err
 		}
 		if st := sh.Text("status"); !slices.Contains(road[:3], st) {
-			return nil, nil, notReady("package %s went with shipment %s, which is %s", seen.Text("package_no"), sh.Text("shipment_no"), st).
+			return nil, nil, notReady("shipment %s, which took the package along, is %s", sh.Text("shipment_no"), st).
 				At("package_id", "is of a shipment that is %s", st)
 		}
 	}
@@ -105,7 +107,7 @@ func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content,
 		return nil, nil, refuseClosedPackage(p)
 	}
 	if p.Text("shipment_id") != shipment {
-		return nil, nil, fault.New(fault.Unavailable, "40001", "the package was given to another shipment meanwhile; try again")
+		return nil, nil, fault.New(fault.Unavailable, "40001", "another shipment has the package now; try again")
 	}
 	contents, err = packing.ReadContentsOfPackage(k.Tx, id)
 	return p, contents, err
@@ -121,27 +123,18 @@ func (k work) lockOrdersOfContents(contents []packing.Content) error {
 }
 
 // takeOut is what stays in a package of its contents, with a quantity of 0 where
-// nothing does.
+// nothing does; nil where all is taken out.
 func takeOut(in *UnpackIn, contents []packing.Content) ([]packing.Content, error) {
-	rest := slices.Clone(contents)
 	if len(in.Lines) == 0 {
 		return nil, nil
 	}
+	rest := slices.Clone(contents)
 	for i, l := range in.Lines {
-		left, has := l.Quantity, decimal.Dec(0)
-		for n := range rest {
-			g := &rest[n]
-			if g.OrderLineID != l.LineID || l.identity() != nil && g.Identity != *l.identity() {
-				continue
-			}
-			has += g.Quantity
-			q := min(left, g.Quantity)
-			g.Quantity, left = g.Quantity-q, left-q
-		}
+		has := packing.TakeOut(rest, l.LineID, l.identity(), l.Quantity)
 		if has == 0 {
 			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
 		}
-		if left > 0 {
+		if l.Quantity > has {
 			return nil, refuseAbove(lineField(i, "quantity"), l.Quantity, has, "is in the package")
 		}
 	}
@@ -162,7 +155,7 @@ func (k work) emptyPackage(p store.Row, contents, rest []packing.Content) (made 
 			return "", err
 		}
 	}
-	return made, k.UpdateRows("packages", []string{id}, store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil})
+	return made, k.endPackages([]string{id})
 }
 
 // changeContents brings the lines of an open package to what stays in it.

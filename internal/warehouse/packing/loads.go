@@ -28,7 +28,8 @@ func (l Load) Lacks() decimal.Dec { return l.Quantity - l.Packed }
 // loadsSQL selects the lines of outbound shipments that have not left. {which} is
 // a condition on shipments and their lines. $1 tenant, $2 ids.
 const loadsSQL = `
-	SELECT shipment.id, shipment.shipment_no, load.order_line_id, line.line_no, load.quantity, line.qty_picked - line.qty_packed,
+	SELECT shipment.id, shipment.shipment_no, load.order_line_id, line.line_no, load.quantity,
+		line.qty_picked - line.qty_packed,
 		CAST(COALESCE((
 			SELECT SUM(content.quantity)
 			FROM package_lines AS content
@@ -65,7 +66,8 @@ func readLoads(tx *store.Tx, which string, ids []string) (list []Load, err error
 	text := strings.ReplaceAll(loadsSQL, "{which}", which)
 	err = tx.Query(text, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		list = append(list, Load{
-			ShipmentID: r.Text(0), ShipmentNo: r.Text(1), OrderLineID: r.Text(2), LineNo: r.Int(3), Quantity: r.Dec(4), Loose: r.Dec(5), Packed: r.Dec(6),
+			ShipmentID: r.Text(0), ShipmentNo: r.Text(1), OrderLineID: r.Text(2), LineNo: r.Int(3),
+			Quantity: r.Dec(4), Loose: r.Dec(5), Packed: r.Dec(6),
 		})
 		return nil
 	})
@@ -109,7 +111,8 @@ func Unassigned(tx *store.Tx, orderLines []string) (packages [][]Content, err er
 			AND own.package_id = package.id
 			AND {lines}
 	)`
-	list, err := readContents(tx, strings.ReplaceAll(which, "{lines}", tx.DB().InUUID("own.order_line_id", 2)), orderLines)
+	which = strings.ReplaceAll(which, "{lines}", tx.DB().InUUID("own.order_line_id", 2))
+	list, err := readContents(tx, which, orderLines)
 	for _, c := range list {
 		if last := len(packages) - 1; last >= 0 && packages[last][0].PackageID == c.PackageID {
 			packages[last] = append(packages[last], c)

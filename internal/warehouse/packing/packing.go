@@ -80,9 +80,7 @@ func readContents(tx *store.Tx, which string, ids []string) (list []Content, err
 	err = tx.Query(text, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		list = append(list, Content{
 			ID: r.Text(0), PackageID: r.Text(1), PackageNo: r.Text(2), ShipmentID: r.Text(3), Status: r.Text(4), SSCC: r.Text(5),
-			Goods: Goods{
-				OrderLineID: r.Text(6), ItemID: r.Text(7), Identity: Identity{LotID: r.Text(8), Serial: r.Text(9)}, Quantity: r.Dec(10),
-			},
+			Goods: scanGoods(r, 6),
 		})
 		return nil
 	})
@@ -90,6 +88,16 @@ func readContents(tx *store.Tx, which string, ids []string) (list []Content, err
 		return nil, fmt.Errorf("packing: contents: %w", err)
 	}
 	return list, nil
+}
+
+// scanGoods reads goods from five columns of a row: order line, item, lot, serial
+// number and quantity.
+func scanGoods(r *db.Row, i int) Goods {
+	return Goods{
+		OrderLineID: r.Text(i), ItemID: r.Text(i + 1),
+		Identity: Identity{LotID: r.Text(i + 2), Serial: r.Text(i + 3)},
+		Quantity: r.Dec(i + 4),
+	}
 }
 
 // SumOf adds up what is packed of an order line.
@@ -136,9 +144,7 @@ func ReadLoose(tx *store.Tx, orderLines []string) (*Loose, error) {
 	out := &Loose{}
 	text := strings.ReplaceAll(pickedSQL, "{lines}", tx.DB().InUUID("promise.order_line_id", 2))
 	err = tx.Query(text, []any{tx.TenantID, query.List(orderLines)}, func(r *db.Row) error {
-		out.goods = append(out.goods, Goods{
-			OrderLineID: r.Text(0), ItemID: r.Text(1), Identity: Identity{LotID: r.Text(2), Serial: r.Text(3)}, Quantity: r.Dec(4),
-		})
+		out.goods = append(out.goods, scanGoods(r, 0))
 		return nil
 	})
 	if err != nil {
@@ -185,7 +191,9 @@ func (l *Loose) Take(orderLine string, of *Identity, most decimal.Dec) (taken []
 // mergeSame adds up goods of the same order line and identity.
 func mergeSame(list []Goods) (out []Goods) {
 	for _, g := range list {
-		at := slices.IndexFunc(out, func(o Goods) bool { return o.OrderLineID == g.OrderLineID && o.Identity == g.Identity })
+		at := slices.IndexFunc(out, func(o Goods) bool {
+			return o.OrderLineID == g.OrderLineID && o.Identity == g.Identity
+		})
 		if at < 0 {
 			out = append(out, g)
 			continue
@@ -193,4 +201,20 @@ func mergeSame(list []Goods) (out []Goods) {
 		out[at].Quantity += g.Quantity
 	}
 	return out
+}
+
+// TakeOut takes up to a quantity of an order line's goods out of contents, of one
+// identity or, where that is nil, of any, and returns how much there was.
+func TakeOut(contents []Content, orderLine string, of *Identity, most decimal.Dec) (has decimal.Dec) {
+	for i := range contents {
+		c := &contents[i]
+		if c.OrderLineID != orderLine || of != nil && c.Identity != *of {
+			continue
+		}
+		has += c.Quantity
+		q := min(most, c.Quantity)
+		c.Quantity -= q
+		most -= q
+	}
+	return has
 }

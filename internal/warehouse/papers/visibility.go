@@ -351,7 +351,8 @@ func (s *sight) businessTransactions(m motion) (list []epcis.Paper) {
 
 // packedGoodsSQL adds up what is or was in packages. $1 tenant, $2 ids of packages.
 const packedGoodsSQL = `
-	SELECT line.package_id, item.id, item.gtin, item.base_uom, lot.id, lot.lot_no, line.serial, CAST(SUM(line.quantity) AS bigint)
+	SELECT line.package_id, item.id, item.gtin, item.base_uom, lot.id, lot.lot_no, line.serial,
+		CAST(SUM(line.quantity) AS bigint)
 	FROM package_lines AS line
 	JOIN items AS item ON item.tenant_id = $1 AND item.id = line.item_id
 	LEFT JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = line.lot_id
@@ -374,13 +375,28 @@ func (s *sight) readPackages() error {
 	}
 	text := strings.ReplaceAll(packedGoodsSQL, "{packages}", s.tx.DB().InUUID("line.package_id", 2))
 	return s.tx.Query(text, []any{s.a.TenantID, query.List(ids)}, func(r *db.Row) error {
-		g := epcis.Goods{ItemID: r.Text(1), GTIN: r.Text(2), Unit: r.Text(3), LotID: r.Text(4), LotNo: r.Text(5), Serial: r.Text(6), Quantity: r.Dec(7)}
+		g := epcis.Goods{
+			ItemID: r.Text(1), GTIN: r.Text(2), Unit: r.Text(3),
+			LotID: r.Text(4), LotNo: r.Text(5), Serial: r.Text(6), Quantity: r.Dec(7),
+		}
 		for _, i := range at[r.Text(0)] {
 			s.list[i].events[0].Of(g)
 		}
 		return nil
 	})
 }
+
+// packagesSQL selects closed packages by one of their times, with the order that each is
+// for. $1 tenant, more as {where} says.
+const packagesSQL = `
+	SELECT p.id, p.{column}, p.sscc, d.site_id, d.id, d.external_ref, d.party_gln
+	FROM packages p
+	LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = p.order_id
+	WHERE p.tenant_id = $1
+		AND p.closed_at IS NOT NULL
+		AND p.{column} IS NOT NULL
+		AND {where}
+	{order}`
 
 // readPackagesBy reads the packages that were closed, or emptied after that, and notes
 // where in the list the events of each are.
@@ -389,14 +405,14 @@ func (s *sight) readPackagesBy(column string, at map[string][]int, ids *[]string
 	policy, _ := query.ReadPolicy(s.a, r)
 	args := []any{s.a.TenantID}
 	where := s.windowClause("p", column, &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
-	return s.tx.Query("SELECT p.id, p."+column+", p.sscc, d.site_id, d.id, d.external_ref, d.party_gln FROM packages p "+
-		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = p.order_id WHERE p.tenant_id = $1 AND p.closed_at IS NOT NULL AND p."+column+" IS NOT NULL AND "+
-		where+s.orderClause("p", column), args, func(r *db.Row) error {
+	text := strings.NewReplacer("{column}", column, "{where}", where, "{order}", s.orderClause("p", column)).Replace(packagesSQL)
+	return s.tx.Query(text, args, func(r *db.Row) error {
 		t := told{at: Recorded{r.Time(1), r.Text(0)}}
 		e := s.newEvent(t.at, t.at.Time)
 		e.Type, e.Action, e.Step, e.Disposition = "AggregationEvent", epcis.Add, epcis.Packing, epcis.InProgress
 		if column == "emptied_at" {
-			e.Action, e.Step, e.ID = epcis.Delete, epcis.Unpacking, epcis.ID(uuid.NewSHA1(uuid.MustParse(r.Text(0)), []byte(column)).String())
+			e.Action, e.Step = epcis.Delete, epcis.Unpacking
+			e.ID = epcis.ID(uuid.NewSHA1(uuid.MustParse(r.Text(0)), []byte(column)).String())
 		}
 		e.Parent = epcis.Unit(r.Text(2), r.Text(0))
 		e.ReadPoint = epcis.Site(s.siteGLN(r.Text(3)))
