@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/pgtest"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -40,7 +40,7 @@ func TestCountersAgreeWithRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = d.Read(ctx, db.Scope{Tenant: tn.ID}, func(tx *db.Tx) error {
-				diff, err := warehouse.Recount(tx, catalog.Default(), tn.ID)
+				diff, err := verify.RecountTotals(tx, catalog.Default(), tn.ID)
 				for _, x := range diff {
 					if strings.HasPrefix(x.What, "counter ") || strings.HasPrefix(x.What, "item ") || strings.HasPrefix(x.What, "order ") {
 						t.Error(x)

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/tenants"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 // Line is one name and value of Status.
@@ -52,9 +52,9 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	err = eachTenant(all, func(t identity.Tenant) error {
-		var found []warehouse.Difference
+		var found []verify.Difference
 		err := a.DB.Read(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
-			found, err = warehouse.Recount(tx, a.catalog, t.ID)
+			found, err = verify.RecountTotals(tx, a.catalog, t.ID)
 			return err
 		})
 		for _, d := range found {
@@ -104,7 +104,7 @@ func eachTenant(list []identity.Tenant, f func(identity.Tenant) error) error {
 // stays right.
 func (a *App) recountCounters(ctx context.Context, tenant string) (deltas map[string]int64, err error) {
 	err = a.DB.Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
-		deltas, err = warehouse.RecountCounters(tx, a.catalog, tenant)
+		deltas, err = verify.RecountCounters(tx, a.catalog, tenant)
 		return err
 	})
 	return deltas, err

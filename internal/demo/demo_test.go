@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -267,7 +268,7 @@ func TestSeed(t *testing.T) {
 		}
 		for _, tenant := range []string{North, South} {
 			err := st.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-				diff, err := warehouse.Recount(tx, st.Catalog(), tenant)
+				diff, err := verify.RecountTotals(tx, st.Catalog(), tenant)
 				if len(diff) > 0 {
 					t.Errorf("%d kept totals are wrong, first: %s", len(diff), diff[0])
 				}

@@ -188,22 +188,23 @@ func (w *haulage) emitShipment(s *shipment, n int) {
 		r["exception_code"] = s.exception
 	}
 	w.nameCarrier(r, s, n)
-	r["id"] = w.cal.newID(s.made, s.at)
+	id := w.cal.newID(s.made, s.at)
+	r["id"] = id
 	w.addRecord("shipments", s.made, s.at, r)
-	emitShipmentLines(w, r, s, sscc[0])
+	emitShipmentLines(w, id, s, sscc[0])
 }
 
 // emitShipmentLines writes what travels with the outbound shipments of the last
 // weeks.
-func emitShipmentLines(w *haulage, r store.Row, s *shipment, sscc string) {
+func emitShipmentLines(w *haulage, id string, s *shipment, sscc string) {
 	if s.inbound || s.made < -w.listDays || s.status == "cancelled" {
 		return
 	}
-	box := emitPackage(w, r, s, sscc)
+	box := emitPackage(w, id, s, sscc)
 	for _, o := range s.orders {
 		for _, l := range o.lines {
 			if l.allocated > 0 {
-				w.addRecord("shipment_lines", s.made, s.at, store.Row{"id": derivedID(l.id, "shipment "+r["id"].(string)), "shipment_id": r["id"], "order_id": o.id,
+				w.addRecord("shipment_lines", s.made, s.at, store.Row{"id": derivedID(l.id, "shipment "+id), "shipment_id": id, "order_id": o.id,
 					"order_line_id": l.id, "item_id": l.item.id,
 					"quantity": wholeUnits(l.allocated), "qty_shipped": wholeUnits(l.shipped), "qty_short": wholeUnits(0), "qty_damaged": wholeUnits(0)})
 				emitContents(w, box, s, l)
@@ -214,18 +215,19 @@ func emitShipmentLines(w *haulage, r store.Row, s *shipment, sscc string) {
 
 // emitPackage writes the carton of a shipment whose orders are packed, and returns its
 // id, "" where they are not. It is closed unless the shipment is only packed.
-func emitPackage(w *haulage, r store.Row, s *shipment, sscc string) string {
+func emitPackage(w *haulage, shipment string, s *shipment, sscc string) string {
 	first := s.orders[0]
 	if first.stage < wrapped {
 		return ""
 	}
-	shipment := r.Text("id")
-	box := store.Row{"id": derivedID(shipment, "package"), "package_no": w.nextNumber("PK", s.at), "shipment_id": shipment,
+	id := derivedID(shipment, "package")
+	box := store.Row{"id": id, "package_no": w.nextNumber("PK", s.at), "shipment_id": shipment,
 		"status": "closed", "closed_at": formatMoment(s.at), "sscc": sscc}
 	if s.status == "packed" {
 		maps.Copy(box, store.Row{"status": "open", "closed_at": nil, "sscc": nil})
 	}
-	return w.addRecord("packages", s.made, s.at, box).Text("id")
+	w.addRecord("packages", s.made, s.at, box)
+	return id
 }
 
 // emitContents writes what of a line is in a package, lot by lot.

@@ -241,7 +241,16 @@ func compareExpiry(a, b *freeStock) int {
 	return strings.Compare(a.expires, b.expires)
 }
 
-func compareFloorStock(a, b *freeStock) int { return int(boolToInt(a.floor) - boolToInt(b.floor)) }
+// compareFloorStock puts what still stands at a dock or in staging last.
+func compareFloorStock(a, b *freeStock) int {
+	if a.floor == b.floor {
+		return 0
+	}
+	if a.floor {
+		return 1
+	}
+	return -1
+}
 
 // comparePlates puts license plates that are needed whole before loose goods, and those
 // that would have to be broken last.
@@ -308,14 +317,21 @@ func (k work) linesOf(orders []string) ([]string, error) {
 	return store.TextColumn(rows, "id"), err
 }
 
-// releaseCancelled gives back what cancelled orders were promised. Goods that are
-// picked already stay where they are, free for others.
+// releaseCancelled gives back what cancelled orders were promised and ends what was
+// made for them: lines to pick, packages, shipments. Goods that are picked already
+// stay where they are, free for others.
 func (k work) releaseCancelled(orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
 	lines, err := k.linesOf(orders)
 	if err != nil {
+		return err
+	}
+	if err := k.emptyPackages(lines); err != nil {
+		return err
+	}
+	if err := k.leaveShipments(lines); err != nil {
 		return err
 	}
 	rows, err := k.activeReservations(lines)

@@ -107,7 +107,7 @@ func isAbove(limit *decimal.Dec, quantity, unitCost decimal.Dec) bool {
 	if limit == nil {
 		return false
 	}
-	value, err := multiplyWithin(quantity, unitCost, "quantity")
+	value, err := MultiplyWithin(quantity, unitCost, "quantity")
 	return err != nil || value > *limit
 }
 

@@ -28,7 +28,7 @@ func queueArticles(tx *db.Tx, tenant string, ids []string) map[string]*article {
 
 // stockValue is what a quantity costs, without its sign.
 func (it *article) stockValue(quantity decimal.Dec) (decimal.Dec, error) {
-	return multiplyWithin(max(quantity, -quantity), it.cost, "quantity")
+	return MultiplyWithin(max(quantity, -quantity), it.cost, "quantity")
 }
 
 // prefixFields makes a fault's place one in a list: lines[2].lot_no.

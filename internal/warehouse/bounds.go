@@ -45,8 +45,8 @@ func addWithin(total, change, most decimal.Dec, field string) (decimal.Dec, erro
 	return sum, nil
 }
 
-// multiplyWithin multiplies within maxValue.
-func multiplyWithin(a, b decimal.Dec, field string) (decimal.Dec, error) {
+// MultiplyWithin multiplies within maxValue.
+func MultiplyWithin(a, b decimal.Dec, field string) (decimal.Dec, error) {
 	p, err := a.Mul(b)
 	if err != nil || p > maxValue || p < -maxValue {
 		return 0, tooMuch(field, maxValue)

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 // overflows checks that a write was refused for taking a total too far, naming
@@ -143,7 +143,7 @@ func TestRecountOutlivesBrokenTotals(t *testing.T) {
 	each(t, func(k *kit) {
 		f := build(k)
 		k.add("stock_movements", in("receipt", f.bolt, f.bin, "8"))
-		var diffs []warehouse.Difference
+		var diffs []verify.Difference
 		err := k.tx(func(tx *db.Tx) error {
 			tx.Queue("UPDATE items SET stock_value = $2 WHERE tenant_id = $1", []any{north, int64(9_000_000_000_000_000_000)}, nil)
 			tx.Queue("UPDATE zones SET load_units = -1 WHERE id = $1", []any{f.area}, nil)
@@ -153,7 +153,7 @@ func TestRecountOutlivesBrokenTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) (err error) {
-			diffs, err = warehouse.Recount(tx, k.s.Catalog(), north)
+			diffs, err = verify.RecountTotals(tx, k.s.Catalog(), north)
 			return err
 		})
 		told := map[string]bool{}

@@ -36,7 +36,7 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		if it["archived_at"] != nil && it["status"] == "active" {
 			it["status"] = "discontinued"
 		}
-		value, err := multiplyWithin(it.Decimal("on_hand"), it.Decimal("unit_cost"), "unit_cost")
+		value, err := MultiplyWithin(it.Decimal("on_hand"), it.Decimal("unit_cost"), "unit_cost")
 		if err != nil {
 			return err
 		}
@@ -82,11 +82,11 @@ func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
 	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
 		[]any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 			u := units[r.Text(0)]
-			before, err := multiplyWithin(r.Dec(2), u[0], "capacity_units")
+			before, err := MultiplyWithin(r.Dec(2), u[0], "capacity_units")
 			if err != nil {
 				return err
 			}
-			after, err := multiplyWithin(r.Dec(2), u[1], "capacity_units")
+			after, err := MultiplyWithin(r.Dec(2), u[1], "capacity_units")
 			if err != nil {
 				return err
 			}

@@ -12,14 +12,14 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 // agree checks every kept total against the rows.
 func (k *kit) agree() {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		diffs, err := warehouse.Recount(tx, k.s.Catalog(), k.as.TenantID)
+		diffs, err := verify.RecountTotals(tx, k.s.Catalog(), k.as.TenantID)
 		for _, df := range diffs {
 			k.Error(df)
 		}

@@ -53,6 +53,19 @@ func movementPlaces(m store.Row) (from, to spot) {
 	return from, to
 }
 
+// MovementKeys are the stock keys of where a movement's goods come from and go to, ""
+// for outside the warehouse.
+func MovementKeys(m store.Row) (from, to string) {
+	source, target := movementPlaces(m)
+	if source.zone != "" {
+		from = source.stockKey()
+	}
+	if target.zone != "" {
+		to = target.stockKey()
+	}
+	return from, to
+}
+
 // enterMovement books one movement.
 func (l *ledger) enterMovement(m store.Row) error {
 	from, to := movementPlaces(m)

@@ -27,7 +27,7 @@ type places map[string]placed
 // ancestorsOf lists a zone and its ancestors.
 func (p places) ancestorsOf(id string) []string {
 	var out []string
-	for len(out) < maxDepth+2 && id != "" {
+	for len(out) < MaxDepth+2 && id != "" {
 		out = append(out, id)
 		id = p[id].parent
 	}

@@ -149,7 +149,7 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 		if _, err := addWithin(0, c.After.Decimal("qty_ordered"), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
-		if _, err := multiplyWithin(c.After.Decimal("qty_ordered"), c.After.Decimal("unit_price"), "unit_price"); err != nil {
+		if _, err := MultiplyWithin(c.After.Decimal("qty_ordered"), c.After.Decimal("unit_price"), "unit_price"); err != nil {
 			return err
 		}
 		if c.Before.Decimal("qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
@@ -306,5 +306,5 @@ const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.uni
 
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.
 func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {
-	return multiplyWithin(ordered-cancelled, price, "unit_price")
+	return MultiplyWithin(ordered-cancelled, price, "unit_price")
 }

@@ -3,8 +3,6 @@ package warehouse
 import (
 	"slices"
 
-	"holdfast/internal/db"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
 )
@@ -12,19 +10,6 @@ import (
 // identityOf is the lot and piece that a row names.
 func identityOf(r store.Row) *packing.Identity {
 	return &packing.Identity{LotID: r.Text("lot_id"), Serial: r.Text("serial")}
-}
-
-// putInto writes goods into a package.
-func (k work) putInto(id string, goods []packing.Content) error {
-	var rows []store.Row
-	for _, g := range goods {
-		if g.Quantity > 0 {
-			rows = append(rows, store.Row{"package_id": id, "order_line_id": g.OrderLineID, "item_id": g.ItemID,
-				"lot_id": db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
-		}
-	}
-	_, err := k.InsertRows("package_lines", rows)
-	return err
 }
 
 // listUnpacked says what of shipments that have not left is not in their own
@@ -88,7 +73,7 @@ func (k work) settleShipment(id string, spent ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := k.keepSSCCs(rows[0], contents, spent); err != nil {
+	if err := packing.KeepSSCCs(k.Tx, rows[0], contents, spent); err != nil {
 		return err
 	}
 	isOpen := slices.ContainsFunc(contents, func(c packing.Content) bool { return c.Status == "open" })
@@ -108,21 +93,6 @@ func (k work) settleShipment(id string, spent ...string) error {
 		}
 	}
 	return nil
-}
-
-// keepSSCCs brings a shipment's SSCCs up to date with its closed packages.
-func (k work) keepSSCCs(sh store.Row, contents []packing.Content, spent []string) error {
-	was := store.Texts(sh["sscc"])
-	list := slices.DeleteFunc(slices.Clone(was), func(s string) bool { return slices.Contains(spent, s) })
-	for _, c := range contents {
-		if c.Status == "closed" && c.SSCC != "" && !slices.Contains(list, c.SSCC) {
-			list = append(list, c.SSCC)
-		}
-	}
-	if slices.Equal(list, was) {
-		return nil
-	}
-	return k.UpdateRows("shipments", []string{sh.Text("id")}, store.Row{"sscc": list})
 }
 
 // claimPackages gives a shipment the packages that no shipment takes yet and whose
@@ -169,11 +139,5 @@ func (k work) freePackages(shipments []string) error {
 	if err := k.UpdateEach("packages", sets); err != nil {
 		return err
 	}
-	return k.endPackages(empty)
-}
-
-// endPackages writes that nothing is in packages any more; their lines say what was.
-func (k work) endPackages(ids []string) error {
-	set := store.Row{"status": "emptied", "emptied_at": query.FormatTime(k.Now()), "shipment_id": nil}
-	return k.UpdateRows("packages", ids, set)
+	return packing.EndPackages(k.Tx, empty)
 }

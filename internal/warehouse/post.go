@@ -270,7 +270,7 @@ func (it *stocked) addLevelChange(v *level) error {
 			return err
 		}
 	}
-	it.value, err = multiplyWithin(it.onHand, it.unitCost, "quantity")
+	it.value, err = MultiplyWithin(it.onHand, it.unitCost, "quantity")
 	it.low = inventory.LowStock(it.available, it.reorderPoint)
 	return err
 }
@@ -294,11 +294,11 @@ func (it *stocked) counterName() string {
 }
 
 func addLoad(loads map[string]decimal.Dec, zone string, units, before, after decimal.Dec) error {
-	b, err := multiplyWithin(before, units, "quantity")
+	b, err := MultiplyWithin(before, units, "quantity")
 	if err != nil {
 		return err
 	}
-	e, err := multiplyWithin(after, units, "quantity")
+	e, err := MultiplyWithin(after, units, "quantity")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/crew"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -173,7 +174,7 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 	for _, d := range drivers {
 		workers.addID(d.Text("worker_id"))
 	}
-	lacking, err := k.missingCertificates(workers.list, today)
+	lacking, err := crew.ListMissingCertificates(k.Tx, workers.list, today)
 	if err != nil {
 		return err
 	}

@@ -335,12 +335,12 @@ func (r *receiving) shareOfLine(a *arrival, line store.Row, take decimal.Dec) *a
 // openQuantity is how much of a line may still come in, in base units, tolerance
 // included.
 func (r *receiving) openQuantity(l store.Row) (decimal.Dec, error) {
-	wanted, err := multiplyWithin(l.Decimal("qty_ordered")-l.Decimal("qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
+	wanted, err := MultiplyWithin(l.Decimal("qty_ordered")-l.Decimal("qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
 	if err != nil {
 		return 0, err
 	}
 	f := r.lineUnit(l)
-	base, err := multiplyWithin(wanted-l.Decimal("qty_received"), f, "quantity")
+	base, err := MultiplyWithin(wanted-l.Decimal("qty_received"), f, "quantity")
 	return base - r.claimed[l.Text("id")], err
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"holdfast/internal/db"
-	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/verify"
 )
 
 // Available is what lies in status available less what is reserved of it; what
@@ -28,7 +28,7 @@ func TestAvailable(t *testing.T) {
 			in := in("receipt", f.bolt, f.bin, c.quantity)
 			in["to_status"], in["override_reason"] = c.status, "tested"
 			k.add("stock_movements", in)
-			var diffs []warehouse.Difference
+			var diffs []verify.Difference
 			err := k.tx(func(tx *db.Tx) error {
 				if _, err := tx.Exec("UPDATE stock_levels SET reserved = $2 WHERE tenant_id = $1 AND stock_status = $3", north, d(c.reserved), c.status); err != nil {
 					return err
@@ -40,7 +40,7 @@ func TestAvailable(t *testing.T) {
 				k.Fatal(err)
 			}
 			err = k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) (err error) {
-				diffs, err = warehouse.Recount(tx, k.s.Catalog(), north)
+				diffs, err = verify.RecountTotals(tx, k.s.Catalog(), north)
 				return err
 			})
 			for _, df := range diffs {

@@ -32,7 +32,7 @@ type room struct {
 
 // neededCapacity is the capacity that the goods take.
 func (q *placeRequest) neededCapacity() (decimal.Dec, error) {
-	return multiplyWithin(q.quantity, q.item.units, "quantity")
+	return MultiplyWithin(q.quantity, q.item.units, "quantity")
 }
 
 // suggestPlaces finds places for goods: of their class and, where it is known where they

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/crew"
 )
 
 // StartRouteIn is the vehicle that the driver stands at and what it shows.
@@ -55,7 +56,7 @@ func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error)
 	if err := nobodyLeaves(stops, why); err != nil {
 		return nil, err
 	}
-	against, err := checkDrivingHours(k, r.Text("driver_id"))
+	against, err := crew.CheckDrivingHours(k.Tx, r.Text("driver_id"))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := k.emptyPackage(p, contents, rest)
+	made, err := packing.EmptyPackage(k.Tx, p, contents, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -139,56 +139,4 @@ func takeOut(in *UnpackIn, contents []packing.Content) ([]packing.Content, error
 		}
 	}
 	return rest, nil
-}
-
-// emptyPackage writes what stays of a package's contents: in the package while it is
-// open. A closed one is spent with its SSCC, and the rest goes into an open one, whose
-// id is returned.
-func (k work) emptyPackage(p store.Row, contents, rest []packing.Content) (made string, err error) {
-	id := p.Text("id")
-	stays := slices.ContainsFunc(rest, func(g packing.Content) bool { return g.Quantity > 0 })
-	if stays && p["status"] == "open" {
-		return "", k.changeContents(contents, rest)
-	}
-	if stays {
-		if made, err = k.repack(p, rest); err != nil {
-			return "", err
-		}
-	}
-	return made, k.endPackages([]string{id})
-}
-
-// changeContents brings the lines of an open package to what stays in it.
-func (k work) changeContents(contents, rest []packing.Content) error {
-	var sets []store.Row
-	var gone []string
-	for i, g := range rest {
-		switch g.Quantity {
-		case 0:
-			gone = append(gone, g.ID)
-		case contents[i].Quantity:
-		default:
-			sets = append(sets, store.Row{"id": g.ID, "quantity": g.Quantity})
-		}
-	}
-	if len(gone) > 0 {
-		if err := k.DeleteRows("package_lines", gone); err != nil {
-			return err
-		}
-	}
-	return k.UpdateEach("package_lines", sets)
-}
-
-// repack puts what stays of a closed package into an open one like it.
-func (k work) repack(p store.Row, rest []packing.Content) (string, error) {
-	row := store.Row{}
-	for _, f := range [...]string{"order_id", "shipment_id", "lpn", "length_mm", "width_mm", "height_mm"} {
-		row[f] = p[f]
-	}
-	made, err := k.InsertRows("packages", []store.Row{row})
-	if err != nil {
-		return "", err
-	}
-	id := made[0].Text("id")
-	return id, k.putInto(id, rest)
 }

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/actor"
 	"holdfast/internal/rpc"
+	"holdfast/internal/warehouse/owners"
 )
 
 // Who does what in a warehouse.
@@ -10,6 +11,8 @@ var (
 	managers  = []actor.Role{actor.Owner, actor.Admin, actor.Manager}
 	recallers = append([]actor.Role{actor.Safety}, managers...)
 	operators = append([]actor.Role{actor.Operator}, managers...)
+	// billers see what was done for owners of goods: a client for itself.
+	billers = append([]actor.Role{actor.Client}, managers...)
 )
 
 // Verbs is the table of what people of a warehouse say they did: one line and
@@ -58,7 +61,7 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("recall_lot", "Recalls a lot: what is not packed goes on hold, and the answer says where it is and who was sent it.", recallers, w.recallLot),
 		rpc.New("receive_return", "Takes back what a customer returned, each piece with its disposition.", operators, receiveReturn),
 		rpc.Asks("owner_activity", "Says what was done with a goods owner's goods, day by day, and what lay there: what a client is billed for.", billers,
-			ownerActivity),
+			owners.ListActivity),
 		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scanCode),
 	}
 }

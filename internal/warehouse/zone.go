@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/warehouse/inventory"
 )
 
-// maxDepth is how many levels of zones may lie in one another.
-const maxDepth = 6
+// MaxDepth is how many levels of zones may lie in one another.
+const MaxDepth = 6
 
 // maxZone bounds a zone's capacity, so that its utilization can be computed in
 // 64 bits.
@@ -119,10 +119,10 @@ func checkTree(tx *db.Tx, tenant string, ids []string) error {
 		"below(leaf, n) AS (SELECT leaf, MAX(n) FROM down GROUP BY leaf) "+
 		"SELECT z.code, above.circle FROM above JOIN below ON below.leaf = above.leaf JOIN zones z ON z.tenant_id = $1 AND z.id = above.leaf "+
 		"WHERE (above.circle = 1 OR above.n + below.n > $3) ORDER BY above.circle DESC, z.code LIMIT 1",
-		[]any{tenant, jsonList(ids), maxDepth + 1}, func(r *db.Row) error {
+		[]any{tenant, jsonList(ids), MaxDepth + 1}, func(r *db.Row) error {
 			if r.Int(1) == 1 {
 				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id", "makes a circle")
 			}
-			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), maxDepth).At("parent_id", "is too deep")
+			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), MaxDepth).At("parent_id", "is too deep")
 		})
 }

@@ -210,3 +210,104 @@ func TestLotLeavesInItsPackage(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// cancelledBy says how an order that is on hold is cancelled.
+var cancelledBy = map[string]func(g *goods, order string){
+	"verb": func(g *goods, order string) {
+		g.say("cancel_order", map[string]any{"order_id": order, "reason": "test"}, 200, nil)
+	},
+	"state": func(g *goods, order string) {
+		g.patched("orders/"+order, map[string]any{"status": "cancelled"}, 200)
+	},
+}
+
+// patched changes a record and holds the answer to a status.
+func (g *goods) patched(path string, set map[string]any, want int) {
+	g.t.Helper()
+	r := g.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: g.as, Body: set})
+	if r.Status != want {
+		g.t.Errorf("%s %v: %d %s, want %d", path, set, r.Status, r.Body, want)
+	}
+}
+
+// An order that is cancelled, by the verb or by its state, leaves no goods in
+// packages, and the shipment that carried it alone ends with it.
+func TestCancelledOrderEmptiesItsPackages(t *testing.T) {
+	for name, cancel := range cancelledBy {
+		t.Run(name, func(t *testing.T) {
+			testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+				g, order, line := givenPicked(t, k, 6)
+				ship := g.consigned(line, 4, nil)
+				g.packed(ship, line, 4)
+				var box boxed
+				g.say("pack", map[string]any{"order_id": order, "lines": part(line, 2)}, 200, &box)
+
+				g.say("hold_order", map[string]any{"order_id": order, "reason": "test"}, 200, nil)
+				cancel(g, order)
+
+				g.is("packages?select=status,shipment_id&status=neq.emptied&id=eq."+box.Package.ID, `[]`)
+				g.is("packages?select=status&status=neq.emptied&lpn=eq.BOX", `[]`)
+				g.is("shipments?select=status,sscc&id=eq."+ship, `[{"status":"cancelled","sscc":[]}]`)
+				g.is("order_lines?select=qty_allocated,qty_picked,qty_packed&id=eq."+line, `[{"qty_allocated":0,"qty_picked":0,"qty_packed":0}]`)
+				g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":6,"available":6}]`)
+				refused(t, g.say("dispatch", map[string]any{"shipment_id": ship}, 409, nil), "cancelled")
+				k.Verified(t)
+			})
+		})
+	}
+}
+
+// A cancelled order leaves the shipment and the package that it shared with another
+// order, which then travels without it.
+func TestCancelledOrderLeavesASharedShipment(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g, order, line := givenPicked(t, k, 6)
+		other, otherLine := g.alsoPicked(4)
+		var out struct{ Shipment struct{ ID string } }
+		g.say("create_shipment", map[string]any{"carrier": "PARCEL", "order_ids": []string{order, other}}, 200, &out)
+		ship := out.Shipment.ID
+		var box boxed
+		g.say("pack", map[string]any{"shipment_id": ship, "lines": append(part(line, 6), part(otherLine, 4)...)}, 200, &box)
+		g.say("close_package", map[string]any{"package_id": box.Package.ID}, 200, nil)
+
+		g.say("hold_order", map[string]any{"order_id": order, "reason": "test"}, 200, nil)
+		g.say("cancel_order", map[string]any{"order_id": order}, 200, nil)
+
+		g.is("shipments?select=status,order_ids&id=eq."+ship, `[{"status":"packed","order_ids":["`+other+`"]}]`)
+		g.is("shipment_lines?select=order_line_id,quantity&shipment_id=eq."+ship, `[{"order_line_id":"`+otherLine+`","quantity":4}]`)
+		open := testkit.List[struct{ ID string }](t, k, g.as, "packages?select=id&status=eq.open&shipment_id=eq."+ship)
+		if len(open) != 1 {
+			t.Fatalf("the other order's goods lie in %d open packages, want 1", len(open))
+		}
+		g.say("close_package", map[string]any{"package_id": open[0].ID}, 200, nil)
+		g.say("dispatch", map[string]any{"shipment_id": ship}, 200, nil)
+		g.is("order_lines?select=qty_shipped&id=eq."+otherLine, `[{"qty_shipped":4}]`)
+		k.Verified(t)
+	})
+}
+
+// alsoPicked makes one more order of the same item, all of it picked.
+func (g *goods) alsoPicked(q float64) (order, line string) {
+	g.t.Helper()
+	g.bin("G-Z", q, "")
+	order, line = g.order(q)
+	_, picks := g.released(order)
+	g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": q, "to_zone_id": g.lane}, 200, nil)
+	return order, line
+}
+
+// Orders and shipments with goods in packages are not deleted from under them.
+func TestPackagesAreNotOrphaned(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g, order, line := givenPicked(t, k, 6)
+		ship := g.consigned(line, 6, nil)
+		g.packed(ship, line, 6)
+		for _, path := range []string{"shipments/" + ship, "orders/" + order, "order_lines/" + line} {
+			r := k.Call(testkit.Request{Method: http.MethodDelete, Path: "/v1/" + path, As: g.as})
+			if r.Status != 409 {
+				t.Errorf("delete of %s: %d %s, want 409", path, r.Status, r.Body)
+			}
+		}
+		k.Verified(t)
+	})
+}

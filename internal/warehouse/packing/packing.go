@@ -1,7 +1,8 @@
 // Package packing says what lies in packages: goods of order lines by lot and
 // serial number, which of them are picked and not packed yet, what a shipment
-// that has not left still lacks, and which packages may go with it. It reads; the
-// verbs of package warehouse write.
+// that has not left still lacks, and which packages may go with it. It takes
+// goods out of packages; what packages and shipments then become is for the
+// verbs of package warehouse.
 //
 // Layer: domains, below package warehouse. Begin at [ReadContents].
 package packing

@@ -1,26 +1,27 @@
-package warehouse
+package crew
 
 import (
 	"slices"
 
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
-// missingCertificates says which certificates workers lack that their jobs ask for: of
+// ListMissingCertificates says which certificates workers lack that their jobs ask for: of
 // courses they were never certified in as well as of those whose certificate has
 // run out.
-func (k work) missingCertificates(ids []string, today string) (map[string][]string, error) {
+func ListMissingCertificates(tx *store.Tx, ids []string, today string) (map[string][]string, error) {
 	out := map[string][]string{}
-	in := k.DB().InUUID
-	workers, err := k.Rows("workers", in("id", 2)+" AND job_title IS NOT NULL ORDER BY id", jsonList(ids))
+	in := tx.DB().InUUID
+	workers, err := tx.Rows("workers", in("id", 2)+" AND job_title IS NOT NULL ORDER BY id", query.List(ids))
 	if err != nil || len(workers) == 0 {
 		return out, err
 	}
-	courses, err := k.Rows("courses", "status = 'active' AND archived_at IS NULL ORDER BY code")
+	courses, err := tx.Rows("courses", "status = 'active' AND archived_at IS NULL ORDER BY code")
 	if err != nil || len(courses) == 0 {
 		return out, err
 	}
-	held, err := k.Rows("training_assignments", in("worker_id", 2)+" AND status IN ('completed', 'expired')", jsonList(ids))
+	held, err := tx.Rows("training_assignments", in("worker_id", 2)+" AND status IN ('completed', 'expired')", query.List(ids))
 	if err != nil {
 		return nil, err
 	}

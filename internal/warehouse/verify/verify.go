@@ -1,4 +1,9 @@
-package warehouse
+// Package verify computes what is kept beside the rows of a tenant's warehouse anew, and
+// says what differs: counters, stock levels, item and zone totals, orders,
+// reservations, packages. It only reads.
+//
+// Layer: domains, above package warehouse. Begin at [RecountTotals].
+package verify
 
 import (
 	"fmt"
@@ -13,6 +18,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
 )
 
@@ -27,11 +34,11 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %d, the rows say %d", d.What, d.Kept, d.True)
 }
 
-// Recount computes every kept total of a tenant anew (counters of the catalog,
+// RecountTotals computes every kept total of a tenant anew (counters of the catalog,
 // stock levels from the ledger, items from levels, loads of zones, sums of
 // orders) and returns what differs, totals past the number range included. It reads all of the tenant's rows: for
 // `holdfast verify` and tests, not for requests.
-func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
+func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
 	r.recountCounters(c)
 	r.recountLevels()
@@ -41,7 +48,7 @@ func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error)
 	r.recountReservations()
 	r.recountPackages()
 	if err := tx.Flush(); err != nil {
-		return nil, fmt.Errorf("warehouse: recount: %w", err)
+		return nil, fmt.Errorf("verify: recount: %w", err)
 	}
 	r.recountCapacities()
 	return r.listDifferences(), nil
@@ -185,7 +192,7 @@ func RecountCounters(tx *db.Tx, c *catalog.Catalog, tenant string) (map[string]i
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
 	r.recountCounters(c)
 	if err := tx.Flush(); err != nil {
-		return nil, fmt.Errorf("warehouse: recount counters: %w", err)
+		return nil, fmt.Errorf("verify: recount counters: %w", err)
 	}
 	if len(r.lost) > 0 {
 		return nil, fault.New(fault.Invalid, "22003", "%s", r.lost[0])
@@ -203,14 +210,15 @@ func (r *recount) recountLevels() {
 	})
 	r.queueQuery("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE "+
 		"tenant_id = $1", func(row *db.Row) {
-		at := spot{item: row.Text(0), lot: row.Text(1), serial: row.Text(2), owner: row.Text(3), lpn: row.Text(4)}
-		if !row.Null(5) {
-			at.zone, at.status = row.Text(5), row.Text(6)
-			r.real["level "+at.stockKey()] -= row.Int(9)
+		from, to := warehouse.MovementKeys(store.Row{
+			"item_id": row.Text(0), "lot_id": row.Text(1), "serial": row.Text(2), "owner_id": row.Text(3), "lpn": row.Text(4),
+			"from_zone_id": row.Text(5), "from_status": row.Text(6), "to_zone_id": row.Text(7), "to_status": row.Text(8),
+		})
+		if from != "" {
+			r.real["level "+from] -= row.Int(9)
 		}
-		if !row.Null(7) {
-			at.zone, at.status = row.Text(7), row.Text(8)
-			r.real["level "+at.stockKey()] += row.Int(9)
+		if to != "" {
+			r.real["level "+to] += row.Int(9)
 		}
 	})
 }
@@ -224,7 +232,7 @@ func (r *recount) recountItems() {
 		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {
 		id := "item " + row.Text(0)
 		onHand, available := r.readWideSum(id+" on_hand", row, 7), r.readWideSum(id+" available", row, 9)
-		value, err := multiplyWithin(decimal.Dec(onHand), row.Dec(5), "unit_cost")
+		value, err := warehouse.MultiplyWithin(decimal.Dec(onHand), row.Dec(5), "unit_cost")
 		if err != nil {
 			value = -1
 		}
@@ -256,7 +264,7 @@ func (r *recount) recountZones() {
 	})
 	r.queueQuery("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
 		"= $1", func(row *db.Row) {
-		if units, err := multiplyWithin(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
+		if units, err := warehouse.MultiplyWithin(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
 			r.load[row.Text(0)] += int64(units)
 		}
 	})
@@ -267,7 +275,7 @@ func (r *recount) recountCapacities() {
 	for id := range r.parent {
 		r.real["zone "+id+" load_units"] += 0
 		up, own := id, r.load[id]
-		for depth := 0; up != "" && depth <= maxDepth; depth++ {
+		for depth := 0; up != "" && depth <= warehouse.MaxDepth; depth++ {
 			r.real["zone "+up+" load_units"] += own
 			up = r.parent[up]
 		}
@@ -294,7 +302,7 @@ func (r *recount) recountOrders() {
 		for i, f := range orderSums[1:7] {
 			r.real[id+f] += row.Int(i + 1)
 		}
-		if v, err := LineValue(row.Dec(1), row.Dec(7), row.Dec(8)); err == nil {
+		if v, err := warehouse.LineValue(row.Dec(1), row.Dec(7), row.Dec(8)); err == nil {
 			r.real[id+"total_value"] += int64(v)
 		}
 	})

@@ -1,4 +1,4 @@
-package warehouse
+package verify
 
 import (
 	"fmt"

@@ -1,4 +1,8 @@
-package warehouse
+// Package owners says what was done with the goods of their owners, day by day: what a
+// client of a third-party warehouse is billed for.
+//
+// Layer: domains, below package warehouse. Begin at [ListActivity].
+package owners
 
 import (
 	"time"
@@ -6,9 +10,11 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
+	"holdfast/internal/store"
 )
 
 // OwnerActivityIn names a goods owner and a span of days.
@@ -42,10 +48,8 @@ type Handled struct {
 // ownerDays is how long a span of activity may be.
 const ownerDays = 92
 
-// billers see what was done for owners of goods: a client for himself.
-var billers = append([]actor.Role{actor.Client}, managers...)
-
-func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
+// ListActivity lists what was done with an owner's goods. A client sees its own alone.
+func ListActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
 	id := in.OwnerID
 	if c.Role == actor.Client {
 		if id != "" && id != c.GoodsOwner {
@@ -54,38 +58,46 @@ func ownerActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 		id = c.GoodsOwner
 	}
 	if id == "" {
-		return nil, refuseMovement("owner_id", "name the goods owner")
+		return nil, refuseField("owner_id", "name the goods owner")
 	}
-	owner, err := readRecord(c, "goods_owners", "owner_id", id)
+	owner, err := c.Rows("goods_owners", "id = $2", id)
 	if err != nil {
 		return nil, err
+	}
+	if len(owner) == 0 {
+		return nil, rpc.Missing("goods_owners", "owner_id")
 	}
 	days, err := readSpan(in)
 	if err != nil {
 		return nil, err
 	}
-	zone, err := readZone(c.Tx)
-	if err != nil {
+	zone := ""
+	store.QueueZone(c.Tx.Tx, c.TenantID, &zone)
+	if err := c.Flush(); err != nil {
 		return nil, err
 	}
-	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days))}
-	return out, out.fillDays(c, id, days, zone)
+	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner[0]), Days: make([]OwnerDay, len(days))}
+	return out, out.fillDays(c, id, days, localtime.Zone(zone))
+}
+
+func refuseField(field, why string) error {
+	return fault.New(fault.Invalid, "HF003", "%s", why).At(field, "%s", why)
 }
 
 // readSpan returns the dates of a span, in order.
 func readSpan(in *OwnerActivityIn) ([]localtime.Date, error) {
 	from, err := localtime.ParseDate(in.From)
 	if err != nil {
-		return nil, refuseMovement("from", "is no date")
+		return nil, refuseField("from", "is no date")
 	}
 	to, err := localtime.ParseDate(in.To)
 	switch {
 	case err != nil:
-		return nil, refuseMovement("to", "is no date")
+		return nil, refuseField("to", "is no date")
 	case to.Before(from):
-		return nil, refuseMovement("to", "lies before from")
+		return nil, refuseField("to", "lies before from")
 	case to.DaysSince(from) >= ownerDays:
-		return nil, refuseMovement("to", "lies more than 91 days after from")
+		return nil, refuseField("to", "lies more than 91 days after from")
 	}
 	var days []localtime.Date
 	for day := from; !to.Before(day); day = day.AddDays(1) {
