@@ -328,10 +328,11 @@ func (k work) releaseCancelled(orders []string) error {
 	if err != nil {
 		return err
 	}
-	if err := k.emptyPackages(lines); err != nil {
+	end := ending{k, lines}
+	if err := end.emptyPackages(); err != nil {
 		return err
 	}
-	if err := k.leaveShipments(lines); err != nil {
+	if err := end.leaveShipments(); err != nil {
 		return err
 	}
 	rows, err := k.activeReservations(lines)

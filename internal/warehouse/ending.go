@@ -7,11 +7,17 @@ import (
 	"holdfast/internal/warehouse/packing"
 )
 
+// ending is the end of what was made for order lines that are no longer wanted.
+type ending struct {
+	work
+	orderLines []string
+}
+
 // emptyPackages takes goods of order lines out of the packages that have not left. The
 // goods lie in the lane again; goods of other orders stay packed, those of a closed
 // package in an open one like it. The caller holds the orders.
-func (k work) emptyPackages(orderLines []string) error {
-	contents, err := packing.ReadContents(k.Tx, orderLines)
+func (k ending) emptyPackages() error {
+	contents, err := packing.ReadContents(k.Tx, k.orderLines)
 	if err != nil {
 		return err
 	}
@@ -31,7 +37,7 @@ func (k work) emptyPackages(orderLines []string) error {
 		}
 		rest := slices.Clone(held)
 		for i := range rest {
-			if slices.Contains(orderLines, rest[i].OrderLineID) {
+			if slices.Contains(k.orderLines, rest[i].OrderLineID) {
 				rest[i].Quantity = 0
 			}
 		}
@@ -51,8 +57,8 @@ func (k work) emptyPackages(orderLines []string) error {
 
 // leaveShipments takes order lines off the shipments that have not left. A shipment
 // that carries nothing else is cancelled and keeps its lines as what it was made for.
-func (k work) leaveShipments(orderLines []string) error {
-	loads, err := packing.ReadLoadsOfLines(k.Tx, orderLines)
+func (k ending) leaveShipments() error {
+	loads, err := packing.ReadLoadsOfLines(k.Tx, k.orderLines)
 	if err != nil || len(loads) == 0 {
 		return err
 	}
@@ -70,7 +76,7 @@ func (k work) leaveShipments(orderLines []string) error {
 	}
 	var ended []string
 	for _, sh := range locked {
-		isOver, err := k.dropLines(sh, lines, orderLines)
+		isOver, err := k.dropLines(sh, lines)
 		if err != nil {
 			return err
 		}
@@ -84,14 +90,14 @@ func (k work) leaveShipments(orderLines []string) error {
 // dropLines deletes the lines of a shipment that carry order lines, and the orders that
 // it carries nothing else of. It deletes nothing and returns true where no line would
 // be left.
-func (k work) dropLines(sh store.Row, lines []store.Row, orderLines []string) (isOver bool, err error) {
+func (k ending) dropLines(sh store.Row, lines []store.Row) (isOver bool, err error) {
 	id := sh.Text("id")
 	var gone []string
 	var orders set
 	for _, l := range lines {
 		switch {
 		case l.Text("shipment_id") != id:
-		case slices.Contains(orderLines, l.Text("order_line_id")):
+		case slices.Contains(k.orderLines, l.Text("order_line_id")):
 			gone = append(gone, l.Text("id"))
 		default:
 			orders.addID(l.Text("order_id"))

@@ -1,7 +1,7 @@
 // Package crew says what speaks against a driver setting off: hours on the road, and
 // certificates that the driver's job asks for. It only reads.
 //
-// Layer: domains, below package warehouse. Begin at [CheckDrivingHours].
+// Layer: domains. Begin at [CheckDrivingHours].
 package crew
 
 import (

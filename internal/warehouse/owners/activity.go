@@ -1,7 +1,7 @@
 // Package owners says what was done with the goods of their owners, day by day: what a
 // client of a third-party warehouse is billed for.
 //
-// Layer: domains, below package warehouse. Begin at [ListActivity].
+// Layer: domains. Begin at [ListActivity].
 package owners
 
 import (

@@ -4,7 +4,7 @@
 // goods out of packages; what packages and shipments then become is for the
 // verbs of package warehouse.
 //
-// Layer: domains, below package warehouse. Begin at [ReadContents].
+// Layer: domains. Begin at [ReadContents].
 package packing
 
 import (

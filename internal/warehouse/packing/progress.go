@@ -88,20 +88,22 @@ const ShipmentContentsSQL = `
 	SELECT shipment.id, 'none', content.order_line_id, 0, content.quantity
 	FROM content
 	JOIN shipments AS shipment ON shipment.tenant_id = $1 AND shipment.id = content.shipment_id
-	WHERE shipment.status = 'cancelled'
-		OR EXISTS (
-			SELECT 1
-			FROM shipment_lines AS other
-			WHERE other.tenant_id = $1
-				AND other.shipment_id = shipment.id
-		)
-		AND NOT EXISTS (
+	WHERE (
+		shipment.status = 'cancelled'
+		OR NOT EXISTS (
 			SELECT 1
 			FROM shipment_lines AS own
 			WHERE own.tenant_id = $1
 				AND own.shipment_id = shipment.id
 				AND own.order_line_id = content.order_line_id
-		)`
+		)
+		AND EXISTS (
+			SELECT 1
+			FROM shipment_lines AS other
+			WHERE other.tenant_id = $1
+				AND other.shipment_id = shipment.id
+		)
+	)`
 
 // PackedLines is the statement that says of outbound order lines what is packed and has
 // not left, as they say and as packages do. Its argument is the tenant.

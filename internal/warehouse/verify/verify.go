@@ -2,7 +2,7 @@
 // says what differs: counters, stock levels, item and zone totals, orders,
 // reservations, packages. It only reads.
 //
-// Layer: domains, above package warehouse. Begin at [RecountTotals].
+// Layer: domains. Begin at [RecountTotals].
 package verify
 
 import (
