@@ -324,6 +324,7 @@ export const deCatalog: Record<string, string> = {
   'Units handled, for the workload of a score.': 'Bearbeitete Einheiten, für die Arbeitslast einer Bewertung.', 'A shift with an end is closed.': 'Eine Schicht mit Ende ist geschlossen.',
   'Left the warehouse.': 'Hat das Lager verlassen.', 'Missing when it was delivered.': 'Fehlte bei der Zustellung.', 'Damaged when it was delivered.': 'Bei der Zustellung beschädigt.',
   'Code of the carrier, which need not have a record; null = the own fleet.': 'Code des Frachtführers, der keinen Datensatz braucht; leer = eigene Flotte.',
+  'Its lines then say what had been in it; its SSCC is not used again.': 'Die Zeilen sagen dann, was darin war; der SSCC wird nicht wieder verwendet.',
   'Its record; each of the two sets the other.': 'Sein Datensatz; jedes von beiden setzt das andere.', 'Array of {sscc, pieces, weight_kg}.': 'Liste von {sscc, pieces, weight_kg}.',
   'The route that it is a stop of.': 'Die Tour, von der sie ein Halt ist.', 'When the driver reached the stop.': 'Wann der Fahrer am Halt ankam.',
   '{name, city, postal_code, country, lat, lon}': '{name, city, postal_code, country, lat, lon}',

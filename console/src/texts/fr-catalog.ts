@@ -326,6 +326,7 @@ export const frCatalog: Record<string, string> = {
   'Units handled, for the workload of a score.': 'Unités traitées, pour la charge de travail d’un score.', 'A shift with an end is closed.': 'Un poste avec une fin est clos.',
   'Left the warehouse.': 'A quitté l’entrepôt.', 'Missing when it was delivered.': 'Manquait à la livraison.', 'Damaged when it was delivered.': 'Endommagé à la livraison.',
   'Code of the carrier, which need not have a record; null = the own fleet.': 'Code du transporteur, qui n’a pas besoin de fiche ; vide = flotte propre.',
+  'Its lines then say what had been in it; its SSCC is not used again.': 'Ses lignes disent alors ce qu’il contenait ; son SSCC n’est plus utilisé.',
   'Its record; each of the two sets the other.': 'Sa fiche ; chacun des deux remplit l’autre.', 'Array of {sscc, pieces, weight_kg}.': 'Liste de {sscc, pieces, weight_kg}.',
   'The route that it is a stop of.': 'La tournée dont elle est un arrêt.', 'When the driver reached the stop.': 'Quand le chauffeur est arrivé à l’arrêt.',
   '{name, city, postal_code, country, lat, lon}': '{name, city, postal_code, country, lat, lon}',
