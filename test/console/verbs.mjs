@@ -96,6 +96,18 @@ test('goods are moved and adjusted from the page of the item, on a phone', async
   assert.ok(levels.some((l) => l.zone_id === to.id));
 });
 
+test('a package is emptied by its button', async () => {
+  const { box } = await order('packed');
+  await as(manager, async (page) => {
+    await open(page, record('packages', box.id));
+    await page.getByRole('button', { name: 'Unpack', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unpack' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+  const [after] = await api(manager, `/v1/packages?select=status&id=eq.${box.id}`);
+  assert.equal(after.status, 'emptied');
+});
+
 // The button or the link of each verb: the page that it is on, and what it is called. A role's own record comes first.
 const button = (name) => (page) => page.getByRole('button', { name, exact: true });
 const link = (name) => (page) => page.getByRole('link', { name, exact: true });
@@ -142,6 +154,7 @@ async function places() {
     create_shipment: [order_(allocated), button('Make a shipment')],
     pack: [order_(picked), button('Pack')],
     close_package: [record('packages', packed.box.id), button('Close the package')],
+    unpack: [record('packages', packed.box.id), button('Unpack')],
     plan_wave: ['/console/plan?part=waves', button('Plan a wave')],
     unpick: [record('pick_lines', picked.line.id), button('Put back')],
     dispatch: [record('shipments', waits.id), button('Dispatch')],

@@ -332,6 +332,8 @@ export const dePages: Record<string, string> = {
   'Person': 'Person',
   'Planned at': 'Geplant am',
   'Make a shipment': 'Sendung anlegen',
+  'Unpack': 'Auspacken', 'The package is empty': 'Das Packstück ist leer',
+  'All of its goods lie in the lane again. The number of a closed package is not used again.': 'Alle Waren liegen wieder in der Bereitstellung. Die Nummer eines geschlossenen Packstücks wird nicht wieder vergeben.',
   'Close the package': 'Packstück schließen',
   'Move goods: {what}': 'Ware umlagern: {what}',
   'Move goods': 'Ware umlagern',

@@ -372,6 +372,8 @@ export const frPages: Record<string, string> = {
   'Person': 'Personne',
   'Planned at': 'Prévu le',
   'Make a shipment': 'Créer une expédition',
+  'Unpack': 'Déballer', 'The package is empty': 'Le colis est vide',
+  'All of its goods lie in the lane again. The number of a closed package is not used again.': 'Toutes les marchandises sont de nouveau sur l’aire de préparation. Le numéro d’un colis fermé n’est plus réutilisé.',
   'Close the package': 'Fermer le colis',
   'Move goods: {what}': 'Déplacer des marchandises : {what}',
   'Move goods': 'Déplacer',

@@ -93,7 +93,10 @@ const sayings: Record<string, Saying[]> = {
     { verb: 'pack', text: 'Pack', kind: 'primary', when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_picked') > has(r, 'qty_packed'), form: (given) => <Pack {...given} /> },
     { verb: 'create_shipment', text: 'Make a shipment', when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_allocated') > has(r, 'qty_shipped'), form: (given) => <CreateShipment {...given} /> },
   ],
-  packages: [{ verb: 'close_package', text: 'Close the package', kind: 'primary', when: is('open'), form: (given) => <ClosePackage {...given} /> }],
+  packages: [
+    { verb: 'close_package', text: 'Close the package', kind: 'primary', when: is('open'), form: (given) => <ClosePackage {...given} /> },
+    { verb: 'unpack', text: 'Unpack', kind: 'danger', when: is('open', 'closed'), form: plain('unpack', 'Unpack', 'The package is empty', (r) => ({ package_id: r.id }), { danger: true, note: 'All of its goods lie in the lane again. The number of a closed package is not used again.' }) },
+  ],
   shipments: [
     { verb: 'pack', text: 'Pack', kind: 'primary', when: (r) => outbound(r) && is('planned', 'packed')(r), form: (given) => <Pack {...given} /> },
     { verb: 'dispatch', text: 'Dispatch', kind: 'primary', when: (r) => outbound(r) && is('planned', 'packed', 'ready')(r), form: plain('dispatch', 'Dispatch', 'The shipment is on its way', (r) => ({ shipment_id: r.id }), { note: 'Its goods leave the stock. Where it may not leave yet, this says why.' }) },
