@@ -186,8 +186,8 @@ create table checklist_runs (
   constraint checklist_runs_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index checklist_runs_created_at_id_idx on checklist_runs (tenant_id, created_at, id);
-create index checklist_runs_due_at_id_idx on checklist_runs (tenant_id, due_at, id);
 create index checklist_runs_deadline_at_status_on_time_idx on checklist_runs (tenant_id, deadline_at, status, on_time);
+create index checklist_runs_due_at_id_idx on checklist_runs (tenant_id, due_at, id);
 create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
 create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id) where site_id is not null;
 create index checklist_runs_status_created_at_id_idx on checklist_runs (tenant_id, status, created_at, id);
