@@ -133,7 +133,8 @@ func describeResource(r *catalog.Resource) described {
 }
 
 func viewField(f *catalog.Field) describedField {
-	d := describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format], Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
+	d := describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format],
+		Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
 		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required, ReadOnly: f.ReadOnly, Fixed: f.Fixed}
 	if f.Shape != nil && !f.ReadOnly {
 		d.List, d.Parts = viewParts(f.Shape)

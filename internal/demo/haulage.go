@@ -204,9 +204,12 @@ func emitShipmentLines(w *haulage, id string, s *shipment, sscc string) {
 	for _, o := range s.orders {
 		for _, l := range o.lines {
 			if l.allocated > 0 {
-				w.addRecord("shipment_lines", s.made, s.at, store.Row{"id": derivedID(l.id, "shipment "+id), "shipment_id": id, "order_id": o.id,
+				w.addRecord("shipment_lines", s.made, s.at, store.Row{
+					"id": derivedID(l.id, "shipment "+id), "shipment_id": id, "order_id": o.id,
 					"order_line_id": l.id, "item_id": l.item.id,
-					"quantity": wholeUnits(l.allocated), "qty_shipped": wholeUnits(l.shipped), "qty_short": wholeUnits(0), "qty_damaged": wholeUnits(0)})
+					"quantity": wholeUnits(l.allocated), "qty_shipped": wholeUnits(l.shipped), "qty_short": wholeUnits(0),
+					"qty_damaged": wholeUnits(0),
+				})
 				emitContents(w, box, s, l)
 			}
 		}

@@ -106,6 +106,12 @@ const overdueSQL = `
 	WHERE tenants.status = 'active'
 	ORDER BY actions.due_at, actions.id`
 
+// overdueColumns are the columns of overdueSQL, in its order.
+var overdueColumns = []string{
+	"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id",
+	"assignee_user_id", "due_at", "verifier_user_id", "created_by",
+}
+
 // Overdue announces actions whose due time has passed since it last looked, or
 // a little before. Several nodes may call it: the clock's row lets one look at a
 // time, and each action is told of once.
@@ -119,8 +125,7 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 		var late []Emitted
 		err = tx.Query(overdueSQL, []any{since.Add(-lookBack), now}, func(r *db.Row) error {
 			row := map[string]any{}
-			for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at",
-				"verifier_user_id", "created_by"} {
+			for i, f := range overdueColumns {
 				if !r.Null(i) {
 					row[f] = r.Text(i)
 				}

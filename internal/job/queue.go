@@ -108,7 +108,10 @@ const latestSQL = `
 func Latest(tx *db.Tx, tenant, kind string, since time.Time) (list []Latter, err error) {
 	err = tx.Query(latestSQL, []any{tenant, kind, since.UTC()}, func(r *db.Row) error {
 		list = append(list, Latter{
-			Job:       Job{Tenant: tenant, Kind: kind, Key: r.Text(0), Payload: []byte(r.Text(1)), Made: r.Time(2), Due: r.Time(3), Tries: r.Int(5)},
+			Job: Job{
+				Tenant: tenant, Kind: kind, Key: r.Text(0), Payload: []byte(r.Text(1)),
+				Made: r.Time(2), Due: r.Time(3), Tries: r.Int(5),
+			},
 			Untouched: r.Text(4) == Pending && r.Int(5) == 0,
 		})
 		return nil

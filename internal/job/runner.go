@@ -169,7 +169,8 @@ func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
 
 const listDueSQL = `
 	SELECT tenant_id, key, payload, made_at, due_at, tries, claim
-	FROM (SELECT tenant_id, key, payload, made_at, due_at, tries, claim, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn
+	FROM (SELECT tenant_id, key, payload, made_at, due_at, tries, claim,
+			ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn
 		FROM jobs
 		WHERE kind = $1 AND status IN ('pending', 'running') AND due_at <= $2) j
 	ORDER BY turn, due_at, key

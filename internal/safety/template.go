@@ -191,7 +191,10 @@ func queueTemplates(tx *db.Tx, tenant string, ids []string) map[string]*asked {
 	if len(ids) > 0 {
 		tx.Queue(queueTemplatesSQL, []any{tenant, query.List(ids)}, func(r *db.Row) error {
 			row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
-			out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: readWords(row, "a"), kinds: readWords(row, "k"), sections: r.Text(5)}
+			out[r.Text(0)] = &asked{
+				title: r.Text(1), status: r.Text(2), sections: r.Text(5),
+				appliesTo: readWords(row, "a"), kinds: readWords(row, "k"),
+			}
 			return nil
 		})
 	}

@@ -49,7 +49,8 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 			return nil
 		})
 	skus := map[string]string{}
-	tx.Queue("SELECT sku, id FROM items WHERE tenant_id = $1 AND "+tx.DB().InText("sku", 2), []any{tenant, jsonList(spelled)}, func(r *db.Row) error {
+	text := "SELECT sku, id FROM items WHERE tenant_id = $1 AND " + tx.DB().InText("sku", 2)
+	tx.Queue(text, []any{tenant, jsonList(spelled)}, func(r *db.Row) error {
 		skus[r.Text(0)] = r.Text(1)
 		return nil
 	})

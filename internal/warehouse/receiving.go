@@ -335,7 +335,8 @@ func (r *receiving) shareOfLine(a *arrival, line store.Row, take decimal.Dec) *a
 // openQuantity is how much of a line may still come in, in base units, tolerance
 // included.
 func (r *receiving) openQuantity(l store.Row) (decimal.Dec, error) {
-	wanted, err := MultiplyWithin(l.Decimal("qty_ordered")-l.Decimal("qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
+	expected := l.Decimal("qty_ordered") - l.Decimal("qty_cancelled")
+	wanted, err := MultiplyWithin(expected, decimal.One+r.rules.overReceipt, "quantity")
 	if err != nil {
 		return 0, err
 	}

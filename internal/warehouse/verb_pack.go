@@ -31,8 +31,8 @@ type PackLineIn struct {
 	Serial   string      `json:"serial" max:"64" doc:"Which piece; any when absent."`
 }
 
-// identity is the lot and piece that a line names, nil where it names none.
-func (l PackLineIn) identity() *packing.Identity {
+// readIdentity is the lot and piece that a line names, nil where it names none.
+func (l PackLineIn) readIdentity() *packing.Identity {
 	if l.LotID == "" && l.Serial == "" {
 		return nil
 	}
@@ -94,10 +94,10 @@ func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
 	if err := f.settleShipment(f.shipment); err != nil {
 		return nil, err
 	}
-	return f.answer(id)
+	return f.makeAnswer(id)
 }
 
-func (f *filling) answer(id string) (out *PackOut, err error) {
+func (f *filling) makeAnswer(id string) (out *PackOut, err error) {
 	c := f.call
 	out = &PackOut{}
 	if out.Package, err = c.Again("packages", id); err != nil {
@@ -268,7 +268,8 @@ func (f *filling) joinPackage() error {
 
 func refuseClosedPackage(p store.Row) error {
 	st := p.Text("status")
-	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", p.Text("package_no"), st).
+	no := p.Text("package_no")
+	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", no, st).
 		At("package_id", "is %s", st)
 }
 
@@ -293,14 +294,14 @@ func (f *filling) fillPackage(id string) error {
 			return notReady("line %v is of another order", lines[at]["line_no"]).
 				At(lineField(i, "order_line_id"), "is of another order")
 		}
-		all := loose.Sum(l.LineID, l.identity())
+		all := loose.Sum(l.LineID, l.readIdentity())
 		if l.Quantity > all {
 			return refuseAbove(lineField(i, "quantity"), l.Quantity, all, "is picked and not packed")
 		}
 		if err := f.takeRoom(i, loose); err != nil {
 			return err
 		}
-		for _, g := range loose.Take(l.LineID, l.identity(), l.Quantity) {
+		for _, g := range loose.Take(l.LineID, l.readIdentity(), l.Quantity) {
 			said = append(said, spoken{item: g.ItemID, member: lineField(i, "quantity"), quantity: l.Quantity, all: all})
 			rows = append(rows, store.Row{"package_id": id, "order_line_id": g.OrderLineID, "item_id": g.ItemID,
 				"lot_id": db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
@@ -324,7 +325,8 @@ func (f *filling) takeRoom(i int, loose *packing.Loose) error {
 	})
 	if at >= 0 {
 		if lacks := f.loads[at].Lacks(); l.Quantity > lacks {
-			return refuseAbove(lineField(i, "quantity"), l.Quantity, max(lacks, 0), "is to travel with the shipment and not packed")
+			return refuseAbove(lineField(i, "quantity"), l.Quantity, max(lacks, 0),
+				"is to travel with the shipment and not packed")
 		}
 		f.loads[at].Packed += l.Quantity
 		return nil

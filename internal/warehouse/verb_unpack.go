@@ -130,7 +130,7 @@ func takeOut(in *UnpackIn, contents []packing.Content) ([]packing.Content, error
 	}
 	rest := slices.Clone(contents)
 	for i, l := range in.Lines {
-		has := packing.TakeOut(rest, l.LineID, l.identity(), l.Quantity)
+		has := packing.TakeOut(rest, l.LineID, l.readIdentity(), l.Quantity)
 		if has == 0 {
 			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
 		}

@@ -123,6 +123,7 @@ func checkTree(tx *db.Tx, tenant string, ids []string) error {
 			if r.Int(1) == 1 {
 				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id", "makes a circle")
 			}
-			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), MaxDepth).At("parent_id", "is too deep")
+			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), MaxDepth).
+				At("parent_id", "is too deep")
 		})
 }

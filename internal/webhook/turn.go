@@ -339,8 +339,10 @@ func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoin
 				return nil
 			})
 		return tx.Query(loadLaneSQL, []any{l.id, now, limit}, func(r *db.Row) error {
-			due = append(due, &delivery{id: r.Text(0), event: r.Text(1), payload: r.Text(2), attempt: r.Int(3), queuedAt: r.Time(4),
-				attempts: r.Text(5), replay: !r.Null(6)})
+			due = append(due, &delivery{
+				id: r.Text(0), event: r.Text(1), payload: r.Text(2), attempt: r.Int(3),
+				queuedAt: r.Time(4), attempts: r.Text(5), replay: !r.Null(6),
+			})
 			return nil
 		})
 	})

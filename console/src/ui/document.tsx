@@ -4,15 +4,9 @@ import { _ } from '../lib/i18n';
 import { Button } from './basic';
 import { Control } from './record-form';
 import '../records.css';
+import type { FieldGiven } from './given';
 
 type Members = Record<string, unknown>;
-
-interface Given {
-  f: Field;
-  text: string;
-  put: (v: string) => void;
-  wrong?: string;
-}
 
 // What only programs write in a document, or what is made of the other parts: it is kept as it is and not shown.
 const unasked = new Set(['key', 'photo_id', 'filter', 'show_when', 'item', 'all', 'any']);
@@ -46,7 +40,7 @@ function keyed(of: Members, taken: unknown[]): Members {
 
 // DocumentField is the control of a document: its parts are fields of their own, and a list of them grows and shrinks by
 // buttons. The form holds it as JSON, which nobody is shown.
-export function DocumentField({ f, text, put, wrong }: Given) {
+export function DocumentField({ f, text, put, wrong }: FieldGiven) {
   const save = (v: unknown) => put(v === undefined ? '' : JSON.stringify(v));
   return (
     <fieldset class="field whole document">

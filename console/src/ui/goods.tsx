@@ -11,13 +11,7 @@ import { Input, Select } from './form';
 import { NumberInput } from './number';
 import { toast } from './overlay';
 import { Reference } from './reference';
-
-interface Given {
-  c: Collection;
-  r: Row;
-  done: () => void;
-  close: () => void;
-}
+import type { VerbGiven } from './given';
 
 interface Level extends Row {
   item_id: string;
@@ -67,7 +61,7 @@ function goodsOf(l: Level) {
 const placeField = (label: string) => ({ name: 'zone_id', type: 'uuid' as const, label, ref: 'zones' });
 
 // MoveStock moves goods of an item or of a place to another place.
-export function MoveStock({ c, r, done, close }: Given) {
+export function MoveStock({ c, r, done, close }: VerbGiven) {
   const levels = useLevels(c, r);
   const [chosen, setChosen] = useState('');
   const [to, setTo] = useState('');
@@ -101,7 +95,7 @@ export function MoveStock({ c, r, done, close }: Given) {
 const reasons: [string, string][] = [['damage', 'Damaged'], ['found', 'Found'], ['lost', 'Lost'], ['expired', 'Expired'], ['correction', 'A mistake is corrected']];
 
 // AdjustStock corrects what the books say of a place; what is worth much waits for a second person.
-export function AdjustStock({ c, r, done, close }: Given) {
+export function AdjustStock({ c, r, done, close }: VerbGiven) {
   const levels = useLevels(c, r);
   const [chosen, setChosen] = useState<string | null>(null);
   const [place, setPlace] = useState(c.name === 'zones' ? r.id : '');
@@ -138,7 +132,7 @@ export function AdjustStock({ c, r, done, close }: Given) {
 }
 
 // PutBack puts goods of a pick line back to where they are free.
-export function PutBack({ r, done, close }: Given) {
+export function PutBack({ r, done, close }: VerbGiven) {
   const [quantity, setQuantity] = useState(String(r['qty_picked'] ?? ''));
   const [to, setTo] = useState(String(r['zone_id'] ?? ''));
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { singular, words, type Field } from '../lib/catalog';
+import { singular, words } from '../lib/catalog';
 import { listOf, listText } from '../lib/fields';
 import { _ } from '../lib/i18n';
 import { Check, Field as Around } from './form';
@@ -8,22 +8,16 @@ import { useFound } from './found';
 import { Icon } from './icon';
 import { Named } from './value';
 import '../records.css';
-
-interface Given {
-  f: Field;
-  text: string;
-  put: (v: string) => void;
-  wrong?: string;
-}
+import type { FieldGiven } from './given';
 
 // ListField is the control of a list: boxes to tick where its elements are of a closed set, records that are found by name,
 // or words that are typed one after the other.
-export function ListField(given: Given) {
+export function ListField(given: FieldGiven) {
   if (given.f.one_of) return <Several {...given} />;
   return given.f.names ? <Records {...given} /> : <Words {...given} />;
 }
 
-function Several({ f, text, put, wrong }: Given) {
+function Several({ f, text, put, wrong }: FieldGiven) {
   const list = listOf(text);
   const id = useId();
   return (
@@ -56,7 +50,7 @@ function Chip({ name, children, drop }: { name?: string; children: ComponentChil
 }
 
 // Words are elements that are typed; Enter or a comma begins the next. What stands in the field counts from the first letter.
-function Words({ f, text, put, wrong }: Given) {
+function Words({ f, text, put, wrong }: FieldGiven) {
   const [done, setDone] = useState(() => listOf(text));
   const [typed, setTyped] = useState('');
   const textWith = (list: string[], rest: string) => listText([...list, rest].filter((x) => x.trim()));
@@ -108,7 +102,7 @@ function Words({ f, text, put, wrong }: Given) {
 }
 
 // Records are elements that are records of a collection, found by code or name.
-function Records({ f, text, put, wrong }: Given) {
+function Records({ f, text, put, wrong }: FieldGiven) {
   const collection = f.names ?? '';
   const [typed, setTyped] = useState('');
   const [missing, setMissing] = useState(false);

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
-import { nameOf, type Collection } from '../lib/catalog';
+import { nameOf } from '../lib/catalog';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -11,13 +11,7 @@ import { Check, Input, Select } from './form';
 import { NumberInput } from './number';
 import { toast } from './overlay';
 import { Reference } from './reference';
-
-interface Given {
-  c: Collection;
-  r: Row;
-  done: () => void;
-  close: () => void;
-}
+import type { VerbGiven } from './given';
 
 interface Line extends Row {
   line_no: number;
@@ -34,7 +28,7 @@ interface Package {
 const looseOf = (l: Line) => Math.round((Number(l.qty_picked) - Number(l.qty_packed)) * 1e4) / 1e4;
 
 // Pack puts what is picked of an order or a shipment into a package, an open one or a new one, and closes it where it is full.
-export function Pack({ c, r, done, close }: Given) {
+export function Pack({ c, r, done, close }: VerbGiven) {
   const orders = c.name === 'orders' ? [r.id] : ((r['order_ids'] ?? []) as string[]);
   const target = c.name === 'orders' ? { order_id: r.id } : { shipment_id: r.id };
   const lines = useQuery({
@@ -84,7 +78,7 @@ export function Pack({ c, r, done, close }: Given) {
 const refTo = (label: string, name: string) => ({ name, type: 'uuid' as const, label, ref: name });
 
 // CreateShipment makes a shipment of all that is reserved for an order and on no other.
-export function CreateShipment({ c, r, done, close }: Given) {
+export function CreateShipment({ c, r, done, close }: VerbGiven) {
   const [carrier, setCarrier] = useState('');
   const [driver, setDriver] = useState('');
   const [vehicle, setVehicle] = useState('');

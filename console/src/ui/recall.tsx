@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { rpc } from '../lib/client';
-import { nameOf, type Collection } from '../lib/catalog';
+import { nameOf } from '../lib/catalog';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row } from '../database';
@@ -8,6 +8,7 @@ import { Button, Copy, Note } from './basic';
 import { Ask, Dialog } from './dialog';
 import { Input } from './form';
 import { hrefOf } from './value';
+import type { VerbGiven } from './given';
 
 interface Recalled {
   zones: { zone_id: string; code: string; quantity: number; reserved: number }[];
@@ -17,7 +18,7 @@ interface Recalled {
 }
 
 // Recall recalls a lot, and then says where it lies and who was sent it, with the words of a letter to them.
-export function Recall({ c, r, done, close }: { c: Collection; r: Row; done: () => void; close: () => void }) {
+export function Recall({ c, r, done, close }: VerbGiven) {
   const [reason, setReason] = useState('');
   const [result, setResult] = useState<Recalled | null>(null);
   const sent = useRef(false);

@@ -1,16 +1,13 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { singular, usePermissions, type Field } from '../lib/catalog';
+import { singular, usePermissions } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { unread } from '../lib/numbers';
 import { Field as Around } from './form';
 import { useFound, type Found } from './found';
 import { useCalled, usePeople } from './value';
+import type { FieldGiven } from './given';
 
-interface Given {
-  f: Field;
-  text: string;
-  put: (v: string) => void;
-  wrong?: string;
+interface Given extends FieldGiven {
   start?: string; // what the record is called that the form begins with
   required?: boolean;
 }

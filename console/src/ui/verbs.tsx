@@ -13,12 +13,10 @@ import { toast } from './overlay';
 import { CreateShipment, Pack } from './pack';
 import { Recall } from './recall';
 import { Outcome } from './stop';
+import type { VerbGiven } from './given';
 
-interface Given {
-  c: Collection;
-  r: Row;
+interface Given extends Omit<VerbGiven, 'close'> {
   p: Permissions;
-  done: () => void;
 }
 
 // A Saying is a verb as a button of a record: what it is called, when it makes sense, and what a person adds to it.

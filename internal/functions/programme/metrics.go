@@ -272,7 +272,8 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 // Without a single action on record, none says that none is late.
 func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	t.zero, t.silent = true, !s.known.actions
-	late := "a.status IN ('open', 'in_progress') AND a.due_at < $2 AND a.priority IN (" + quoteWords(r.Scope.Filter.Severities()) + ")"
+	late := "a.status IN ('open', 'in_progress') AND a.due_at < $2 AND a.priority IN (" +
+		quoteWords(r.Scope.Filter.Severities()) + ")"
 	if r.Per == "tenant" {
 		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now},
 			func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })

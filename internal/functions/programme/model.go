@@ -348,7 +348,8 @@ func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) 
 const queueLateSQL = `
 	SELECT incident_entities.entity_id, actions.due_at, actions.completed_at
 	FROM actions
-	JOIN incident_entities ON incident_entities.tenant_id = actions.tenant_id AND incident_entities.incident_id = actions.incident_id
+	JOIN incident_entities ON incident_entities.tenant_id = actions.tenant_id
+		AND incident_entities.incident_id = actions.incident_id
 	WHERE actions.tenant_id = $1
 		AND incident_entities.tenant_id = $1
 		AND incident_entities.entity_type = $2

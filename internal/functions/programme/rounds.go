@@ -123,9 +123,11 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		err = tx.Query(expiringCertificatesSQL, []any{tenant, today.String(), last}, func(r *db.Row) error {
 			each(r.Text(0))
 			if !r.Bool(5) && r.Text(6) == "active" {
-				renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
+				renewals = append(renewals, store.Row{
+					"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
 					"assignment_type": "renewal", "due_on": r.Text(3),
-					"assignment_reason": fmt.Sprintf("the certificate for %s runs out on %s", r.Text(4), r.Text(3))})
+					"assignment_reason": fmt.Sprintf("the certificate for %s runs out on %s", r.Text(4), r.Text(3)),
+				})
 			}
 			return nil
 		})

@@ -102,7 +102,8 @@ func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 		return q, fault.New(fault.NotFound, "", "no such challenge")
 	}
 	err := tx.One(takeSQL, []any{id}, func(r *db.Row) error {
-		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
+		q.Kind, q.UserID, q.FactorID, q.SessionID = r.Text(0), r.Text(1), r.Text(2), r.Text(3)
+		q.Data, q.Expires, q.From = r.Text(4), r.Time(5), r.Text(6)
 		return nil
 	})
 	return q, err

@@ -303,8 +303,8 @@ const sessionBySQL = `
 func SessionBy(tx *db.Tx, id string) (Row, error) {
 	var out Row
 	err := tx.One(sessionBySQL, []any{id}, func(r *db.Row) error {
-		out = Row{ID: r.Text(0), user: r.Text(1), Tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7),
-			notAfter: r.Time(8), Created: r.Time(9),
+		out = Row{ID: r.Text(0), user: r.Text(1), Tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6),
+			refreshed: r.Time(7), notAfter: r.Time(8), Created: r.Time(9),
 			factor: r.Text(10), floor: r.Int(11), raised: r.Time(12), arrived: r.Time(13)}
 		return json.Unmarshal([]byte(r.Text(4)), &out.AMR)
 	})

@@ -128,7 +128,8 @@ const findSQL = `
 	FROM report_links
 	JOIN tenants ON tenants.id = report_links.tenant_id
 	LEFT JOIN zones ON zones.tenant_id = report_links.tenant_id AND zones.id = report_links.zone_id
-	LEFT JOIN sites ON sites.tenant_id = report_links.tenant_id AND sites.id = coalesce(report_links.site_id, zones.site_id)
+	LEFT JOIN sites ON sites.tenant_id = report_links.tenant_id
+		AND sites.id = coalesce(report_links.site_id, zones.site_id)
 	WHERE report_links.tenant_id = $1
 		AND report_links.token = $2
 		AND report_links.status = 'active'

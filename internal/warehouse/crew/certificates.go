@@ -21,7 +21,8 @@ func ListMissingCertificates(tx *store.Tx, ids []string, today string) (map[stri
 	if err != nil || len(courses) == 0 {
 		return out, err
 	}
-	held, err := tx.Rows("training_assignments", in("worker_id", 2)+" AND status IN ('completed', 'expired')", query.List(ids))
+	where := in("worker_id", 2) + " AND status IN ('completed', 'expired')"
+	held, err := tx.Rows("training_assignments", where, query.List(ids))
 	if err != nil {
 		return nil, err
 	}

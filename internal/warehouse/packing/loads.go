@@ -127,7 +127,7 @@ func Unassigned(tx *store.Tx, orderLines []string) (packages [][]Content, err er
 // counts them as packed in its loads.
 func Fill(loads []Load, packages [][]Content) (taken [][]Content) {
 	for _, contents := range packages {
-		if !holds(loads, contents) {
+		if !canHold(loads, contents) {
 			continue
 		}
 		for _, c := range contents {
@@ -139,8 +139,8 @@ func Fill(loads []Load, packages [][]Content) (taken [][]Content) {
 	return taken
 }
 
-// holds reports loads that lack all of a package's contents.
-func holds(loads []Load, contents []Content) bool {
+// canHold reports loads that lack all of a package's contents.
+func canHold(loads []Load, contents []Content) bool {
 	for _, c := range contents {
 		at := slices.IndexFunc(loads, func(l Load) bool { return l.OrderLineID == c.OrderLineID })
 		if at < 0 || SumOf(contents, c.OrderLineID) > loads[at].Lacks() {

@@ -18,7 +18,7 @@ func EmptyPackage(tx *store.Tx, p store.Row, contents, rest []Content) (made str
 		return "", changeContents(tx, contents, rest)
 	}
 	if stays {
-		if made, err = repack(tx, p, rest); err != nil {
+		if made, err = repackRest(tx, p, rest); err != nil {
 			return "", err
 		}
 	}
@@ -46,8 +46,8 @@ func changeContents(tx *store.Tx, contents, rest []Content) error {
 	return tx.UpdateEach("package_lines", sets)
 }
 
-// repack puts what stays of a closed package into an open one like it.
-func repack(tx *store.Tx, p store.Row, rest []Content) (string, error) {
+// repackRest puts what stays of a closed package into an open one like it.
+func repackRest(tx *store.Tx, p store.Row, rest []Content) (string, error) {
 	row := store.Row{}
 	for _, f := range [...]string{"order_id", "shipment_id", "lpn", "length_mm", "width_mm", "height_mm"} {
 		row[f] = p[f]

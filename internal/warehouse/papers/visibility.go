@@ -405,7 +405,8 @@ func (s *sight) readPackagesBy(column string, at map[string][]int, ids *[]string
 	policy, _ := query.ReadPolicy(s.a, r)
 	args := []any{s.a.TenantID}
 	where := s.windowClause("p", column, &args) + " AND " + policy.Where(s.tx.DB(), "p", &args)
-	text := strings.NewReplacer("{column}", column, "{where}", where, "{order}", s.orderClause("p", column)).Replace(packagesSQL)
+	order := s.orderClause("p", column)
+	text := strings.NewReplacer("{column}", column, "{where}", where, "{order}", order).Replace(packagesSQL)
 	return s.tx.Query(text, args, func(r *db.Row) error {
 		t := told{at: Recorded{r.Time(1), r.Text(0)}}
 		e := s.newEvent(t.at, t.at.Time)
