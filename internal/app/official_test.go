@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"holdfast/internal/actor"
@@ -111,6 +112,44 @@ func TestFilteredClusters(t *testing.T) {
 			if now := clustersByEntity(t, k); !maps.Equal(whole, now) {
 				t.Errorf("%v leaves %d of %d entities where they were", filter, len(now), len(whole))
 			}
+		}
+	})
+}
+
+// A run says what it is to be: one that cannot be official is refused with the
+// field that stands against it, and writes nothing.
+func TestOfficialRunsAreRefused(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		officer, manager := testkit.As(actor.Safety), testkit.As(actor.Manager)
+		const scores = "/functions/v1/calculate-predictive-safety-scores"
+		runs := func() int { return len(testkit.List[any](t, k, officer, "score_runs?select=id&limit=1000")) }
+		zone := first(t, k, "/v1/zones?select=id&limit=1", "id")
+		before := runs()
+		for _, c := range []struct {
+			as     string
+			body   map[string]any
+			status int
+			field  string
+		}{
+			{manager, map[string]any{"run": "official"}, 403, "run"},
+			{officer, map[string]any{"run": "official", "period_days": 29}, 400, "period_days"},
+			{officer, map[string]any{"run": "official", "period_days": 31}, 400, "period_days"},
+			{officer, map[string]any{"run": "official", "entity_type": "zone", "entity_id": zone}, 400, "entity_id"},
+			{officer, map[string]any{"run": "of course"}, 400, "run"},
+			{officer, map[string]any{"run": "look"}, 200, `"official":false`},
+			{manager, map[string]any{"run": "look"}, 200, `"official":false`},
+		} {
+			r := k.Post(c.as, scores, c.body)
+			if r.Status != c.status || !strings.Contains(string(r.Body), c.field) {
+				t.Errorf("%v: %d %.300s, want %d naming %s", c.body, r.Status, r.Body, c.status, c.field)
+			}
+			if n := runs(); n != before {
+				t.Errorf("%v keeps %d runs", c.body, n-before)
+			}
+		}
+		r := k.Post(officer, scores, map[string]any{"run": "official", "period_days": 30})
+		if r.Status != 200 || runs() == before {
+			t.Errorf("an official run of 30 days: %d, %d runs kept", r.Status, runs()-before)
 		}
 	})
 }

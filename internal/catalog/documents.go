@@ -176,6 +176,8 @@ type clusterMember struct {
 	Type  string  `json:"entity_type" oneof:"zone driver worker equipment" doc:"Kind of entity."`
 	ID    string  `json:"entity_id" format:"uuid" doc:"The entity."`
 	Score float64 `json:"score" doc:"0 to 100."`
+
+	Previous string `json:"previous,omitempty" oneof:"Critical High Medium Low" doc:"The cluster before this one; absent while it never moved."`
 }
 
 type deliveryAttempt struct {

@@ -362,7 +362,7 @@ func riskClusters() Resource {
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "members", Type: JSON, Shape: shape.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers,
-				Doc: "Array of {entity_type, entity_id, score}."},
+				Doc: "Array of {entity_type, entity_id, score, previous}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},
 		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("about", "places", "both")}},

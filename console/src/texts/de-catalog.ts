@@ -316,7 +316,7 @@ export const deCatalog: Record<string, string> = {
   'The stock level that it is part of.': 'Der Bestand, von dem sie ein Teil ist.', 'The goods are out of their bin.': 'Die Ware ist aus ihrem Fach.',
   'Released then unless it is picked; null = never.': 'Wird dann freigegeben, wenn nicht entnommen; leer = nie.', '4 = worst.': '4 = am schwersten.', 'People among them.': 'Personen darunter.',
   'The type asked for; null = all.': 'Die gefragte Art; leer = alle.', 'Whether zones and equipment, people, or both are in it.': 'Ob Zonen und Geräte, Personen oder beide darin sind.',
-  'Array of {entity_type, entity_id, score}.': 'Liste von {entity_type, entity_id, score}.', 'The driver\'s worker record.': 'Der Fahrer als Person.', 'There and back, as the crow flies.': 'Hin und zurück, Luftlinie.',
+  'Array of {entity_type, entity_id, score, previous}.': 'Liste von {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'Der Fahrer als Person.', 'There and back, as the crow flies.': 'Hin und zurück, Luftlinie.',
   'At the wheel; null = all of it.': 'Am Steuer; leer = die ganze Zeit.', 'Between the two readings.': 'Zwischen den beiden Ständen.', 'Null = every type.': 'Leer = jede Art.',
   'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Die Rückrechnung: Devianz, Brier, Log-Verlust, AUC, Kalibrierung.',
   'Null while the shift is open.': 'Leer, solange die Schicht läuft.',

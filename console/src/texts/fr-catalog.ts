@@ -318,7 +318,7 @@ export const frCatalog: Record<string, string> = {
   'The stock level that it is part of.': 'Le niveau de stock dont elle fait partie.', 'The goods are out of their bin.': 'La marchandise est sortie de sa case.',
   'Released then unless it is picked; null = never.': 'Libérée alors si elle n’est pas prélevée ; vide = jamais.', '4 = worst.': '4 = le pire.', 'People among them.': 'Personnes parmi eux.',
   'The type asked for; null = all.': 'Le type demandé ; vide = tous.', 'Whether zones and equipment, people, or both are in it.': 'S’il contient zones et équipements, personnes, ou les deux.',
-  'Array of {entity_type, entity_id, score}.': 'Liste de {entity_type, entity_id, score}.', 'The driver\'s worker record.': 'La fiche de collaborateur du chauffeur.',
+  'Array of {entity_type, entity_id, score, previous}.': 'Liste de {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'La fiche de collaborateur du chauffeur.',
   'There and back, as the crow flies.': 'Aller et retour, à vol d’oiseau.', 'At the wheel; null = all of it.': 'Au volant ; vide = tout le temps.', 'Between the two readings.': 'Entre les deux relevés.',
   'Null = every type.': 'Vide = tout type.', 'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Le contrôle sur le passé : déviance, Brier, perte logarithmique, AUC, calibration.',
   'Null while the shift is open.': 'Vide tant que le poste est ouvert.',

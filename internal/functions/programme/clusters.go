@@ -80,11 +80,16 @@ func (p *Programme) assignClusters(ctx context.Context, a actor.Actor, in *Clust
 		if err != nil {
 			return err
 		}
-		rows, err := out.makeClusters(list, st, in, query.FormatTime(p.now()))
+		m := newMembership(kinds, list, in)
+		kept, err := p.readClusters(tx, a, m)
 		if err != nil {
 			return err
 		}
-		return p.replaceClusters(tx, a, rows, newMembership(kinds, list, in), st.cuts)
+		rows, err := out.makeClusters(list, st, in, m, query.FormatTime(p.now()))
+		if err != nil {
+			return err
+		}
+		return p.replaceClusters(tx, a, rows, kept, m, st.cuts)
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +115,9 @@ func (o *ClustersOut) hidePeople() {
 }
 
 // makeClusters makes the records of the bands that hold an entity.
-func (o *ClustersOut) makeClusters(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
+func (o *ClustersOut) makeClusters(
+	list []latest, st *settings, in *ClustersIn, m *membership, now string,
+) ([]store.Row, error) {
 	scores := make([]float64, len(list))
 	for i := range list {
 		scores[i] = list[i].score
@@ -129,7 +136,7 @@ func (o *ClustersOut) makeClusters(list []latest, st *settings, in *ClustersIn, 
 		}
 		o.Clusters = append(o.Clusters, x)
 		o.Assigned += x.Count
-		inside, err := encodeMembers(c, list)
+		inside, err := m.encodeMembers(c, list)
 		if err != nil {
 			return nil, err
 		}
@@ -161,10 +168,16 @@ type membership struct {
 	kinds  []string           // types that the filter names
 	placed []latest           // entities that the filter names, by their newest score
 	beside map[uuid.UUID]bool // entities of these types whose newest score is outside the filter
+
+	was map[uuid.UUID]clusterMember // where each entity stood at the last assignment
+	in  map[uuid.UUID]string        // the name of the cluster of each of them
 }
 
 func newMembership(kinds []string, list []latest, in *ClustersIn) *membership {
-	m := &membership{kinds: kinds, beside: map[uuid.UUID]bool{}}
+	m := &membership{
+		kinds: kinds, beside: map[uuid.UUID]bool{},
+		was: map[uuid.UUID]clusterMember{}, in: map[uuid.UUID]string{},
+	}
 	for _, x := range list {
 		if x.score < in.MinScore || x.score > in.MaxScore {
 			m.beside[x.entity] = true
@@ -198,66 +211,90 @@ func clusterText(c score.Cluster) string {
 
 // clusterMember is an entity in a cluster, as the cluster's record keeps it.
 type clusterMember struct {
-	Type  string    `json:"entity_type"`
-	ID    uuid.UUID `json:"entity_id"`
-	Score float64   `json:"score"`
+	Type     string    `json:"entity_type"`
+	ID       uuid.UUID `json:"entity_id"`
+	Score    float64   `json:"score"`
+	Previous string    `json:"previous,omitempty"` // name of the cluster before this one; "" while it never moved
 }
 
-func encodeMembers(c score.Cluster, list []latest) (json.RawMessage, error) {
+// encodeMembers makes the record of the members of a new cluster.
+func (m *membership) encodeMembers(c score.Cluster, list []latest) (json.RawMessage, error) {
 	out := make([]clusterMember, len(c.Members))
 	for k, i := range c.Members {
-		out[k] = clusterMember{list[i].kind, list[i].entity, list[i].score}
+		x := &list[i]
+		out[k] = clusterMember{x.kind, x.entity, x.score, m.previousOf(x.entity, c.Name)}
 	}
 	return output.Encode(out)
 }
 
+// previousOf returns the name of the cluster that an entity stood in before the
+// one that it is put into now.
+func (m *membership) previousOf(entity uuid.UUID, now string) string {
+	if before := m.in[entity]; before != now {
+		return before
+	}
+	return m.was[entity].Previous
+}
+
+// keptCluster is a cluster of the last assignment, with its members.
+type keptCluster struct {
+	row     store.Row
+	members []clusterMember
+}
+
+// readClusters reads the tenant's clusters and notes in m where each entity stands.
+func (p *Programme) readClusters(tx *db.Tx, a actor.Actor, m *membership) ([]keptCluster, error) {
+	rows, err := p.store.In(tx, a).Rows("risk_clusters", "1 = 1 ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]keptCluster, len(rows))
+	for i, row := range rows {
+		kept[i].row = row
+		raw, _ := row["members"].(json.RawMessage)
+		if err := json.Unmarshal(raw, &kept[i].members); err != nil {
+			return nil, fmt.Errorf("programme: members of cluster %s: %w", row.Text("id"), err)
+		}
+		for _, x := range kept[i].members {
+			m.was[x.ID], m.in[x.ID] = x, row.Text("cluster_name")
+		}
+	}
+	return kept, nil
+}
+
 // replaceClusters puts new clusters beside what stays of the tenant's, and
 // notifies of the entities that moved from one cluster into another.
-func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, m *membership, cuts score.Cuts) error {
-	r, err := p.resource("risk_clusters")
-	if err != nil {
-		return err
-	}
-	kept, err := p.store.In(tx, a).Rows(r.Name, "1 = 1 ORDER BY id")
-	if err != nil {
-		return err
-	}
-
-	was := map[uuid.UUID]string{}
+func (p *Programme) replaceClusters(
+	tx *db.Tx, a actor.Actor, rows []store.Row, kept []keptCluster, m *membership, cuts score.Cuts,
+) error {
 	var replaced []string
-	for _, row := range kept {
-		rest, changed, err := m.shrink(row, was)
+	for _, c := range kept {
+		rest, changed, err := m.shrinkCluster(c)
 		if err != nil {
 			return err
 		}
 		if changed {
-			replaced = append(replaced, row.Text("id"))
+			replaced = append(replaced, c.row.Text("id"))
 		}
 		if rest != nil {
 			rows = append(rows, rest)
 		}
 	}
-	if err := p.store.In(tx, a).DeleteRows(r.Name, replaced); err != nil {
+	if err := p.store.In(tx, a).DeleteRows("risk_clusters", replaced); err != nil {
 		return err
 	}
 	if _, err := p.insertRows(tx, a, "risk_clusters", rows); err != nil {
 		return err
 	}
-	return p.notifyMoves(tx, a, m.placed, was, cuts)
+	return p.notifyMoves(tx, a, m, cuts)
 }
 
-// shrink notes the cluster of each member in was. Where some leave, changed is
-// true and rest is the record with those that stay, nil when none does.
-func (m *membership) shrink(row store.Row, was map[uuid.UUID]string) (rest store.Row, changed bool, err error) {
-	var all []clusterMember
-	raw, _ := row["members"].(json.RawMessage)
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, false, fmt.Errorf("programme: members of cluster %s: %w", row.Text("id"), err)
-	}
+// shrinkCluster takes those out of a cluster that leave it: changed is true where
+// some do, and rest is the record with those that stay, nil when none does.
+func (m *membership) shrinkCluster(c keptCluster) (rest store.Row, changed bool, err error) {
 	var stay []clusterMember
 	people := 0
-	for _, x := range all {
-		was[x.ID] = row.Text("cluster_name")
+	for _, x := range c.members {
 		if !m.stays(x) {
 			continue
 		}
@@ -266,7 +303,7 @@ func (m *membership) shrink(row store.Row, was map[uuid.UUID]string) (rest store
 			people++
 		}
 	}
-	if len(stay) == len(all) {
+	if len(stay) == len(c.members) {
 		return nil, false, nil
 	}
 	if len(stay) == 0 {
@@ -277,18 +314,22 @@ func (m *membership) shrink(row store.Row, was map[uuid.UUID]string) (rest store
 	if err != nil {
 		return nil, false, err
 	}
-	rest = store.Row{"entity_count": int64(len(stay)), "about": about(people, len(stay)), "members": json.RawMessage(inside)}
-	for _, f := range []string{"id", "cluster_name", "severity", "description", "entity_type", "min_score", "max_score", "assigned_at"} {
-		rest[f] = row[f]
+	rest = store.Row{
+		"entity_count": int64(len(stay)), "about": about(people, len(stay)), "members": json.RawMessage(inside),
+	}
+	for _, f := range []string{
+		"id", "cluster_name", "severity", "description", "entity_type", "min_score", "max_score", "assigned_at",
+	} {
+		rest[f] = c.row[f]
 	}
 	return rest, true, nil
 }
 
-func (p *Programme) notifyMoves(tx *db.Tx, a actor.Actor, placed []latest, was map[uuid.UUID]string, cuts score.Cuts) error {
+func (p *Programme) notifyMoves(tx *db.Tx, a actor.Actor, placement *membership, cuts score.Cuts) error {
 	var moves []Move
-	for i := range placed {
-		x := &placed[i]
-		from, is := was[x.entity], bandOf(cuts, x.score)
+	for i := range placement.placed {
+		x := &placement.placed[i]
+		from, is := placement.in[x.entity], bandOf(cuts, x.score)
 		if from == "" || from == is {
 			continue
 		}

@@ -276,7 +276,46 @@ func TestMovesBetweenClusters(t *testing.T) {
 		if len(k.moves) != 2 {
 			k.Errorf("the same scores moved somebody: %v", k.moves)
 		}
+		k.memberships(p.dock, "Medium after Low")
+		k.memberships(p.worker, "Medium after Low")
+
+		k.now = k.now.AddDate(0, 0, 40) // what happened is over
+		k.call(scores, "")
+		k.call(clusters, `{"entity_type":"worker"}`)
+		k.memberships(p.dock, "Medium after Low")
+		k.memberships(p.worker, "Low after Medium")
+		if last := k.moves[len(k.moves)-1]; len(k.moves) != 3 || last.From != "Medium" || last.To != "Low" {
+			k.Errorf("told of %v, want the worker's way back", k.moves[2:])
+		}
 	})
+}
+
+// memberships holds the cluster that an entity stands in, and the one before, to
+// words.
+func (k *kit) memberships(entity, want string) {
+	k.Helper()
+	var got []string
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		got = nil
+		return tx.Query("SELECT cluster_name, members FROM risk_clusters WHERE tenant_id = $1", []any{k.as.TenantID}, func(r *db.Row) error {
+			var members []struct {
+				ID       string `json:"entity_id"`
+				Previous string
+			}
+			if err := json.Unmarshal([]byte(r.Text(1)), &members); err != nil {
+				return err
+			}
+			for _, m := range members {
+				if m.ID == entity {
+					got = append(got, r.Text(0)+" after "+m.Previous)
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil || len(got) != 1 || got[0] != want {
+		k.Errorf("%s stands in %q (%v), want %q", entity, got, err, want)
+	}
 }
 
 // An event at the first check and at each change, none otherwise.

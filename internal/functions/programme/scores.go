@@ -25,6 +25,7 @@ type ScoresIn struct {
 	EntityType string `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent. Not a person for managers, who may not know a person's score."`
 	PeriodDays int64  `query:"period_days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	Run        string `query:"run" oneof:"official look" doc:"official is kept, of owner, admin and safety over all entities and 30 days; look never. Absent: official where it may be."`
 }
 
 // ScoresOut is the answer of calculate-predictive-safety-scores.
@@ -90,13 +91,40 @@ const officialDays = 30
 // the default period. Any other request is a look: it is answered and not kept,
 // so that nobody moves an entity into another cluster by the period chosen.
 func (in *ScoresIn) official(a actor.Actor) bool {
-	return seesPeople(a.Role) && in.EntityID == "" && in.PeriodDays == officialDays
+	return in.Run != lookRun && in.refuseOfficial(a) == nil
+}
+
+// Values of the parameter run.
+const (
+	officialRun = "official"
+	lookRun     = "look"
+)
+
+// refuseOfficial returns why a request cannot be an official run, nil when it can.
+func (in *ScoresIn) refuseOfficial(a actor.Actor) error {
+	switch {
+	case !seesPeople(a.Role):
+		return fault.New(fault.Forbidden, "42501", "role %q may look at scores, not make them official", a.Role).
+			At("run", "is not for role %s", a.Role)
+	case in.EntityID != "":
+		return fault.New(fault.Invalid, "", "official scores are of all entities of a type, not of one").
+			At("entity_id", "must be absent for an official run")
+	case in.PeriodDays != officialDays:
+		return fault.New(fault.Invalid, "", "official scores are of %d days", officialDays).
+			At("period_days", "must be %d for an official run", officialDays)
+	}
+	return nil
 }
 
 // Scores computes scores and answers calculate-predictive-safety-scores. An
 // official run is kept for each type. Every score can be recomputed from the
 // answer: inputs, weights and bounds are in it, and terms add up to the score.
 func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
+	if in.Run == officialRun {
+		if err := in.refuseOfficial(a); err != nil {
+			return nil, err
+		}
+	}
 	return inTurn(ctx, p, a, in.EntityID, func() (*ScoresOut, error) { return p.calculateScores(ctx, a, in) })
 }
 
