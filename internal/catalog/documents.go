@@ -177,7 +177,7 @@ type clusterMember struct {
 	ID    string  `json:"entity_id" format:"uuid" doc:"The entity."`
 	Score float64 `json:"score" doc:"0 to 100."`
 
-	Previous string `json:"previous,omitempty" oneof:"Critical High Medium Low" doc:"The cluster before this one; absent while it never moved."`
+	Previous string `json:"previous,omitempty" oneof:"Critical High Medium Low" doc:"Its cluster before; absent at first."`
 }
 
 type deliveryAttempt struct {

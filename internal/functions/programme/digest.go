@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/functions/programme/wording"
 	"holdfast/internal/job"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
@@ -21,9 +22,6 @@ var noticeDays = [...]int{0, 1, 3, 7, 14, 30}
 
 // digestRows bounds what one digest run reads of each kind: the oldest first.
 const digestRows = 5000
-
-// linesShown is how many lines of one kind a mail lists; it counts the rest.
-const linesShown = 10
 
 // Mornings lists the active tenants whose digests of the local day are not
 // made yet.
@@ -55,7 +53,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 	err = p.write(ctx, serverActor(tenant), func(tx *db.Tx) error {
 		n = 0
 		st := queueSettings(tx, tenant)
-		words := queueWords(tx, tenant)
+		words := wording.QueueWords(tx, tenant)
 		if err := tx.Flush(); err != nil {
 			return err
 		}
@@ -64,7 +62,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 		if err != nil || !first || st.noDigest {
 			return err
 		}
-		d := &digest{tenant: tenant, now: p.now().UTC(), local: local, lines: map[string]map[topic][]line{}}
+		d := &digest{tenant: tenant, now: p.now().UTC(), local: local, lines: map[string]map[wording.Topic][]wording.Line{}}
 		if err := d.gatherLines(tx); err != nil {
 			return err
 		}
@@ -77,31 +75,13 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 	return n, nil
 }
 
-// topic is a heading of a digest, in the order in which they are shown.
-type topic int
-
-const (
-	overdueActions topic = iota
-	actionsToday
-	toVerify
-	toReview
-	missedRuns
-	overdueTraining
-	expiring
-	service
-	topics int = iota
-)
-
-// line is one thing to do: what, and its day.
-type line struct{ what, on string }
-
 // digest is what the members of a tenant have to be told.
 type digest struct {
 	tenant string
 	now    time.Time
 	local  time.Time
 	people map[string]person // by user
-	lines  map[string]map[topic][]line
+	lines  map[string]map[wording.Topic][]wording.Line
 }
 
 type person struct {
@@ -111,7 +91,7 @@ type person struct {
 
 // addLine adds a line for a user; one who is no member, or nobody, is passed over
 // for those who keep the programme.
-func (d *digest) addLine(user string, t topic, l line) {
+func (d *digest) addLine(user string, t wording.Topic, l wording.Line) {
 	if _, ok := d.people[user]; !ok {
 		d.tellAll(t, l, actor.Safety)
 		return
@@ -121,7 +101,7 @@ func (d *digest) addLine(user string, t topic, l line) {
 
 // tellAll adds a line for everybody of some roles, or for the administrators
 // where there is none.
-func (d *digest) tellAll(t topic, l line, roles ...actor.Role) {
+func (d *digest) tellAll(t wording.Topic, l wording.Line, roles ...actor.Role) {
 	found := false
 	for user, p := range d.people {
 		if slices.Contains(roles, p.role) {
@@ -134,9 +114,9 @@ func (d *digest) tellAll(t topic, l line, roles ...actor.Role) {
 	}
 }
 
-func (d *digest) putLine(user string, t topic, l line) {
+func (d *digest) putLine(user string, t wording.Topic, l wording.Line) {
 	if d.lines[user] == nil {
-		d.lines[user] = map[topic][]line{}
+		d.lines[user] = map[wording.Topic][]wording.Line{}
 	}
 	if list := d.lines[user][t]; !slices.Contains(list, l) {
 		d.lines[user][t] = append(list, l)
@@ -205,11 +185,11 @@ func (d *digest) queueActions(tx *db.Tx) {
 	tonight := d.date(d.now).End(d.local.Location())
 	tx.Queue(fmt.Sprintf(openActionsSQL, digestRows),
 		[]any{d.tenant, tonight}, func(r *db.Row) error {
-			at, t := r.Time(2), actionsToday
+			at, t := r.Time(2), wording.ActionsToday
 			if at.Before(d.now) {
-				t = overdueActions
+				t = wording.OverdueActions
 			}
-			d.addLine(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), d.date(at).String()})
+			d.addLine(r.Text(3), t, wording.Line{What: r.Text(0) + " " + r.Text(1), On: d.date(at).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf(actionsToVerifySQL, digestRows),
@@ -218,12 +198,12 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if verifier == r.Text(4) || verifier == r.Text(5) {
 				verifier = "" // who did it may not verify it
 			}
-			d.addLine(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), d.date(r.Time(2)).String()})
+			d.addLine(verifier, wording.ToVerify, wording.Line{What: r.Text(0) + " " + r.Text(1), On: d.date(r.Time(2)).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf(actionsToReviewSQL, digestRows),
 		[]any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
-			d.addLine(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
+			d.addLine(r.Text(3), wording.ToReview, wording.Line{What: r.Text(0) + " " + r.Text(1), On: r.Text(2)})
 			return nil
 		})
 }
@@ -239,9 +219,9 @@ const missedRunsSQL = `
 func (d *digest) queueRuns(tx *db.Tx) {
 	tx.Queue(fmt.Sprintf(missedRunsSQL, digestRows),
 		[]any{d.tenant, d.now.AddDate(0, 0, -9), d.now.Add(-24 * time.Hour)}, func(r *db.Row) error {
-			l := line{r.Text(0), r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
-			d.addLine(r.Text(2), missedRuns, l)
-			d.tellAll(missedRuns, l, actor.Safety)
+			l := wording.Line{What: r.Text(0), On: r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
+			d.addLine(r.Text(2), wording.MissedRuns, l)
+			d.tellAll(wording.MissedRuns, l, actor.Safety)
 			return nil
 		})
 }
@@ -293,24 +273,24 @@ const expiringLicencesSQL = `
 
 func (d *digest) queueTraining(tx *db.Tx) {
 	tx.Queue(fmt.Sprintf(overdueTrainingSQL, digestRows), []any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
-		d.addPersonalLine(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
+		d.addPersonalLine(r.Text(2), wording.OverdueTraining, wording.Line{What: r.Text(0), On: r.Text(1)})
 		return nil
 	})
 	tx.Queue(fmt.Sprintf(expiringTrainingSQL, digestRows), []any{d.tenant, d.noticeDates()}, func(r *db.Row) error {
-		d.addPersonalLine(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
+		d.addPersonalLine(r.Text(2), wording.Expiring, wording.Line{What: r.Text(0), On: r.Text(1)})
 		return nil
 	})
 	tx.Queue(fmt.Sprintf(expiringLicencesSQL, digestRows),
 		[]any{d.tenant, d.noticeDates(), d.dateIn(0)}, func(r *db.Row) error {
-			l := line{"Licence " + r.Text(2), r.Text(3)}
-			d.addPersonalLine(r.Text(0), expiring, l)
-			d.tellAll(expiring, line{r.Text(1) + ": " + l.what, l.on}, actor.Manager)
+			l := wording.Line{What: "Licence " + r.Text(2), On: r.Text(3)}
+			d.addPersonalLine(r.Text(0), wording.Expiring, l)
+			d.tellAll(wording.Expiring, wording.Line{What: r.Text(1) + ": " + l.What, On: l.On}, actor.Manager)
 			return nil
 		})
 }
 
 // addPersonalLine is for what concerns one person and nobody else.
-func (d *digest) addPersonalLine(user string, t topic, l line) {
+func (d *digest) addPersonalLine(user string, t wording.Topic, l wording.Line) {
 	if _, ok := d.people[user]; ok {
 		d.putLine(user, t, l)
 	}
@@ -343,14 +323,14 @@ func (d *digest) queueService(tx *db.Tx) {
 			if r.Text(1) != "" {
 				what += " " + r.Text(1)
 			}
-			d.tellAll(service, line{what, r.Text(2)}, actor.Manager, actor.Safety)
+			d.tellAll(wording.Service, wording.Line{What: what, On: r.Text(2)}, actor.Manager, actor.Safety)
 			return nil
 		})
 	}
 }
 
 // queueDigests writes the mails of a digest.
-func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
+func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording.Wording) (int, error) {
 	var mails []queuedMail
 	users := make([]string, 0, len(d.lines))
 	for user := range d.lines {
@@ -358,7 +338,7 @@ func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
 	}
 	slices.Sort(users)
 	for _, user := range users {
-		m, err := w.digestMail(d.lines[user], p.hooks.Letterhead)
+		m, err := w.DigestMail(d.lines[user], wording.Letterhead(p.hooks.Letterhead))
 		if err != nil {
 			return 0, err
 		}

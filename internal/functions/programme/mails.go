@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/functions/programme/wording"
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 )
@@ -30,9 +31,9 @@ type queuedMail struct {
 
 // mailPayload is what a mail's job knows.
 type mailPayload struct {
-	Message mail.Message `json:"message"`
-	User    string       `json:"user"`
-	About   *alarms      `json:"about,omitempty"` // what it tells of, where more may come to it
+	Message mail.Message    `json:"message"`
+	User    string          `json:"user"`
+	About   *wording.Alarms `json:"about,omitempty"` // what it tells of, where more may come to it
 }
 
 func (m queuedMail) mailJob() (job.Job, error) {

@@ -2,11 +2,11 @@ package programme
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/functions/programme/wording"
 	"holdfast/internal/job"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -17,34 +17,10 @@ import (
 // server's operator refuse us. What comes meanwhile is gathered in the next.
 const pageEvery = 15 * time.Minute
 
-// alarm is a critical incident as a mail tells it: what and where, not who;
-// health data stay in the record.
-type alarm struct {
-	No    string `json:"no"`
-	Title string `json:"title"`
-	At    string `json:"at"`
-}
-
-// alarms are what a mail tells of: the first linesShown, and how many in all.
-type alarms struct {
-	Shown []alarm `json:"shown"`
-	N     int     `json:"n"`
-}
-
-func (l *alarms) addAlarm(x alarm) {
-	if slices.Contains(l.Shown, x) {
-		return
-	}
-	l.N++
-	if len(l.Shown) < linesShown {
-		l.Shown = append(l.Shown, x)
-	}
-}
-
 // paged is the latest mail to a person.
 type paged struct {
 	job.Latter
-	about alarms
+	about wording.Alarms
 }
 
 // Page writes a mail about incidents that are critical to those who keep the
@@ -54,13 +30,16 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	if len(incidents) == 0 {
 		return nil
 	}
-	d := &digest{tenant: tenant, now: now.UTC(), lines: map[string]map[topic][]line{}, people: queueMembers(tx, tenant)}
-	w := queueWords(tx, tenant)
+	d := &digest{
+		tenant: tenant, now: now.UTC(),
+		lines: map[string]map[wording.Topic][]wording.Line{}, people: queueMembers(tx, tenant),
+	}
+	w := wording.QueueWords(tx, tenant)
 	job.Turn(tx, tenant, pageTurn, d.now)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("programme: page: %w", err)
 	}
-	d.tellAll(overdueActions, line{}, actor.Safety)
+	d.tellAll(wording.OverdueActions, wording.Line{}, actor.Safety)
 	last, err := lastPaged(tx, tenant, d.now)
 	if err != nil {
 		return err
@@ -69,9 +48,9 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	for user := range d.lines {
 		m, waits := last[user].nextMail(tenant, user, d.now)
 		for _, in := range incidents {
-			m.About.addAlarm(alarmOf(in))
+			m.About.AddAlarm(alarmOf(in))
 		}
-		if m.Message, err = w.pageMail(*m.About, l); err != nil {
+		if m.Message, err = w.PageMail(m.About, wording.Letterhead(l)); err != nil {
 			return err
 		}
 		m.Message.Kind, m.Message.To = "critical", d.people[user].email
@@ -91,7 +70,7 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 // nextMail is what a person is told next: in the latest mail where it has not gone,
 // which waits is then true for, else in a new one, pageEvery behind it.
 func (p *paged) nextMail(tenant, user string, now time.Time) (m queuedMail, waits bool) {
-	m = queuedMail{tenant: tenant, at: now, mailPayload: mailPayload{User: user, About: &alarms{}}}
+	m = queuedMail{tenant: tenant, at: now, mailPayload: mailPayload{User: user, About: &wording.Alarms{}}}
 	if p != nil && p.Untouched {
 		m.key, m.About = p.Key, &p.about
 		return m, true
@@ -103,10 +82,10 @@ func (p *paged) nextMail(tenant, user string, now time.Time) (m queuedMail, wait
 	return m, false
 }
 
-func alarmOf(in store.Row) alarm {
+func alarmOf(in store.Row) wording.Alarm {
 	at, _ := in["occurred_at"].(string)
 	title, _ := in["title"].(string)
-	return alarm{fmt.Sprint(in["incident_no"]), title, at}
+	return wording.Alarm{No: fmt.Sprint(in["incident_no"]), Title: title, At: at}
 }
 
 // lastPaged is the latest mail about critical incidents of each person, locked:

@@ -297,7 +297,8 @@ func (k *kit) memberships(entity, want string) {
 	var got []string
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 		got = nil
-		return tx.Query("SELECT cluster_name, members FROM risk_clusters WHERE tenant_id = $1", []any{k.as.TenantID}, func(r *db.Row) error {
+		const clustersSQL = "SELECT cluster_name, members FROM risk_clusters WHERE tenant_id = $1"
+		return tx.Query(clustersSQL, []any{k.as.TenantID}, func(r *db.Row) error {
 			var members []struct {
 				ID       string `json:"entity_id"`
 				Previous string

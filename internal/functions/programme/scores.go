@@ -25,7 +25,7 @@ type ScoresIn struct {
 	EntityType string `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent. Not a person for managers, who may not know a person's score."`
 	PeriodDays int64  `query:"period_days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
-	Run        string `query:"run" oneof:"official look" doc:"official is kept, of owner, admin and safety over all entities and 30 days; look never. Absent: official where it may be."`
+	Run        string `query:"run" oneof:"official look" doc:"look is not kept; absent: official where it may be."`
 }
 
 // ScoresOut is the answer of calculate-predictive-safety-scores.

@@ -1,0 +1,253 @@
+// Package wording is the words and the form of the safety programme's mails, in
+// the language of the tenant: English, and German where the tenant's locale says so.
+//
+// Layer: functions. Begin at [QueueWords].
+package wording
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	htmltemplate "html/template"
+	"slices"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/mail"
+)
+
+//go:embed digest.txt digest.html
+var mailFiles embed.FS
+
+var (
+	plainDigest = template.Must(template.ParseFS(mailFiles, "digest.txt"))
+	richDigest  = htmltemplate.Must(htmltemplate.ParseFS(mailFiles, "digest.html"))
+)
+
+// Topic is a heading of a digest, in the order in which they are shown.
+type Topic int
+
+// Topics of a digest.
+const (
+	OverdueActions Topic = iota
+	ActionsToday
+	ToVerify
+	ToReview
+	MissedRuns
+	OverdueTraining
+	Expiring
+	Service
+	topics int = iota
+)
+
+// Line is one thing to do: what, and its day.
+type Line struct{ What, On string }
+
+// LinesShown is how many lines of one kind a mail lists; it counts the rest.
+const LinesShown = 10
+
+// Alarm is a critical incident as a mail tells it: what and where, not who;
+// health data stay in the record.
+type Alarm struct {
+	No    string `json:"no"`
+	Title string `json:"title"`
+	At    string `json:"at"`
+}
+
+// Alarms are what a mail tells of: the first LinesShown, and how many in all.
+type Alarms struct {
+	Shown []Alarm `json:"shown"`
+	N     int     `json:"n"`
+}
+
+// AddAlarm adds an incident that is not among those shown.
+func (l *Alarms) AddAlarm(x Alarm) {
+	if slices.Contains(l.Shown, x) {
+		return
+	}
+	l.N++
+	if len(l.Shown) < LinesShown {
+		l.Shown = append(l.Shown, x)
+	}
+}
+
+// Letterhead is whose mails they are: what they call the product, and the
+// address that they lead to.
+type Letterhead struct{ Product, Site string }
+
+// Wording is the words of mails in one language.
+type Wording struct {
+	Lang    string
+	subject func(n int) string
+	lead    string
+	more    func(n int) string
+	topics  [topics]string
+	open    string // %s: the product
+	tail    string
+	urgent  string // subject of a critical incident: its number
+	urgents func(n int) string
+	told    string
+	since   string
+}
+
+var english = Wording{
+	Lang: "en",
+	subject: func(n int) string {
+		if n == 1 {
+			return "Safety: 1 thing waits for you"
+		}
+		return fmt.Sprintf("Safety: %d things wait for you", n)
+	},
+	lead: "This is overdue, or soon will be.",
+	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
+	topics: [topics]string{
+		OverdueActions:  "Overdue actions",
+		ActionsToday:    "Actions due today",
+		ToVerify:        "Actions waiting to be verified",
+		ToReview:        "Actions whose effect is to be judged",
+		MissedRuns:      "Missed inspections",
+		OverdueTraining: "Overdue training",
+		Expiring:        "Certificates running out",
+		Service:         "Service and inspection due",
+	},
+	open:    "Open %s",
+	tail:    "You get this because you are a member of the tenant. An administrator can switch these mails off.",
+	urgent:  "Critical incident %s",
+	told:    "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
+	urgents: func(n int) string { return fmt.Sprintf("%d critical incidents", n) },
+	since:   "Reported since the last mail",
+}
+
+var german = Wording{
+	Lang: "de",
+	subject: func(n int) string {
+		if n == 1 {
+			return "Arbeitssicherheit: 1 Punkt wartet auf Sie"
+		}
+		return fmt.Sprintf("Arbeitssicherheit: %d Punkte warten auf Sie", n)
+	},
+	lead: "Dies ist überfällig oder wird es bald.",
+	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
+	topics: [topics]string{
+		OverdueActions:  "Überfällige Maßnahmen",
+		ActionsToday:    "Heute fällige Maßnahmen",
+		ToVerify:        "Maßnahmen, die zu prüfen sind",
+		ToReview:        "Maßnahmen, deren Wirkung zu beurteilen ist",
+		MissedRuns:      "Versäumte Prüfungen",
+		OverdueTraining: "Überfällige Schulungen",
+		Expiring:        "Ablaufende Nachweise",
+		Service:         "Fällige Wartungen und Untersuchungen",
+	},
+	open:   "%s öffnen",
+	tail:   "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
+	urgent: "Kritisches Ereignis %s",
+	told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde " +
+		"läuft womöglich.",
+	urgents: func(n int) string { return fmt.Sprintf("%d kritische Ereignisse", n) },
+	since:   "Seit der letzten Mail gemeldet",
+}
+
+// localeSQL selects a tenant's language. $1 tenant.
+const localeSQL = `
+	SELECT value
+	FROM settings
+	WHERE tenant_id = $1
+		AND section = 'general'
+		AND lower(key) = 'locale'`
+
+// QueueWords asks for the language of a tenant's mails; English where it is
+// not said. It is there after the next flush.
+func QueueWords(tx *db.Tx, tenant string) *Wording {
+	w := english
+	tx.Queue(localeSQL, []any{tenant}, func(r *db.Row) error {
+		var tag string
+		// A setting that is no text leaves the default.
+		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil && letter.LocaleOf(tag) == german.Lang {
+			w = german
+		}
+		return nil
+	})
+	return &w
+}
+
+// part is one heading of a mail and what stands under it.
+type part struct {
+	Title string
+	Lines []string
+	More  string
+}
+
+// mailBody is what the templates show.
+type mailBody struct {
+	Lang, Subject, Lead, Open, Site, Tail string
+	Parts                                 []part
+}
+
+// DigestMail words a member's digest.
+func (w Wording) DigestMail(lines map[Topic][]Line, l Letterhead) (mail.Message, error) {
+	x := mailBody{
+		Lang: w.Lang, Lead: w.lead, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site, Tail: w.tail,
+	}
+	n := 0
+	for t := range Topic(topics) {
+		list := lines[t]
+		if len(list) == 0 {
+			continue
+		}
+		n += len(list)
+		p := part{Title: w.topics[t]}
+		for _, l := range list[:min(len(list), LinesShown)] {
+			p.Lines = append(p.Lines, fmt.Sprintf("%s (%s)", l.What, l.On))
+		}
+		if rest := len(list) - LinesShown; rest > 0 {
+			p.More = w.more(rest)
+		}
+		x.Parts = append(x.Parts, p)
+	}
+	x.Subject = w.subject(n)
+	return x.buildMessage()
+}
+
+// PageMail words the mail about critical incidents.
+func (w Wording) PageMail(list *Alarms, l Letterhead) (mail.Message, error) {
+	x := mailBody{
+		Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, list.Shown[0].No), Lead: w.told,
+		Open: fmt.Sprintf(w.open, l.Product), Site: l.Site,
+	}
+	p := part{Title: list.Shown[0].No}
+	if list.N > 1 {
+		x.Subject, p.Title = w.urgents(list.N), w.since
+	}
+	for _, in := range list.Shown {
+		text := fmt.Sprintf("%s (%s)", in.Title, in.At)
+		if list.N > 1 {
+			text = in.No + " " + text
+		}
+		p.Lines = append(p.Lines, text)
+	}
+	if rest := list.N - len(list.Shown); rest > 0 {
+		p.More = w.more(rest)
+	}
+	x.Parts = []part{p}
+	return x.buildMessage()
+}
+
+func (x mailBody) buildMessage() (mail.Message, error) {
+	var text, html strings.Builder
+	if err := plainDigest.Execute(&text, x); err != nil {
+		return mail.Message{}, fmt.Errorf("wording: word a mail: %w", err)
+	}
+	if err := richDigest.Execute(&html, x); err != nil {
+		return mail.Message{}, fmt.Errorf("wording: word a mail: %w", err)
+	}
+	subject := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, x.Subject)
+	return mail.Message{Subject: subject, Text: text.String(), HTML: html.String()}, nil
+}
