@@ -318,8 +318,8 @@ func (k work) linesOf(orders []string) ([]string, error) {
 }
 
 // releaseCancelled gives back what cancelled orders were promised and ends what was
-// made for them: lines to pick, packages, shipments. Goods that are picked already
-// stay where they are, free for others.
+// made for them: lines to pick, packages, shipments, waves. Goods that are picked
+// already stay where they are, free for others.
 func (k work) releaseCancelled(orders []string) error {
 	if len(orders) == 0 {
 		return nil
@@ -333,6 +333,9 @@ func (k work) releaseCancelled(orders []string) error {
 		return err
 	}
 	if err := end.leaveShipments(); err != nil {
+		return err
+	}
+	if err := end.endWaves(); err != nil {
 		return err
 	}
 	rows, err := k.activeReservations(lines)

@@ -114,3 +114,29 @@ func (k ending) dropLines(sh store.Row, lines []store.Row) (isOver bool, err err
 	}
 	return false, k.settleShipment(id)
 }
+
+// endWaves cancels the planned waves whose orders are all cancelled.
+func (k ending) endWaves() error {
+	waves, err := k.Rows("waves", "status = 'planned' ORDER BY id")
+	if err != nil {
+		return err
+	}
+	var orders set
+	for _, w := range waves {
+		for _, id := range store.Texts(w["order_ids"]) {
+			orders.addID(id)
+		}
+	}
+	alive, err := k.Rows("orders", k.DB().InUUID("id", 2)+" AND status <> 'cancelled'", jsonList(orders.list))
+	if err != nil {
+		return err
+	}
+	ids := store.TextColumn(alive, "id")
+	var over []string
+	for _, w := range waves {
+		if !slices.ContainsFunc(store.Texts(w["order_ids"]), func(id string) bool { return slices.Contains(ids, id) }) {
+			over = append(over, w.Text("id"))
+		}
+	}
+	return k.UpdateRows("waves", over, store.Row{"status": "cancelled"})
+}

@@ -289,7 +289,8 @@ func (k work) releaseShortened(changes []store.Change) error {
 	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
 }
 
-// finishLists completes the lists of which nothing is left to pick.
+// finishLists ends the lists of which nothing is left to pick: those in progress are
+// completed, those that nothing was picked on are cancelled.
 func (k work) finishLists(changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
@@ -300,10 +301,18 @@ func (k work) finishLists(changes []store.Change) error {
 	if len(ids.list) == 0 {
 		return nil
 	}
-	done, err := k.Rows("pick_lists", k.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
-		"WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id", jsonList(ids.list))
+	done, err := k.Rows("pick_lists", k.DB().InUUID("id", 2)+" AND status IN ('released', 'in_progress') AND NOT EXISTS ("+
+		"SELECT 1 FROM pick_lines l WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id",
+		jsonList(ids.list))
 	if err != nil {
 		return err
 	}
-	return k.UpdateRows("pick_lists", store.TextColumn(done, "id"), store.Row{"status": "completed"})
+	ends := map[string][]string{}
+	for _, l := range done {
+		ends[l.Text("status")] = append(ends[l.Text("status")], l.Text("id"))
+	}
+	if err := k.UpdateRows("pick_lists", ends["released"], store.Row{"status": "cancelled"}); err != nil {
+		return err
+	}
+	return k.UpdateRows("pick_lists", ends["in_progress"], store.Row{"status": "completed"})
 }

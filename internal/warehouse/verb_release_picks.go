@@ -71,8 +71,8 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 	return pickListsOut(c, lists)
 }
 
-// plannedWave locks the wave that is named and takes its orders; nil where orders are
-// named.
+// plannedWave locks the wave that is named and takes its orders, but for those that were
+// cancelled since; nil where orders are named.
 func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
@@ -89,7 +89,11 @@ func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	if s := wave.Text("status"); s != "planned" {
 		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
 	}
-	in.OrderIDs, in.Method = store.Texts(wave["order_ids"]), "wave"
+	orders, err := c.Rows("orders", c.DB().InUUID("id", 2)+" AND status <> 'cancelled'", jsonList(store.Texts(wave["order_ids"])))
+	if err != nil {
+		return nil, err
+	}
+	in.OrderIDs, in.Method = store.TextColumn(orders, "id"), "wave"
 	return wave, nil
 }
 

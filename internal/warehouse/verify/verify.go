@@ -47,6 +47,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountOrders()
 	r.recountReservations()
 	r.recountPackages()
+	r.recountChildren()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("verify: recount: %w", err)
 	}
