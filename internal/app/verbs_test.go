@@ -27,6 +27,7 @@ deallocate_order  x     x     x       -      -        -      -
 hold_order        x     x     x       -      -        -      -
 resume_order      x     x     x       -      -        -      -
 cancel_order      x     x     x       -      -        -      -
+close_order       x     x     x       -      -        -      -
 plan_wave         x     x     x       -      -        -      -
 release_picks     x     x     x       -      -        -      -
 claim_pick_list   x     x     x       -      x        -      -

@@ -317,47 +317,6 @@ func (k work) linesOf(orders []string) ([]string, error) {
 	return store.TextColumn(rows, "id"), err
 }
 
-// releaseCancelled gives back what cancelled orders were promised and ends what was
-// made for them: lines to pick, packages, shipments, waves. Goods that are picked
-// already stay where they are, free for others.
-func (k work) releaseCancelled(orders []string) error {
-	if len(orders) == 0 {
-		return nil
-	}
-	lines, err := k.linesOf(orders)
-	if err != nil {
-		return err
-	}
-	end := ending{k, lines}
-	if err := end.emptyPackages(); err != nil {
-		return err
-	}
-	if err := end.leaveShipments(); err != nil {
-		return err
-	}
-	if err := end.endWaves(); err != nil {
-		return err
-	}
-	rows, err := k.activeReservations(lines)
-	if err != nil {
-		return err
-	}
-	if err := k.releaseReservations(rows); err != nil {
-		return err
-	}
-	waiting, err := k.Rows("pick_lines", k.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
-	if err != nil {
-		return err
-	}
-	if err := k.lockLists(waiting); err != nil {
-		return err
-	}
-	if err := k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
-		return err
-	}
-	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
-}
-
 // refuseShortage refuses an allocation that left something short where all was asked
 // for.
 func refuseShortage(out *allocated) error {

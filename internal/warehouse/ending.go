@@ -4,20 +4,126 @@ import (
 	"slices"
 
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/packing"
 )
 
-// ending is the end of what was made for order lines that are no longer wanted.
-type ending struct {
-	work
-	orderLines []string
+// releaseCancelled gives back what orders that ended were promised and ends what was
+// made for them: lines to pick, packages, shipments, waves. Picked goods are free for
+// others, and tasks bring them from the lane to a place.
+func (k work) releaseCancelled(orders []string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	lines, err := k.linesOf(orders)
+	if err != nil {
+		return err
+	}
+	if err := k.endLines(lines, orders); err != nil {
+		return err
+	}
+	return ending.EndWaves(k.Tx, orders)
+}
+
+// endLines ends what was made for order lines that are no longer wanted, and for orders
+// that have ended.
+func (k work) endLines(lines, orders []string) error {
+	if err := k.emptyPackages(lines); err != nil {
+		return err
+	}
+	changed, err := ending.LeaveShipments(k.Tx, lines, orders)
+	if err != nil {
+		return err
+	}
+	if err := k.settleShipments(changed); err != nil {
+		return err
+	}
+	rows, err := k.activeReservations(lines)
+	if err != nil {
+		return err
+	}
+	if err := k.releaseReservations(rows); err != nil {
+		return err
+	}
+	if err := k.putAwayPicked(rows); err != nil {
+		return err
+	}
+	if err := k.cancelPicks(lines); err != nil {
+		return err
+	}
+	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
+}
+
+// cancelPicks cancels what is still to be picked for order lines.
+func (k work) cancelPicks(lines []string) error {
+	waiting, err := k.Rows("pick_lines", k.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
+	if err != nil {
+		return err
+	}
+	if err := k.lockLists(waiting); err != nil {
+		return err
+	}
+	return k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"})
+}
+
+// settleShipments brings shipments to the states that their packages mean.
+func (k work) settleShipments(ids []string, spent ...string) error {
+	for _, id := range ids {
+		if err := k.settleShipment(id, spent...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putAwayPicked opens tasks for goods that were picked and are no longer promised.
+func (k work) putAwayPicked(released []store.Row) error {
+	var goods []store.Row
+	for _, r := range released {
+		if r["picked"] == true {
+			goods = append(goods, newPutAway(r, r["zone_id"], r["stock_status"]))
+		}
+	}
+	_, err := openPutAways(k.Tx, goods)
+	return err
+}
+
+// followLines brings orders up to date with their lines, and what was made for lines
+// with what is still wanted of them.
+func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
+	if err := sumOrders(tx, changes); err != nil {
+		return err
+	}
+	var less, none []string
+	for _, c := range changes {
+		if !isAltered(c, "qty_cancelled") && !isAltered(c, "qty_ordered") {
+			continue
+		}
+		id := c.After.Text("id")
+		less = append(less, id)
+		if c.After.Decimal("qty_cancelled") == c.After.Decimal("qty_ordered") {
+			none = append(none, id)
+		}
+	}
+	if len(less) == 0 {
+		return nil
+	}
+	k := work{tx, w}
+	changed, err := ending.TrimShipments(tx, less)
+	if err != nil {
+		return err
+	}
+	if err := k.settleShipments(changed); err != nil || len(none) == 0 {
+		return err
+	}
+	return k.cancelPicks(none)
 }
 
 // emptyPackages takes goods of order lines out of the packages that have not left. The
 // goods lie in the lane again; goods of other orders stay packed, those of a closed
 // package in an open one like it. The caller holds the orders.
-func (k ending) emptyPackages() error {
-	contents, err := packing.ReadContents(k.Tx, k.orderLines)
+func (k work) emptyPackages(orderLines []string) error {
+	contents, err := packing.ReadContents(k.Tx, orderLines)
 	if err != nil {
 		return err
 	}
@@ -37,7 +143,7 @@ func (k ending) emptyPackages() error {
 		}
 		rest := slices.Clone(held)
 		for i := range rest {
-			if slices.Contains(k.orderLines, rest[i].OrderLineID) {
+			if slices.Contains(orderLines, rest[i].OrderLineID) {
 				rest[i].Quantity = 0
 			}
 		}
@@ -47,96 +153,5 @@ func (k ending) emptyPackages() error {
 		shipments.addID(p.Text("shipment_id"))
 		spent = append(spent, p.Text("sscc"))
 	}
-	for _, id := range shipments.list {
-		if err := k.settleShipment(id, spent...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// leaveShipments takes order lines off the shipments that have not left. A shipment
-// that carries nothing else is cancelled and keeps its lines as what it was made for.
-func (k ending) leaveShipments() error {
-	loads, err := packing.ReadLoadsOfLines(k.Tx, k.orderLines)
-	if err != nil || len(loads) == 0 {
-		return err
-	}
-	var shipments set
-	for _, l := range loads {
-		shipments.addID(l.ShipmentID)
-	}
-	locked, err := lockRows(k.Tx, "shipments", shipments.list)
-	if err != nil {
-		return err
-	}
-	lines, err := k.Rows("shipment_lines", k.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments.list))
-	if err != nil {
-		return err
-	}
-	var ended []string
-	for _, sh := range locked {
-		isOver, err := k.dropLines(sh, lines)
-		if err != nil {
-			return err
-		}
-		if isOver {
-			ended = append(ended, sh.Text("id"))
-		}
-	}
-	return k.UpdateRows("shipments", ended, store.Row{"status": "cancelled"})
-}
-
-// dropLines deletes the lines of a shipment that carry order lines, and the orders that
-// it carries nothing else of. It deletes nothing and returns true where no line would
-// be left.
-func (k ending) dropLines(sh store.Row, lines []store.Row) (isOver bool, err error) {
-	id := sh.Text("id")
-	var gone []string
-	var orders set
-	for _, l := range lines {
-		switch {
-		case l.Text("shipment_id") != id:
-		case slices.Contains(k.orderLines, l.Text("order_line_id")):
-			gone = append(gone, l.Text("id"))
-		default:
-			orders.addID(l.Text("order_id"))
-		}
-	}
-	if len(orders.list) == 0 {
-		return true, nil
-	}
-	if err := k.DeleteRows("shipment_lines", gone); err != nil {
-		return false, err
-	}
-	if err := k.UpdateRows("shipments", []string{id}, store.Row{"order_ids": orders.list}); err != nil {
-		return false, err
-	}
-	return false, k.settleShipment(id)
-}
-
-// endWaves cancels the planned waves whose orders are all cancelled.
-func (k ending) endWaves() error {
-	waves, err := k.Rows("waves", "status = 'planned' ORDER BY id")
-	if err != nil {
-		return err
-	}
-	var orders set
-	for _, w := range waves {
-		for _, id := range store.Texts(w["order_ids"]) {
-			orders.addID(id)
-		}
-	}
-	alive, err := k.Rows("orders", k.DB().InUUID("id", 2)+" AND status <> 'cancelled'", jsonList(orders.list))
-	if err != nil {
-		return err
-	}
-	ids := store.TextColumn(alive, "id")
-	var over []string
-	for _, w := range waves {
-		if !slices.ContainsFunc(store.Texts(w["order_ids"]), func(id string) bool { return slices.Contains(ids, id) }) {
-			over = append(over, w.Text("id"))
-		}
-	}
-	return k.UpdateRows("waves", over, store.Row{"status": "cancelled"})
+	return k.settleShipments(shipments.list, spent...)
 }

@@ -39,14 +39,28 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 				return notReady("order %s has no lines", c.After.Text("order_no"))
 			}
 			confirming.addID(c.After.Text("id"))
-		} else if becomes(c, "status", "cancelled") && c.After.Decimal("qty_shipped") != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", c.After.Text("order_no"))
+		} else if becomes(c, "status", "cancelled") {
+			if err := checkUnmoved(c.After); err != nil {
+				return err
+			}
 		}
 	}
 	if err := unitsKnown(tx.Tx, tx.TenantID, confirming.list); err != nil {
 		return err
 	}
 	return itemsActive(tx.Tx, tx.TenantID, confirming.list)
+}
+
+// checkUnmoved refuses to cancel an order of which goods have left or come in.
+func checkUnmoved(o store.Row) error {
+	for field, moved := range map[string]string{"qty_shipped": "shipped", "qty_received": "received"} {
+		if q := o.Decimal(field); q != 0 {
+			return fault.New(fault.Conflict, CodeInUse, "order %s has %s %s already", o.Text("order_no"), moved, q).
+				With("", "end its rest with close_order; goods that left come back under a return order").
+				At("status", "goods were %s", moved)
+		}
+	}
+	return nil
 }
 
 func notReady(format string, args ...any) *fault.Error {
@@ -113,16 +127,17 @@ func checkResume(c store.Change) *fault.Error {
 	return nil
 }
 
-// followOrders allocates stock to outbound orders that are confirmed, and takes
-// it from those that are cancelled.
+// followOrders allocates stock to outbound orders that are confirmed, and ends what
+// was made for orders that are cancelled or deleted. Bulk work takes back no order that
+// a wave or a shipment names.
 func (w Watch) followOrders(tx *store.Tx, changes []store.Change) error {
 	var gone, confirmed set
 	for _, c := range changes {
 		switch {
-		case c.Op != store.Update || c.After["type"] != "outbound":
-		case becomes(c, "status", "cancelled"):
-			gone.addID(c.After.Text("id"))
-		case becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
+		case c.Op == store.Insert || c.Op == store.Delete && !tx.Store.Audited():
+		case c.Op == store.Delete || becomes(c, "status", "cancelled"):
+			gone.addID(currentRow(c).Text("id"))
+		case c.After["type"] == "outbound" && becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
 			confirmed.addID(c.After.Text("id"))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/ending"
 )
 
 // CodeOver is an attempt to do more than was asked for.
@@ -42,7 +43,17 @@ func (w Watch) followPickLines(tx *store.Tx, changes []store.Change) error {
 	if err := startPickLists(tx, changes); err != nil {
 		return err
 	}
-	return k.finishLists(changes)
+	return ending.FinishLists(tx, listsOfClosed(changes))
+}
+
+// listsOfClosed are the lists of pick lines that are no longer pending, or gone.
+func listsOfClosed(changes []store.Change) (lists []string) {
+	for _, c := range changes {
+		if isNoLonger(c, "status", "pending") {
+			lists = append(lists, c.Before.Text("pick_list_id"))
+		}
+	}
+	return lists
 }
 
 // pickLines moves goods from their bins to the staging lane, with their reservations.
@@ -287,32 +298,4 @@ func (k work) releaseShortened(changes []store.Change) error {
 		return err
 	}
 	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
-}
-
-// finishLists ends the lists of which nothing is left to pick: those in progress are
-// completed, those that nothing was picked on are cancelled.
-func (k work) finishLists(changes []store.Change) error {
-	var ids set
-	for _, c := range changes {
-		if c.Op == store.Update && c.Before["status"] == "pending" && c.After["status"] != "pending" {
-			ids.addID(c.After.Text("pick_list_id"))
-		}
-	}
-	if len(ids.list) == 0 {
-		return nil
-	}
-	done, err := k.Rows("pick_lists", k.DB().InUUID("id", 2)+" AND status IN ('released', 'in_progress') AND NOT EXISTS ("+
-		"SELECT 1 FROM pick_lines l WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id",
-		jsonList(ids.list))
-	if err != nil {
-		return err
-	}
-	ends := map[string][]string{}
-	for _, l := range done {
-		ends[l.Text("status")] = append(ends[l.Text("status")], l.Text("id"))
-	}
-	if err := k.UpdateRows("pick_lists", ends["released"], store.Row{"status": "cancelled"}); err != nil {
-		return err
-	}
-	return k.UpdateRows("pick_lists", ends["in_progress"], store.Row{"status": "completed"})
 }

@@ -273,40 +273,19 @@ func (r *receiving) isFullyReceived(o store.Row) bool {
 	return true
 }
 
-// openPutawayTasks opens a task for what has to leave the dock, with the place that suits
-// it best.
+// openPutawayTasks opens tasks for what has to leave the dock.
 func (r *receiving) openPutawayTasks() error {
-	if k := r.zone.Text("kind"); k != "dock" && k != "staging" {
-		return nil
-	}
-	var tasks []store.Row
-	var asks []*placeRequest
+	var goods []store.Row
 	for _, m := range r.moves {
 		if m["to_status"] != "available" {
 			continue
 		}
-		t := store.Row{"receipt_id": r.receipt["id"], "from_zone_id": r.in.ZoneID, "quantity": m["quantity"], "stock_status": m["to_status"]}
-		for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
-			if m[f] != nil {
-				t[f] = m[f]
-			}
-		}
-		tasks = append(tasks, t)
-		asks = append(asks, &placeRequest{item: r.items[m.Text("item_id")], lot: m.Text("lot_id"), quantity: m.Decimal("quantity"), from: r.zone})
-	}
-	if len(tasks) == 0 {
-		return nil
-	}
-	if err := suggestPlaces(r.c.Tx.Tx, r.c.TenantID, asks); err != nil {
-		return err
-	}
-	for i, q := range asks {
-		if len(q.found) > 0 {
-			tasks[i]["to_zone_id"] = q.found[0].id
-		}
+		t := newPutAway(m, r.in.ZoneID, m["to_status"])
+		t["receipt_id"] = r.receipt["id"]
+		goods = append(goods, t)
 	}
 	var err error
-	r.tasks, err = r.c.Tx.InsertRows("putaway_tasks", tasks)
+	r.tasks, err = openPutAways(r.c.Tx, goods)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/crew"
 )
 
 // A route's stops are the shipments that name it; nothing else lists them. Who
@@ -36,10 +37,10 @@ func (w Watch) followRoutes(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 	}
-	if err := k.updateDriverStates(drivers.list); err != nil {
+	if err := crew.UpdateDrivers(k.Tx, drivers.list); err != nil {
 		return err
 	}
-	return k.updateVehicleStates(vehicles.list)
+	return crew.UpdateVehicles(k.Tx, vehicles.list)
 }
 
 // onTheWay holds a shipment to its route, whose driver and vehicle take it, and

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/crew"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -224,38 +225,7 @@ func (k work) updateDrivers(changes []store.Change) error {
 			ids.addID(c.After.Text("driver_id"))
 		}
 	}
-	return k.updateDriverStates(ids.list)
-}
-
-// onRoad says in SQL of a shipment s that it is under way. One that could not be
-// delivered is until the route that it was a stop of is over.
-const onRoad = "(s.status = 'in_transit' OR s.status = 'exception' AND NOT EXISTS (SELECT 1 FROM routes r WHERE r.tenant_id = $1 AND r.id = s.route_id " +
-	"AND r.status = 'finished'))"
-
-// updateDriverStates is crews for drivers by their ids.
-func (k work) updateDriverStates(ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	want := map[string][]string{}
-	err := k.Query("SELECT d.id, d.status, COUNT(CASE WHEN "+onRoad+" THEN 1 END) + (SELECT COUNT(*) FROM routes o WHERE o.tenant_id = $1 "+
-		"AND o.driver_id = d.id AND o.status = 'started'), COUNT(CASE WHEN s.status IN ('planned', 'packed', 'ready') THEN 1 END) "+
-		"FROM drivers d LEFT JOIN shipments s ON s.tenant_id = $1 AND s.driver_id = d.id WHERE d.tenant_id = $1 AND "+k.DB().InUUID("d.id", 2)+
-		" GROUP BY d.id, d.status ORDER BY d.id", []any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
-		for _, st := range driverStates(r.Text(1), r.Int(2), r.Int(3)) {
-			want[st] = append(want[st], r.Text(0))
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, st := range []string{"assigned", "on_trip", "available"} {
-		if err := k.UpdateRows("drivers", want[st], store.Row{"status": st}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return crew.UpdateDrivers(k.Tx, ids.list)
 }
 
 // updateVehicles notes of vehicles whether they are out with a shipment, and of drivers
@@ -272,31 +242,10 @@ func (k work) updateVehicles(changes []store.Change) error {
 			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})
 		}
 	}
-	if err := k.updateVehicleStates(ids.list); err != nil {
+	if err := crew.UpdateVehicles(k.Tx, ids.list); err != nil {
 		return err
 	}
 	return k.UpdateEach("drivers", firstOfEach(seats))
-}
-
-// updateVehicleStates notes of vehicles whether they are out.
-func (k work) updateVehicleStates(ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	var sets []store.Row
-	err := k.Query("SELECT v.id, v.on_trip, (EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND "+onRoad+
-		") OR EXISTS (SELECT 1 FROM routes o WHERE o.tenant_id = $1 AND o.vehicle_id = v.id AND o.status = 'started')) "+
-		"FROM vehicles v WHERE v.tenant_id = $1 AND "+k.DB().InUUID("v.id", 2)+" ORDER BY v.id",
-		[]any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
-			if out := r.Bool(2); out != r.Bool(1) {
-				sets = append(sets, store.Row{"id": r.Text(0), "on_trip": out})
-			}
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	return k.UpdateEach("vehicles", sets)
 }
 
 // firstOfEach keeps the first row of each id.
@@ -309,23 +258,4 @@ func firstOfEach(rows []store.Row) (out []store.Row) {
 		}
 	}
 	return out
-}
-
-// driverStates lists the states that take a driver from the one he is in to the one that
-// so many shipments on the road and in the house mean.
-func driverStates(now string, road, house int64) []string {
-	to := "available"
-	switch {
-	case road > 0:
-		to = "on_trip"
-	case house > 0:
-		to = "assigned"
-	}
-	switch {
-	case now == to || now == "off_duty" || now == "suspended":
-		return nil
-	case now == "available" && to == "on_trip":
-		return []string{"assigned", "on_trip"}
-	}
-	return []string{to}
 }

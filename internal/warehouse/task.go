@@ -1,6 +1,8 @@
 package warehouse
 
 import (
+	"slices"
+
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -60,4 +62,48 @@ func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
 		return rpc.Record{}, err
 	}
 	return c.Again(t.resource, id)
+}
+
+// newPutAway is the values of a task for goods of a row that lie in a zone.
+func newPutAway(goods store.Row, zone, status any) store.Row {
+	t := store.Row{"from_zone_id": zone, "stock_status": status}
+	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn", "quantity"} {
+		t[f] = goods[f]
+	}
+	return t
+}
+
+// openPutAways opens those of the tasks whose goods lie at a dock or in a lane, each
+// with the place that suits the goods best.
+func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	lanes, err := tx.Rows("zones", tx.DB().InUUID("id", 2)+" AND kind IN ('dock', 'staging')",
+		jsonList(store.TextColumn(tasks, "from_zone_id")))
+	if err != nil || len(lanes) == 0 {
+		return nil, err
+	}
+	items := queueArticles(tx.Tx, tx.TenantID, store.TextColumn(tasks, "item_id"))
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	ids := store.TextColumn(lanes, "id")
+	var open []store.Row
+	var asks []*placeRequest
+	for _, t := range tasks {
+		if at := slices.Index(ids, t.Text("from_zone_id")); at >= 0 {
+			open = append(open, t)
+			asks = append(asks, &placeRequest{item: items[t.Text("item_id")], lot: t.Text("lot_id"), quantity: t.Decimal("quantity"), from: lanes[at]})
+		}
+	}
+	if err := suggestPlaces(tx.Tx, tx.TenantID, asks); err != nil {
+		return nil, err
+	}
+	for i, q := range asks {
+		if len(q.found) > 0 {
+			open[i]["to_zone_id"] = q.found[0].id
+		}
+	}
+	return tx.InsertRows("putaway_tasks", open)
 }

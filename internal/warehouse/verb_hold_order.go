@@ -70,6 +70,9 @@ func orderSteps(o store.Row) (steps []rpc.Step) {
 		if o["status"] == "confirmed" {
 			then("cancel_order", "Cancel the order")
 		}
+		if checkClosable(o) == nil {
+			then("close_order", "Close the rest")
+		}
 	}
 	return steps
 }

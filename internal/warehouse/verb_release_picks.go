@@ -71,8 +71,8 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 	return pickListsOut(c, lists)
 }
 
-// plannedWave locks the wave that is named and takes its orders, but for those that were
-// cancelled since; nil where orders are named.
+// plannedWave locks the wave that is named and takes those of its orders that may be
+// picked; nil where orders are named.
 func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
@@ -89,9 +89,13 @@ func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	if s := wave.Text("status"); s != "planned" {
 		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
 	}
-	orders, err := c.Rows("orders", c.DB().InUUID("id", 2)+" AND status <> 'cancelled'", jsonList(store.Texts(wave["order_ids"])))
+	orders, err := c.Rows("orders", c.DB().InUUID("id", 2)+" AND status IN ('confirmed', 'in_progress')", jsonList(store.Texts(wave["order_ids"])))
 	if err != nil {
 		return nil, err
+	}
+	if len(orders) == 0 {
+		return nil, notReady("no order of wave %s may be picked: they are on hold or have ended", wave.Text("wave_no")).
+			At("wave_id", "has no order that may be picked")
 	}
 	in.OrderIDs, in.Method = store.TextColumn(orders, "id"), "wave"
 	return wave, nil

@@ -28,6 +28,7 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("hold_order", "Stops new picks of an order; what is reserved for it stays.", managers, holdOrder),
 		rpc.New("resume_order", "Lets an order on hold go on where it was.", managers, resumeOrder),
 		rpc.New("cancel_order", "Cancels an order of which nothing has left; what it was promised is free again.", managers, cancelOrder),
+		rpc.New("close_order", "Ends the rest of an order that came in or left in part; the order is completed.", managers, w.closeOrder),
 		rpc.New("plan_wave", "Gathers orders whose goods are fetched together.", managers, w.planWave),
 		rpc.New("release_picks", "Makes pick lists of what is reserved for orders, in walking order.", managers, w.releasePicks),
 		rpc.New("claim_pick_list", "Takes a released list to pick it.", operators, w.claimPickList),

@@ -59,7 +59,7 @@ func (w Watch) Effects() store.Effects {
 			"lots":            perTenant(w.followLots),
 			"zones":           perTenant(moveSubtrees),
 			"orders":          perTenant(w.followOrders),
-			"order_lines":     perTenant(sumOrders),
+			"order_lines":     perTenant(w.followLines),
 			"pick_lists":      perTenant(w.followPickList),
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
@@ -119,6 +119,11 @@ func currentRow(c store.Change) store.Row {
 // becomes reports whether a change puts field into value, by insert or update.
 func becomes(c store.Change, field, value string) bool {
 	return c.After != nil && c.After.Text(field) == value && (c.Before == nil || c.Before.Text(field) != value)
+}
+
+// isNoLonger reports whether a change takes field out of value, by update or delete.
+func isNoLonger(c store.Change, field, value string) bool {
+	return c.Before != nil && c.Before.Text(field) == value && (c.After == nil || c.After.Text(field) != value)
 }
 
 // isAltered reports whether an update changes field.

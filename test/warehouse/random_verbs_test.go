@@ -85,7 +85,7 @@ func (c *chance) act(r *rand.Rand) {
 	q := 1 + r.IntN(6)
 	order := func() string { return c.one(oneOrder) }
 	reason := func(in map[string]any) map[string]any { in["reason"] = "chance"; return in }
-	switch r.IntN(24) {
+	switch r.IntN(30) {
 	case 0, 1:
 		c.say("receive", map[string]any{"zone_id": c.zones[0], "lines": []any{map[string]any{"item_id": item, "quantity": 5 * q}}})
 	case 2, 3:
@@ -117,17 +117,54 @@ func (c *chance) act(r *rand.Rand) {
 	case 20:
 		c.say("unpack", map[string]any{"package_id": c.one(oneBox)})
 	case 21:
-		c.cancelShipment(c.one(oneShip))
+		c.cancel("shipments", c.one(oneShip))
+	case 22:
+		c.say("plan_wave", map[string]any{"order_ids": []any{order(), order()}})
+		c.say("release_picks", map[string]any{"wave_id": c.one("SELECT id FROM waves WHERE tenant_id = $1 AND status = 'planned'")})
+	case 23:
+		c.say("close_order", map[string]any{"order_id": order()})
+	case 24:
+		c.end(r, order())
 	default:
 		c.ship(order())
 	}
 }
 
-// cancelShipment cancels a shipment by a change of its row, which may be refused.
-func (c *chance) cancelShipment(id string) {
-	r := c.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + id, As: c.as, Body: map[string]any{"status": "cancelled"}})
+// change changes or deletes a record, which may be refused and never fails.
+func (c *chance) change(method, collection, id string, body any) {
+	r := c.k.Call(testkit.Request{Method: method, Path: "/v1/" + collection + "/" + id, As: c.as, Body: body})
 	if r.Status >= 500 {
-		c.t.Errorf("cancel shipment %s: %d %s", id, r.Status, r.Body)
+		c.t.Errorf("%s %s %s: %d %s", method, collection, id, r.Status, r.Body)
+	}
+}
+
+// cancel cancels a record by a change of its state.
+func (c *chance) cancel(collection, id string) {
+	c.change(http.MethodPatch, collection, id, map[string]any{"status": "cancelled"})
+}
+
+// end ends something of an order by a change of a row.
+func (c *chance) end(r *rand.Rand, order string) {
+	if order == "" {
+		return
+	}
+	line := c.one("SELECT id FROM order_lines WHERE tenant_id = $1 AND order_id = $2", order)
+	pick := c.one(onePick + " AND status = 'pending'")
+	switch r.IntN(7) {
+	case 0:
+		c.cancel("orders", order)
+	case 1:
+		c.change(http.MethodDelete, "orders", order, nil)
+	case 2:
+		c.change(http.MethodPatch, "order_lines", line, map[string]any{"qty_cancelled": 1 + r.IntN(8)})
+	case 3:
+		c.change(http.MethodDelete, "order_lines", line, nil)
+	case 4:
+		c.cancel("pick_lines", pick)
+	case 5:
+		c.change(http.MethodDelete, "pick_lines", pick, nil)
+	default:
+		c.cancel("pick_lists", c.one("SELECT pick_list_id FROM pick_lines WHERE tenant_id = $1 AND id = $2", pick))
 	}
 }
 

@@ -23,6 +23,8 @@ interface Saying {
 
 const open = (o: Row) => ['confirmed', 'in_progress'].includes(String(o['status']));
 
+const moved = (o: Row) => Number(o['qty_shipped'] ?? 0) + Number(o['qty_received'] ?? 0);
+
 // What can be said about an order, in the order in which it is usually said.
 const verbs: Saying[] = [
   { name: 'confirm_order', text: 'Confirm', done: 'The order is confirmed', kind: 'primary', may: (o) => o['status'] === 'draft' },
@@ -30,7 +32,8 @@ const verbs: Saying[] = [
   { name: 'resume_order', text: 'Let it go on', done: 'The order goes on', kind: 'primary', may: (o) => o['status'] === 'on_hold' },
   { name: 'hold_order', text: 'Put on hold', done: 'The order is on hold', reason: true, may: open },
   { name: 'deallocate_order', text: 'Give stock back', done: 'What was not picked is free again', may: (o) => open(o) && Number(o['qty_allocated']) > Number(o['qty_picked']) },
-  { name: 'cancel_order', text: 'Cancel', done: 'The order is cancelled', reason: true, kind: 'danger', may: (o) => ['draft', 'confirmed', 'on_hold', 'in_progress'].includes(String(o['status'])) && Number(o['qty_shipped']) === 0 },
+  { name: 'cancel_order', text: 'Cancel', done: 'The order is cancelled', reason: true, kind: 'danger', may: (o) => ['draft', 'confirmed', 'on_hold', 'in_progress'].includes(String(o['status'])) && moved(o) === 0 },
+  { name: 'close_order', text: 'Close the rest', done: 'The rest is no longer waited for', reason: true, kind: 'danger', may: (o) => o['status'] === 'in_progress' && moved(o) > 0 },
 ];
 
 // OrderVerbs are what this person can do about the order as it stands.

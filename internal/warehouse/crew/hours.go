@@ -1,5 +1,6 @@
 // Package crew says what speaks against a driver setting off: hours on the road, and
-// certificates that the driver's job asks for. It only reads.
+// certificates that the driver's job asks for. It keeps the states of drivers and
+// vehicles to their work.
 //
 // Layer: domains. Begin at [CheckDrivingHours].
 package crew

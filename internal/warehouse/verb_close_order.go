@@ -1,0 +1,68 @@
+package warehouse
+
+import (
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/ending"
+)
+
+// CloseOrderIn names the order and says why no more is waited for.
+type CloseOrderIn struct {
+	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order: in progress, a part of it received or shipped."`
+	Reason  string `json:"reason" max:"200" doc:"Why; kept as hold_reason."`
+}
+
+// closeOrder cancels what has not come in or left of an order, which completes it.
+func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error) {
+	o, err := c.One("orders", "order_id", in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkClosable(o); err != nil {
+		return nil, err
+	}
+	k := w.workOf(c)
+	if in.Reason != "" {
+		if err := k.UpdateRows("orders", []string{in.OrderID}, store.Row{"hold_reason": in.Reason}); err != nil {
+			return nil, err
+		}
+	}
+	rest, sets, err := ending.ReadRest(k.Tx, in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.endLines(rest, nil); err != nil {
+		return nil, err
+	}
+	if err := k.UpdateEach("order_lines", sets); err != nil {
+		return nil, err
+	}
+	if err := k.completeClosed(in.OrderID); err != nil {
+		return nil, err
+	}
+	return orderLinesOut(c, in.OrderID)
+}
+
+// checkClosable refuses to close an order that is not under way.
+func checkClosable(o store.Row) error {
+	no, status := o.Text("order_no"), o.Text("status")
+	switch {
+	case status == "on_hold":
+		return notReady("order %s is on hold: resume it first", no).At("order_id", "is on hold")
+	case status != "in_progress" && status != "confirmed" && status != "draft":
+		return fault.New(fault.Conflict, "HF001", "order %s is %s", no, status).At("order_id", "is %s", status)
+	case o.Decimal("qty_received")+o.Decimal("qty_shipped") == 0:
+		return notReady("nothing of order %s has come in or left: cancel it instead", no).At("order_id", "has no part that moved")
+	}
+	return nil
+}
+
+// completeClosed completes an order that its lines have not completed.
+func (k work) completeClosed(id string) error {
+	open, err := k.Rows("orders", "id = $2 AND status = 'in_progress'", id)
+	if err != nil {
+		return err
+	}
+	return k.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
+}
