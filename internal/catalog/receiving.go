@@ -74,7 +74,8 @@ func taskAccess() Access {
 func putawayTasks() Resource {
 	return Resource{
 		Name: "putaway_tasks", Family: "warehouse",
-		Doc: "Goods on a dock or in a lane that wait for their place. Opened by verb receive and the end of orders, closed by put_away.",
+		Doc: "Goods on a dock or in a lane that wait for their place. " +
+			"Opened by verb receive and the end of orders, closed by put_away.",
 		Fields: []Field{
 			{Name: "task_no", Format: Number, Prefix: "PA", ReadOnly: true},
 			{Name: "status", Required: true, Default: "open", OneOf: strings.Fields("open in_progress done cancelled")},

@@ -45,7 +45,7 @@ func (k work) endLines(lines, orders []string) error {
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	if err := k.putAwayPicked(rows); err != nil {
+	if err := putAwayPicked(k.Tx, rows); err != nil {
 		return err
 	}
 	if err := k.cancelPicks(lines); err != nil {
@@ -77,14 +77,14 @@ func (k work) settleShipments(ids []string, spent ...string) error {
 }
 
 // putAwayPicked opens tasks for goods that were picked and are no longer promised.
-func (k work) putAwayPicked(released []store.Row) error {
+func putAwayPicked(tx *store.Tx, released []store.Row) error {
 	var goods []store.Row
 	for _, r := range released {
 		if r["picked"] == true {
 			goods = append(goods, newPutAway(r, r["zone_id"], r["stock_status"]))
 		}
 	}
-	_, err := openPutAways(k.Tx, goods)
+	_, err := openPutAways(tx, goods)
 	return err
 }
 

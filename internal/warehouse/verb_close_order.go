@@ -38,7 +38,7 @@ func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error)
 	if err := k.UpdateEach("order_lines", sets); err != nil {
 		return nil, err
 	}
-	if err := k.completeClosed(in.OrderID); err != nil {
+	if err := completeClosed(k.Tx, in.OrderID); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)
@@ -59,10 +59,10 @@ func checkClosable(o store.Row) error {
 }
 
 // completeClosed completes an order that its lines have not completed.
-func (k work) completeClosed(id string) error {
-	open, err := k.Rows("orders", "id = $2 AND status = 'in_progress'", id)
+func completeClosed(tx *store.Tx, id string) error {
+	open, err := tx.Rows("orders", "id = $2 AND status = 'in_progress'", id)
 	if err != nil {
 		return err
 	}
-	return k.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
+	return tx.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
 }

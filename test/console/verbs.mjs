@@ -150,6 +150,7 @@ async function places() {
     hold_order: [order_(allocated), button('Put on hold')],
     resume_order: [order_(held), button('Let it go on')],
     cancel_order: [order_(allocated), button('Cancel')],
+    close_order: [order_(inbound), button('Close the rest')],
     release_picks: [order_(allocated), button('Release to pick')],
     create_shipment: [order_(allocated), button('Make a shipment')],
     pack: [order_(picked), button('Pack')],

@@ -155,7 +155,7 @@ export const deCatalog: Record<string, string> = {
   'One stop of a pick list.': 'Ein Halt einer Pickliste.', 'Work for one picker: lines to fetch, in walking order.': 'Arbeit für eine Person: Zeilen zum Holen, in der Reihenfolge des Weges.',
   'Points given for reporting and for finishing what was agreed; never for the absence of injuries.': 'Punkte für Meldungen und für erledigte Zusagen; nie dafür, dass sich niemand verletzt hat.',
   'Scores, one per run and entity, with the inputs they can be recomputed from.': 'Werte, einer je Lauf und Gegenstand, mit den Eingaben, aus denen sie sich nachrechnen lassen.',
-  'Goods on a dock that wait for their place. Opened by verb receive, closed by put_away.': 'Ware an einem Tor, die auf ihren Platz wartet.',
+  'Goods on a dock or in a lane that wait for their place. Opened by verb receive and the end of orders, closed by put_away.': 'Ware an einem Tor oder in einer Bereitstellzone, die auf ihren Platz wartet.',
   'What a receipt brought, line by line.': 'Was ein Wareneingang gebracht hat, Zeile für Zeile.', 'Goods that came in at a dock, as verb receive recorded them.': 'Ware, die an einem Tor ankam.',
   'Duties, each with a rule that check-compliance-rules evaluates.': 'Pflichten, jede mit einer Regel, die geprüft wird.',
   'Least and most of an item that a pick zone should hold.': 'Wenigstes und Meistes, was eine Pickzone von einem Artikel halten soll.',

@@ -158,7 +158,7 @@ export const frCatalog: Record<string, string> = {
   'One stop of a pick list.': 'Un arrêt d’une liste de prélèvement.', 'Work for one picker: lines to fetch, in walking order.': 'Du travail pour une personne : des lignes à chercher, dans l’ordre du parcours.',
   'Points given for reporting and for finishing what was agreed; never for the absence of injuries.': 'Points donnés pour un signalement ou un engagement tenu ; jamais pour l’absence de blessures.',
   'Scores, one per run and entity, with the inputs they can be recomputed from.': 'Scores, un par calcul et élément, avec les données qui permettent de les refaire.',
-  'Goods on a dock that wait for their place. Opened by verb receive, closed by put_away.': 'Marchandises sur un quai qui attendent leur place.',
+  'Goods on a dock or in a lane that wait for their place. Opened by verb receive and the end of orders, closed by put_away.': 'Marchandises sur un quai ou en zone de préparation qui attendent leur place.',
   'What a receipt brought, line by line.': 'Ce qu’une réception a apporté, ligne par ligne.', 'Goods that came in at a dock, as verb receive recorded them.': 'Marchandises arrivées sur un quai.',
   'Duties, each with a rule that check-compliance-rules evaluates.': 'Obligations, chacune avec une règle qui est vérifiée.',
   'Least and most of an item that a pick zone should hold.': 'Le moins et le plus qu’une zone de prélèvement doit tenir d’un article.',
