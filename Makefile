@@ -115,10 +115,9 @@ race: ## the tests under the race detector, which needs a C compiler, in pieces 
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	GO=$(GO) bin/pgtest -- scripts/race $(PACKAGES)
 
-kill: export HOLDFAST_KILL_ROUNDS = 50
 kill: build ## each step of an import killed at 50 random moments, a server amid 100,000 rows, 100 times under acknowledged writes and 30 under judged verbs
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
-	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
+	HOLDFAST_KILL_ROUNDS=50 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
 	$(GO) run ./bench -case killed -rows 100000
 	HOLDFAST_KILL_ROUNDS=100 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilledKeepsAcknowledged$$' ./test/faults
 	HOLDFAST_LINEAR_ROUNDS=30 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestStockIsLinearizable$$' ./test/faults

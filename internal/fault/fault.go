@@ -125,6 +125,14 @@ func Is(err error, k Kind) bool { return err != nil && As(err).Kind == k }
 // HasCode reports whether err carries a fault with this code.
 func HasCode(err error, code string) bool { return err != nil && As(err).Code == code }
 
+// Counted is a number with the word for what it counts: "1 row", "2 rows".
+func Counted[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // Clip is what a message repeats of the input: its first n bytes, to a
 // character's border, and dots where more followed.
 func Clip(s string, n int) string {

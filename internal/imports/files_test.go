@@ -137,7 +137,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 						k.Errorf("%s as %s: %s", name, r.Name, says)
 					}
 				}
-				if !strings.Contains(says, "choose another kind of record") && !strings.Contains(says, "the file has no column for the") &&
+				if !strings.Contains(says, "Choose another kind of record") && !strings.Contains(says, "the file has no column for ") &&
 					!strings.Contains(says, "choose Save as") {
 					k.Errorf("%s as %s: %q", name, r.Name, says)
 				}
@@ -146,9 +146,10 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		// Two that were taken for the wrong kind of record are told the right one.
 		for _, c := range []struct{ file, target, says string }{
 			{"ihm_incidents.csv", "items",
-				"none of the file's columns is known for items: choose another kind of record, or say in the mapping which column is which; if the first row is " +
-					"data and no header, say so and tell the columns by their numbers; if the header is not where it was looked for, say on which line it is; the " +
-					"columns would fit incidents"},
+				"none of the file's columns is known for items. " +
+					"Choose another kind of record, or say in the mapping which column is which. " +
+					"If the first row is data and no header, say so and give the columns by their numbers. " +
+					"If the header is not where it was looked for, say on which line it is; the columns would fit incidents"},
 			{"openboxes_inventoryLevels.csv", "zones", "the columns would fit items"},
 			{"openboxes_mainWarehouseInventory.csv", "lots", ""},
 		} {

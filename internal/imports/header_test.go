@@ -47,7 +47,7 @@ func TestHeaderRow(t *testing.T) {
 		want                         string // header row: line code ...
 		says                         string
 	}{
-		{"in the first line", "z.csv", "", "", []byte("code,name\nZ-1,One\n"), "1: 2 Z-1", "All 1 rows are ready to be applied."},
+		{"in the first line", "z.csv", "", "", []byte("code,name\nZ-1,One\n"), "1: 2 Z-1", "The row is ready to be applied."},
 		{"data like a header stays data", "z.csv", "", "", []byte("code,name\nname,code\nZ-1,One\n"), "1: 2 name, 3 Z-1", "All 2 rows"},
 		{"below a title and a blank line", "z.csv", "", "", []byte("Shelves March 2026\n\ncode,name\nZ-1,One\n\nZ-2,Two\n"), "3: 4 Z-1, 6 Z-2",
 			"The header was found in line 3; what stands above it was left out."},
@@ -61,7 +61,7 @@ func TestHeaderRow(t *testing.T) {
 			"import_question", "line 2 (code, name) reads like the header, but line 1 (a, b, c, d) above it may be data: say on which line the header is"},
 		{"below a damaged line", "z.csv", "", "", []byte("Shelves \x00\ncode,name\nZ-1,One\n"), "import_question", "above it may be data"},
 		{"below a wider line in a sheet, said", "z.xlsx", `{"header_row":2}`, "",
-			sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1", "All 1 rows"},
+			sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1", "The row is ready"},
 		{"by the headers of the mapping", "z.csv", "", `{"code":"Kennung","name":"Wo"}`, []byte("Liste\nKennung,Wo\nZ-1,One\n"), "2: 3 Z-1",
 			"The header was found in line 2"},
 		{"below a title, by a long header of the mapping", "z.csv", "", `{"code":"Kennung","name":"` + ask + `"}`,
@@ -89,14 +89,14 @@ func TestHeaderRow(t *testing.T) {
 			"All 2 rows are ready to be applied."},
 		{"foreign or none", "z.csv", "", `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "import_question",
 			"is line 1 (Kennung, Wo) the header, or data already? Say which, or on which line the header is"},
-		{"foreign or none, said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "1: 2 Z-1", "All 1 rows"},
+		{"foreign or none, said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "1: 2 Z-1", "The row is ready"},
 		{"none, said", "z.csv", `{"header":false}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "0: 1 Kennung, 2 Z-1", "All 2 rows"},
-		{"the line is said", "z.csv", `{"header_row":3}`, `{"code":1,"name":2}`, []byte("Liste,\n\nKennung,Wo\nZ-1,One\n"), "3: 4 Z-1", "All 1 rows"},
-		{"the line is said, far down", "z.csv", `{"header_row":31}`, "", []byte(strings.Repeat("x\n", 30) + "code,name\nZ-1,One\n"), "31: 32 Z-1", "All 1 rows"},
+		{"the line is said", "z.csv", `{"header_row":3}`, `{"code":1,"name":2}`, []byte("Liste,\n\nKennung,Wo\nZ-1,One\n"), "3: 4 Z-1", "The row is ready"},
+		{"the line is said, far down", "z.csv", `{"header_row":31}`, "", []byte(strings.Repeat("x\n", 30) + "code,name\nZ-1,One\n"), "31: 32 Z-1", "The row is ready"},
 		{"the line is blank", "z.csv", `{"header_row":2}`, "", []byte("Liste,\n\ncode,name\nZ-1,One\n"), "import_question", "line 2 of the file is blank"},
 		{"the line is not there", "z.csv", `{"header_row":9}`, "", []byte("code,name\nZ-1,One\n"), "import_question", "line 9 of the file is blank, or not there"},
 		{"no word is known", "z.csv", "", "", []byte("Liste\nKenn,Ort im Haus\nZ-1,One\n"), "import_question", "say on which line it is"},
-		{"keys of JSON", "z.json", "", "", []byte(`[{"code":"Z-1","name":"One"}]`), "<nil>: 1 Z-1", "All 1 rows"},
+		{"keys of JSON", "z.json", "", "", []byte(`[{"code":"Z-1","name":"One"}]`), "<nil>: 1 Z-1", "The row is ready"},
 	}
 	each(t, func(k *kit) {
 		for _, c := range cases {

@@ -248,6 +248,9 @@ func (k *kit) apply(job *jobs.Job) *imports.Applied {
 	return res
 }
 
+// allInjuries are the options of a register that says of no row what kind it is.
+const allInjuries = `{"defaults":{"kind":"injury"}}`
+
 // imported runs a file through process and apply.
 func (k *kit) imported(target, options, mapping, name string, body []byte) (*jobs.Job, *plan.Processed, *imports.Applied) {
 	k.Helper()

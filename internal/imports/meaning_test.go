@@ -107,14 +107,14 @@ func TestTimesThatAreAskedAbout(t *testing.T) {
 	each(t, func(k *kit) {
 		k.now = k.now.AddDate(1, 0, 0)
 		body := []byte("title,date,reported date\nFall,1768490100,2026-01-16\nCut,1768493700,2026-01-16\n")
-		q := k.question("incidents", "", "log.csv", body)
+		q := k.question("incidents", allInjuries, "log.csv", body)
 		want := `column "date" has numbers such as 1768490100: are they seconds since 1970 (this one is 15 January 2026, 15:15 UTC)?`
 		if !strings.Contains(q.Msg, want) {
 			k.Error(q.Msg)
 		}
 		millis := []byte(strings.NewReplacer("1768490100", "1768490100000", "1768493700", "1768493700500").Replace(string(body)))
 		for unit, file := range map[string][]byte{"seconds": body, "milliseconds": millis} {
-			_, p, _ := k.imported("incidents", `{"epoch":"`+unit+`"}`, "", "log.csv", file)
+			_, p, _ := k.imported("incidents", `{"epoch":"`+unit+`","defaults":{"kind":"injury"}}`, "", "log.csv", file)
 			if p.Stats.InvalidRows > 0 {
 				k.Errorf("%s: %+v", unit, p.Errors)
 			}
@@ -148,7 +148,7 @@ func TestDatesByTheirField(t *testing.T) {
 		if diff := cmp.Diff([]string{"1 2075-12-31", "2 2028-02-29", "3 2027-04-30"}, k.fieldsOf("lots", "lot_no", "expires_on")); diff != "" {
 			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
 		}
-		_, p, _ = k.imported("incidents", "", "", "log.csv", []byte("title,date\nGap,2026-03-29 02:30\nFall,2026-03-29 03:30\nMonth,03/2026\n"))
+		_, p, _ = k.imported("incidents", allInjuries, "", "log.csv", []byte("title,date\nGap,2026-03-29 02:30\nFall,2026-03-29 03:30\nMonth,03/2026\n"))
 		if diff := cmp.Diff([]string{"2 date date", "4 date date"}, where(p.Errors)); diff != "" || !strings.Contains(p.Errors[0].Message, "no clock showed") {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
@@ -162,7 +162,7 @@ func TestValuesThatAreMapped(t *testing.T) {
 		k.now = k.now.AddDate(1, 0, 0)
 		k.add("zones", store.Row{"code": "Z1", "name": "Hall"})
 		body := []byte("title;severity;zone;date\nFall;ganz arg;Halle A;2026-01-05\nCut;ganz arg;Z1;2026-01-06\nBurn;gering;Halle  B;2026-01-07\n")
-		_, p, _ := k.imported("incidents", "", "", "log.csv", body)
+		_, p, _ := k.imported("incidents", allInjuries, "", "log.csv", body)
 		unknown := map[string][]string{}
 		for _, c := range p.Columns {
 			if len(c.Unknown) > 0 {
@@ -172,7 +172,7 @@ func TestValuesThatAreMapped(t *testing.T) {
 		if diff := cmp.Diff(map[string][]string{"severity": {"ganz arg"}, "zone_id": {"Halle A", "Halle B"}}, unknown); diff != "" || p.Stats.ValidRows != 0 {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
-		options, err := json.Marshal(map[string]any{"force": true, "values": map[string]any{
+		options, err := json.Marshal(map[string]any{"force": true, "defaults": map[string]string{"kind": "injury"}, "values": map[string]any{
 			"severity": map[string]string{"Ganz arg": "critical"}, "zone_id": map[string]string{"Halle A": "Z1", "Halle B": ""}}})
 		if err != nil {
 			k.Fatal(err)
@@ -209,7 +209,7 @@ func TestFilesOfRecordsThatAreThere(t *testing.T) {
 		}
 
 		q := k.question("items", "", "prices.csv", []byte("sku,unit_cost\nA,5\n"))
-		if !strings.Contains(q.Msg, "if it changes records that are there, use the mode update") {
+		if !strings.Contains(q.Msg, "If it only changes records that are there, as a list of prices does, use the mode update") {
 			k.Error(q.Msg)
 		}
 		_, _, _ = k.imported("items", `{"mode":"update"}`, "", "prices.csv", []byte("sku,unit_cost\nA,5\n"))

@@ -287,7 +287,7 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				`"{""scope"":{""entity_types"":[""zone""],""filter"":{}},` +
 				`""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
-			{"incidents", "external_ref,title,date\nX,Fell,2026-01-01\nY,Will fall,2027-01-01\n", []string{"3 date rule"}},
+			{"incidents", "external_ref,title,kind,date\nX,Fell,injury,2026-01-01\nY,Will fall,injury,2027-01-01\n", []string{"3 date rule"}},
 		} {
 			_, p, a := k.imported(c.target, "", "", "f.csv", []byte(c.file))
 			if diff := cmp.Diff(c.want, where(p.Errors)); diff != "" {
@@ -333,12 +333,12 @@ func TestReferencesAcrossChunks(t *testing.T) {
 func TestDefaultsAreForNewRecords(t *testing.T) {
 	each(t, func(k *kit) {
 		k.add("incidents", store.Row{"external_ref": "X", "kind": "near_miss", "title": "Slipped", "occurred_at": "2026-01-01T00:00:00Z"})
-		k.imported("incidents", "", "", "f.csv", []byte("external_ref,title,date\nX,Nearly slipped,2026-01-01\nY,Fell,2026-01-02\n"))
+		k.imported("incidents", "", "", "f.csv", []byte("external_ref,title,date of injury\nX,Nearly slipped,2026-01-01\nY,Fell,2026-01-02\n"))
 		if x, y := k.find("incidents", "external_ref", "X"), k.find("incidents", "external_ref", "Y"); x["kind"] != "near_miss" ||
 			x["title"] != "Nearly slipped" || y["kind"] != "injury" {
 			k.Errorf("%v %v", x["kind"], y["kind"])
 		}
-		job := k.upload("incidents", `{"dry_run":true}`, "", "g.csv", []byte("external_ref,title,date\nX,Nearly slipped,2026-01-01\n"))
+		job := k.upload("incidents", `{"dry_run":true}`, "", "g.csv", []byte("external_ref,title,date of injury\nX,Nearly slipped,2026-01-01\n"))
 		if p := k.process(job); p.Preview == nil || p.Preview.Unchanged != 1 {
 			text, _ := json.Marshal(p.Preview)
 			k.Errorf("%s", text)

@@ -141,7 +141,7 @@ func TestCorrectedRows(t *testing.T) {
 			k.Errorf("%+v", r)
 		}
 		if j := k.find("import_jobs", "id", job.ID); j["valid_rows"] != int64(4) || j["invalid_rows"] != int64(1) ||
-			j["message"] != "4 of 5 rows are ready to be applied; 1 have errors and will be left out." {
+			j["message"] != "4 of 5 rows are ready to be applied; 1 has errors and will be left out." {
 			k.Errorf("%v valid, %v invalid: %v", j["valid_rows"], j["invalid_rows"], j["message"])
 		}
 		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
@@ -478,7 +478,7 @@ func TestPreview(t *testing.T) {
 		job := k.upload("items", `{"dry_run":true}`, "", "b.csv", []byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
 		p := k.process(job)
 		if diff := cmp.Diff(&plan.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" ||
-			!strings.Contains(p.Message, "make 1 records, change 1") {
+			!strings.Contains(p.Message, "make 1 record, change 1") {
 			k.Error(diff, p.Message)
 		}
 		v, err := k.m.Preview(ctx, k.as, job.ID, 1, 10)

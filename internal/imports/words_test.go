@@ -34,19 +34,28 @@ func TestPlainWords(t *testing.T) {
 			{"zones", "", "", "Z-1,One\ncode,name\nZ-2,Two\n", "line 2 (code, name) reads like the header, but line 1 (Z-1, One) above it may be data"},
 			{"zones", "", `{"header_row":7}`, "code,name\nZ-2,Two\n", "say on which line its header begins"},
 			{"zones", "", `{"header":false}`, "Z-2,Two\n", "say by its number which column is which"},
-			{"zones", `{"code":"code","name":2}`, `{"header":false}`, "Z-2,Two\n", `the column of the code is told by its number, not as "code"`},
-			{"zones", `{"code":1,"pick_sequence":5}`, `{"header":false}`, "Z-2,Two\n", "the pick sequence is said to be in column 5, but the file has 2 columns"},
-			{"items", "", "", "sku,SKU,name\na,b,c\n", "columns 1 and 2 both read as the SKU"},
+			{"zones", `{"code":"code","name":2}`, `{"header":false}`, "Z-2,Two\n", `give the column of "Code" by its number, not as "code"`},
+			{"zones", `{"code":1,"pick_sequence":5}`, `{"header":false}`, "Z-2,Two\n", `"Pick sequence" is said to be in column 5, but the file has 2 columns`},
+			{"items", "", "", "sku,SKU,name\na,b,c\n", `columns 1 and 2 both read as "SKU"`},
 			{"items", "", "", "sku\nP-9\n", "give one value for all rows"},
 			{"stock_movements", "", `{"mode":"update"}`, "sku,location,qty\nP-1,A-1,10\n", "stock movements are never changed, only added"},
 			{"items", "", `{"decimal_mark":"x"}`, "sku,name\nP-9,Nine\n", "the decimal mark must be"},
 			{"stock_movements", "", "", "sku,qty,type\nP-1,1,ship\nP-1,1,receipt\n",
-				"a movement of type ship needs the zone it comes from; a movement of type receipt needs the zone it goes to"},
+				`a movement of the type "ship" needs the zone it comes from; a movement of the type "receipt" needs the zone it goes to`},
 			{"stock_movements", "", "", "sku,from zone,to zone,qty,type\nP-1,A-1,A-1,1,ship\nP-1,A-1,A-1,1,receipt\n",
-				"a movement of type ship goes to no zone; a movement of type receipt comes from no zone"},
+				`a movement of the type "ship" goes to no zone; a movement of the type "receipt" comes from no zone`},
 			{"shifts", "", "", "worker,start\nSame,2025-01-31 10:00\n", `2 workers are called "Same"`},
-			{"items", "", "", "sku,name,unit cost\n,Nine,\n", "the SKU is required"},
-			{"items", "", `{"mode":"update"}`, "sku,name\n,Nine\n", "the SKU is required to find the record"},
+			{"items", "", "", "sku,name,unit cost\n,Nine,\n", `"SKU" is required`},
+			{"items", "", `{"mode":"update"}`, "sku,name\n,Nine\n", `"SKU" is required to find the record`},
+			{"incidents", "", "", "title,date\nFell,2025-01-31\n",
+				`the file has no column for "Kind", which incidents need. Say in the mapping which of its columns is meant`},
+			{"incidents", "", "", "title,what,date\nFell,x,2025-01-31\n", "or give one value for all rows"},
+			{"incidents", "", "", "title,date of injury\nFell,2025-01-31\n", `No column gives "Kind": it is injury in every row.`},
+			{"incidents", "", "", "title,date,kind\nFell,2025-01-31,accident at work\n",
+				`is not one of injury, illness, near miss, hazard, property damage`},
+			{"incidents", "", "", "title,kind,date\n,injury,2025-01-31\n", `"Title" is required`},
+			{"incidents", "", "", "title,kind,date\nFell,injury,\n", `"Occurred at" is required`},
+			{"items", "", "", "sku,name,unit cost\nP-9,Nine,x\n", "0 of 1 row is ready to be applied; 1 has errors and will be left out."},
 			{"shifts", "", "", "worker,start\nNobody,2025-01-31 10:00\n", `there is no worker "Nobody"`},
 		} {
 			job := k.upload(c.target, "", c.mapping, "f.csv", []byte(c.file))
@@ -58,7 +67,7 @@ func TestPlainWords(t *testing.T) {
 				for _, e := range p.Errors {
 					says = append(says, e.Message)
 				}
-				says = append(says, p.Warnings...)
+				says = append(says, p.Message)
 			} else {
 				says = append(says, k.find("import_jobs", "id", job.ID)["message"].(string))
 			}

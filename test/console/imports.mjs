@@ -149,6 +149,11 @@ test('the wizard shows encoding, joined columns, meanings of words, hidden rows 
       '2026-01-15,3:15 PM,Fall,really bad', '2026-01-16,8:00 AM,Cut,high', '2026-01-16,9:30 AM,Slip,really bad', '2026-01-17,10:45 AM,Trip,?',
       '',
     ].join('\n'));
+    await page.getByText('the file has no column for "Kind"').waitFor();
+    assert.equal(await page.getByLabel('Field').inputValue(), 'kind');
+    assert.deepEqual(await violations(page, 'one value for all rows'), []);
+    await page.getByLabel('Or one value for all rows').selectOption('injury');
+    await page.getByRole('button', { name: 'Use this value' }).click();
     await columns.getByText('joined: Date + Time').waitFor();
     assert.match(await columns.getByRole('row', { name: /^Time/ }).innerText(), /3:15 PM · 8:00 AM · 9:30 AM/);
     const words = page.getByRole('region', { name: 'What these words mean' });
@@ -178,6 +183,13 @@ test('the wizard shows encoding, joined columns, meanings of words, hidden rows 
     await page.getByLabel('Leave out rows that look like totals').click();
     await page.getByRole('button', { name: 'Apply 2 rows' }).waitFor();
     await page.getByText('All 2 rows are ready').waitFor();
+    await page.getByRole('button', { name: 'Apply 2 rows' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).waitFor();
+
+    // A list of prices changes the items that are there.
+    await read(page, 'items', 'prices.csv', 'sku,unit_cost\nA,5\n');
+    await page.getByRole('button', { name: 'It only changes records that are there' }).click();
+    await page.getByRole('button', { name: 'Apply 1 row', exact: true }).waitFor();
 
     // The sheet that fits is one answer away.
     await read(page, 'items', 'prices.xlsx', readFileSync(`${cases}second-sheet-fits.xlsx`));

@@ -9,11 +9,11 @@ import { queryClient, useQuery } from '../lib/query';
 import type { Answer, Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton, Tabs } from '../ui/basic';
 import { Ask } from '../ui/dialog';
-import { Check, Input, Select } from '../ui/form';
+import { Check, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
 import { hrefOf } from '../ui/value';
-import { joined, mappingOf, Meanings, Reading } from './importwords';
+import { joined, mappingOf, Meanings, MissingField, Reading, type CheckAgain } from './importwords';
 import '../records.css';
 import '../work.css';
 
@@ -325,8 +325,6 @@ function Progress({ id }: { id: string }) {
   );
 }
 
-type CheckAgain = (more?: { mapping?: Record<string, unknown>; options?: Record<string, unknown> }) => Promise<void>;
-
 // Question asks what the file does not say by itself.
 function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: CheckAgain; catalog: Catalog }) {
   const text = j.message ?? '';
@@ -338,10 +336,8 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
   const sheet = /the sheet "(.*)" fits/.exec(text)?.[1];
   const header = !written.length && /header/.test(text) && !/no column/.test(text);
   const answer = (o: Record<string, unknown>) => void check({ options: { ...j.options, ...o } });
-  const fields = catalog.get(j.target)?.import?.fields ?? [];
   const missing = /no column for (.*?), which/.exec(text)?.[1];
-  const [column, setColumn] = useState('');
-  const [field, setField] = useState(fields.find((f) => missing?.includes(f)) ?? fields[0] ?? '');
+  const onlyChanges = /use the mode update/.test(text);
   return (
     <Card title={_('One question before it goes on')}>
       <div class="stack">
@@ -405,27 +401,18 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
               </Button>
             </>
           ) : null}
+          {onlyChanges ? (
+            <Button busy={busy} onClick={() => answer({ mode: 'update' })}>
+              {_('It only changes records that are there')}
+            </Button>
+          ) : null}
           {!dates && !marks && !header && !missing && !epoch && !years && !sheet ? (
             <Button busy={busy} icon="refresh" onClick={() => void check()}>
               {_('Check again')}
             </Button>
           ) : null}
         </div>
-        {missing ? (
-          <form
-            class="form"
-            onSubmit={(e) => {
-              e.preventDefault();
-              void check({ mapping: { ...(j.mapping ?? {}), [field]: column } });
-            }}
-          >
-            <Select label={_('Field')} value={field} put={setField} options={fields.map((f) => [f, _(catalog.get(j.target)?.fields.find((x) => x.name === f)?.label ?? f)])} />
-            <Input label={_('Header of the column in the file')} value={column} put={setColumn} />
-            <Button type="submit" kind="primary" busy={busy}>
-              {_('Use this column')}
-            </Button>
-          </form>
-        ) : null}
+        {missing ? <MissingField j={j} missing={missing} busy={busy} check={check} of={catalog.get(j.target)} /> : null}
       </div>
     </Card>
   );

@@ -3,7 +3,7 @@ import { words, type Collection } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import type { Answer } from '../database';
 import { Button, Card } from '../ui/basic';
-import { Check, Select } from '../ui/form';
+import { Check, Input, Select } from '../ui/form';
 
 type Column = Answer<'process-import-job'>['columns'][number];
 type Options = Record<string, unknown>;
@@ -133,3 +133,59 @@ export function Meanings({ columns, of, options, busy, answer }: { columns: Colu
 }
 
 const blank = '\u0000';
+
+// CheckAgain checks a file with another mapping or other options.
+export type CheckAgain = (more?: { mapping?: Record<string, unknown>; options?: Options }) => Promise<void>;
+
+interface Unanswered {
+  j: { mapping: Record<string, string> | null; options: Options };
+  missing: string; // the labels of what no column gives, in quotation marks
+  busy: boolean;
+  check: CheckAgain;
+  of: Collection | undefined;
+}
+
+// MissingField asks what gives a field that no column gives: a column that is called
+// otherwise, or one value for all rows.
+export function MissingField({ j, missing, busy, check, of }: Unanswered) {
+  const fields = of?.fields.filter((f) => of.import?.fields.includes(f.name)) ?? [];
+  const [name, setName] = useState((fields.find((f) => missing.includes(`"${f.label}"`)) ?? fields[0])?.name ?? '');
+  const [column, setColumn] = useState('');
+  const [value, setValue] = useState('');
+  const members = fields.find((f) => f.name === name)?.one_of;
+  const useColumn = (e: Event) => {
+    e.preventDefault();
+    if (column) void check({ mapping: { ...j.mapping, [name]: column } });
+  };
+  const useValue = (e: Event) => {
+    e.preventDefault();
+    const defaults = { ...(j.options['defaults'] as Record<string, string> | undefined), [name]: value };
+    if (value) void check({ options: { ...j.options, defaults } });
+  };
+  return (
+    <>
+      <Select label={_('Field')} value={name} put={setName} options={fields.map((f) => [f.name, _(f.label)])} />
+      <form class="form" onSubmit={useColumn}>
+        <Input label={_('Header of the column in the file')} value={column} put={setColumn} />
+        <Button type="submit" {...(members ? {} : { kind: 'primary' as const })} busy={busy} disabled={!column}>
+          {_('Use this column')}
+        </Button>
+      </form>
+      <form class="form" onSubmit={useValue}>
+        {members ? (
+          <Select
+            label={_('Or one value for all rows')}
+            value={value}
+            put={setValue}
+            options={[['', ''], ...members.map((m): [string, string] => [m, words(m)])]}
+          />
+        ) : (
+          <Input label={_('Or one value for all rows')} value={value} put={setValue} />
+        )}
+        <Button type="submit" {...(members ? { kind: 'primary' as const } : {})} busy={busy} disabled={!value}>
+          {_('Use this value')}
+        </Button>
+      </form>
+    </>
+  );
+}

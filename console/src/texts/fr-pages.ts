@@ -217,7 +217,7 @@ export const frPages: Record<string, string> = {
   'The day first: 31/12/2025': 'Le jour d’abord : 31/12/2025', 'The month first: 12/31/2025': 'Le mois d’abord : 12/31/2025', 'The year first: 25-12-31': 'L’année d’abord : 25-12-31',
   'A point: 1.5': 'Un point : 1.5', 'A comma: 1,5': 'Une virgule : 1,5', 'The first row holds the headers': 'La première ligne contient les en-têtes',
   'The first row is data': 'La première ligne est une donnée', 'Check again': 'Vérifier à nouveau', 'Header of the column in the file': 'En-tête de la colonne dans le fichier',
-  'Use this column': 'Utiliser cette colonne', 'Show how the columns are read': 'Montrer comment les colonnes sont lues', 'Check with these columns': 'Vérifier avec ces colonnes',
+  'Use this column': 'Utiliser cette colonne', 'Or one value for all rows': 'Ou une seule valeur pour toutes les lignes', 'Use this value': 'Utiliser cette valeur', 'It only changes records that are there': 'Il ne fait que modifier des fiches existantes', 'Show how the columns are read': 'Montrer comment les colonnes sont lues', 'Check with these columns': 'Vérifier avec ces colonnes',
   '{column} becomes': '{column} devient', 'Line {n} is right': 'La ligne {n} est correcte', 'No row has an error': 'Aucune ligne n’a d’erreur',
   'The rows are no longer kept': 'Les lignes ne sont plus conservées', '{column}, line {n}': '{column}, ligne {n}', 'Nothing would change': 'Rien ne changerait', 'As it is': 'Inchangé',
   'line {n}': 'ligne {n}',

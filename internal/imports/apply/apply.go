@@ -400,9 +400,10 @@ func (ap *application) finishJob() (*jobs.Job, error) {
 // completeJob writes audit and state and drops the staged rows.
 func (m *Applier) completeJob(tx *db.Tx, s *jobs.Step, t tally) (*jobs.Job, error) {
 	a, job := s.Actor, s.Job
-	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", t.totalRows(), t.fresh, t.again, t.same)
+	msg := fmt.Sprintf("%s applied: %d new, %d changed, %d as they were.",
+		fault.Counted(t.totalRows(), "row", "rows"), t.fresh, t.again, t.same)
 	if job.InvalidRows > 0 {
-		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
+		msg += " " + fault.Counted(job.InvalidRows, "row with errors was", "rows with errors were") + " left out."
 	}
 	m.jobs.Audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})

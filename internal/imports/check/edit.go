@@ -137,7 +137,8 @@ func (ed *editing) loadRow(tx *db.Tx, a actor.Actor, jobID string, row int) erro
 		return jobs.WrongState(job, "was changed after it was processed: process it again")
 	}
 	if row < 1 || int64(row) > job.TotalRows {
-		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %d rows", row, job.TotalRows)
+		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %s", row,
+			fault.Counted(job.TotalRows, "row", "rows"))
 	}
 	ed.job, ed.plan = job, p
 	if err := ed.findChunk(tx, row); err != nil {

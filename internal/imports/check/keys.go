@@ -80,7 +80,7 @@ func (st *stager) checkPresence(ctx context.Context, batch []*draft.Draft, good 
 		case !exists && !create:
 			d.Fail(st.v.Header(last), "unknown", "there is no record %s, and your role may not make one", name)
 		case exists && st.v.Lined() && st.isClosedState(was.state):
-			d.Fail(st.v.Header(last), "state", "%s is %s: its lines no longer change", name, was.state)
+			d.Fail(st.v.Header(last), "state", "%s is %s: its lines no longer change", name, targets.Spoken(was.state))
 		case states:
 			st.checkTransition(d, good[i], was.state, exists)
 		}
@@ -108,10 +108,10 @@ func (st *stager) checkTransition(d *draft.Draft, row store.Row, was string, exi
 	switch {
 	case !ok || exists && was == to:
 	case !exists && !slices.Contains(machine.Initial, to):
-		d.Fail(st.v.Header(machine.Field), "state", "a new record starts as %s, not as %s", strings.Join(machine.Initial, " or "), to)
+		d.Fail(st.v.Header(machine.Field), "state", "a new record starts as %s, not as %s", targets.SpokenList(machine.Initial, " or "), targets.Spoken(to))
 	case exists:
 		if legal, permitted := machine.Allows(was, to, st.step.Actor.Role); !legal || !permitted {
-			d.Fail(st.v.Header(machine.Field), "state", "the record is %s and cannot become %s", was, to)
+			d.Fail(st.v.Header(machine.Field), "state", "the record is %s and cannot become %s", targets.Spoken(was), targets.Spoken(to))
 		}
 	}
 }

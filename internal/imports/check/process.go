@@ -214,7 +214,7 @@ func (m *Checker) fittingTargets(r actor.Role, but *targets.Target, headers []st
 			continue
 		}
 		l, err := plan.Arrange(t, headers, nil, true)
-		if err == nil && len(l.Cols) > 1 && l.Complete(t, plan.Settings{}) == nil {
+		if err == nil && len(l.Cols) > 1 && l.Fits(t) {
 			names = append(names, targets.Spoken(name))
 		}
 	}

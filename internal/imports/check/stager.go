@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -353,9 +354,11 @@ func (st *stager) processedResult() *plan.Processed {
 	}
 	slices.Sort(notes)
 	res.Warnings = append(res.Warnings, notes...)
-	for name, text := range st.v.Target.Defaults {
-		if st.v.Layout.Column(name) == nil && st.v.Settings.Defaults[name] == "" && st.v.Settings.Mode != targets.ModeUpdate {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.Target.Words(name), text))
+	assumed := st.v.Assumed()
+	for _, name := range slices.Sorted(maps.Keys(assumed)) {
+		if st.v.Settings.Mode != targets.ModeUpdate {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: it is %s in every row.",
+				st.v.Target.Words(name), targets.Spoken(assumed[name])))
 		}
 	}
 	delete(st.partial, match.Text(nil))

@@ -78,7 +78,8 @@ func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
 		return d
 	}
 	if n := plan.Width(rec.Cells, v.Layout.Width); n != v.Layout.Width {
-		d.Fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.Layout.Width)
+		d.Fail("", "columns", "the row has %s, the file %s: a cell with a delimiter or line break needs quotes",
+			fault.Counted(n, "cell", "cells"), fault.Counted(v.Layout.Width, "column", "columns"))
 		return d
 	}
 	d.Exported = v.ExportedID(rec.Cells)
@@ -286,7 +287,7 @@ func readText(c *targets.Column, text string) (value any, code, why string) {
 	if len(f.OneOf) > 0 {
 		s, ok := cell.Choice(text, f.OneOf, c.Values)
 		if !ok {
-			return nil, "choice", "is not one of " + strings.Join(f.OneOf, ", ")
+			return nil, "choice", "is not one of " + targets.SpokenList(f.OneOf, ", ")
 		}
 		return s, "", ""
 	}
@@ -312,7 +313,7 @@ func readChoices(f *catalog.Field, words json.RawMessage) (value any, code, why 
 	for i, w := range given {
 		s, ok := cell.Choice(w, f.OneOf, nil)
 		if !ok {
-			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
+			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + targets.SpokenList(f.OneOf, ", ")
 		}
 		if i > 0 {
 			b = append(b, ',')

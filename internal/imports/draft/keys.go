@@ -5,16 +5,15 @@ import (
 	"strconv"
 
 	"holdfast/internal/imports/match"
-	"holdfast/internal/imports/targets"
 	"holdfast/internal/store"
 )
 
-// Titles are the columns that fields come from, or what these are called.
+// Titles are the columns that fields come from, or what these are called, in quotation marks.
 func (v *Reader) Titles(fields []string) []string {
 	out := make([]string, len(fields))
 	for i, name := range fields {
-		if out[i] = targets.Spoken(name); v.Layout.Column(name) != nil {
-			out[i] = v.Header(name)
+		if out[i] = v.Target.Words(name); v.Layout.Column(name) != nil {
+			out[i] = strconv.Quote(v.Header(name))
 		}
 	}
 	return out

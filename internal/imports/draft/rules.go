@@ -126,19 +126,20 @@ func (v *Reader) movementRules(s *store.Store, d *Draft, row store.Row) {
 			d.Fail(v.Header(field), code, format, args...)
 		}
 	}
+	named := targets.Spoken(kind)
 	to, from := row["to_zone_id"] != nil, row["from_zone_id"] != nil
 	needsTo, needsFrom := !losses[kind], !gains[kind]
-	rule(needsTo && !to, "to_zone_id", "required", "a movement of type %s needs the zone it goes to", kind)
-	rule(needsFrom && !from, "from_zone_id", "required", "a movement of type %s needs the zone it comes from", kind)
-	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of type %s goes to no zone", kind)
-	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of type %s comes from no zone", kind)
+	rule(needsTo && !to, "to_zone_id", "required", "a movement of the type %q needs the zone it goes to", named)
+	rule(needsFrom && !from, "from_zone_id", "required", "a movement of the type %q needs the zone it comes from", named)
+	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of the type %q goes to no zone", named)
+	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of the type %q comes from no zone", named)
 	rule(to && from && row["to_zone_id"] == row["from_zone_id"] && kind != "pack" && kind != "status_change", "to_zone_id", "invalid", "both zones are the same")
 	for _, f := range []string{"to_zone_id", "from_zone_id"} {
 		rule(d.also[f] == "archived", f, "archived", "the zone is archived")
 	}
 	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
-	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid", "a serial number moves one unit at a time")
+	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid", "a serial number is one unit: give the quantity 1")
 	if at, ok := row["occurred_at"].(string); ok {
 		rule(at > query.FormatTime(s.Now().Add(skew)), "occurred_at", "future", "a movement cannot lie in the future")
 	}
@@ -156,7 +157,7 @@ func levelRules(v *Reader, d *Draft, row store.Row) {
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
 	rule(row["serial"] != nil && match.Dec(row, "quantity") != 0 && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid",
 		"of a serial number there is one unit, or none")
-	rule(row["quantity"] == nil, "quantity", "required", "quantity is required")
+	rule(row["quantity"] == nil, "quantity", "required", v.Target.Words("quantity")+" is required")
 }
 
 // skew is how far a clock may run ahead of ours.

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -86,10 +85,10 @@ func (j *Job) Partly() bool {
 // Untouched refuses what may not happen to a job that was applied in part.
 func (j *Job) Untouched() error {
 	if j.RolledBackCount > 0 && j.Status != RolledBack {
-		return WrongState(j, fmt.Sprintf("%d of its rows were rolled back: roll it back to the end", j.RolledBackCount))
+		return WrongState(j, fault.Counted(j.RolledBackCount, "of its rows was", "of its rows were")+" rolled back: roll it back to the end")
 	}
 	if j.Partly() {
-		return WrongState(j, fmt.Sprintf("%d of its rows were applied: apply it again to go on, or roll it back", j.ImportedCount))
+		return WrongState(j, fault.Counted(j.ImportedCount, "of its rows was", "of its rows were")+" applied: apply it again to go on, or roll it back")
 	}
 	return nil
 }

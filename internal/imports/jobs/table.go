@@ -348,10 +348,12 @@ func (t *Table) Recover(ctx context.Context) (int, error) {
 // interruptedMessage tells what a step left that ended with its process.
 func interruptedMessage(job *Job) string {
 	if job.Status == Applying && job.ImportedCount > 0 {
-		return fmt.Sprintf("The server stopped during the work: %d of %d rows were applied. Apply again to go on, or roll back.", job.ImportedCount, job.ValidRows)
+		return fmt.Sprintf("The server stopped during the work: %d of %s applied. Apply again to go on, or roll back.",
+			job.ImportedCount, fault.Counted(job.ValidRows, "row was", "rows were"))
 	}
 	if job.Status == RollingBack && job.RolledBackCount > 0 {
-		return fmt.Sprintf("The server stopped during the work: %d of %d records were rolled back. Roll back again to go on.", job.RolledBackCount, job.ImportedCount)
+		return fmt.Sprintf("The server stopped during the work: %d of %s rolled back. Roll back again to go on.",
+			job.RolledBackCount, fault.Counted(job.ImportedCount, "record was", "records were"))
 	}
 	return "The server stopped during the work; nothing was changed. Run it again."
 }

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/targets"
 )
 
 // guessedChoice is a column that was taken by a usual word for a field of a closed set:
@@ -46,7 +47,7 @@ func (v *Survey) dropForeign(list []*guessedChoice) {
 		if g.filled && !g.known {
 			v.Layout.Drop(g.Name)
 			v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q names none of %s and was left out; a mapping can use it.",
-				g.Header, strings.Join(g.Field.OneOf, ", ")))
+				g.Header, targets.SpokenList(g.Field.OneOf, ", ")))
 		}
 	}
 }

@@ -51,9 +51,9 @@ func (c Mapped) columnOf() Column {
 	why := map[string]string{
 		"given":   "The mapping says so.",
 		"saved":   "An earlier mapping of a file with these columns says so.",
-		"name":    fmt.Sprintf("The header is the name of the field %s.", c.Name),
-		"synonym": fmt.Sprintf("The header is a usual word for %s.", c.Name),
-		"joined":  fmt.Sprintf("Together they give %s.", c.Name),
+		"name":    fmt.Sprintf("The header is the name of %s.", c.Words()),
+		"synonym": fmt.Sprintf("The header is a usual word for %s.", c.Words()),
+		"joined":  fmt.Sprintf("Together they give %s.", c.Words()),
 	}
 	out.Why = why[c.How]
 	if len(c.Parts) > 0 {
@@ -98,7 +98,7 @@ func (v *Survey) Explain() []Column {
 	}
 	for _, c := range v.Layout.withheld {
 		read[c.Index] = true
-		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.Name)})
+		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.Words())})
 	}
 	for i, h := range v.Layout.Headers {
 		if !read[i] {

@@ -236,7 +236,7 @@ func (l *Layout) placeGiven(t *targets.Target, given map[string]Place, headed bo
 			list = []Place{p}
 		}
 		for _, one := range list {
-			at, err := l.findColumn(c.Name, one, headed)
+			at, err := l.findColumn(c, one, headed)
 			if err != nil {
 				return err
 			}
@@ -252,18 +252,20 @@ func (l *Layout) placeGiven(t *targets.Target, given map[string]Place, headed bo
 	return nil
 }
 
-func (l *Layout) findColumn(name string, p Place, headed bool) (int, error) {
-	field := "mapping." + name
+func (l *Layout) findColumn(of *targets.Column, p Place, headed bool) (int, error) {
+	field, words := "mapping."+of.Name, of.Words()
 	n := p.number
 	if n == 0 && !headed {
 		var err error
 		if n, err = strconv.Atoi(p.header); err != nil || n < 1 {
-			return 0, askQuestion(field, "the file has no header: the column of the %s is told by its number, not as %q", targets.Spoken(name), p.header)
+			return 0, askQuestion(field, "the file has no header: give the column of %s by its number, not as %q",
+				words, p.header)
 		}
 	}
 	if n > 0 {
 		if n > l.Width {
-			return 0, askQuestion(field, "the %s is said to be in column %d, but the file has %d columns", targets.Spoken(name), n, l.Width)
+			return 0, askQuestion(field, "%s is said to be in column %d, but the file has %s", words, n,
+				fault.Counted(l.Width, "column", "columns"))
 		}
 		return n - 1, nil
 	}
@@ -369,9 +371,10 @@ const unclear = -1
 
 // askUnknownColumns asks about a file none of whose columns is known.
 func (l *Layout) askUnknownColumns(t *targets.Target) error {
-	f := askQuestion("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; "+
-		"if the first row is data and no header, say so and tell the columns by their numbers; "+
-		"if the header is not where it was looked for, say on which line it is", targets.Spoken(t.Name))
+	f := askQuestion("mapping", "none of the file's columns is known for %s. "+
+		"Choose another kind of record, or say in the mapping which column is which. "+
+		"If the first row is data and no header, say so and give the columns by their numbers. "+
+		"If the header is not where it was looked for, say on which line it is", targets.Spoken(t.Name))
 	f.Details, f.Hint = "columns of the file: "+strings.Join(l.Headers, ", "), "mapping; options.header: false; options.header_row"
 	return f
 }
@@ -424,10 +427,10 @@ func (l *Layout) Complete(t *targets.Target, s Settings) error {
 	for i, name := range missing {
 		words[i] = t.Column(name).Called()
 	}
-	says := "the file has no column for %s, which %s need: " +
-		"if one of its columns is meant, say so in the mapping, or give one value for all rows"
+	says := "the file has no column for %s, which %s need. " +
+		"Say in the mapping which of its columns is meant, or give one value for all rows"
 	if s.Mode != targets.ModeUpdate && l.givesKey(t) {
-		says += "; if it changes records that are there, use the mode update"
+		says += ". If it only changes records that are there, as a list of prices does, use the mode update"
 	}
 	f := fault.New(fault.Invalid, "import_question", says, joinWords(words, "and"), targets.Spoken(t.Name)).
 		With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
@@ -439,15 +442,39 @@ func (l *Layout) Complete(t *targets.Target, s Settings) error {
 
 // listMissing lists what records cannot do without and no column or default gives.
 func (l *Layout) listMissing(t *targets.Target, s Settings) []string {
-	need := l.neededFields(t, s.Mode)
+	need, implied := l.neededFields(t, s.Mode), l.impliedMembers(t)
 	var out []string
 	for i := range t.Columns {
 		name := t.Columns[i].Name
-		if need[name] && l.Column(name) == nil && s.Defaults[name] == "" {
+		if need[name] && l.Column(name) == nil && s.Defaults[name] == "" && implied[name] == "" {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// impliedMembers are the members of closed sets that headers say of every row, by field.
+func (l *Layout) impliedMembers(t *targets.Target) map[string]string {
+	implied := map[string]string{}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if len(c.Field.OneOf) == 0 {
+			continue
+		}
+		for _, header := range l.Headers {
+			if member := t.ImpliedMember(c, header); member != "" {
+				implied[c.Name] = member
+			}
+		}
+	}
+	return implied
+}
+
+// Fits reports a layout that lacks nothing but what a question for one value settles.
+func (l *Layout) Fits(t *targets.Target) bool {
+	return !slices.ContainsFunc(l.listMissing(t, Settings{}), func(name string) bool {
+		return len(t.Column(name).Field.OneOf) == 0
+	})
 }
 
 // joinWords puts words into a sentence.

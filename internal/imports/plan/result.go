@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"holdfast/internal/fault"
 	"holdfast/internal/imports/staged"
 )
 
@@ -41,13 +42,17 @@ func (p *Processed) Say() {
 	switch {
 	case n.TotalRows == 0:
 		p.Message = "The file has no rows below its header."
+	case n.InvalidRows == 0 && n.TotalRows == 1:
+		p.Message = "The row is ready to be applied."
 	case n.InvalidRows == 0:
 		p.Message = fmt.Sprintf("All %d rows are ready to be applied.", n.TotalRows)
 	default:
-		p.Message = fmt.Sprintf("%d of %d rows are ready to be applied; %d have errors and will be left out.", n.ValidRows, n.TotalRows, n.InvalidRows)
+		p.Message = fmt.Sprintf("%d of %s ready to be applied; %s errors and will be left out.", n.ValidRows,
+			fault.Counted(n.TotalRows, "row is", "rows are"), fault.Counted(n.InvalidRows, "has", "have"))
 	}
 	if c := p.Preview; c != nil {
-		p.Message += fmt.Sprintf(" They would make %d records, change %d and leave %d as they are.", c.Inserts, c.Updates, c.Unchanged)
+		p.Message += fmt.Sprintf(" They would make %s, change %d and leave %d as they are.",
+			fault.Counted(c.Inserts, "record", "records"), c.Updates, c.Unchanged)
 	}
 	for _, w := range p.Warnings {
 		p.Message += " " + w

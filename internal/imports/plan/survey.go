@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -331,17 +332,20 @@ func (v *Survey) HasUnits() bool {
 	return slices.ContainsFunc(v.Layout.Cols, func(c Mapped) bool { return c.Units })
 }
 
-// Soft are the fields that only a new record takes from the target's defaults:
-// the file says nothing of them.
-func (v *Survey) Soft() []string {
-	var out []string
-	for k := range v.Target.Defaults {
-		if v.Layout.Column(k) == nil && v.Settings.Defaults[k] == "" {
-			out = append(out, k)
-		}
-	}
-	return out
+// Assumed are the values of fields that neither a column nor an option gives: the
+// target's defaults, and what a header says of every row.
+func (v *Survey) Assumed() map[string]string {
+	assumed := v.Layout.impliedMembers(v.Target)
+	maps.Copy(assumed, v.Target.Defaults)
+	maps.DeleteFunc(assumed, func(field, _ string) bool {
+		return v.Layout.Column(field) != nil || v.Settings.Defaults[field] != ""
+	})
+	return assumed
 }
+
+// Soft are the fields that only a new record takes from what is assumed: the file says
+// nothing of them.
+func (v *Survey) Soft() []string { return slices.Sorted(maps.Keys(v.Assumed())) }
 
 // Keep notes what was found out.
 func (v *Survey) Keep(p *Plan) {
@@ -394,13 +398,10 @@ func (v *Survey) Fields() []string {
 func (v *Survey) Defaults() map[string]string {
 	out := map[string]string{}
 	if v.Settings.Mode != targets.ModeUpdate {
-		for k, d := range v.Target.Defaults {
-			out[k] = d
-		}
+		maps.Copy(out, v.Target.Defaults)
+		maps.Copy(out, v.Assumed())
 	}
-	for k, d := range v.Settings.Defaults {
-		out[k] = d
-	}
+	maps.Copy(out, v.Settings.Defaults)
 	return out
 }
 

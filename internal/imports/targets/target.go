@@ -3,6 +3,7 @@ package targets
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -97,9 +98,6 @@ func Of(c *catalog.Catalog) All {
 			}
 		case "shifts":
 			t.Defaults["source"] = "import"
-		case "incidents":
-			// A register of accidents says nowhere that its rows are accidents.
-			t.Defaults["kind"] = "injury"
 		}
 		out[r.Name] = t
 	}
@@ -266,17 +264,26 @@ func GuardJobs(c *catalog.Catalog) store.Effect {
 	}
 }
 
-// Spoken is a resource's or field's name as people say it.
+// Spoken is the name of a resource, a field or a member of a closed set as people say it.
 func Spoken(name string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
 }
 
-// Words are a field in a sentence.
+// SpokenList are the names of members of a closed set as people say them.
+func SpokenList(names []string, between string) string {
+	spoken := make([]string, len(names))
+	for i, name := range names {
+		spoken[i] = Spoken(name)
+	}
+	return strings.Join(spoken, between)
+}
+
+// Words are a field in a sentence: its label in quotation marks.
 func (t *Target) Words(field string) string {
 	if c := t.Column(field); c != nil {
 		return c.Words()
 	}
-	return "the " + Spoken(field)
+	return strconv.Quote(catalog.Label(field))
 }
 
 // Called is a column in a sentence to somebody who maps it: its label, and the
@@ -288,14 +295,8 @@ func (c *Column) Called() string {
 	return fmt.Sprintf("%s (%s)", c.Words(), c.Name)
 }
 
-// Words are a column in a sentence.
-func (c *Column) Words() string {
-	label := strings.ToLower(c.Field.Label[:1]) + c.Field.Label[1:]
-	if len(c.Field.Label) > 1 && strings.ToUpper(c.Field.Label[:2]) == c.Field.Label[:2] {
-		label = c.Field.Label // an abbreviation
-	}
-	return "the " + label
-}
+// Words are a column in a sentence: its label in quotation marks, as forms show it.
+func (c *Column) Words() string { return strconv.Quote(c.Field.Label) }
 
 // Hides reports that a role may not see a field of the target.
 func (t *Target) Hides(field string, r actor.Role) bool {

@@ -83,6 +83,18 @@ func valueWords(target, field string) map[string]string {
 	return words
 }
 
+// ImpliedMember is the member of a column's closed set that a header says of every row:
+// the date of an injury is one of injuries. "" = it says none.
+func (t *Target) ImpliedMember(c *Column, header string) string {
+	fold := cell.Fold(header)
+	for _, member := range c.Field.OneOf {
+		if slices.Contains(headerWords()["every."+t.Name+"."+c.Name+"."+member], fold) {
+			return member
+		}
+	}
+	return ""
+}
+
 // PartWords are the folded words for a part of a field, in whatever field it stands: date
 // and clock of a time, first and last of a person's name.
 func PartWords(kind string) []string { return headerWords()["part."+kind] }

@@ -80,9 +80,11 @@ func (u *inspection) conflictFault() error {
 	for i, c := range u.conflicts {
 		lines[i] = c.Label + ": " + c.Reason
 	}
-	f := fault.New(fault.Conflict, "import_conflict", "%d records stand against rolling the import back; nothing was changed", u.count)
+	f := fault.New(fault.Conflict, "import_conflict", "%s against rolling the import back; nothing was changed",
+		fault.Counted(u.count, "record stands", "records stand"))
 	if n := u.rolledBackSoFar(); n > 0 {
-		f.Msg = fmt.Sprintf("%d records stand against rolling the rest of the import back; %d were rolled back before", u.count, n)
+		f.Msg = fmt.Sprintf("%s against rolling the rest of the import back; %s rolled back before",
+			fault.Counted(u.count, "record stands", "records stand"), fault.Counted(n, "was", "were"))
 	}
 	f.Details = strings.Join(lines, "; ")
 	f.Data = u.conflicts

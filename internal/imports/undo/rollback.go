@@ -106,7 +106,8 @@ func (u *rollback) runRollback(ctx context.Context) (done *jobs.Job, err error) 
 func (u *rollback) stoppedMessage(err error) string {
 	msg := "Rolling back was refused: " + fault.As(err).Msg
 	if n := u.rolledBackSoFar(); n > 0 {
-		msg += fmt.Sprintf(". %d of %d records are back; roll back again to go on.", n, u.job.ImportedCount)
+		msg += fmt.Sprintf(". %d of %s back; roll back again to go on.", n,
+			fault.Counted(u.job.ImportedCount, "record is", "records are"))
 	}
 	return msg
 }
@@ -198,12 +199,13 @@ func (u *rollback) undoAll() error {
 func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 	a, job := u.step.Actor, u.step.Job
 	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
-	msg := fmt.Sprintf("%d records were rolled back.", total)
+	msg := fault.Counted(total, "record was", "records were") + " rolled back."
 	if n := len(u.settled); n > 0 {
-		msg += fmt.Sprintf(" Of %d, the fields that others changed since stay as they are.", n)
+		msg += fmt.Sprintf(" Of %s, the fields that others changed since stay as they are.", fault.Counted(n, "record", "records"))
 	}
 	if n := len(u.kept) - len(u.settled); n > 0 {
-		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
+		msg += " " + fault.Counted(n, "was changed or used since and stays as it is", "were changed or used since and stay as they are") +
+			"; roll back again when that is settled."
 		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}
 	staged.Drop(u.Tx, a.TenantID, job.ID, "import_snapshots", "import_journal", "import_chunks", "import_outcomes")
