@@ -51,6 +51,9 @@ func ParseRefresh(s string) (Refresh, error) {
 	if err != nil || len(b) < 1+16+1+macLen+4 || b[0] != 0 {
 		return Refresh{}, badRefresh()
 	}
+	if base64.RawURLEncoding.EncodedLen(len(b)) != len(s) {
+		return Refresh{}, badRefresh() // the decoder passes over line breaks
+	}
 	check := b[len(b)-4:]
 	b = b[:len(b)-4]
 	if binary.BigEndian.Uint32(check) != crc32.ChecksumIEEE(b) {

@@ -381,6 +381,7 @@ func FuzzParseRefresh(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(s)
+	f.Add(s[:12] + "\n" + s[12:])
 	f.Fuzz(func(t *testing.T, in string) {
 		r, err := ParseRefresh(in)
 		if err != nil {
