@@ -10,6 +10,7 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/jobtitle"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit"
@@ -39,7 +40,7 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 		"hours", "Incidents, the OSHA case of each with what was done, and `osha_told_at`."},
 	"log_delay_days": {"calendar days from the report of a case until it was decided whether it goes into the log, or until now; the slowest counts",
 		"days", "Incidents and, for each injury and illness, its OSHA case: its `entered_at` ends the delay."},
-	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; the establishment that is worst off counts",
+	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; the establishment that is worst off and large enough counts",
 		"days", "The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted."},
 	"days_since_checklist": {"days since the last completed inspection with answers, however long ago",
 		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
@@ -112,6 +113,12 @@ func scopeWords(r *safety.Rule) string {
 	}{{"incidents of kind", f.Kind}, {"zones of kind", f.ZoneKind}, {"equipment of kind", f.EquipmentKind}, {"people with the job title", f.JobTitle}} {
 		if len(part.words) > 0 {
 			of += "; " + part.name + " " + strings.Join(part.words, ", ")
+		}
+	}
+	if len(f.JobTitle) > 0 {
+		of += ", in any language and spelling of the catalogue of roles"
+		if kinds := jobtitle.EquipmentOf(jobtitle.Of(f.JobTitle[0])); len(kinds) > 0 {
+			of += ", or who drove a " + strings.Join(kinds, ", ") + " in a shift of the last " + strconv.Itoa(r.WindowDays) + " days"
 		}
 	}
 	if f.SeverityMin != "" {

@@ -59,7 +59,9 @@ func TestInterfaceFields(t *testing.T) {
 		officer := testkit.As(actor.Safety)
 		k.Insert(t, officer, "regulations",
 			map[string]any{"code": "NEW-1", "title": "New",
-				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
+				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+					"evidence":{"of":"incidents","absence":"insufficient_data"},
+					"metric":"incident_count","breach":{"op":">=","value":1}}`)})
 		k.Insert(t, testkit.As(actor.Admin), "courses", map[string]any{"code": "NEW-1", "title": "New", "risk_threshold": 0})
 		for _, c := range interfaceFields {
 			req := testkit.Request{Method: c.method, Path: "/functions/v1/" + c.path, As: testkit.As(actor.Admin)}

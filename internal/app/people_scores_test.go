@@ -158,7 +158,9 @@ func TestProgrammeRefuses(t *testing.T) {
 			{"GET", "/functions/v1/safety-kpis?days=366", "", 400, "days"},
 			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}}`, 400,
 				"unknown metric"},
-			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}}`, 400, "truck"},
+			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["truck"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":1}}}`, 400, "truck"},
 		} {
 			req := testkit.Request{Method: c.method, Path: c.path, As: officer, Header: map[string]string{"Content-Type": "application/json"}}
 			if c.body != "" {

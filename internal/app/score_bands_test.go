@@ -22,7 +22,9 @@ import (
 func scoreRule(t *testing.T, k *testkit.Kit, code string) string {
 	t.Helper()
 	return k.Insert(t, testkit.As(actor.Safety), "regulations", map[string]any{"code": code, "title": code, "rule": json.RawMessage(
-		`{"scope":{"entity_types":["zone","worker","driver"]},"metric":"predictive_score","warn":{"op":">=","value":0},"breach":{"op":">=","value":50}}`)})
+		`{"scope":{"entity_types":["zone","worker","driver"]},
+			"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
+			"metric":"predictive_score","warn":{"op":">=","value":0},"breach":{"op":">=","value":50}}`)})
 }
 
 // What a rule says of a person's score is for those who may read the score: in

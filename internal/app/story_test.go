@@ -162,7 +162,9 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 	t.Helper()
 	officer := testkit.As(actor.Safety)
 	k.Insert(t, officer, "regulations", map[string]any{"code": "STORY-CERT", "title": "Certificates kept up", "jurisdiction": "Global",
-		"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
+		"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},
+			"evidence":{"of":"training_assignments","absence":"insufficient_data"},
+			"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
 	verb[any](t, k, officer, "POST", "check-compliance-rules")
 	type event struct {
 		ID         string `json:"entity_id"`

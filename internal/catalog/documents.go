@@ -114,7 +114,7 @@ type regulationRule struct {
 	Warn             *bound    `json:"warn,omitempty" doc:"Bound of a warning."`
 	Breach           *bound    `json:"breach,omitempty" doc:"Bound of a breach."`
 
-	Evidence *ruleEvidence `json:"evidence,omitempty" doc:"What decides, and what absence means."`
+	Evidence ruleEvidence `json:"evidence" doc:"What decides, and what absence means."`
 
 	AppliesIf []fact `json:"applies_if,omitempty" doc:"Facts without which the rule does not apply."`
 }

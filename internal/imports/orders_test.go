@@ -285,6 +285,7 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				[]string{"2 quantity reserved"}},
 			{"regulations", "code,title,rule\nA,One,\"{\"\"metric\"\":\"\"luck\"\"}\"\nB,Two," +
 				`"{""scope"":{""entity_types"":[""zone""],""filter"":{}},` +
+				`""evidence"":{""of"":""incidents"",""absence"":""insufficient_data""},` +
 				`""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
 			{"incidents", "external_ref,title,kind,date\nX,Fell,injury,2026-01-01\nY,Will fall,injury,2027-01-01\n", []string{"3 date rule"}},

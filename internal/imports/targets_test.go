@@ -58,7 +58,9 @@ func person(n int) string { return fmt.Sprintf("0190a000-0000-7000-8000-00000000
 // samples are the cells that a field's kind does not make up.
 var samples = map[string]func(n, v int) string{
 	"regulations.rule": func(n, v int) string {
-		return `{"scope":{"entity_types":["zone"],"filter":{}},"metric":"incident_count","window_days":90,"breach":{"op":">=","value":` + strconv.Itoa(n+v+1) + `}}`
+		return `{"scope":{"entity_types":["zone"],"filter":{}},
+			"evidence":{"of":"incidents","absence":"insufficient_data"},
+			"metric":"incident_count","window_days":90,"breach":{"op":">=","value":` + strconv.Itoa(n+v+1) + `}}`
 	},
 	// A code is one item's, also while a file changes those of several.
 	"items.gtin": func(n, v int) string {

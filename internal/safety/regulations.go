@@ -26,12 +26,13 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury","illness"]}},` +
 			`"evidence":{"of":"incidents","absence":"insufficient_data"},` +
 			`"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":7}}`},
+	// Small is the whole company here, 29 CFR 1904.1(b)(1), and the establishment in 1904.41.
 	{"US-1904.32", "Annual summary posted by 1 February", "US", "29 CFR 1904.32(b)(6)", "records", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{}},` +
 			`"evidence":{"of":"osha_summaries","absence":"breach"},` +
 			`"metric":"calendar_deadline","per":"tenant","due":"02-01",` +
 			`"state":"osha_summary.posted","warn":{"op":">=","value":-30},"breach":{"op":">","value":0},` +
-			`"applies_if":[{"fact":"site.avg_employees","op":">","value":10}]}`},
+			`"applies_if":[{"fact":"tenant.workers","op":">","value":10}]}`},
 	{"US-1904.41", "Electronic submission by 2 March", "US", "29 CFR 1904.41(c)", "records", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{}},` +
 			`"evidence":{"of":"osha_summaries","absence":"breach"},` +

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/jobtitle"
 	"holdfast/internal/store"
 	"holdfast/internal/suggest"
 )
@@ -30,7 +31,7 @@ type Rule struct {
 	State            string      `json:"state,omitempty"` // what must be true by then
 	Warn             *Bound      `json:"warn,omitempty"`
 	Breach           *Bound      `json:"breach,omitempty"`
-	Evidence         *Evidence   `json:"evidence,omitempty"` // what decides, and what it means that there is none
+	Evidence         *Evidence   `json:"evidence"` // what decides, and what it means that there is none
 	AppliesIf        []Condition `json:"applies_if,omitempty"`
 }
 
@@ -46,7 +47,7 @@ type Filter struct {
 	SeverityMin   string   `json:"severity_min,omitempty"`   // of incidents and actions
 	ZoneKind      []string `json:"zone_kind,omitempty"`      // entities: zones of these kinds
 	EquipmentKind []string `json:"equipment_kind,omitempty"` // entities: equipment of these kinds
-	JobTitle      []string `json:"job_title,omitempty"`      // entities: workers with these titles
+	JobTitle      []string `json:"job_title,omitempty"`      // entities: workers with these jobs (see Jobs)
 	Checklist     string   `json:"checklist,omitempty"`      // part of an inspection's title
 }
 
@@ -228,6 +229,15 @@ func (f *Filter) Severities() []string {
 		if severity[s] >= severity[f.SeverityMin] {
 			out = append(out, s)
 		}
+	}
+	return out
+}
+
+// Jobs returns what the job titles mean, as jobtitle.Of says it.
+func (f *Filter) Jobs() []string {
+	var out []string
+	for _, title := range f.JobTitle {
+		out = append(out, jobtitle.Of(title))
 	}
 	return out
 }

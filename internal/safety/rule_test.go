@@ -24,11 +24,15 @@ func parse(t *testing.T, rule string) *safety.Rule {
 // else compliant. Without data there is no verdict, or a breach where absence is
 // declared to be one; a rule that does not apply needs no data.
 func TestEvaluate(t *testing.T) {
-	const counted = `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}`
+	const counted = `{"scope":{"entity_types":["zone"]},
+		"evidence":{"of":"incidents","absence":"insufficient_data"},
+		"metric":"incident_count","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}`
 	plain := parse(t, counted+`}`)
 	per := parse(t, counted+`,"normalize":"per_200k_hours","min_exposure_hours":1000}`)
 	large := parse(t, counted+`,"applies_if":[{"fact":"site.avg_employees","op":">","value":10}]}`)
-	rest := parse(t, `{"scope":{"entity_types":["worker"]},"metric":"rest_hours_min","warn":{"op":"<","value":11.5},"breach":{"op":"<","value":11}}`)
+	rest := parse(t, `{"scope":{"entity_types":["worker"]},
+		"evidence":{"of":"shifts","absence":"insufficient_data"},
+		"metric":"rest_hours_min","warn":{"op":"<","value":11.5},"breach":{"op":"<","value":11}}`)
 	duty := parse(t, counted+`,"evidence":{"of":"incidents","absence":"breach"},"applies_if":[{"fact":"site.avg_employees","op":">","value":10}]}`)
 	eleven := map[string]float64{"site.avg_employees": 11}
 	for _, c := range []struct {
@@ -91,7 +95,9 @@ func TestShippedRegulationsParse(t *testing.T) {
 // never taken for the next one because that is nearer.
 func TestDaysPast(t *testing.T) {
 	rule := func(due, state string) *safety.Rule {
-		return parse(t, `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","due":"`+due+`","state":"osha_summary.`+state+
+		return parse(t, `{"scope":{"entity_types":["zone"]},
+			"evidence":{"of":"osha_summaries","absence":"insufficient_data"},
+			"metric":"calendar_deadline","due":"`+due+`","state":"osha_summary.`+state+
 			`","breach":{"op":">","value":0}}`)
 	}
 	posted, submitted := rule("02-01", "posted"), rule("03-02", "submitted")

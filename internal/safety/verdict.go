@@ -56,15 +56,17 @@ var evidenceOf = map[string]string{
 	"calendar_deadline":           "osha_summaries",
 }
 
-// checkEvidence holds the evidence clause of a rule to its metric.
+// checkEvidence holds the evidence clause of a rule to its metric. A rule without
+// one is refused: nobody would know what it means that nothing is on record.
 func (r *Rule) checkEvidence() error {
+	of, meanings := evidenceOf[r.Metric], []string{InsufficientData, Breach}
 	if r.Evidence == nil {
-		return nil
+		return badRule(`needs evidence: {"of":"%s","absence":"%s"}, or absence "%s" where the law asks for the act itself`,
+			of, InsufficientData, Breach)
 	}
-	if of := evidenceOf[r.Metric]; r.Evidence.Of != of {
+	if r.Evidence.Of != of {
 		return badRule("has evidence.of %q; %s is decided by %s", fault.Clip(r.Evidence.Of, 60), r.Metric, of)
 	}
-	meanings := []string{InsufficientData, Breach}
 	if !slices.Contains(meanings, r.Evidence.Absence) {
 		return badRule("has evidence.absence %q; it must be %s", fault.Clip(r.Evidence.Absence, 60), strings.Join(meanings, " or "))
 	}
@@ -141,7 +143,7 @@ func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
 // judgeAbsence is the verdict where nothing is on record.
 func (r *Rule) judgeAbsence(v Verdict) Verdict {
 	v.Status, v.Absent = InsufficientData, true
-	if r.Evidence != nil && r.Evidence.Absence == Breach {
+	if r.Evidence.Absence == Breach {
 		v.Status = Breach
 	}
 	if v.Status == Breach && r.Breach != nil {

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/functions/output"
+	"holdfast/internal/jobtitle"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
@@ -59,6 +60,8 @@ type regulation struct {
 	worst    safety.Standing
 	judged   bool               // it has a verdict in this scan
 	notes    [notesCount]string // details by notesOf
+	jobs     []string           // what the job titles of its filter mean
+	driven   []bool             // of each worker: drove equipment that goes with one of jobs
 }
 
 // statusNames are ordered by how bad they are.
@@ -169,7 +172,7 @@ func (s *scan) readRules(tx *db.Tx) error {
 				return nil // written before rules were checked: it has no verdict
 			}
 			if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
-				g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule}
+				g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule, jobs: rule.Scope.Filter.Jobs()}
 				g.prepareNotes()
 				s.regs = append(s.regs, g)
 			}
@@ -203,6 +206,7 @@ func (s *scan) readRules(tx *db.Tx) error {
 	}
 	s.regs = slices.DeleteFunc(s.regs, func(r *regulation) bool { return !s.readsAll(r.rule) })
 	s.queueDetails(tx)
+	s.queueDriven(tx)
 	return nil
 }
 
@@ -227,7 +231,7 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		score.Worker: "SELECT id, job_title FROM workers WHERE tenant_id = $1 AND job_title IS NOT NULL",
 	} {
 		g := s.groups[kind]
-		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(filterWords(&r.rule.Scope.Filter, kind)) > 0 }) {
+		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(r.filterWords(kind)) > 0 }) {
 			continue
 		}
 		list := make([]string, len(g.list))
@@ -243,7 +247,10 @@ func (s *scan) queueDetails(tx *db.Tx) {
 			word, known := words[string(buf)]
 			if !known {
 				word = string(buf)
-				words[word] = word
+				if kind == score.Worker {
+					word = jobtitle.Of(word)
+				}
+				words[string(buf)] = word
 			}
 			list[i] = word
 			return nil
@@ -251,23 +258,27 @@ func (s *scan) queueDetails(tx *db.Tx) {
 	}
 }
 
-// filterWords are the kinds or job titles that a filter lets in; none lets in all.
-func filterWords(f *safety.Filter, kind string) []string {
+// filterWords are the kinds or jobs that a rule's filter lets in; none lets in all.
+func (r *regulation) filterWords(kind string) []string {
 	switch kind {
 	case score.Zone:
-		return f.ZoneKind
+		return r.rule.Scope.Filter.ZoneKind
 	case score.Equipment:
-		return f.EquipmentKind
+		return r.rule.Scope.Filter.EquipmentKind
 	case score.Worker:
-		return f.JobTitle
+		return r.jobs
 	}
 	return nil
 }
 
-// isCovered reports whether a rule's filters let in the ith entity of a type.
-func (s *scan) isCovered(f *safety.Filter, kind string, i int) bool {
-	wanted := filterWords(f, kind)
-	return len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i])
+// isCovered reports whether a rule's filters let in the ith entity of a type. A
+// worker has a job by its title, or by what they drove in the rule's window.
+func (s *scan) isCovered(r *regulation, kind string, i int) bool {
+	wanted := r.filterWords(kind)
+	if len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i]) {
+		return true
+	}
+	return kind == score.Worker && r.driven != nil && r.driven[i]
 }
 
 // past is the verdicts in force under one regulation.
@@ -322,7 +333,7 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 			}
 			t := s.tables.by[tableKey(r.rule, kind)]
 			for i := range g.list {
-				if s.isCovered(&r.rule.Scope.Filter, kind, i) {
+				if s.isCovered(r, kind, i) {
 					s.addVerdict(r, kind, g.list[i].id, t.readingOf(i), before.by[kind][i])
 				}
 			}

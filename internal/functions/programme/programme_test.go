@@ -326,11 +326,18 @@ func TestCompliance(t *testing.T) {
 		rule := func(code, jurisdiction, rule string) string {
 			return k.add("regulations", store.Row{"code": code, "title": code, "jurisdiction": jurisdiction, "rule": json.RawMessage(rule)})
 		}
-		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},"metric":"incident_count","window_days":90,`+
+		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},
+			"evidence":{"of":"incidents","absence":"insufficient_data"},
+			"metric":"incident_count","window_days":90,`+
 			`"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}}`)
-		rule("WEEK", "EU", `{"scope":{"entity_types":["worker"]},"metric":"weekly_hours_max","window_days":30,"breach":{"op":">","value":48}}`)
-		rule("REST", "EU", `{"scope":{"entity_types":["worker"]},"metric":"rest_hours_min","window_days":14,"breach":{"op":"<","value":11}}`)
+		rule("WEEK", "EU", `{"scope":{"entity_types":["worker"]},
+			"evidence":{"of":"shifts","absence":"insufficient_data"},
+			"metric":"weekly_hours_max","window_days":30,"breach":{"op":">","value":48}}`)
+		rule("REST", "EU", `{"scope":{"entity_types":["worker"]},
+			"evidence":{"of":"shifts","absence":"insufficient_data"},
+			"metric":"rest_hours_min","window_days":14,"breach":{"op":"<","value":11}}`)
 		rule("LATE", "Global", `{"scope":{"entity_types":["zone"],"filter":{"severity_min":"critical"}},`+
+			`"evidence":{"of":"actions","absence":"insufficient_data"},`+
 			`"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
 		k.incident("injury", "high", 10, p.dock)
 		k.shift(p.worker, 3, 10, nil)
@@ -427,7 +434,9 @@ func TestWaivers(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		k.add("regulations", store.Row{"code": "INJ", "title": "INJ",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">=","value":1}}`)})
 		k.incident("injury", "high", 10, p.dock)
 		event := k.call(compliance, "").find("events", "entity_id", p.dock).at("id").(string)
 
@@ -502,22 +511,51 @@ func TestNewTenant(t *testing.T) {
 func TestRulesAreChecked(t *testing.T) {
 	each(t, func(k *kit) {
 		for words, rule := range map[string]string{
-			"unknown metric":                `{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}`,
-			"did you mean":                  `{"scope":{"entity_types":["zone"]},"metric":"incident_counts","breach":{"op":">","value":1}}`,
-			"entity_types":                  `{"metric":"incident_count","breach":{"op":">","value":1}}`,
-			`"truck"`:                       `{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}`,
-			"for entity type":               `{"scope":{"entity_types":["zone"]},"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
-			"window_days":                   `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
-			"breach.value cannot be string": `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":"NaN"}}`,
-			"a number is out of range":      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1e999}}`,
-			"operator":                      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
-			"warn or breach":                `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
-			"unknown fact": `{"scope":{"entity_types":["zone"]},"metric":"incident_count",` +
+			"unknown metric": `{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}`,
+			"did you mean":   `{"scope":{"entity_types":["zone"]},"metric":"incident_counts","breach":{"op":">","value":1}}`,
+			"entity_types": `{
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":1}}`,
+			`"truck"`: `{"scope":{"entity_types":["truck"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"for entity type": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"shifts","absence":"insufficient_data"},
+				"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
+			"window_days": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
+			"breach.value cannot be string": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":"NaN"}}`,
+			"a number is out of range": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":1e999}}`,
+			"operator": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":"=>","value":1}}`,
+			"needs evidence": `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"decided by incidents": `{"scope":{"entity_types":["zone"]},"evidence":{"of":"shifts","absence":"breach"},
+				"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"evidence.absence": `{"scope":{"entity_types":["zone"]},"evidence":{"of":"incidents","absence":"compliant"},
+				"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"warn or breach": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count"}`,
+			"unknown fact": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count",` +
 				`"breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
-			"unknown incident kind": `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
-			"cannot be read":        `{"metrics":"incident_count"}`,
-			"due (MM-DD)":           `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
-			"for incident_count and": `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours",` +
+			"unknown incident kind": `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"cannot be read": `{"metrics":"incident_count"}`,
+			"due (MM-DD)": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"osha_summaries","absence":"insufficient_data"},
+				"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
+			"for incident_count and": `{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
+				"metric":"predictive_score","normalize":"per_200k_hours",` +
 				`"breach":{"op":">","value":1}}`,
 		} {
 			_, err := k.try("regulations", store.Row{"code": "X", "title": "X", "rule": json.RawMessage(rule)})
@@ -748,7 +786,9 @@ func TestPeopleAreProtected(t *testing.T) {
 		k.call(scores, "").is("official", "true")
 		k.as.Role = actor.Manager
 		k.add("regulations", store.Row{"code": "SEEN", "title": "Seen",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},
+				"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
+				"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
 		verdicts := k.call(compliance, "")
 		verdicts.find("events", "entity_id", p.dock).is("value", "0")
 		verdicts.is("events_created", "2", "events.#", "2")
@@ -862,10 +902,18 @@ func TestPartOfACheck(t *testing.T) {
 		rule := func(code, rule string) {
 			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(rule)})
 		}
-		rule("DELAY", `{"scope":{"entity_types":["zone","worker"]},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
-		rule("SCORE", `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","per":"tenant","breach":{"op":">=","value":30}}`)
-		rule("TRUCK", `{"scope":{"entity_types":["equipment"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)
-		rule("HOURS", `{"scope":{"entity_types":["worker"]},"metric":"weekly_hours_max","breach":{"op":">","value":48}}`)
+		rule("DELAY", `{"scope":{"entity_types":["zone","worker"]},
+			"evidence":{"of":"actions","absence":"insufficient_data"},
+			"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
+		rule("SCORE", `{"scope":{"entity_types":["zone"]},
+			"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
+			"metric":"predictive_score","per":"tenant","breach":{"op":">=","value":30}}`)
+		rule("TRUCK", `{"scope":{"entity_types":["equipment"]},
+			"evidence":{"of":"incidents","absence":"insufficient_data"},
+			"metric":"incident_count","breach":{"op":">=","value":1}}`)
+		rule("HOURS", `{"scope":{"entity_types":["worker"]},
+			"evidence":{"of":"shifts","absence":"insufficient_data"},
+			"metric":"weekly_hours_max","breach":{"op":">","value":48}}`)
 		k.add("actions", store.Row{"title": "x", "priority": "critical", "due_at": k.now.Add(-time.Hour)})
 		for range 4 {
 			k.incident("injury", "high", 4, p.dock)

@@ -441,7 +441,9 @@ func TestDaysSinceChecklist(t *testing.T) {
 		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
 		for kind, code := range map[string]string{"equipment": "T", "zone": "Z"} {
 			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["` + kind +
-				`"],"filter":{}},"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
+				`"],"filter":{}},
+					"evidence":{"of":"checklist_runs","absence":"insufficient_data"},
+					"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
 		}
 		look := func(days int, row store.Row) {
 			now := k.now
@@ -474,6 +476,7 @@ func TestDaysSinceChecklist(t *testing.T) {
 func TestMeanWeek(t *testing.T) {
 	each(t, func(k *kit) {
 		k.add("regulations", store.Row{"code": "MEAN", "title": "Mean", "rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},` +
+			`"evidence":{"of":"shifts","absence":"insufficient_data"},` +
 			`"metric":"weekly_hours_max","window_days":122,"per":"window","warn":{"op":">","value":44},"breach":{"op":">","value":48}}`)})
 		worker := func(name string, hours float64, days ...int) string {
 			id := k.add("workers", store.Row{"employee_no": name, "name": name})
@@ -510,11 +513,17 @@ func TestNothingOnRecord(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		k.add("regulations", store.Row{"code": "PAPERS", "title": "Papers",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},
+				"evidence":{"of":"training_assignments","absence":"insufficient_data"},
+				"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
 		k.add("regulations", store.Row{"code": "SCORE", "title": "Score",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["equipment"]},"metric":"predictive_score","breach":{"op":">=","value":90}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["equipment"]},
+				"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
+				"metric":"predictive_score","breach":{"op":">=","value":90}}`)})
 		k.add("regulations", store.Row{"code": "LATE", "title": "Late",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"actions","absence":"insufficient_data"},
+				"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)})
 		is := func(code, entity, value, status string) {
 			t.Helper()
 			k.purge("compliance_states")

@@ -72,10 +72,18 @@ var done = map[string]string{
 }
 
 // deadlinesSQL selects the American establishments in use, each with the years
-// that its records are about and whether the summary of the year is in the state
-// that is asked for. $1 tenant; the word is that state's condition.
+// that its records are about, whether the summary of the year is in the state that
+// is asked for, and its people: those of no site may be of each. $1 tenant; the
+// word is that state's condition.
 const deadlinesSQL = `
-	SELECT site.id, record.year, record.met
+	SELECT site.id, record.year, record.met,
+		(
+			SELECT COUNT(*)
+			FROM workers
+			WHERE workers.tenant_id = $1
+				AND workers.status = 'active'
+				AND (workers.site_id = site.id OR workers.site_id IS NULL)
+		)
 	FROM sites AS site
 	LEFT JOIN (
 		SELECT summary.site_id, summary.year, CASE WHEN summary.%s THEN 1 ELSE 0 END AS met
@@ -93,7 +101,9 @@ const deadlinesSQL = `
 
 // fillDeadline reads how many days the deadline of the establishment that is
 // worst off lies back, negative before it. It is unknown to a tenant that keeps
-// no statutory log, and not about one without American establishments.
+// no statutory log, and not about one without American establishments, or whose
+// establishments are all too small for the rule: each is held to its own number of
+// people, not to that of the largest.
 func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	state, ok := done[r.State]
 	if !ok || r.Per != "tenant" {
@@ -101,11 +111,19 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	}
 	t.exempt = !s.known.american
 	var list []*safety.YearlyRecord
-	last, anything := "", false
+	last, anything, large := "", false, false
 	tx.Queue(fmt.Sprintf(deadlinesSQL, state), []any{s.tenant}, func(row *db.Row) error {
 		if id := row.Text(0); id != last {
 			last = id
+			if !s.appliesToSite(r, row.Int(3)) {
+				list = append(list, nil)
+				return nil
+			}
+			large = true
 			list = append(list, &safety.YearlyRecord{})
+		}
+		if list[len(list)-1] == nil {
+			return nil
 		}
 		if !row.Null(1) {
 			anything = true
@@ -116,11 +134,27 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 
 	today := localtime.DateOf(s.now, localtime.Zone(s.st.place)).UTC()
 	s.finish = append(s.finish, func() {
+		t.exempt = t.exempt || !large && len(list) > 0
 		if !anything {
 			return
 		}
 		for _, record := range list {
-			t.putValue(-1, r.DaysPast(today, record))
+			if record != nil {
+				t.putValue(-1, r.DaysPast(today, record))
+			}
 		}
 	})
+}
+
+// appliesToSite reports whether a rule is about an establishment with that many
+// people. While a fact is missing it may be.
+func (s *scan) appliesToSite(r *safety.Rule, people int64) bool {
+	facts := map[string]float64{"site.avg_employees": float64(people)}
+	if n, known := s.facts["tenant.workers"]; known {
+		facts["tenant.workers"] = n
+	} else {
+		delete(facts, "site.avg_employees") // nobody on record is not a small establishment
+	}
+	applies, sure := r.Applies(facts)
+	return applies || !sure
 }

@@ -63,7 +63,9 @@ func TestTrainingCoverage(t *testing.T) {
 		own := course("OWN")
 		k.set("equipment", p.truck, store.Row{"required_course_id": own})
 		k.add("regulations", store.Row{"code": "COVER", "title": "Cover",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"training_coverage","window_days":30,"breach":{"op":"<","value":100}}`)})
+			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},
+				"evidence":{"of":"training_assignments","absence":"insufficient_data"},
+				"metric":"training_coverage","window_days":30,"breach":{"op":"<","value":100}}`)})
 		certify(title, ada)
 		check := func(want map[string]string) {
 			k.Helper()
@@ -92,7 +94,9 @@ func TestDeadlines(t *testing.T) {
 		for code, state := range map[string]string{"POST": "posted", "SUBMIT": "submitted"} {
 			due := map[string]string{"posted": "02-01", "submitted": "03-02"}[state]
 			k.add("regulations", store.Row{"code": code, "title": code,
-				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","per":"tenant","due":"` + due + `","state":"osha_summary.` +
+				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+					"evidence":{"of":"osha_summaries","absence":"insufficient_data"},
+					"metric":"calendar_deadline","per":"tenant","due":"` + due + `","state":"osha_summary.` +
 					state +
 					`","warn":{"op":">=","value":-30},"breach":{"op":">","value":0}}`)})
 		}
@@ -124,7 +128,9 @@ func TestLogDelay(t *testing.T) {
 		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock"})
 		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
 		k.add("regulations", store.Row{"code": "LOG", "title": "Log",
-			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"log_delay_days","window_days":365,"per":"tenant",` +
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"incidents","absence":"insufficient_data"},
+				"metric":"log_delay_days","window_days":365,"per":"tenant",` +
 				`"warn":{"op":">","value":4},"breach":{"op":">","value":7}}`)})
 		report := func(kind, at string) string {
 			return k.add("incidents", store.Row{"kind": kind, "title": "Cut", "occurred_at": at, "reported_at": at, "zone_id": dock, "reported_by": ada})

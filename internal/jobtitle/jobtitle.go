@@ -1,0 +1,114 @@
+// Package jobtitle knows which job a title means, whatever its case, its language
+// and its form for women and men: titles of people are free text, duties are bound
+// to jobs. The catalogue of roles is data, with its sources, in roles.json.
+//
+// Layer: values. Begin at [Of].
+package jobtitle
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed roles.json
+var rolesFile []byte
+
+// Role is a job that duties are bound to.
+type Role struct {
+	Name      string              `json:"name"`      // as rules and courses call it
+	Equipment []string            `json:"equipment"` // kinds of equipment; whoever drives one has this job, whatever the title
+	Titles    map[string][]string `json:"titles"`    // by language
+}
+
+// roles are by their folded names; titlesOf gives those names by folded titles.
+var roles, titlesOf = readRoles()
+
+func readRoles() (map[string]Role, map[string]string) {
+	var file struct{ Roles []Role }
+	if err := json.Unmarshal(rolesFile, &file); err != nil {
+		panic(fmt.Sprintf("jobtitle: roles.json: %v", err)) // it is part of the program, and a test reads it
+	}
+	byName, titles := map[string]Role{}, map[string]string{}
+	for _, r := range file.Roles {
+		name := Fold(r.Name)
+		byName[name], titles[name] = r, name
+		for _, list := range r.Titles {
+			for _, title := range list {
+				titles[Fold(title)] = name
+			}
+		}
+	}
+	return byName, titles
+}
+
+var (
+	// genderNote is "(m/w/d)", "(H/F)", "(m|f|x)" and the like.
+	genderNote = regexp.MustCompile(`(?i)\([mwdfhxi]([/|,* ]+[mwdfhxi])+\)|\b[mwdfhxi](/[mwdfhxi])+\b`)
+	// genderEnding is the ending of "Fahrer/in", "Fahrer:innen", "Fahrer*in".
+	genderEnding = regexp.MustCompile(`(?i)[/:*_]-?in(nen)?\b`)
+)
+
+// Fold returns the words of a title in one spelling: lower case, letters without
+// accents, umlauts as two letters, without what says women and men, one space
+// between words. One without letters and digits stays as it is.
+func Fold(title string) string {
+	title = genderEnding.ReplaceAllString(genderNote.ReplaceAllString(title, " "), "")
+	title = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "ł", "l").
+		Replace(strings.ToLower(norm.NFC.String(title)))
+	letters := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+			return -1
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			return r
+		}
+		return ' '
+	}, norm.NFD.String(title))
+	if words := strings.Fields(letters); len(words) > 0 {
+		return strings.Join(words, " ")
+	}
+	return strings.TrimSpace(title)
+}
+
+// Of returns the folded name of the job that a title means: the role of the
+// catalogue whose longest title stands in it as whole words ("Senior forklift
+// driver, nights" is a forklift operator, not a driver), else the folded title
+// itself. Two titles with one result mean one job.
+func Of(title string) string {
+	words := strings.Fields(Fold(title))
+	for n := len(words); n > 0; n-- {
+		for from := 0; from+n <= len(words); from++ {
+			if role, ok := titlesOf[strings.Join(words[from:from+n], " ")]; ok {
+				return role
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// EquipmentOf returns the kinds of equipment that make whoever drives them hold a
+// job, which is given as Of returns it; none for a job outside the catalogue.
+func EquipmentOf(job string) []string { return roles[job].Equipment }
+
+// IsNamed reports whether one of some words of a rule or a course, job titles and
+// kinds of equipment, names a job, which is given as Of returns it.
+func IsNamed(words []string, job string) bool {
+	return job != "" && slices.ContainsFunc(words, func(word string) bool { return Of(word) == job })
+}
+
+// AsksOf reports whether one of some words asks something of whoever drives a kind
+// of equipment: by the kind itself, or by the job that goes with it.
+func AsksOf(words []string, kind string) bool {
+	kind = Fold(kind)
+	return kind != "" && slices.ContainsFunc(words, func(word string) bool {
+		isKind := func(k string) bool { return Fold(k) == kind }
+		return isKind(word) || slices.ContainsFunc(EquipmentOf(Of(word)), isKind)
+	})
+}
