@@ -23,7 +23,7 @@ var rolesFile []byte
 // Role is a job that duties are bound to.
 type Role struct {
 	Name      string              `json:"name"`      // as rules and courses call it
-	Equipment []string            `json:"equipment"` // kinds of equipment; whoever drives one has this job, whatever the title
+	Equipment []string            `json:"equipment"` // kinds that whoever drives has this job, whatever the title
 	Titles    map[string][]string `json:"titles"`    // by language
 }
 
@@ -63,10 +63,10 @@ func Fold(title string) string {
 	title = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "ł", "l").
 		Replace(strings.ToLower(norm.NFC.String(title)))
 	letters := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Mn, r):
+		if unicode.Is(unicode.Mn, r) {
 			return -1
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
+		}
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
 		}
 		return ' '
@@ -111,4 +111,54 @@ func AsksOf(words []string, kind string) bool {
 		isKind := func(k string) bool { return Fold(k) == kind }
 		return isKind(word) || slices.ContainsFunc(EquipmentOf(Of(word)), isKind)
 	})
+}
+
+// Demands are what records of some kind, such as courses, ask of jobs and kinds of
+// equipment. It is not safe for concurrent use.
+type Demands[ID comparable] struct {
+	words          map[ID][]string
+	byJob, ofKinds map[string][]ID
+}
+
+// NewDemands returns demands without a record.
+func NewDemands[ID comparable]() *Demands[ID] {
+	return &Demands[ID]{words: map[ID][]string{}, byJob: map[string][]ID{}, ofKinds: map[string][]ID{}}
+}
+
+// AddRecord adds a record with the words that say of whom it asks.
+func (d *Demands[ID]) AddRecord(id ID, words []string) { d.words[id] = words }
+
+// OfRecord returns a record that is asked for by its id, nothing where there is none.
+func (d *Demands[ID]) OfRecord(id ID) []ID {
+	if _, known := d.words[id]; !known {
+		return nil
+	}
+	return []ID{id}
+}
+
+// OfTitle returns the records that ask something of people with a job title.
+func (d *Demands[ID]) OfTitle(title string) []ID {
+	if _, known := d.byJob[title]; !known {
+		job := Of(title)
+		d.byJob[title] = d.findRecords(func(words []string) bool { return IsNamed(words, job) })
+	}
+	return d.byJob[title]
+}
+
+// OfKind returns the records that ask something of whoever drives a kind of
+// equipment.
+func (d *Demands[ID]) OfKind(kind string) []ID {
+	if _, known := d.ofKinds[kind]; !known {
+		d.ofKinds[kind] = d.findRecords(func(words []string) bool { return AsksOf(words, kind) })
+	}
+	return d.ofKinds[kind]
+}
+
+func (d *Demands[ID]) findRecords(asks func(words []string) bool) (list []ID) {
+	for id, words := range d.words {
+		if asks(words) {
+			list = append(list, id)
+		}
+	}
+	return list
 }

@@ -93,7 +93,10 @@ func Metrics() []string {
 
 // RuleFacts are the facts that applies_if may ask for: the number of active
 // workers of the largest site, and of the tenant.
-var RuleFacts = [...]string{"site.avg_employees", "tenant.workers"}
+var RuleFacts = [...]string{SiteEmployees, "tenant.workers"}
+
+// SiteEmployees is the fact of how many people a site has.
+const SiteEmployees = "site.avg_employees"
 
 var (
 	ruleOps   = []string{">", ">=", "<", "<=", "=="}

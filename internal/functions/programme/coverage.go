@@ -91,12 +91,10 @@ const certifiedSQL = `
 
 // coverage is who needs which courses, and who holds them.
 type coverage struct {
-	words  map[uuid.UUID][]string // of each course, what asks for it
-	byJob  map[string][]uuid.UUID // courses that a job asks for
-	byKind map[string][]uuid.UUID // courses that driving a kind of equipment asks for
-	needed [][]uuid.UUID          // courses of each entity
-	held   map[[2]uuid.UUID]bool  // worker and course
-	worker []uuid.UUID            // of each entity
+	courses *jobtitle.Demands[uuid.UUID]
+	needed  [][]uuid.UUID         // courses of each entity
+	held    map[[2]uuid.UUID]bool // worker and course
+	worker  []uuid.UUID           // of each entity
 }
 
 // fillCoverage is 100 x valid required certificates / required ones; nothing
@@ -106,21 +104,21 @@ type coverage struct {
 func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	p, g := workforceTable(kind), s.groups[kind]
 	c := &coverage{
-		words: map[uuid.UUID][]string{}, byJob: map[string][]uuid.UUID{}, byKind: map[string][]uuid.UUID{},
-		needed: make([][]uuid.UUID, len(g.list)), held: map[[2]uuid.UUID]bool{}, worker: make([]uuid.UUID, len(g.list)),
+		courses: jobtitle.NewDemands[uuid.UUID](), needed: make([][]uuid.UUID, len(g.list)),
+		held: map[[2]uuid.UUID]bool{}, worker: make([]uuid.UUID, len(g.list)),
 	}
 	tx.Queue(coursesSQL, []any{s.tenant}, func(row *db.Row) error {
 		var words []string
 		if err := json.Unmarshal([]byte(row.Text(1)), &words); err != nil {
 			return fmt.Errorf("programme: required_for of course %s: %w", row.Text(0), err)
 		}
-		c.words[row.UUID(0)] = words
+		c.courses.AddRecord(row.UUID(0), words)
 		return nil
 	})
 	tx.Queue(fmt.Sprintf(titlesSQL, p.from, p.worker, p.title), []any{s.tenant}, func(row *db.Row) error {
 		if i := g.findPlace(row, 0); i >= 0 {
 			c.worker[i] = row.UUID(1)
-			c.addNeeds(i, c.coursesOfJob(row.Text(2)))
+			c.addNeeds(i, c.courses.OfTitle(row.Text(2)))
 		}
 		return nil
 	})
@@ -130,10 +128,8 @@ func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		if i < 0 {
 			return nil
 		}
-		c.addNeeds(i, c.coursesOfKind(row.Text(1)))
-		if own := row.UUID(2); c.words[own] != nil {
-			c.addNeeds(i, []uuid.UUID{own})
-		}
+		c.addNeeds(i, c.courses.OfKind(row.Text(1)))
+		c.addNeeds(i, c.courses.OfRecord(row.UUID(2)))
 		return nil
 	})
 	tx.Queue(certifiedSQL, []any{s.tenant, s.localToday()}, func(row *db.Row) error {
@@ -149,37 +145,7 @@ func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	})
 }
 
-// coursesOfJob returns the courses that a job title asks for.
-func (c *coverage) coursesOfJob(title string) []uuid.UUID {
-	list, known := c.byJob[title]
-	if !known {
-		job := jobtitle.Of(title)
-		list = c.coursesWhere(func(words []string) bool { return jobtitle.IsNamed(words, job) })
-		c.byJob[title] = list
-	}
-	return list
-}
-
-// coursesOfKind returns the courses that driving a kind of equipment asks for.
-func (c *coverage) coursesOfKind(kind string) []uuid.UUID {
-	list, known := c.byKind[kind]
-	if !known {
-		list = c.coursesWhere(func(words []string) bool { return jobtitle.AsksOf(words, kind) })
-		c.byKind[kind] = list
-	}
-	return list
-}
-
-func (c *coverage) coursesWhere(asks func(words []string) bool) (list []uuid.UUID) {
-	for id, words := range c.words {
-		if asks(words) {
-			list = append(list, id)
-		}
-	}
-	return list
-}
-
-// addNeeds notes courses that an entity needs, each once.
+// addNeeds notes courses that an entity needs.
 func (c *coverage) addNeeds(entity int, courses []uuid.UUID) {
 	for _, id := range courses {
 		if !slices.Contains(c.needed[entity], id) {

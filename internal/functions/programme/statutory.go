@@ -2,6 +2,7 @@ package programme
 
 import (
 	"fmt"
+	"maps"
 
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
@@ -147,13 +148,11 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 }
 
 // appliesToSite reports whether a rule is about an establishment with that many
-// people. While a fact is missing it may be.
+// people. While nobody is on record it may be: that is not a small establishment.
 func (s *scan) appliesToSite(r *safety.Rule, people int64) bool {
-	facts := map[string]float64{"site.avg_employees": float64(people)}
-	if n, known := s.facts["tenant.workers"]; known {
-		facts["tenant.workers"] = n
-	} else {
-		delete(facts, "site.avg_employees") // nobody on record is not a small establishment
+	facts := maps.Clone(s.facts)
+	if len(facts) > 0 {
+		facts[safety.SiteEmployees] = float64(people)
 	}
 	applies, sure := r.Applies(facts)
 	return applies || !sure
