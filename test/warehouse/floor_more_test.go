@@ -337,7 +337,7 @@ func TestCertificatesOfWorkers(t *testing.T) {
 		g.bin("G-A", 10, "")
 		admin := testkit.As(actor.Admin)
 		course := k.Insert(t, admin, "courses", map[string]any{"code": "G-HAUL", "title": "Hauling", "required_for": []string{"Hauler"}})
-		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "Hauler"})
+		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "HAULER (m/f/d)"})
 		driver := k.Insert(t, g.as, "drivers", map[string]any{"worker_id": worker})
 		truck := k.Insert(t, g.as, "vehicles", map[string]any{"plate": "G-1"})
 		order, line := g.order(2)

@@ -15,7 +15,8 @@ func TestRatesOfRules(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		rule := func(code, metric, per string) {
-			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"` + metric +
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},
+				"evidence":{"of":"shifts","absence":"insufficient_data"},"metric":"` + metric +
 				`","per":"` + per + `","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":30000}}`)})
 		}
 		rule("TRIR", "trir", "entity")
