@@ -70,6 +70,9 @@ async function fillDocument(page, c, said) {
   if (c.name === 'regulations') {
     await page.getByLabel(said('Zone'), { exact: true }).first().check();
     await page.getByLabel(`${said('Metric')} *`, { exact: true }).fill('incident_count');
+    const evidence = page.getByRole('group', { name: said('Evidence') });
+    await evidence.getByLabel(new RegExp(`^${said('Of')}`)).fill('incidents');
+    await evidence.getByLabel(new RegExp(`^${said('Absence')}`)).selectOption('insufficient_data');
     await page.getByRole('group', { name: said('Breach') }).getByLabel(new RegExp(`^${said('Op')}`)).selectOption('>');
     await page.getByRole('group', { name: said('Breach') }).getByLabel(new RegExp(`^${said('Value')}`)).fill('5');
   }
