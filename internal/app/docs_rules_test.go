@@ -41,7 +41,9 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 	"log_delay_days": {"calendar days from the report of a case until it was decided whether it goes into the log, or until now; the slowest counts",
 		"days", "Incidents and, for each injury and illness, its OSHA case: its `entered_at` ends the delay."},
 	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; " +
-		"of the establishments large enough the worst off counts", "days", "The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted."},
+		"of the establishments large enough the worst off counts",
+		"days",
+		"The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted."},
 	"days_since_checklist": {"days since the last completed inspection with answers, however long ago",
 		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
 	"training_coverage": {"percent of the courses that a person needs, by job title and by the equipment of their shifts, with a valid certificate",
