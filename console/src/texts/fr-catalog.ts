@@ -489,7 +489,7 @@ export const frCatalog: Record<string, string> = {
   'Per 1m hours': 'Pour 1 million d’heures',
   'Min exposure hours': 'Heures travaillées au moins',
   'Warn': 'Avertir dès',
-  'Of': 'De',
+  'Of': 'D’après',
   'Absence': 'En l’absence de données',
   'Applies if': 'S’applique si',
   'Fact': 'Fait',
