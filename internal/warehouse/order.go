@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/packing"
 )
 
 // guardOrders gives a new order its stage and holds an order to the conditions
@@ -211,7 +212,7 @@ func sumOrders(tx *store.Tx, changes []store.Change) error {
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	tx.Queue(sumText(tx.DB()), []any{tx.TenantID, list, query.FormatTime(tx.Now())}, nil)
+	tx.Queue(packing.SumOrders(tx.DB()), []any{tx.TenantID, list, query.FormatTime(tx.Now())}, nil)
 	err := tx.Query(standings, []any{tx.TenantID, list}, func(r *db.Row) error {
 		addStageCounters(tx.Store, r, deltas, 1)
 		return nil
@@ -250,8 +251,7 @@ func completeOrders(tx *store.Tx, orders string) error {
 	if err != nil || len(done) == 0 {
 		return err
 	}
-	err = tx.UpdateRows("orders", done, store.Row{"status": "completed"})
-	return err
+	return tx.UpdateRows("orders", done, store.Row{"status": "completed"})
 }
 
 // queueDelivered queues the last stage of orders that are shipped and of which
@@ -270,7 +270,7 @@ const part = 100 * decimal.Scale
 // range.
 func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
-	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+lineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
+	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+packing.LineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
 		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
 		if most := int64(maxValue / part); r.Int(1) >= most {
 			return tooMuch("qty_ordered", maxValue)
@@ -280,44 +280,6 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 		return nil
 	})
 }
-
-// sumText sums lines into their orders and derives their stage. Each order looks
-// for its own lines: a join of both is quadratic while PostgreSQL does not know
-// yet how many there are.
-func sumText(d *db.DB) string {
-	return "UPDATE orders SET updated_at = $3, (line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, " +
-		"total_value, stage) = (SELECT s.n, s.ordered, s.allocated, s.picked, s.packed, s.shipped, s.received, s.worth, CASE " +
-		"WHEN orders.type = 'transfer' THEN NULL " +
-		"WHEN orders.type <> 'outbound' THEN CASE WHEN s.ordered > s.cancelled AND s.received >= s.ordered - s.cancelled THEN 'received' WHEN s.received > " +
-		"0 THEN 'part_received' ELSE 'expected' END " +
-		"WHEN s.ordered > s.cancelled AND s.shipped >= s.ordered - s.cancelled THEN CASE WHEN orders.stage = 'delivered' THEN 'delivered' ELSE 'shipped' END " +
-		"WHEN s.shipped > 0 THEN 'part_shipped' " +
-		"WHEN s.ordered > s.cancelled AND s.packed >= s.ordered - s.cancelled THEN 'packed' " +
-		"WHEN s.ordered > s.cancelled AND s.picked >= s.ordered - s.cancelled THEN 'picked' " +
-		"WHEN s.picked > 0 THEN 'picking' " +
-		"WHEN s.ordered > s.cancelled AND s.allocated >= s.ordered - s.cancelled THEN 'allocated' " +
-		"WHEN s.allocated > 0 THEN 'part_allocated' ELSE 'unallocated' END " +
-		"FROM (SELECT COUNT(l.id) AS n, " + sumColumns("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
-		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = orders.id) s) " +
-		"WHERE orders.tenant_id = $1 AND " + d.InUUID("orders.id", 2)
-}
-
-func sumColumns(names ...string) string {
-	b := ""
-	for i, n := range names {
-		if i > 0 {
-			b += ", "
-		}
-		b += "CAST(COALESCE(SUM(l.qty_" + n + "), 0) AS bigint) AS " + n
-	}
-	return b
-}
-
-// lineValueSQL is LineValue: the whole and the broken part of the quantity times
-// those of the price, so that no step passes 64 bits.
-const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.unit_price, 0) + (l.qty_ordered - l.qty_cancelled) % 10000 * " +
-	"(COALESCE(l.unit_price, 0) / 10000)" +
-	" + ((l.qty_ordered - l.qty_cancelled) % 10000 * (COALESCE(l.unit_price, 0) % 10000) + 5000) / 10000"
 
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.
 func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {

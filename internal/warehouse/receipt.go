@@ -34,7 +34,7 @@ func (r *receiving) defaultStatus(a *arrival) string {
 		return "damaged"
 	case a.Discrepancy == "quality", a.Discrepancy == "wrong_item", r.zone["kind"] == "quarantine":
 		return "quarantine"
-	case a.line != nil && r.orderOf(a)["type"] == "return":
+	case r.isReturn(a):
 		return "quarantine"
 	}
 	return "available"
@@ -47,6 +47,11 @@ func (r *receiving) orderOf(a *arrival) store.Row {
 		}
 	}
 	return nil
+}
+
+// isReturn reports goods that come in under a return order.
+func (r *receiving) isReturn(a *arrival) bool {
+	return a.line != nil && r.orderOf(a)["type"] == "return"
 }
 
 // readLots reads the lots that are named and known.
@@ -200,13 +205,11 @@ func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row 
 	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus, "quantity": quantity,
 		"ref_type": "receipts", "ref_id": r.receipt["id"]}
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
-	if o := r.orderOf(a); o != nil {
-		if o["type"] == "return" {
-			m["type"] = "return_in"
-		}
-		if o["owner_id"] != nil {
-			m["owner_id"] = o["owner_id"]
-		}
+	if r.isReturn(a) {
+		m["type"] = "return_in"
+	}
+	if o := r.orderOf(a); o != nil && o["owner_id"] != nil {
+		m["owner_id"] = o["owner_id"]
 	}
 	return m
 }

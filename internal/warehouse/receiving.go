@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/returns"
 )
 
 // Codes of the faults of work on the floor.
@@ -38,6 +39,7 @@ type receiving struct {
 	rows    []store.Row // of the receipt
 	moves   []store.Row
 	tasks   []store.Row
+	away    returns.Away // what may come back
 }
 
 // arrival is a line of a receipt, or the part of it that goes to one line of the

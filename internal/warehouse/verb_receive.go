@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/rpc"
+	"holdfast/internal/warehouse/returns"
 )
 
 // ReceiveIn is what came in at a dock: against an order, against an advance
@@ -27,6 +28,7 @@ type ReceiveLine struct {
 	LPN         string      `json:"lpn" max:"64" doc:"License plate of the pallet or carton."`
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" doc:"Status to book it in; by the discrepancy and the zone when absent."`
 	Discrepancy string      `json:"discrepancy" enum:"short over damaged wrong_item unannounced quality other" doc:"How it differs from what was announced."`
+	AcceptSold  bool        `json:"accept_sold" doc:"Takes its serial numbers in as new though they were sold and did not come back under a return order."`
 	Note        string      `json:"note" max:"500" doc:"Anything to remember about the line."`
 }
 
@@ -45,11 +47,22 @@ func receiveGoods(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
 		r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines,
-		r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
+		r.checkSold, r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	return r.receiveOut()
+}
+
+// checkSold asks about serial numbers that come in as new though they were sold.
+func (r *receiving) checkSold() error {
+	fresh := returns.Pieces{}
+	for _, a := range r.goods {
+		if !a.AcceptSold && !r.isReturn(a) {
+			fresh.Add(a.item, r.items[a.item].sku, a.at, a.Serials)
+		}
+	}
+	return fresh.CheckNew(r.c.Tx)
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/returns"
 )
 
 // ReceiveReturnIn is goods that a customer sent back, judged piece by piece.
@@ -25,6 +26,7 @@ type ReturnLine struct {
 	ZoneID      string      `json:"zone_id" format:"uuid" names:"zones" doc:"Where it is put; needed unless refund_only."`
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot; the order line's when absent."`
 	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
+	Reason      string      `json:"reason" max:"64" doc:"Why goods are taken in that never left, or came back already; with disposition quarantine."`
 }
 
 // ReceiveReturnOut is what came back and the order as it is afterwards.
@@ -101,7 +103,11 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 		if l.ZoneID == "" {
 			return refuseMovement(at+"zone_id", "say where the goods are put")
 		}
-		r.moves = append(r.moves, r.returnMovements(line, &l, base)...)
+		unexpected, err := r.takeAway(line, &l, base)
+		if err != nil {
+			return prefixFields(at, fault.As(err))
+		}
+		r.moves = append(r.moves, r.returnMovements(line, &l, base, unexpected)...)
 	}
 	return nil
 }
@@ -115,6 +121,10 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 	for _, l := range lines {
 		zones.addID(l.ZoneID)
 		lots.addID(l.LotID)
+	}
+	var err error
+	if r.away, err = returns.ReadAway(r.c.Tx, items.list); err != nil {
+		return err
 	}
 	r.units = queueUnits(r.c.Tx.Tx, r.c.TenantID, items.list)
 	r.rules = queueRules(r.c.Tx.Tx, r.c.TenantID, r.c.Now())
@@ -145,8 +155,19 @@ func (r *receiving) lineOf(id string) store.Row {
 	return nil
 }
 
+// takeAway holds goods to those that left and have not come back. Others are refused
+// unless they go to quarantine with a reason, which it returns.
+func (r *receiving) takeAway(line store.Row, l *ReturnLine, base decimal.Dec) (unexpected string, err error) {
+	sent := spotOf(line)
+	goods := returns.Goods{ItemID: sent.item, OwnerID: spotOf(r.orders[0]).owner, LotID: sent.lot, Serial: l.Serial}
+	if err = r.away.Take(goods, l.LotID, base); err != nil && l.Disposition == "quarantine" && l.Reason != "" {
+		return l.Reason, nil
+	}
+	return "", err
+}
+
 // returnMovements is the movements of goods that came back.
-func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec) []store.Row {
+func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec, unexpected string) []store.Row {
 	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
 	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status, "quantity": base,
 		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Now())}
@@ -156,7 +177,7 @@ func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.
 	if owner := r.orders[0]["owner_id"]; owner != nil {
 		m["owner_id"] = owner
 	}
-	setGiven(m, "lot_id", l.LotID, "serial", l.Serial)
+	setGiven(m, "lot_id", l.LotID, "serial", l.Serial, "reason_code", unexpected)
 	if l.Disposition != "scrap" {
 		return []store.Row{m}
 	}

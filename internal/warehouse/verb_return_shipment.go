@@ -1,8 +1,10 @@
 package warehouse
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/returns"
 )
 
 // ReturnShipmentIn names a shipment that comes back.
@@ -82,9 +84,16 @@ func (k work) openReturn(shipment string) error {
 		return err
 	}
 	id := made[0].Text("id")
+	gone, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
+	if err != nil {
+		return err
+	}
 	var lines []store.Row
-	for i, l := range sent {
-		lines = append(lines, store.Row{"order_id": id, "line_no": int64(i + 1), "item_id": l["item_id"], "qty_ordered": l["qty_shipped"]})
+	for _, l := range sent {
+		for _, part := range returns.Divide(gone, l.Text("item_id"), l.Decimal("qty_shipped")) {
+			lines = append(lines, store.Row{"order_id": id, "line_no": int64(len(lines) + 1), "item_id": l["item_id"],
+				"lot_id": db.Null(part.LotID), "qty_ordered": part.Quantity})
+		}
 	}
 	if _, err := k.InsertRows("order_lines", lines); err != nil {
 		return err

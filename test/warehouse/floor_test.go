@@ -279,6 +279,8 @@ func TestReceiveReturn(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		op := testkit.As(actor.Operator)
 		y := newYard(t, k, "RETU", nil)
+		stock(t, k, y.item, y.bin, 10, nil)
+		k.Insert(t, testkit.As(actor.Manager), "stock_movements", map[string]any{"type": "ship", "item_id": y.item, "from_zone_id": y.bin, "quantity": 10})
 		order, line := confirmed(t, k, "return", y.item, 10, nil)
 		part := func(q any, what string) map[string]any {
 			return map[string]any{"order_line_id": line, "quantity": q, "disposition": what, "zone_id": y.dock}

@@ -384,6 +384,7 @@ function Returns() {
 const fates = ['restock', 'quarantine', 'scrap', 'refund_only'];
 
 interface Fate {
+  reason: string;
   quantity: string;
   disposition: string;
   zone: string;
@@ -395,7 +396,7 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
   const zones = useQuery({ queryKey: ['c', 'zones', 'for-returns'], queryFn: () => want<{ id: string; code: string }[]>(supabase.from('zones').select('id,code').in('kind', ['bin', 'staging', 'quarantine', 'dock']).eq('status', 'active').order('code').limit(1000)) });
   const [said, setSaid] = useState<Record<string, Fate>>({});
   const open = (lines.data ?? []).filter((l) => l.qty_ordered > l.qty_received);
-  const of = (l: ReturnLine): Fate => said[l.id] ?? { quantity: String(l.qty_ordered - l.qty_received), disposition: 'restock', zone: '' };
+  const of = (l: ReturnLine): Fate => said[l.id] ?? { quantity: String(l.qty_ordered - l.qty_received), disposition: 'restock', zone: '', reason: '' };
   const put = (l: ReturnLine, part: Partial<Fate>) => setSaid({ ...said, [l.id]: { ...of(l), ...part } });
   return (
     <Ask
@@ -408,7 +409,7 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
         const judged = open.filter((l) => Number(of(l).quantity) > 0);
         await rpc('receive_return', {
           order_id: o.id,
-          lines: judged.map((l) => ({ order_line_id: l.id, quantity: Number(of(l).quantity), disposition: of(l).disposition as 'restock', ...(of(l).disposition === 'refund_only' ? {} : { zone_id: zones.data?.find((z) => z.code.toLowerCase() === of(l).zone.trim().toLowerCase())?.id }) })),
+          lines: judged.map((l) => ({ order_line_id: l.id, quantity: Number(of(l).quantity), disposition: of(l).disposition as 'restock', ...(of(l).reason ? { reason: of(l).reason } : {}), ...(of(l).disposition === 'refund_only' ? {} : { zone_id: zones.data?.find((z) => z.code.toLowerCase() === of(l).zone.trim().toLowerCase())?.id }) })),
         });
         toast(plural(judged.length, '{n} line is taken in', '{n} lines are taken in'));
         again();
@@ -427,6 +428,7 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
           </legend>
           <NumberInput label={_('How much?')} value={of(l).quantity} put={(v) => put(l, { quantity: v })} />
           <Select label={_('What becomes of it?')} value={of(l).disposition} put={(v) => put(l, { disposition: v })} options={fates.map((f) => [f, words(f)])} />
+          {of(l).disposition === 'quarantine' ? <Input label={_('Why, where it never left?')} value={of(l).reason} put={(v) => put(l, { reason: v })} /> : null}
           {of(l).disposition === 'refund_only' ? null : <Input label={_('Into which place?')} list="return-places" value={of(l).zone} put={(v) => put(l, { zone: v })} required={Number(of(l).quantity) > 0} />}
         </fieldset>
       ))}

@@ -32,7 +32,7 @@ export const frPages: Record<string, string> = {
   'Everything that your role may see, with what it is.': 'Tout ce que votre rôle peut voir, avec ce que c’est.',
   'How far it is': 'Où cela en est', 'Lines': 'Lignes', 'Promised': 'Promis', 'Picked': 'Prélevé', 'Packed': 'Emballé', 'Shipped': 'Expédié', 'Received': 'Reçu', '{n} of {m}': '{n} sur {m}',
   'Late: promised {when}': 'En retard : promis {when}', 'Promised {when}': 'Promis {when}', 'Confirm': 'Confirmer', 'Promise stock': 'Promettre le stock', 'Put on hold': 'Mettre en attente',
-  'Let it go on': 'Reprendre', 'Close the rest': 'Clore le reste', 'The rest is no longer waited for': 'Le reste n’est plus attendu', 'Give stock back': 'Rendre le stock', 'Why?': 'Pourquoi ?',
+  'Let it go on': 'Reprendre', 'Close the rest': 'Clore le reste', 'Why, where it never left?': 'Pourquoi, si elle n’est jamais partie ?', 'The rest is no longer waited for': 'Le reste n’est plus attendu', 'Give stock back': 'Rendre le stock', 'Why?': 'Pourquoi ?',
   'Every place where it stands, wide gaps drawn short. Choose one to see what is in it.': 'Chaque emplacement à sa place, les grands vides raccourcis. Choisissez-en un pour voir son contenu.',
   'Utilisation': 'Taux de remplissage', 'Risk': 'Risque', 'All levels': 'Tous les niveaux', 'Height {z} m': 'Hauteur {z} m', 'Go to a place': 'Aller à un emplacement', 'As a table': 'En tableau',
   'As a plan': 'En plan', 'Fullest': 'Les plus remplis', 'Riskiest': 'Les plus à risque', '{n} places': '{n} emplacements', 'All places': 'Tous les emplacements', 'Print': 'Imprimer',

@@ -1,0 +1,207 @@
+// Package returns says what of goods that left may come back: how much, and which lots
+// and serial numbers, less what came back already. It only reads.
+//
+// Layer: domains. Begin at [ReadAway].
+package returns
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Codes of faults, as package warehouse has them.
+const (
+	codeStock = "HF002" // a serial number twice
+	codeOver  = "HF022" // more than may come back
+)
+
+// Goods are what tells pieces apart that left; "" is none.
+type Goods struct{ ItemID, OwnerID, LotID, Serial string }
+
+// Sent is goods that left with a shipment.
+type Sent struct {
+	Goods
+	Quantity decimal.Dec // base units
+}
+
+// awaySQL selects how much more left than came back, by item, owner, lot and serial
+// number. A movement that leads nowhere leaves the warehouse: a shipment, or a return
+// that was taken back. $1 tenant, $2 ids of items.
+const awaySQL = `
+	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
+		CAST(SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) AS bigint)
+	FROM stock_movements AS movement
+	WHERE movement.tenant_id = $1
+		AND {items}
+		AND movement.type IN ('ship', 'return_in')
+	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial`
+
+// Away is how much of goods is away: left, and not come back.
+type Away map[Goods]decimal.Dec
+
+// ReadAway reads what of items is away.
+func ReadAway(tx *store.Tx, items []string) (Away, error) {
+	away := Away{}
+	if len(items) == 0 {
+		return away, nil
+	}
+	text := strings.ReplaceAll(awaySQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	err := tx.Query(text, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
+		away[scanGoods(r)] = r.Dec(4)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("returns: goods that are away: %w", err)
+	}
+	return away, nil
+}
+
+// scanGoods reads goods from the first four columns of a row: item, owner, lot, serial.
+func scanGoods(r *db.Row) Goods {
+	return Goods{ItemID: r.Text(0), OwnerID: r.Text(1), LotID: r.Text(2), Serial: r.Text(3)}
+}
+
+// Open is how much of goods may come back. Goods without a lot or a serial number may be
+// any of their item and owner.
+func (a Away) Open(g Goods) (sum decimal.Dec) {
+	for is, quantity := range a {
+		isSame := is.ItemID == g.ItemID && is.OwnerID == g.OwnerID
+		if isSame && (g.LotID == "" || g.LotID == is.LotID) && (g.Serial == "" || g.Serial == is.Serial) {
+			sum += quantity
+		}
+	}
+	return max(sum, 0)
+}
+
+// Take notes that goods come back, of the lot that is found on them; "" is the lot that
+// is waited for. It refuses with HF022 more than is away, and another lot.
+func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
+	const hint = "take them in with disposition quarantine and a reason"
+	if found != "" && g.LotID != "" && found != g.LotID {
+		return fault.New(fault.Conflict, codeOver, "the goods are of another lot than the one that left").
+			With("", hint).At("lot_id", "is not the lot that left")
+	}
+	if found != "" {
+		g.LotID = found
+	}
+	if open := a.Open(g); quantity > open {
+		return fault.New(fault.Conflict, codeOver, "%s came back, and of what left like it only %s is still away", quantity, open).
+			With("", hint).At("quantity", "only %s may come back", open)
+	}
+	a[g] -= quantity
+	return nil
+}
+
+// sentSQL selects what left with a shipment, by item, owner, lot and serial number. $1
+// tenant, $2 ids of items, $3 shipment.
+const sentSQL = `
+	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
+		CAST(SUM(movement.quantity) AS bigint)
+	FROM stock_movements AS movement
+	WHERE movement.tenant_id = $1
+		AND {items}
+		AND movement.type = 'ship'
+		AND movement.to_zone_id IS NULL
+		AND movement.ref_id = $3
+	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
+	ORDER BY movement.item_id, movement.lot_id, movement.serial`
+
+// ReadSent reads what of items left with a shipment.
+func ReadSent(tx *store.Tx, items []string, shipment string) (list []Sent, err error) {
+	text := strings.ReplaceAll(sentSQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	err = tx.Query(text, []any{tx.TenantID, query.List(items), shipment}, func(r *db.Row) error {
+		list = append(list, Sent{scanGoods(r), r.Dec(4)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("returns: goods of a shipment: %w", err)
+	}
+	return list, nil
+}
+
+// Line is a part of goods that left, of one lot; "" is none.
+type Line struct {
+	LotID    string
+	Quantity decimal.Dec
+}
+
+// Divide divides a quantity of an item that left by the lots that it left in, and takes
+// it off sent. What no movement tells is a line without a lot.
+func Divide(sent []Sent, item string, quantity decimal.Dec) (lines []Line) {
+	add := func(lot string, part decimal.Dec) {
+		if last := len(lines) - 1; last >= 0 && lines[last].LotID == lot {
+			lines[last].Quantity += part
+			return
+		}
+		lines = append(lines, Line{lot, part})
+	}
+	for i := range sent {
+		part := min(quantity, sent[i].Quantity)
+		if sent[i].ItemID != item || part <= 0 {
+			continue
+		}
+		sent[i].Quantity -= part
+		quantity -= part
+		add(sent[i].LotID, part)
+	}
+	if quantity > 0 {
+		add("", quantity)
+	}
+	return lines
+}
+
+// soldSQL selects pieces that left more often than they came back. $1 tenant, $2 ids of
+// items, $3 serial numbers.
+const soldSQL = `
+	SELECT movement.item_id, movement.serial
+	FROM stock_movements AS movement
+	WHERE movement.tenant_id = $1
+		AND {items}
+		AND {serials}
+		AND movement.type IN ('ship', 'return_in')
+	GROUP BY movement.item_id, movement.serial
+	HAVING SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) > 0`
+
+// piece is one piece of an item.
+type piece struct{ item, serial string }
+
+// Pieces are numbered pieces of items that come in as new, with the number of their
+// item and their place in a request, as "lines[2].".
+type Pieces map[piece]struct{ sku, at string }
+
+// Add notes pieces of an item.
+func (p Pieces) Add(item, sku, at string, serials []string) {
+	for _, serial := range serials {
+		p[piece{item, serial}] = struct{ sku, at string }{sku, at}
+	}
+}
+
+// CheckNew refuses with HF002 pieces that were sold and have not come back.
+func (p Pieces) CheckNew(tx *store.Tx) error {
+	if len(p) == 0 {
+		return nil
+	}
+	var items, serials []string
+	for is := range p {
+		items, serials = append(items, is.item), append(serials, is.serial)
+	}
+	d := tx.DB()
+	which := strings.NewReplacer("{items}", d.InUUID("movement.item_id", 2), "{serials}", d.InText("movement.serial", 3))
+	text := which.Replace(soldSQL)
+	return tx.Query(text, []any{tx.TenantID, query.List(items), query.List(serials)}, func(r *db.Row) error {
+		serial := r.Text(1)
+		is, isHere := p[piece{r.Text(0), serial}]
+		if !isHere {
+			return nil
+		}
+		return fault.New(fault.Conflict, codeStock, "serial number %s of item %s was sold and did not come back", serial, is.sku).
+			With("", "receive it under a return order, or say accept_sold where it is new all the same").
+			At(is.at+"serials", "%s was sold", serial)
+	})
+}

@@ -1,0 +1,120 @@
+package warehouse_test
+
+import (
+	"testing"
+
+	"holdfast/internal/testkit"
+)
+
+// sold sends off all of an order of one line.
+func (g *goods) sold(q float64) (shipment string) {
+	g.t.Helper()
+	order, line := g.order(q)
+	_, picks := g.released(order)
+	for _, p := range picks {
+		part := testkit.List[struct{ Qty float64 }](g.t, g.k, g.as, "pick_lines?select=qty&id=eq."+p)[0].Qty
+		g.say("pick_line", map[string]any{"pick_line_id": p, "quantity": part, "to_zone_id": g.lane}, 200, nil)
+	}
+	shipment = g.consigned(line, q, nil)
+	g.packed(shipment, line, q)
+	g.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
+	return shipment
+}
+
+// comingBack is a line of receive_return.
+func (g *goods) comingBack(line string, q float64, what string, more map[string]any) map[string]any {
+	in := map[string]any{"order_line_id": line, "quantity": q, "disposition": what, "zone_id": g.lane}
+	for name, v := range more {
+		in[name] = v
+	}
+	return in
+}
+
+// Not more comes back than left, over all returns; what never left, or comes back again,
+// is looked at in quarantine, with a reason.
+func TestReturnsReferToWhatLeft(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 20, "")
+		g.sold(2)
+		take := func(order, line string, q float64, what string, more map[string]any, want int) testkit.Response {
+			t.Helper()
+			in := map[string]any{"order_id": order, "lines": []any{g.comingBack(line, q, what, more)}}
+			return g.say("receive_return", in, want, nil)
+		}
+		order, line := confirmed(t, k, "return", g.item, 500, nil)
+		refused(t, take(order, line, 500, "restock", nil, 409), "only 2 is still away", "quarantine", "lines[0].quantity")
+		take(order, line, 500, "quarantine", nil, 409)
+		take(order, line, 2, "restock", nil, 200)
+		again, twice := confirmed(t, k, "return", g.item, 1, nil)
+		refused(t, take(again, twice, 1, "restock", nil, 409), "only 0 is still away")
+		refused(t, take(again, twice, 1, "restock", map[string]any{"reason": "no papers"}, 409), "HF022")
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":20,"available":20}]`)
+		take(again, twice, 1, "quarantine", map[string]any{"reason": "no papers"}, 200)
+		g.is("stock_movements?select=quantity,to_status&reason_code=eq.no%20papers", `[{"quantity":1,"to_status":"quarantine"}]`)
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":21,"available":20}]`)
+		k.Verified(t)
+	})
+}
+
+// The return order of a shipment has a line for each lot that left with it, and takes no
+// other lot.
+func TestReturnedShipmentNamesItsLots(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"tracking": "lot"})
+		l1, l2 := g.lot("L1", 90, "released"), g.lot("L2", 120, "released")
+		g.bin("G-A", 3, l1)
+		g.bin("G-B", 5, l2)
+		ship := g.sold(5)
+		var out struct {
+			Order struct{ ID string } `json:"return_order"`
+		}
+		g.say("return_shipment", map[string]any{"shipment_id": ship}, 200, &out)
+		lines := testkit.List[struct {
+			ID  string
+			Lot string  `json:"lot_id"`
+			Qty float64 `json:"qty_ordered"`
+		}](t, k, g.as, "order_lines?select=id,lot_id,qty_ordered&order=qty_ordered&order_id=eq."+out.Order.ID)
+		if len(lines) != 2 || lines[0].Lot != l2 || lines[0].Qty != 2 || lines[1].Lot != l1 || lines[1].Qty != 3 {
+			t.Fatalf("the lines of the return: %+v", lines)
+		}
+		in := map[string]any{"order_id": out.Order.ID, "lines": []any{g.comingBack(lines[0].ID, 1, "restock", map[string]any{"lot_id": l1})}}
+		refused(t, g.say("receive_return", in, 409, nil), "another lot")
+		in["lines"] = []any{g.comingBack(lines[0].ID, 2, "restock", nil), g.comingBack(lines[1].ID, 3, "restock", nil)}
+		g.say("receive_return", in, 200, nil)
+		k.Verified(t)
+	})
+}
+
+// A serial number that was sold is not received as new unless that is said; under a
+// return order it comes back, once.
+func TestSoldSerialIsAQuestion(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"tracking": "serial"})
+		dock := k.Insert(t, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
+		receive := func(serial string, more map[string]any, want int) testkit.Response {
+			t.Helper()
+			line := map[string]any{"item_id": g.item, "serials": []string{serial}}
+			for name, v := range more {
+				line[name] = v
+			}
+			return g.say("receive", map[string]any{"zone_id": dock, "lines": []any{line}}, want, nil)
+		}
+		receive("S-1", nil, 200)
+		g.sold(1)
+		refused(t, receive("S-1", nil, 409), "S-1 of item G-1 was sold", "return order", "accept_sold", "lines[0].serials")
+		receive("S-2", nil, 200)
+		order, line := confirmed(t, k, "return", g.item, 2, nil)
+		back := func(serial string, want int) {
+			t.Helper()
+			in := []any{g.comingBack(line, 1, "restock", map[string]any{"serial": serial})}
+			g.say("receive_return", map[string]any{"order_id": order, "lines": in}, want, nil)
+		}
+		back("S-9", 409)
+		back("S-1", 200)
+		back("S-1", 409)
+		g.sold(2)
+		receive("S-1", map[string]any{"accept_sold": true}, 200)
+		k.Verified(t)
+	})
+}
