@@ -91,7 +91,8 @@ func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
 		g.LotID = found
 	}
 	if open := a.Open(g); quantity > open {
-		return fault.New(fault.Conflict, codeOver, "%s came back, and of what left like it only %s is still away", quantity, open).
+		return fault.New(fault.Conflict, codeOver,
+			"%s came back, and of what left like it only %s is still away", quantity, open).
 			With("", hint).At("quantity", "only %s may come back", open)
 	}
 	a[g] -= quantity
@@ -200,7 +201,8 @@ func (p Pieces) CheckNew(tx *store.Tx) error {
 		if !isHere {
 			return nil
 		}
-		return fault.New(fault.Conflict, codeStock, "serial number %s of item %s was sold and did not come back", serial, is.sku).
+		return fault.New(fault.Conflict, codeStock,
+			"serial number %s of item %s was sold and did not come back", serial, is.sku).
 			With("", "receive it under a return order, or say accept_sold where it is new all the same").
 			At(is.at+"serials", "%s was sold", serial)
 	})
