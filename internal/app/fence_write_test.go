@@ -32,11 +32,12 @@ var beside = map[string]string{
 	"sso members":                  "a directory leads the membership",
 	"sso sso_connections":          "what a provider says of itself, kept with its sealed secret",
 
-	"warehouse stock_levels": "a balance is the sum of the movements, which the store writes",
-	"warehouse items":        "on hand, available and value are sums of the movements",
-	"warehouse zones":        "the load is a sum of the movements",
-	"warehouse orders":       "the quantities are sums of the lines",
-	"warehouse pick_lines":   "lines follow their list or order as a set",
+	"warehouse stock_levels":   "a balance is the sum of the movements, which the store writes",
+	"warehouse items":          "on hand, available and value are sums of the movements",
+	"warehouse zones":          "the load is a sum of the movements",
+	"warehouse orders":         "the quantities are sums of the lines",
+	"warehouse/packing orders": "as warehouse",
+	"warehouse pick_lines":     "lines follow their list or order as a set",
 
 	"webhook webhooks":           "since when an endpoint fails is noted by each delivery",
 	"webhook webhook_deliveries": "a queue: its rows go by the thousand and are no records that people edit",
