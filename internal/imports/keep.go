@@ -64,18 +64,23 @@ type shelf struct {
 // fault.TooLarge for the bytes, fault.Conflict for the files that wait. The
 // tenant's row stays locked, so that uploads at once cannot pass together.
 func (s *shelf) checkQuota(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
-	if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
+	if err := tx.One("SELECT id FROM tenants WHERE id = $1 {for update}", []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
 		return fmt.Errorf("imports: lock the quota: %w", err)
 	}
 	return s.checkFits(tx, a, jobID, size)
 }
 
+const sumFilesSQL = `
+	SELECT CAST(COALESCE(SUM(size), 0) AS bigint),
+		CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint),
+		(SELECT import_quota FROM tenants WHERE id = $1)
+	FROM import_jobs
+	WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2`
+
 func (s *shelf) checkFits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	var kept, waiting int64
 	quota := s.quota.Bytes
-	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') "+
-		"THEN 1 ELSE 0 END), 0) AS bigint), "+
-		"(SELECT import_quota FROM tenants WHERE id = $1) FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID,
+	err := tx.One(sumFilesSQL, []any{a.TenantID,
 		jobID}, func(r *db.Row) error {
 		kept, waiting = r.Int(0), r.Int(1)
 		if !r.Null(2) {
@@ -152,6 +157,17 @@ func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
 	return s, nil
 }
 
+const findExpiredSQL = `
+	SELECT tenant_id, id, updated_at
+	FROM import_jobs
+	WHERE updated_at < $1
+		AND status NOT IN ('processing', 'applying', 'rolling_back')
+		AND (blob_key IS NOT NULL OR EXISTS (
+			SELECT 1
+			FROM import_records
+			WHERE import_records.tenant_id = import_jobs.tenant_id
+				AND import_records.job_id = import_jobs.id))`
+
 func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	type old struct{ tenant, id string }
 	var found []old
@@ -167,18 +183,16 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 		}); err != nil {
 			return err
 		}
-		return tx.Query("SELECT tenant_id, id, updated_at FROM import_jobs j WHERE updated_at < $1 AND status NOT IN ('processing', 'applying', 'rolling_back') "+
-			"AND (blob_key IS NOT NULL OR EXISTS (SELECT 1 FROM import_records r WHERE r.tenant_id = j.tenant_id AND r.job_id = j.id))",
-			[]any{now.AddDate(0, 0, -1)}, func(r *db.Row) error {
-				n := kept[r.Text(0)]
-				if n == 0 {
-					n = keepDays
-				}
-				if r.Time(2).Before(now.AddDate(0, 0, -n)) {
-					found = append(found, old{r.Text(0), r.Text(1)})
-				}
-				return nil
-			})
+		return tx.Query(findExpiredSQL, []any{now.AddDate(0, 0, -1)}, func(r *db.Row) error {
+			n := kept[r.Text(0)]
+			if n == 0 {
+				n = keepDays
+			}
+			if r.Time(2).Before(now.AddDate(0, 0, -n)) {
+				found = append(found, old{r.Text(0), r.Text(1)})
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return 0, err
@@ -237,6 +251,12 @@ const (
 	shedEdits  = 2000
 )
 
+const deleteRowsSQL = `
+	DELETE FROM %[1]s
+	WHERE tenant_id = $1
+		AND job_id = $2
+		AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 ORDER BY %[2]s LIMIT %[3]d)`
+
 // removeRows removes the rows of an applied job as they were read, and the corrections
 // in them, bit by bit. Going on to apply needs them not, nor does rolling back.
 func (s *shelf) removeRows(ctx context.Context, a actor.Actor, id string) error {
@@ -244,9 +264,7 @@ func (s *shelf) removeRows(ctx context.Context, a actor.Actor, id string) error 
 		table, key string
 		n          int
 	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}, {"import_outcomes", "seq", shedChunks}} {
-		text := fmt.Sprintf("DELETE FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id "+
-			"= $2 ORDER BY %[2]s LIMIT %[3]d)",
-			part.table, part.key, part.n)
+		text := fmt.Sprintf(deleteRowsSQL, part.table, part.key, part.n)
 		for gone := int64(part.n); gone == int64(part.n); {
 			err := s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 				gone = 0

@@ -176,7 +176,7 @@ func tenantsExist(tx *Tx, r *catalog.Resource, rows []Row) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	err := tx.Query("SELECT id FROM tenants WHERE "+tx.DB().InUUID("id", 1), []any{query.List(ids)}, func(row *db.Row) error {
+	err := tx.Query("SELECT id FROM tenants WHERE id IN {ids $1}", []any{query.List(ids)}, func(row *db.Row) error {
 		delete(missing, row.Text(0))
 		return nil
 	})

@@ -256,7 +256,7 @@ func (tx *Tx) lockRows(r *catalog.Resource, ids []string) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Rows(r.Name, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(ids))
+	rows, err := tx.Rows(r.Name, "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
 	if err != nil {
 		return nil, fmt.Errorf("store: lock %s: %w", r.Name, err)
 	}

@@ -77,6 +77,10 @@ func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) e
 	return nil
 }
 
+const insertJournalSQL = `
+	INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
 // writeJournaledChunk writes one chunk and its row in the journal.
 func (ap *application) writeJournaledChunk(seq int) error {
 	rows, err := ap.readChunk(seq)
@@ -88,10 +92,15 @@ func (ap *application) writeJournaledChunk(seq int) error {
 		return err
 	}
 	ap.tellOutcomes([]span{{seq, len(rows)}})
-	ap.Tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+	ap.Tx.Queue(insertJournalSQL,
 		[]any{ap.Actor.TenantID, ap.step.Job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
 	return nil
 }
+
+const sumJournalSQL = `
+	SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint)
+	FROM import_journal
+	WHERE tenant_id = $1 AND job_id = $2`
 
 // closeJournal completes a job all chunks of which were applied.
 func (m *Applier) closeJournal(tx *db.Tx, s *jobs.Step) (*jobs.Job, error) {
@@ -99,12 +108,10 @@ func (m *Applier) closeJournal(tx *db.Tx, s *jobs.Step) (*jobs.Job, error) {
 		return nil, err
 	}
 	var t tally
-	err := tx.One("SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint) FROM import_journal WHERE "+
-		"tenant_id = $1 AND job_id = $2",
-		[]any{s.Actor.TenantID, s.Job.ID}, func(r *db.Row) error {
-			t = tally{r.Int(0), r.Int(1), r.Int(2)}
-			return nil
-		})
+	err := tx.One(sumJournalSQL, []any{s.Actor.TenantID, s.Job.ID}, func(r *db.Row) error {
+		t = tally{r.Int(0), r.Int(1), r.Int(2)}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}

@@ -113,13 +113,15 @@ func (d recount) countMovement() store.Row {
 	return m
 }
 
+const lockItemsSQL = `
+	SELECT id FROM items WHERE tenant_id = $1 AND id IN {ids $2} ORDER BY id {for update}`
+
 // lockLevels reads the stock levels that rows name. The items are locked first:
 // that keeps every movement of them away until the count is booked.
 func (ap *application) lockLevels(rows []store.Row) (map[string]counted, error) {
 	items := match.Parts(ap.target.Column("item_id").Field, rows)
 	if lock := ap.Tx.DB().ForUpdate(); lock != "" {
-		ap.Tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+ap.Tx.DB().InUUID("id", 2)+" ORDER BY id"+lock,
-			[]any{ap.Actor.TenantID, query.List(items)}, func(*db.Row) error { return nil })
+		ap.Tx.Queue(lockItemsSQL, []any{ap.Actor.TenantID, query.List(items)}, func(*db.Row) error { return nil })
 	}
 	out := map[string]counted{}
 	err := match.Look(ap.Tx, ap.Actor.TenantID, ap.target.Resource, rows, []string{"quantity"}, func(key string, r *db.Row) {

@@ -83,6 +83,13 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 	return ids, kept, err
 }
 
+const findMadeSQL = `
+	SELECT seq, data
+	FROM import_snapshots
+	WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < $4
+	ORDER BY seq DESC
+	LIMIT 1`
+
 // madeAmong tells which of the records there are this job made: in this
 // transaction, or in one before, the newest of which are asked first. A record is
 // split by the end of a chunk and goes on in the next.
@@ -101,8 +108,7 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 	for before := int64(math.MaxInt64); len(ask) > 0 && before > 0; {
 		args := []any{ap.Actor.TenantID, ap.step.Job.ID, ap.target.Name, before}
 		before = 0
-		err := ap.Tx.Query("SELECT seq, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < "+
-			"$4 ORDER BY seq DESC LIMIT 1", args, func(r *db.Row) error {
+		err := ap.Tx.Query(findMadeSQL, args, func(r *db.Row) error {
 			before = r.Int(0)
 			ids, err := staged.UnpackIDs(r.Bytes(1))
 			for _, id := range ids {

@@ -27,6 +27,11 @@ func (ap *application) postMovements(rows []store.Row, lines []int) error {
 	return err
 }
 
+const findLotsSQL = `
+	SELECT id, item_id, lot_no
+	FROM lots
+	WHERE tenant_id = $1 AND item_id IN {ids $2} AND lot_no IN {texts $3}`
+
 func (ap *application) makeLots(rows []store.Row, lines []int) error {
 	var want []store.Row
 	var items, numbers []string
@@ -44,7 +49,7 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 		ap.lots = ap.m.records.Writer(ap.Tx, ap.step.Actor, r)
 	}
 	ids := map[match.LotKey]string{}
-	err := ap.Tx.Query("SELECT id, item_id, lot_no FROM lots WHERE tenant_id = $1 AND "+ap.Tx.DB().InUUID("item_id", 2)+" AND "+ap.Tx.DB().InText("lot_no", 3),
+	err := ap.Tx.Query(findLotsSQL,
 		[]any{ap.Actor.TenantID, query.List(items), query.List(numbers)}, func(r *db.Row) error {
 			ids[match.LotKey{Item: r.Text(1), No: r.Text(2)}] = r.Text(0)
 			return nil

@@ -103,7 +103,7 @@ func (c comparison) readExisting(r *catalog.Resource, rows []store.Row) (map[str
 	if err != nil || len(ids) == 0 {
 		return old, err
 	}
-	found, err := c.store.In(c.tx, jobs.Server(c.actor)).Rows(r.Name, c.tx.DB().InUUID("id", 2), query.List(ids))
+	found, err := c.store.In(c.tx, jobs.Server(c.actor)).Rows(r.Name, "id IN {ids $2}", query.List(ids))
 	for _, row := range found {
 		old[match.Key(r, row)] = row
 	}

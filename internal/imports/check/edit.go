@@ -292,6 +292,22 @@ func remainingDamage(r *staged.Record, anew map[int]bool, columns int) *sheet.Da
 	return nil
 }
 
+const countEditsSQL = `
+	SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(cells)), 0) AS bigint)
+	FROM import_edits
+	WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3`
+
+const updateRecordsSQL = `
+	UPDATE import_records
+	SET rows = $4, invalid = $5, errors = $6, data = $7
+	WHERE tenant_id = $1 AND job_id = $2 AND seq = $3`
+
+const insertEditSQL = `
+	INSERT INTO import_edits (tenant_id, job_id, row_no, cells, edited_by, edited_at)
+	VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (tenant_id, job_id, row_no) DO UPDATE SET cells = excluded.cells, edited_by = excluded.edited_by,
+		edited_at = excluded.edited_at`
+
 // saveChunk writes the chunk back, unless the job moved on since it was read.
 func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 	job, err := ed.m.jobs.Locked(tx, a, ed.job.ID)
@@ -308,8 +324,7 @@ func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error 
 		return err
 	}
 	var edits, length, was int64
-	tx.Queue("SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(cells)), 0) AS bigint) FROM import_edits "+
-		"WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
+	tx.Queue(countEditsSQL, []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
 		edits, length = r.Int(0), r.Int(1)
 		return nil
 	})
@@ -327,12 +342,11 @@ func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error 
 		return fault.New(fault.Invalid, "too_many_edits",
 			"the corrected rows of the file hold %d million characters already: correct the rest in the file itself", maxEditText>>20)
 	}
-	tx.Queue("UPDATE import_records SET rows = $4, invalid = $5, errors = $6, data = $7 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	tx.Queue(updateRecordsSQL,
 		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)
 	tx.Queue("UPDATE import_chunks SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
 		[]any{a.TenantID, job.ID, ed.seq, c.valid, c.staged}, nil)
-	tx.Queue("INSERT INTO import_edits (tenant_id, job_id, row_no, cells, edited_by, edited_at) VALUES ($1, $2, $3, $4, $5, $6) "+
-		"ON CONFLICT (tenant_id, job_id, row_no) DO UPDATE SET cells = excluded.cells, edited_by = excluded.edited_by, edited_at = excluded.edited_at",
+	tx.Queue(insertEditSQL,
 		[]any{a.TenantID, job.ID, row, string(text), orNull(a.UserID), ed.m.store.Now()}, nil)
 	return ed.updateJob(tx, a, job, int64(c.invalid)-was)
 }

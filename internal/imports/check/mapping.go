@@ -13,14 +13,19 @@ import (
 	"holdfast/internal/store"
 )
 
+const insertMappingSQL = `
+	INSERT INTO import_mappings (tenant_id, target, signature, mapping, job_no, saved_at)
+	VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (tenant_id, target, signature) DO UPDATE SET mapping = excluded.mapping,
+		job_no = excluded.job_no, saved_at = excluded.saved_at`
+
 // saveMapping remembers a mapping that somebody gave, for files of the same
 // columns.
 func (m *Checker) saveMapping(tx *db.Tx, a actor.Actor, job *jobs.Job, v *draft.Reader) error {
 	if !v.Headed || len(job.Mapping) == 0 || string(job.Mapping) == "null" {
 		return nil
 	}
-	tx.Queue("INSERT INTO import_mappings (tenant_id, target, signature, mapping, job_no, saved_at) VALUES ($1, $2, $3, $4, $5, $6) "+
-		"ON CONFLICT (tenant_id, target, signature) DO UPDATE SET mapping = excluded.mapping, job_no = excluded.job_no, saved_at = excluded.saved_at",
+	tx.Queue(insertMappingSQL,
 		[]any{a.TenantID, v.Target.Name, plan.Signature(v.Layout.Headers), string(job.Mapping), orNull(job.JobNo), m.store.Now()}, nil)
 	return tx.Flush()
 }

@@ -315,6 +315,11 @@ func (r *Resolver) nameHolders(tx *db.Tx, batch []*Draft) error {
 	return nil
 }
 
+const findLotsSQL = `
+	SELECT id, item_id, lot_no, expires_on
+	FROM lots
+	WHERE tenant_id = $1 AND item_id IN {ids $2} AND lot_no IN {texts $3}`
+
 // resolveLots finds the lots that rows name beside their item. A lot that does
 // not exist is staged by its number, to be made when the file is applied, if
 // the file says when lots expire.
@@ -342,7 +347,7 @@ func (r *Resolver) resolveLots(tx *db.Tx, v *Reader, batch []*Draft) error {
 	if len(needs) == 0 {
 		return nil
 	}
-	err := tx.Query("SELECT id, item_id, lot_no, expires_on FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND "+tx.DB().InText("lot_no", 3),
+	err := tx.Query(findLotsSQL,
 		[]any{r.actor.TenantID, query.List(items), query.List(numbers)}, func(row *db.Row) error {
 			r.lots[match.LotKey{Item: row.Text(1), No: row.Text(2)}] = lot{row.Text(0), row.Text(3)}
 			return nil

@@ -7,17 +7,26 @@ import (
 	"holdfast/internal/db"
 )
 
+const findRepeatedSQL = `
+	SELECT id, job_no, status, imported_count, lease_until, lease_claim
+	FROM import_jobs
+	WHERE tenant_id = $1
+		AND sha256 = $2
+		AND target = $3
+		AND id <> $4
+		AND status <> 'rolled_back'
+		AND (status IN ('applying', 'completed') OR imported_count > 0)
+	ORDER BY id DESC
+	LIMIT 20`
+
 // Repeated warns when the same file was applied to the same target before, or
 // a part of it, and still stands; "" = it was not.
 func (t *Table) Repeated(tx *db.Tx, a actor.Actor, target, sha, except string) string {
 	var others []*Job
-	err := tx.Query("SELECT id, job_no, status, imported_count, lease_until, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND "+
-		"target = $3 AND id <> $4 AND status <> 'rolled_back' "+
-		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 20",
-		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
-			others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), Lease: r.Time(4), Claim: r.Int(5)})
-			return nil
-		})
+	err := tx.Query(findRepeatedSQL, []any{a.TenantID, sha, target, except}, func(r *db.Row) error {
+		others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), Lease: r.Time(4), Claim: r.Int(5)})
+		return nil
+	})
 	if err != nil {
 		return ""
 	}

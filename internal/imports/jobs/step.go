@@ -148,7 +148,7 @@ func (t *Table) renewLease(s *Step) {
 // which keeps others away as well.
 func (t *Table) extendLease(ctx context.Context, s *Step, id string) error {
 	err := t.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-		rows, err := t.store.In(tx, s.Actor).Rows(t.Resource.Name, "id = $2"+tx.DB().SkipLocked(), id)
+		rows, err := t.store.In(tx, s.Actor).Rows(t.Resource.Name, "id = $2 {skip locked}", id)
 		if err != nil || len(rows) == 0 {
 			return err
 		}

@@ -367,7 +367,7 @@ func (t *Table) giveBack(ctx context.Context, tenant, id string) (given bool, er
 	err = t.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		given = false
 		// A job whose row is locked is being worked on, lease or not.
-		rows, err := t.store.In(tx, a).Rows(t.Resource.Name, "id = $2"+tx.DB().SkipLocked(), id)
+		rows, err := t.store.In(tx, a).Rows(t.Resource.Name, "id = $2 {skip locked}", id)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
