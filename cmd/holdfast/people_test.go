@@ -166,6 +166,7 @@ func TestAdminCreateFindsTheTenant(t *testing.T) {
 		if list := s.Exec("admin", "list"); strings.Contains(list, "eve@") {
 			s.Errorf("admin list: %s", list)
 		}
+		s.Refused(`(?i)user|account|no such`, "admin", "reset-password", "eve@acme.example", "--password", program.Passphrase)
 	})
 }
 

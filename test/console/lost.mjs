@@ -125,6 +125,35 @@ test('what is picked while answers are lost is taken once, also after a reload',
   assert.equal(Number(left.sum), before - 3);
 });
 
+test('goods that are moved and adjusted while answers are lost are booked once', async () => {
+  const mark = `GOODS-${Date.now()}`;
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: mark, name: 'Moved without answers' } });
+  const [from, to] = [await newBin(`${mark}-A`), await newBin(`${mark}-B`)];
+  await api(manager, '/v1/stock_movements', {
+    method: 'POST', body: { type: 'receipt', item_id: item.id, to_zone_id: from.id, quantity: 10 },
+  });
+  await as(operator, async (page) => {
+    const keys = await lossy(page);
+    await open(page, `/console/c/items/${item.id}`);
+    await page.getByRole('button', { name: 'Move goods' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('How much? *').fill('3');
+    await form.getByLabel('Into which place? *').fill(to.code);
+    await page.locator(`datalist option[value^="${to.code}"]`).first().waitFor({ state: 'attached' });
+    await twice(page, form.getByRole('button', { name: 'Move goods' }));
+    await form.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Adjust the stock' }).click();
+    await form.getByLabel('Which goods?').selectOption({ index: 0 });
+    await form.getByLabel('By how much? *').fill('1');
+    await twice(page, form.getByRole('button', { name: 'Adjust the stock' }));
+    await form.waitFor({ state: 'detached' });
+    once(keys);
+    assert.deepEqual([...keys.keys()].map((k) => k.split('/').pop()).sort(), ['adjust_stock', 'move_stock']);
+  }, phone);
+  const moved = await api(manager, `/v1/stock_movements?select=type,quantity&item_id=eq.${item.id}&order=id`);
+  assert.deepEqual(moved.map((m) => `${m.type} ${Number(m.quantity)}`), ['receipt 10', 'transfer 3', 'adjust_loss 1']);
+});
+
 test('a record, a webhook and a file are made once while answers are lost, and a shipment leaves once', async () => {
   const mark = `LOST-${Date.now()}`;
   const [ready] = await leaving('L');
@@ -143,6 +172,11 @@ test('a record, a webhook and a file are made once while answers are lost, and a
     await page.getByText(unknown).first().waitFor();
     await page.locator('input[type=file]').setInputFiles({ name: 'lost.csv', mimeType: 'text/csv', buffer: Buffer.from(`sku,name\n${mark},Once\n`) });
     await page.waitForURL(/imports\/[0-9a-f-]{36}/);
+    await page.getByRole('button', { name: 'Apply 1 row' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).click();
+    const back = page.getByRole('dialog');
+    await twice(page, back.getByRole('button', { name: 'Roll back' }));
+    await back.waitFor({ state: 'detached' });
     await open(page, '/console/admin/webhooks');
     await page.getByRole('button', { name: 'New webhook' }).first().click();
     const hook = page.getByRole('dialog', { name: 'New webhook' });
@@ -160,7 +194,9 @@ test('a record, a webhook and a file are made once while answers are lost, and a
     assert.ok(keys.size >= 5);
   });
   assert.equal((await api(admin, `/v1/orders?select=id&party_name=eq.${encodeURIComponent(`${mark} changed`)}`)).length, 1);
-  assert.equal((await api(admin, '/v1/import_jobs?select=id&file_name=eq.lost.csv')).length, 1);
+  const [imported, ...others] = await api(admin, '/v1/import_jobs?select=status,imported_count,rolled_back_count&file_name=eq.lost.csv');
+  assert.deepEqual([imported, others], [{ status: 'rolled_back', imported_count: 1, rolled_back_count: 1 }, []]);
+  assert.equal((await api(admin, `/v1/items?select=id&sku=eq.${mark}`)).length, 0);
   assert.equal((await api(admin, `/v1/webhooks?select=id&url=eq.${encodeURIComponent(`https://93.184.216.34/${mark}`)}`)).length, 1);
 });
 

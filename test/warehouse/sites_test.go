@@ -102,12 +102,14 @@ func TestPutAwayStaysAtItsSite(t *testing.T) {
 	})
 }
 
-// A pick zone is filled up from reserves of its site alone.
+// A pick zone is filled up from reserves of its site alone, by plans and by movements.
 func TestReplenishmentStaysAtItsSite(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		s := newTwoSites(t, k, map[string]any{})
+		reserves := map[string]string{}
 		for _, place := range at {
-			s.stock(s.zone(place, "RESERVE", nil), 10)
+			reserves[place] = s.zone(place, "RESERVE", nil)
+			s.stock(reserves[place], 10)
 		}
 		for _, place := range at {
 			face := s.zone(place, "FACE", map[string]any{"max_capacity": 100})
@@ -119,6 +121,14 @@ func TestReplenishmentStaysAtItsSite(t *testing.T) {
 			s.say("plan_replenishment", map[string]any{"rule_ids": []string{rule}}, 200, &out)
 			if got := fmt.Sprint(out); got != "{[{10}] [{15}]}" {
 				t.Errorf("at %q: %s", place, got)
+			}
+			for _, other := range at {
+				r := k.Post(s.as, "/v1/stock_movements", map[string]any{"type": "replenish", "item_id": s.item,
+					"from_zone_id": reserves[other], "to_zone_id": face, "quantity": 1})
+				refused := r.Status == http.StatusBadRequest && strings.Contains(string(r.Body), "another site")
+				if refused != (other != place) {
+					t.Errorf("from a reserve of %q to %q: %d %s", other, place, r.Status, r.Body)
+				}
 			}
 		}
 		s.is("replenish_tasks?select=quantity.sum(),count()&item_id=eq."+s.item, `[{"sum":30,"count":3}]`)

@@ -247,6 +247,10 @@ export function ImportPage() {
   useEffect(() => {
     if (status === 'uploaded' && !busy && !read && !error) void check();
   }, [status]);
+  // What was not known to be done is known now.
+  useEffect(() => {
+    if (status === 'completed' || status === 'rolled_back') setError(null);
+  }, [status]);
   if (job.isPending || !catalog || !p) return <Skeleton lines={8} />;
   if (job.error) return <Problem error={job.error} retry={() => void job.refetch()} />;
   const j = job.data;
