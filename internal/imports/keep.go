@@ -64,7 +64,8 @@ type shelf struct {
 // fault.TooLarge for the bytes, fault.Conflict for the files that wait. The
 // tenant's row stays locked, so that uploads at once cannot pass together.
 func (s *shelf) checkQuota(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
-	if err := tx.One("SELECT id FROM tenants WHERE id = $1 {for update}", []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
+	take := func(*db.Row) error { return nil }
+	if err := tx.One("SELECT id FROM tenants WHERE id = $1 {for update}", []any{a.TenantID}, take); err != nil {
 		return fmt.Errorf("imports: lock the quota: %w", err)
 	}
 	return s.checkFits(tx, a, jobID, size)
@@ -72,7 +73,9 @@ func (s *shelf) checkQuota(tx *db.Tx, a actor.Actor, jobID string, size int64) e
 
 const sumFilesSQL = `
 	SELECT CAST(COALESCE(SUM(size), 0) AS bigint),
-		CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint),
+		CAST(COALESCE(SUM(
+			CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END
+		), 0) AS bigint),
 		(SELECT import_quota FROM tenants WHERE id = $1)
 	FROM import_jobs
 	WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2`

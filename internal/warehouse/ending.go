@@ -56,7 +56,7 @@ func (k work) endLines(lines, orders []string) error {
 
 // cancelPicks cancels what is still to be picked for order lines.
 func (k work) cancelPicks(lines []string) error {
-	waiting, err := k.Rows("pick_lines", k.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
+	waiting, err := k.Rows("pick_lines", "order_line_id IN {ids $2} AND status = 'pending' ORDER BY id", jsonList(lines))
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,9 @@ func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
 	for _, t := range tasks {
 		if at := slices.Index(ids, t.Text("from_zone_id")); at >= 0 {
 			open = append(open, t)
-			asks = append(asks, &placeRequest{item: items[t.Text("item_id")], lot: t.Text("lot_id"), quantity: t.Decimal("quantity"), from: lanes[at]})
+			asks = append(asks, &placeRequest{
+				item: items[t.Text("item_id")], lot: t.Text("lot_id"), quantity: t.Decimal("quantity"), from: lanes[at],
+			})
 		}
 	}
 	if err := suggestPlaces(tx.Tx, tx.TenantID, asks); err != nil {

@@ -89,7 +89,8 @@ func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	if s := wave.Text("status"); s != "planned" {
 		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
 	}
-	orders, err := c.Rows("orders", c.DB().InUUID("id", 2)+" AND status IN ('confirmed', 'in_progress')", jsonList(store.Texts(wave["order_ids"])))
+	named := jsonList(store.Texts(wave["order_ids"]))
+	orders, err := c.Rows("orders", "id IN {ids $2} AND status IN ('confirmed', 'in_progress')", named)
 	if err != nil {
 		return nil, err
 	}

@@ -117,34 +117,34 @@ func (c *chance) act(r *rand.Rand) {
 	case 20:
 		c.say("unpack", map[string]any{"package_id": c.one(oneBox)})
 	case 21:
-		c.cancel("shipments", c.one(oneShip))
+		c.cancelRecord("shipments", c.one(oneShip))
 	case 22:
 		c.say("plan_wave", map[string]any{"order_ids": []any{order(), order()}})
 		c.say("release_picks", map[string]any{"wave_id": c.one("SELECT id FROM waves WHERE tenant_id = $1 AND status = 'planned'")})
 	case 23:
 		c.say("close_order", map[string]any{"order_id": order()})
 	case 24:
-		c.end(r, order())
+		c.endSomething(r, order())
 	default:
 		c.ship(order())
 	}
 }
 
-// change changes or deletes a record, which may be refused and never fails.
-func (c *chance) change(method, collection, id string, body any) {
+// sendChange changes or deletes a record, which may be refused and never fails.
+func (c *chance) sendChange(method, collection, id string, body any) {
 	r := c.k.Call(testkit.Request{Method: method, Path: "/v1/" + collection + "/" + id, As: c.as, Body: body})
 	if r.Status >= 500 {
 		c.t.Errorf("%s %s %s: %d %s", method, collection, id, r.Status, r.Body)
 	}
 }
 
-// cancel cancels a record by a change of its state.
-func (c *chance) cancel(collection, id string) {
-	c.change(http.MethodPatch, collection, id, map[string]any{"status": "cancelled"})
+// cancelRecord cancels a record by a change of its state.
+func (c *chance) cancelRecord(collection, id string) {
+	c.sendChange(http.MethodPatch, collection, id, map[string]any{"status": "cancelled"})
 }
 
-// end ends something of an order by a change of a row.
-func (c *chance) end(r *rand.Rand, order string) {
+// endSomething ends something of an order by a change of a row.
+func (c *chance) endSomething(r *rand.Rand, order string) {
 	if order == "" {
 		return
 	}
@@ -152,19 +152,19 @@ func (c *chance) end(r *rand.Rand, order string) {
 	pick := c.one(onePick + " AND status = 'pending'")
 	switch r.IntN(7) {
 	case 0:
-		c.cancel("orders", order)
+		c.cancelRecord("orders", order)
 	case 1:
-		c.change(http.MethodDelete, "orders", order, nil)
+		c.sendChange(http.MethodDelete, "orders", order, nil)
 	case 2:
-		c.change(http.MethodPatch, "order_lines", line, map[string]any{"qty_cancelled": 1 + r.IntN(8)})
+		c.sendChange(http.MethodPatch, "order_lines", line, map[string]any{"qty_cancelled": 1 + r.IntN(8)})
 	case 3:
-		c.change(http.MethodDelete, "order_lines", line, nil)
+		c.sendChange(http.MethodDelete, "order_lines", line, nil)
 	case 4:
-		c.cancel("pick_lines", pick)
+		c.cancelRecord("pick_lines", pick)
 	case 5:
-		c.change(http.MethodDelete, "pick_lines", pick, nil)
+		c.sendChange(http.MethodDelete, "pick_lines", pick, nil)
 	default:
-		c.cancel("pick_lists", c.one("SELECT pick_list_id FROM pick_lines WHERE tenant_id = $1 AND id = $2", pick))
+		c.cancelRecord("pick_lists", c.one("SELECT pick_list_id FROM pick_lines WHERE tenant_id = $1 AND id = $2", pick))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// sold sends off all of an order of one line.
-func (g *goods) sold(q float64) (shipment string) {
+// sellPieces sends off all of an order of one line.
+func (g *goods) sellPieces(q float64) (shipment string) {
 	g.t.Helper()
 	order, line := g.order(q)
 	_, picks := g.released(order)
@@ -36,7 +36,7 @@ func TestReturnsReferToWhatLeft(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{})
 		g.bin("G-A", 20, "")
-		g.sold(2)
+		g.sellPieces(2)
 		take := func(order, line string, q float64, what string, more map[string]any, want int) testkit.Response {
 			t.Helper()
 			in := map[string]any{"order_id": order, "lines": []any{g.comingBack(line, q, what, more)}}
@@ -65,7 +65,7 @@ func TestReturnedShipmentNamesItsLots(t *testing.T) {
 		l1, l2 := g.lot("L1", 90, "released"), g.lot("L2", 120, "released")
 		g.bin("G-A", 3, l1)
 		g.bin("G-B", 5, l2)
-		ship := g.sold(5)
+		ship := g.sellPieces(5)
 		var out struct {
 			Order struct{ ID string } `json:"return_order"`
 		}
@@ -101,7 +101,7 @@ func TestSoldSerialIsAQuestion(t *testing.T) {
 			return g.say("receive", map[string]any{"zone_id": dock, "lines": []any{line}}, want, nil)
 		}
 		receive("S-1", nil, 200)
-		g.sold(1)
+		g.sellPieces(1)
 		refused(t, receive("S-1", nil, 409), "S-1 of item G-1 was sold", "return order", "accept_sold", "lines[0].serials")
 		receive("S-2", nil, 200)
 		order, line := confirmed(t, k, "return", g.item, 2, nil)
@@ -113,7 +113,7 @@ func TestSoldSerialIsAQuestion(t *testing.T) {
 		back("S-9", 409)
 		back("S-1", 200)
 		back("S-1", 409)
-		g.sold(2)
+		g.sellPieces(2)
 		receive("S-1", map[string]any{"accept_sold": true}, 200)
 		k.Verified(t)
 	})

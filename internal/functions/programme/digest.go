@@ -198,7 +198,8 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if verifier == r.Text(4) || verifier == r.Text(5) {
 				verifier = "" // who did it may not verify it
 			}
-			d.addLine(verifier, wording.ToVerify, wording.Line{What: r.Text(0) + " " + r.Text(1), On: d.date(r.Time(2)).String()})
+			what, on := r.Text(0)+" "+r.Text(1), d.date(r.Time(2)).String()
+			d.addLine(verifier, wording.ToVerify, wording.Line{What: what, On: on})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf(actionsToReviewSQL, digestRows),

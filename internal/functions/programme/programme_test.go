@@ -276,23 +276,23 @@ func TestMovesBetweenClusters(t *testing.T) {
 		if len(k.moves) != 2 {
 			k.Errorf("the same scores moved somebody: %v", k.moves)
 		}
-		k.memberships(p.dock, "Medium after Low")
-		k.memberships(p.worker, "Medium after Low")
+		k.expectMembership(p.dock, "Medium after Low")
+		k.expectMembership(p.worker, "Medium after Low")
 
 		k.now = k.now.AddDate(0, 0, 40) // what happened is over
 		k.call(scores, "")
 		k.call(clusters, `{"entity_type":"worker"}`)
-		k.memberships(p.dock, "Medium after Low")
-		k.memberships(p.worker, "Low after Medium")
+		k.expectMembership(p.dock, "Medium after Low")
+		k.expectMembership(p.worker, "Low after Medium")
 		if last := k.moves[len(k.moves)-1]; len(k.moves) != 3 || last.From != "Medium" || last.To != "Low" {
 			k.Errorf("told of %v, want the worker's way back", k.moves[2:])
 		}
 	})
 }
 
-// memberships holds the cluster that an entity stands in, and the one before, to
+// expectMembership holds the cluster that an entity stands in, and the one before, to
 // words.
-func (k *kit) memberships(entity, want string) {
+func (k *kit) expectMembership(entity, want string) {
 	k.Helper()
 	var got []string
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {

@@ -196,8 +196,8 @@ func (w *Writer) Change(old, row store.Row, line int, soft []string) (store.Chan
 		return c, nil
 	}
 	if legal, permitted := st.Allows(from, to, w.role); !legal || !permitted {
-		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, targets.Spoken(w.Resource.Name),
-			targets.Spoken(from), targets.Spoken(to)).
+		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q",
+			line, targets.Spoken(w.Resource.Name), targets.Spoken(from), targets.Spoken(to)).
 			With(fmt.Sprintf("line %d", line), "").At(st.Field, "cannot become %s", to)
 	}
 	return c, nil

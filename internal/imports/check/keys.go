@@ -108,10 +108,12 @@ func (st *stager) checkTransition(d *draft.Draft, row store.Row, was string, exi
 	switch {
 	case !ok || exists && was == to:
 	case !exists && !slices.Contains(machine.Initial, to):
-		d.Fail(st.v.Header(machine.Field), "state", "a new record starts as %s, not as %s", targets.SpokenList(machine.Initial, " or "), targets.Spoken(to))
+		d.Fail(st.v.Header(machine.Field), "state", "a new record starts as %s, not as %s",
+			targets.SpokenList(machine.Initial, " or "), targets.Spoken(to))
 	case exists:
 		if legal, permitted := machine.Allows(was, to, st.step.Actor.Role); !legal || !permitted {
-			d.Fail(st.v.Header(machine.Field), "state", "the record is %s and cannot become %s", targets.Spoken(was), targets.Spoken(to))
+			d.Fail(st.v.Header(machine.Field), "state", "the record is %s and cannot become %s",
+				targets.Spoken(was), targets.Spoken(to))
 		}
 	}
 }

@@ -313,7 +313,8 @@ func readChoices(f *catalog.Field, words json.RawMessage) (value any, code, why 
 	for i, w := range given {
 		s, ok := cell.Choice(w, f.OneOf, nil)
 		if !ok {
-			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + targets.SpokenList(f.OneOf, ", ")
+			known := targets.SpokenList(f.OneOf, ", ")
+			return nil, "choice", "holds " + strconv.Quote(fault.Clip(w, 80)) + ", which is not one of " + known
 		}
 		if i > 0 {
 			b = append(b, ',')

@@ -139,7 +139,8 @@ func (v *Reader) movementRules(s *store.Store, d *Draft, row store.Row) {
 	}
 	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
-	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid", "a serial number is one unit: give the quantity 1")
+	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid",
+		"a serial number is one unit: give the quantity 1")
 	if at, ok := row["occurred_at"].(string); ok {
 		rule(at > query.FormatTime(s.Now().Add(skew)), "occurred_at", "future", "a movement cannot lie in the future")
 	}

@@ -85,10 +85,12 @@ func (j *Job) Partly() bool {
 // Untouched refuses what may not happen to a job that was applied in part.
 func (j *Job) Untouched() error {
 	if j.RolledBackCount > 0 && j.Status != RolledBack {
-		return WrongState(j, fault.Counted(j.RolledBackCount, "of its rows was", "of its rows were")+" rolled back: roll it back to the end")
+		rows := fault.Counted(j.RolledBackCount, "of its rows was", "of its rows were")
+		return WrongState(j, rows+" rolled back: roll it back to the end")
 	}
 	if j.Partly() {
-		return WrongState(j, fault.Counted(j.ImportedCount, "of its rows was", "of its rows were")+" applied: apply it again to go on, or roll it back")
+		rows := fault.Counted(j.ImportedCount, "of its rows was", "of its rows were")
+		return WrongState(j, rows+" applied: apply it again to go on, or roll it back")
 	}
 	return nil
 }

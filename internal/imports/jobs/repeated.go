@@ -24,7 +24,8 @@ const findRepeatedSQL = `
 func (t *Table) Repeated(tx *db.Tx, a actor.Actor, target, sha, except string) string {
 	var others []*Job
 	err := tx.Query(findRepeatedSQL, []any{a.TenantID, sha, target, except}, func(r *db.Row) error {
-		others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), Lease: r.Time(4), Claim: r.Int(5)})
+		others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3),
+			Lease: r.Time(4), Claim: r.Int(5)})
 		return nil
 	})
 	if err != nil {

@@ -98,7 +98,8 @@ func (v *Survey) Explain() []Column {
 	}
 	for _, c := range v.Layout.withheld {
 		read[c.Index] = true
-		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.Words())})
+		why := fmt.Sprintf("It gives %s, which your role may not set.", c.Words())
+		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: why})
 	}
 	for i, h := range v.Layout.Headers {
 		if !read[i] {

@@ -201,10 +201,12 @@ func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
 	msg := fault.Counted(total, "record was", "records were") + " rolled back."
 	if n := len(u.settled); n > 0 {
-		msg += fmt.Sprintf(" Of %s, the fields that others changed since stay as they are.", fault.Counted(n, "record", "records"))
+		msg += fmt.Sprintf(" Of %s, the fields that others changed since stay as they are.",
+			fault.Counted(n, "record", "records"))
 	}
 	if n := len(u.kept) - len(u.settled); n > 0 {
-		msg += " " + fault.Counted(n, "was changed or used since and stays as it is", "were changed or used since and stay as they are") +
+		msg += " " + fault.Counted(n,
+			"was changed or used since and stays as it is", "were changed or used since and stay as they are") +
 			"; roll back again when that is settled."
 		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}

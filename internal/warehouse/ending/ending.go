@@ -200,12 +200,12 @@ func leaveShipments(tx *store.Tx, ids []string, isGone func(load) bool, ended []
 	}
 	var over []string
 	for _, r := range rest {
-		r.divide(loads, isGone, ended)
+		r.divideLoads(loads, isGone, ended)
 		if len(r.stay)+len(r.orders) == 0 {
 			over = append(over, r.shipment)
 			continue
 		}
-		if err := r.leave(tx); err != nil {
+		if err := r.leaveGone(tx); err != nil {
 			return nil, err
 		}
 		changed = append(changed, r.shipment)
@@ -220,10 +220,10 @@ type remainder struct {
 	orders     []string // that it names
 }
 
-// divide divides the lines of the shipment into those that stay and those that are
+// divideLoads divides the lines of the shipment into those that stay and those that are
 // gone. Of the orders it keeps those of lines that stay, and those without lines in it
 // that have not ended.
-func (r *remainder) divide(loads []load, isGone func(load) bool, ended []string) {
+func (r *remainder) divideLoads(loads []load, isGone func(load) bool, ended []string) {
 	var before, after []string // orders with lines in the shipment
 	for _, l := range loads {
 		if l.shipment != r.shipment {
@@ -244,9 +244,9 @@ func (r *remainder) divide(loads []load, isGone func(load) bool, ended []string)
 	})
 }
 
-// leave deletes the lines that are gone, and brings the orders that the shipment names
+// leaveGone deletes the lines that are gone, and brings the orders that the shipment names
 // up to date.
-func (r *remainder) leave(tx *store.Tx) error {
+func (r *remainder) leaveGone(tx *store.Tx) error {
 	if err := tx.DeleteRows("shipment_lines", r.gone); err != nil {
 		return err
 	}
