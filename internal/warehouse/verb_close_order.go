@@ -38,7 +38,7 @@ func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error)
 	if err := k.UpdateEach("order_lines", sets); err != nil {
 		return nil, err
 	}
-	if err := completeClosed(k.Tx, in.OrderID); err != nil {
+	if err := ending.CompleteOrder(k.Tx, in.OrderID); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)
@@ -56,13 +56,4 @@ func checkClosable(o store.Row) error {
 		return notReady("nothing of order %s has come in or left: cancel it instead", no).At("order_id", "has no part that moved")
 	}
 	return nil
-}
-
-// completeClosed completes an order that its lines have not completed.
-func completeClosed(tx *store.Tx, id string) error {
-	open, err := tx.Rows("orders", "id = $2 AND status = 'in_progress'", id)
-	if err != nil {
-		return err
-	}
-	return tx.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
 }

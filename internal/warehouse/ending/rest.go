@@ -33,3 +33,12 @@ func ReadRest(tx *store.Tx, order string) (lines []string, changes []store.Row, 
 	}
 	return lines, changes, nil
 }
+
+// CompleteOrder completes an order that its lines have not completed.
+func CompleteOrder(tx *store.Tx, id string) error {
+	open, err := tx.Rows("orders", "id = $2 AND status = 'in_progress'", id)
+	if err != nil {
+		return err
+	}
+	return tx.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
+}
