@@ -77,7 +77,7 @@ func Fold(title string) string {
 	return strings.TrimSpace(title)
 }
 
-// Of returns the folded name of the job that a title means: the role of the
+// Of returns the folded name of the job that a person's title means: the role of the
 // catalogue whose longest title stands in it as whole words ("Senior forklift
 // driver, nights" is a forklift operator, not a driver), else the folded title
 // itself. Two titles with one result mean one job.
@@ -93,14 +93,29 @@ func Of(title string) string {
 	return strings.Join(words, " ")
 }
 
+// Named returns the folded name of the job that a word of a rule or a course names: a
+// role of the catalogue by one of its titles, else the word itself. A word that only
+// holds a title names a job of its own: "ADR driver" is not every driver.
+func Named(word string) string {
+	fold := Fold(word)
+	if role, ok := titlesOf[fold]; ok {
+		return role
+	}
+	return fold
+}
+
 // EquipmentOf returns the kinds of equipment that make whoever drives them hold a
-// job, which is given as Of returns it; none for a job outside the catalogue.
+// job, which is given as Named returns it; none for a job outside the catalogue.
 func EquipmentOf(job string) []string { return roles[job].Equipment }
 
 // IsNamed reports whether one of some words of a rule or a course, job titles and
-// kinds of equipment, names a job, which is given as Of returns it.
-func IsNamed(words []string, job string) bool {
-	return job != "" && slices.ContainsFunc(words, func(word string) bool { return Of(word) == job })
+// kinds of equipment, names the job of a person with a title, or that very title.
+func IsNamed(words []string, title string) bool {
+	job, own := Of(title), Fold(title)
+	return own != "" && slices.ContainsFunc(words, func(word string) bool {
+		named := Named(word)
+		return named == job || named == own
+	})
 }
 
 // AsksOf reports whether one of some words asks something of whoever drives a kind
@@ -109,7 +124,7 @@ func AsksOf(words []string, kind string) bool {
 	kind = Fold(kind)
 	return kind != "" && slices.ContainsFunc(words, func(word string) bool {
 		isKind := func(k string) bool { return Fold(k) == kind }
-		return isKind(word) || slices.ContainsFunc(EquipmentOf(Of(word)), isKind)
+		return isKind(word) || slices.ContainsFunc(EquipmentOf(Named(word)), isKind)
 	})
 }
 
@@ -139,8 +154,7 @@ func (d *Demands[ID]) OfRecord(id ID) []ID {
 // OfTitle returns the records that ask something of people with a job title.
 func (d *Demands[ID]) OfTitle(title string) []ID {
 	if _, known := d.byJob[title]; !known {
-		job := Of(title)
-		d.byJob[title] = d.findRecords(func(words []string) bool { return IsNamed(words, job) })
+		d.byJob[title] = d.findRecords(func(words []string) bool { return IsNamed(words, title) })
 	}
 	return d.byJob[title]
 }

@@ -236,11 +236,11 @@ func (f *Filter) Severities() []string {
 	return out
 }
 
-// Jobs returns what the job titles mean, as jobtitle.Of says it.
+// Jobs returns the jobs that the filter names, as jobtitle.Named gives them.
 func (f *Filter) Jobs() []string {
 	var out []string
 	for _, title := range f.JobTitle {
-		out = append(out, jobtitle.Of(title))
+		out = append(out, jobtitle.Named(title))
 	}
 	return out
 }
@@ -318,6 +318,9 @@ func checkRegulations(_ *store.Tx, changes []store.Change) error {
 		raw, _ := c.After["rule"].(json.RawMessage)
 		if c.After == nil || raw == nil {
 			continue // the store names what is missing
+		}
+		if before, _ := c.Before["rule"].(json.RawMessage); bytes.Equal(raw, before) {
+			continue // it was checked when it was written
 		}
 		if _, err := ParseRule(raw); err != nil {
 			return err

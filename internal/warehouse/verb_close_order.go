@@ -32,13 +32,16 @@ func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := k.endLines(rest, nil); err != nil {
+	if err := k.endLines(rest, []string{in.OrderID}); err != nil {
 		return nil, err
 	}
 	if err := k.UpdateEach("order_lines", sets); err != nil {
 		return nil, err
 	}
 	if err := ending.CompleteOrder(k.Tx, in.OrderID); err != nil {
+		return nil, err
+	}
+	if err := ending.EndWaves(k.Tx, []string{in.OrderID}); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)

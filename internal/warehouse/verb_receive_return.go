@@ -122,6 +122,7 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 		zones.addID(l.ZoneID)
 		lots.addID(l.LotID)
 	}
+	lockItems(r.c.Tx.Tx, r.c.TenantID, jsonList(items.list))
 	var err error
 	if r.away, err = returns.ReadAway(r.c.Tx, items.list); err != nil {
 		return err

@@ -242,3 +242,25 @@ func TestCloseOrderThatLeftInPart(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// A wave that was planned for the rest of an order ends with the rest.
+func TestCloseOrderEndsItsWave(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 4, "")
+		order, line := g.order(10)
+		_, picks := g.released(order)
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 4, "to_zone_id": g.lane}, 200, nil)
+		first := g.consigned(line, 4, nil)
+		g.packed(first, line, 4)
+		g.say("dispatch", map[string]any{"shipment_id": first}, 200, nil)
+
+		g.bin("G-B", 6, "")
+		g.say("allocate_order", map[string]any{"order_id": order}, 200, nil)
+		var planned struct{ Wave struct{ ID string } }
+		g.say("plan_wave", map[string]any{"order_ids": []string{order}}, 200, &planned)
+		g.say("close_order", map[string]any{"order_id": order}, 200, nil)
+		g.is("waves?select=status&id=eq."+planned.Wave.ID, `[{"status":"cancelled"}]`)
+		k.Verified(t)
+	})
+}

@@ -53,6 +53,11 @@ func TestReturnsReferToWhatLeft(t *testing.T) {
 		take(again, twice, 1, "quarantine", map[string]any{"reason": "no papers"}, 200)
 		g.is("stock_movements?select=quantity,to_status&reason_code=eq.no%20papers", `[{"quantity":1,"to_status":"quarantine"}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":21,"available":20}]`)
+
+		// What never left takes nothing from what leaves later.
+		g.sellPieces(3)
+		later, open := confirmed(t, k, "return", g.item, 3, nil)
+		take(later, open, 3, "restock", nil, 200)
 		k.Verified(t)
 	})
 }

@@ -416,7 +416,7 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
             </Button>
           ) : null}
         </div>
-        {missing ? <MissingField j={j} missing={missing} busy={busy} check={check} of={catalog.get(j.target)} /> : null}
+        {missing ? <MissingField key={missing} j={j} missing={missing} busy={busy} check={check} of={catalog.get(j.target)} /> : null}
       </div>
     </Card>
   );

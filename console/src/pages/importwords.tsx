@@ -153,6 +153,10 @@ export function MissingField({ j, missing, busy, check, of }: Unanswered) {
   const [column, setColumn] = useState('');
   const [value, setValue] = useState('');
   const members = fields.find((f) => f.name === name)?.one_of;
+  const choose = (other: string) => {
+    setName(other);
+    setValue('');
+  };
   const useColumn = (e: Event) => {
     e.preventDefault();
     if (column) void check({ mapping: { ...j.mapping, [name]: column } });
@@ -164,7 +168,7 @@ export function MissingField({ j, missing, busy, check, of }: Unanswered) {
   };
   return (
     <>
-      <Select label={_('Field')} value={name} put={setName} options={fields.map((f) => [f.name, _(f.label)])} />
+      <Select label={_('Field')} value={name} put={choose} options={fields.map((f) => [f.name, _(f.label)])} />
       <form class="form" onSubmit={useColumn}>
         <Input label={_('Header of the column in the file')} value={column} put={setColumn} />
         <Button type="submit" {...(members ? {} : { kind: 'primary' as const })} busy={busy} disabled={!column}>

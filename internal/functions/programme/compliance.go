@@ -83,7 +83,8 @@ type scan struct {
 	st     *settings
 	regs   []*regulation
 	groups map[string]*group
-	detail map[string][]string // entity type -> kind or job title of each of the group
+	detail map[string][]string // entity type -> kind or job of each of the group
+	titles []string            // of each worker, folded
 	root   uuid.UUID           // zone that stands for the tenant; Nil = none
 	waived map[[2]string]bool  // regulation and entity
 	sees   bool                // the caller may see the scores of single people
@@ -151,9 +152,17 @@ const readRulesSQL = `
 		lower(code)
 	LIMIT 1`
 
+// selectWorkersSQL counts the people of the largest site, those of no site with them,
+// and of the tenant. $1 tenant.
 const selectWorkersSQL = `
-	SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint)
-	FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = 'active' GROUP BY site_id) x`
+	SELECT CAST(coalesce(MAX(placed), 0) + coalesce(SUM(loose), 0) AS bigint),
+		CAST(coalesce(SUM(placed + loose), 0) AS bigint)
+	FROM (
+		SELECT COUNT(site_id) AS placed, COUNT(*) - COUNT(site_id) AS loose
+		FROM workers
+		WHERE tenant_id = $1 AND status = 'active'
+		GROUP BY site_id
+	) x`
 
 // readRules reads what is in force and whom it is about.
 func (s *scan) readRules(tx *db.Tx) error {
@@ -236,8 +245,11 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		}
 		list := make([]string, len(g.list))
 		s.detail[kind] = list
+		if kind == score.Worker {
+			s.titles = make([]string, len(g.list))
+		}
 		var buf []byte
-		words := map[string]string{}
+		words := map[string][2]string{} // the detail, and the title itself
 		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error {
 			i := g.findPlace(r, 0)
 			if i < 0 {
@@ -246,13 +258,15 @@ func (s *scan) queueDetails(tx *db.Tx) {
 			buf = r.AppendText(buf[:0], 1)
 			word, known := words[string(buf)]
 			if !known {
-				word = string(buf)
+				word[0] = string(buf)
 				if kind == score.Worker {
-					word = jobtitle.Of(word)
+					word = [2]string{jobtitle.Of(word[0]), jobtitle.Fold(word[0])}
 				}
 				words[string(buf)] = word
 			}
-			list[i] = word
+			if list[i] = word[0]; kind == score.Worker {
+				s.titles[i] = word[1]
+			}
 			return nil
 		})
 	}
@@ -278,7 +292,10 @@ func (s *scan) isCovered(r *regulation, kind string, i int) bool {
 	if len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i]) {
 		return true
 	}
-	return kind == score.Worker && r.driven != nil && r.driven[i]
+	if kind != score.Worker {
+		return false
+	}
+	return slices.Contains(wanted, s.titles[i]) || r.driven != nil && r.driven[i]
 }
 
 // past is the verdicts in force under one regulation.

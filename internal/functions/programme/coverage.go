@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/score"
 )
 
-// drivenSQL selects the workers who had a shift with equipment of some kinds. $1
-// tenant, $2 kinds as they are folded, $3 and $4 the window.
+// drivenSQL selects the workers who had a shift with equipment, and its kinds. $1
+// tenant, $2 and $3 the window.
 const drivenSQL = `
 	SELECT DISTINCT shift.worker_id, machine.kind
 	FROM shifts AS shift

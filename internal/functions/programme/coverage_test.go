@@ -97,3 +97,36 @@ func TestDeadlinesGoBySite(t *testing.T) {
 		verdict().is("status", `"breach"`, "value", "10") // above it
 	})
 }
+
+// People of no site may be of each, in the count that a rule asks for as in that of an
+// establishment; a rule that asks for no count is not decided by one that does.
+func TestPeopleOfNoSiteCount(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
+		k.add("zones", store.Row{"code": "Z", "name": "Z"})
+		const due = `"scope":{"entity_types":["zone"],"filter":{}},
+			"evidence":{"of":"osha_summaries","absence":"breach"},
+			"metric":"calendar_deadline","per":"tenant","due":"03-02","state":"osha_summary.submitted",
+			"breach":{"op":">","value":0}`
+		for code, more := range map[string]string{
+			"A-LARGE": `,"applies_if":[{"fact":"site.avg_employees","op":">=","value":3}]`, "B-ALL": "",
+		} {
+			rule := json.RawMessage("{" + due + more + "}")
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": rule})
+		}
+		verdict := func(code string) node {
+			k.purge("compliance_states")
+			return k.call(compliance, "").find("events", "regulation_code", code)
+		}
+		small := k.add("sites", store.Row{"code": "SMALL", "name": "SMALL", "country": "US"})
+		k.add("osha_summaries", store.Row{"site_id": small, "year": 2025})
+		for _, no := range []string{"1", "2"} {
+			k.add("workers", store.Row{"employee_no": no, "name": no, "site_id": small})
+		}
+		verdict("A-LARGE").is("status", `"compliant"`, "details.not_applicable", "true")
+		verdict("B-ALL").is("status", `"breach"`, "value", "10")
+
+		k.add("workers", store.Row{"employee_no": "3", "name": "3"})
+		verdict("A-LARGE").is("status", `"breach"`, "value", "10")
+	})
+}

@@ -147,7 +147,7 @@ func (st *stager) countDryRun(ctx context.Context, batch []*draft.Draft, good []
 		}
 	}
 	return st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
-		list, err := comparison{st.m.store, tx, st.step.Actor, st.v.Target, st.v.Lined(), st.v.Soft()}.compareRows(rows, lines)
+		list, err := comparison{st.m.store, tx, st.step.Actor, st.v.Target, st.v.Lined(), st.soft}.compareRows(rows, lines)
 		for _, d := range list {
 			switch d.Action {
 			case "insert":

@@ -179,7 +179,7 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 	if err := st.refs.Strangers(ctx, v); err != nil {
 		return nil, err
 	}
-	st.fields, st.defaults = v.Fields(), v.Defaults()
+	st.fields, st.defaults, st.soft = v.Fields(), v.Defaults(), v.Soft()
 	if st.edits, err = m.readEdits(ctx, s.Actor, s.Job.ID, v.Format.Type); err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (r *rehearsal) runRehearsal(tx *db.Tx, batch []*draft.Draft, good []store.R
 		c := store.Change{Resource: r.resource, Op: store.Insert}
 		var err error
 		if old := existing[match.Key(r.resource, row)]; old != nil {
-			c, err = w.Change(old, row, r.drafts[i].Line, st.v.Soft())
+			c, err = w.Change(old, row, r.drafts[i].Line, st.soft)
 			st.noteFixed(r.drafts[i], c, row)
 		} else {
 			c.After, err = row, w.Bulk.Fill(row)

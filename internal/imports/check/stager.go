@@ -31,6 +31,7 @@ type stager struct {
 	refs     *draft.Resolver
 	fields   []string
 	defaults map[string]string
+	soft     []string           // fields that only a new record takes
 	edits    map[int]correction // by line, or row of JSON
 	shift    int                // rows by which the corrections' numbers are too high
 
@@ -57,7 +58,7 @@ func (m *Checker) newStager(s *jobs.Step, v *draft.Reader) *stager {
 		m: m, step: s, v: v, refs: draft.NewResolver(m.db, s.Actor),
 		seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0), notes: map[draft.Note]int{},
 	}
-	st.fields, st.defaults = v.Fields(), v.Defaults()
+	st.fields, st.defaults, st.soft = v.Fields(), v.Defaults(), v.Soft()
 	if v.Lined() {
 		st.book, st.partial = draft.NewLedger(), map[string]bool{}
 	}

@@ -30,7 +30,7 @@ func ListMissingCertificates(tx *store.Tx, ids []string, today string) (map[stri
 	for _, w := range workers {
 		id := w.Text("id")
 		for _, c := range courses {
-			if !jobtitle.IsNamed(store.Texts(c["required_for"]), jobtitle.Of(w.Text("job_title"))) {
+			if !jobtitle.IsNamed(store.Texts(c["required_for"]), w.Text("job_title")) {
 				continue
 			}
 			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool { return r["worker_id"] != w["id"] || r["course_id"] != c["id"] })

@@ -170,13 +170,14 @@ func readLoads(tx *store.Tx, shipments []string) (list []load, err error) {
 	return list, nil
 }
 
-// shipmentsSQL selects and locks shipments with the orders that they name. $1 tenant, $2
-// ids.
+// shipmentsSQL selects and locks those shipments that have still not left, with the
+// orders that they name. $1 tenant, $2 ids.
 const shipmentsSQL = `
 	SELECT shipment.id, shipment.order_ids
 	FROM shipments AS shipment
 	WHERE shipment.tenant_id = $1
 		AND {shipments}
+		AND shipment.status IN ('planned', 'packed', 'ready')
 	ORDER BY shipment.id`
 
 // leaveShipments takes the lines that are gone, and orders that have ended, off

@@ -21,7 +21,7 @@ const (
 	codeOver  = "HF022" // more than may come back
 )
 
-// Goods are what tells pieces apart that left; "" is none.
+// Goods are what distinguishes pieces that left; "" is none.
 type Goods struct{ ItemID, OwnerID, LotID, Serial string }
 
 // Sent is goods that left with a shipment.
@@ -32,7 +32,8 @@ type Sent struct {
 
 // awaySQL selects how much more left than came back, by item, owner, lot and serial
 // number. A movement that leads nowhere leaves the warehouse: a shipment, or a return
-// that was taken back. $1 tenant, $2 ids of items.
+// that was taken back. What verb receive_return took in with a reason of its own never
+// left, and is not what came back of anything. $1 tenant, $2 ids of items.
 const awaySQL = `
 	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
 		CAST(SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) AS bigint)
@@ -40,7 +41,13 @@ const awaySQL = `
 	WHERE movement.tenant_id = $1
 		AND {items}
 		AND movement.type IN ('ship', 'return_in')
-	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial`
+		AND NOT (
+			movement.type = 'return_in'
+			AND COALESCE(movement.ref_type, '') = 'order_lines'
+			AND COALESCE(movement.reason_code, 'restock') NOT IN ('restock', 'quarantine', 'scrap')
+		)
+	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
+	HAVING SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) <> 0`
 
 // Away is how much of goods is away: left, and not come back.
 type Away map[Goods]decimal.Dec
@@ -133,7 +140,7 @@ type Line struct {
 }
 
 // Divide divides a quantity of an item that left by the lots that it left in, and takes
-// it off sent. What no movement tells is a line without a lot.
+// it off sent. What no movement shows is a line without a lot.
 func Divide(sent []Sent, item string, quantity decimal.Dec) (lines []Line) {
 	add := func(lot string, part decimal.Dec) {
 		if last := len(lines) - 1; last >= 0 && lines[last].LotID == lot {
