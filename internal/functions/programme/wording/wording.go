@@ -49,7 +49,7 @@ type Line struct{ What, On string }
 // LinesShown is how many lines of one kind a mail lists; it counts the rest.
 const LinesShown = 10
 
-// Alarm is a critical incident as a mail tells it: what and where, not who;
+// Alarm is a critical incident as a mail describes it: what and where, without people;
 // health data stay in the record.
 type Alarm struct {
 	No    string `json:"no"`
@@ -57,7 +57,7 @@ type Alarm struct {
 	At    string `json:"at"`
 }
 
-// Alarms are what a mail tells of: the first LinesShown, and how many in all.
+// Alarms are what a mail lists: the first LinesShown, and how many in all.
 type Alarms struct {
 	Shown []Alarm `json:"shown"`
 	N     int     `json:"n"`
@@ -80,17 +80,17 @@ type Letterhead struct{ Product, Site string }
 
 // Wording is the words of mails in one language.
 type Wording struct {
-	Lang    string
-	subject func(n int) string
-	lead    string
-	more    func(n int) string
-	topics  [topics]string
-	open    string // %s: the product
-	tail    string
-	urgent  string // subject of a critical incident: its number
-	urgents func(n int) string
-	told    string
-	since   string
+	Lang     string
+	subject  func(n int) string
+	lead     string
+	more     func(n int) string
+	topics   [topics]string
+	open     string // %s: the product
+	tail     string
+	urgent   string // subject of a critical incident: its number
+	urgents  func(n int) string
+	reported string
+	since    string
 }
 
 var english = Wording{
@@ -113,12 +113,12 @@ var english = Wording{
 		Expiring:        "Certificates running out",
 		Service:         "Service and inspection due",
 	},
-	open:    "Open %s",
-	tail:    "You get this because you are a member of the tenant. An administrator can switch these mails off.",
-	urgent:  "Critical incident %s",
-	told:    "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
-	urgents: func(n int) string { return fmt.Sprintf("%d critical incidents", n) },
-	since:   "Reported since the last mail",
+	open:     "Open %s",
+	tail:     "You get this because you are a member of the tenant. An administrator can switch these mails off.",
+	urgent:   "Critical incident %s",
+	reported: "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
+	urgents:  func(n int) string { return fmt.Sprintf("%d critical incidents", n) },
+	since:    "Reported since the last mail",
 }
 
 var german = Wording{
@@ -144,7 +144,7 @@ var german = Wording{
 	open:   "%s öffnen",
 	tail:   "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
 	urgent: "Kritisches Ereignis %s",
-	told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde " +
+	reported: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde " +
 		"läuft womöglich.",
 	urgents: func(n int) string { return fmt.Sprintf("%d kritische Ereignisse", n) },
 	since:   "Seit der letzten Mail gemeldet",
@@ -214,7 +214,7 @@ func (w Wording) DigestMail(lines map[Topic][]Line, l Letterhead) (mail.Message,
 // PageMail words the mail about critical incidents.
 func (w Wording) PageMail(list *Alarms, l Letterhead) (mail.Message, error) {
 	x := mailBody{
-		Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, list.Shown[0].No), Lead: w.told,
+		Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, list.Shown[0].No), Lead: w.reported,
 		Open: fmt.Sprintf(w.open, l.Product), Site: l.Site,
 	}
 	p := part{Title: list.Shown[0].No}
