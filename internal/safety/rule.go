@@ -92,8 +92,20 @@ func Metrics() []string {
 }
 
 // RuleFacts are the facts that applies_if may ask for: the number of active
-// workers of the largest site, and of the tenant.
+// workers of the largest site, with those of no site, and of the tenant.
 var RuleFacts = [...]string{SiteEmployees, "tenant.workers"}
+
+// RuleFactsSQL counts the people of the largest site, those of no site with them, and of
+// the tenant. $1 tenant.
+const RuleFactsSQL = `
+	SELECT CAST(coalesce(MAX(placed), 0) + coalesce(SUM(loose), 0) AS bigint),
+		CAST(coalesce(SUM(placed + loose), 0) AS bigint)
+	FROM (
+		SELECT COUNT(site_id) AS placed, COUNT(*) - COUNT(site_id) AS loose
+		FROM workers
+		WHERE tenant_id = $1 AND status = 'active'
+		GROUP BY site_id
+	) x`
 
 // SiteEmployees is the fact of how many people a site has.
 const SiteEmployees = "site.avg_employees"
@@ -319,7 +331,7 @@ func checkRegulations(_ *store.Tx, changes []store.Change) error {
 		if c.After == nil || raw == nil {
 			continue // the store names what is missing
 		}
-		if before, _ := c.Before["rule"].(json.RawMessage); bytes.Equal(raw, before) {
+		if c.Op == store.Update && !isChanged(c, "rule") {
 			continue // it was checked when it was written
 		}
 		if _, err := ParseRule(raw); err != nil {

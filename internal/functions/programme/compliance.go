@@ -83,11 +83,11 @@ type scan struct {
 	st     *settings
 	regs   []*regulation
 	groups map[string]*group
-	detail map[string][]string // entity type -> kind or job of each of the group
-	titles []string            // of each worker, folded
-	root   uuid.UUID           // zone that stands for the tenant; Nil = none
-	waived map[[2]string]bool  // regulation and entity
-	sees   bool                // the caller may see the scores of single people
+	detail map[string][]string  // entity type -> kind or job title of each of the group
+	titles map[string][2]string // job and folded title by title
+	root   uuid.UUID            // zone that stands for the tenant; Nil = none
+	waived map[[2]string]bool   // regulation and entity
+	sees   bool                 // the caller may see the scores of single people
 	facts  map[string]float64
 	known  surroundings
 	tables *metricTables
@@ -152,18 +152,6 @@ const readRulesSQL = `
 		lower(code)
 	LIMIT 1`
 
-// selectWorkersSQL counts the people of the largest site, those of no site with them,
-// and of the tenant. $1 tenant.
-const selectWorkersSQL = `
-	SELECT CAST(coalesce(MAX(placed), 0) + coalesce(SUM(loose), 0) AS bigint),
-		CAST(coalesce(SUM(placed + loose), 0) AS bigint)
-	FROM (
-		SELECT COUNT(site_id) AS placed, COUNT(*) - COUNT(site_id) AS loose
-		FROM workers
-		WHERE tenant_id = $1 AND status = 'active'
-		GROUP BY site_id
-	) x`
-
 // readRules reads what is in force and whom it is about.
 func (s *scan) readRules(tx *db.Tx) error {
 	s.regs = nil
@@ -195,7 +183,7 @@ func (s *scan) readRules(tx *db.Tx) error {
 		s.waived[[2]string{r.Text(0), r.Text(1)}] = true
 		return nil
 	})
-	tx.Queue(selectWorkersSQL, []any{s.tenant}, func(r *db.Row) error {
+	tx.Queue(safety.RuleFactsSQL, []any{s.tenant}, func(r *db.Row) error {
 		if r.Int(1) > 0 { // nobody on record is not a small establishment
 			s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
 		}
@@ -234,7 +222,7 @@ func (s *scan) readsAll(r *safety.Rule) bool {
 
 // queueDetails asks for what filters on entities look at, if any do.
 func (s *scan) queueDetails(tx *db.Tx) {
-	s.detail = map[string][]string{}
+	s.detail, s.titles = map[string][]string{}, map[string][2]string{}
 	for kind, sql := range map[string]string{
 		score.Zone: "SELECT id, kind FROM zones WHERE tenant_id = $1", score.Equipment: "SELECT id, kind FROM equipment WHERE tenant_id = $1",
 		score.Worker: "SELECT id, job_title FROM workers WHERE tenant_id = $1 AND job_title IS NOT NULL",
@@ -245,27 +233,9 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		}
 		list := make([]string, len(g.list))
 		s.detail[kind] = list
-		if kind == score.Worker {
-			s.titles = make([]string, len(g.list))
-		}
-		var buf []byte
-		words := map[string][2]string{} // the detail, and the title itself
 		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error {
-			i := g.findPlace(r, 0)
-			if i < 0 {
-				return nil
-			}
-			buf = r.AppendText(buf[:0], 1)
-			word, known := words[string(buf)]
-			if !known {
-				word[0] = string(buf)
-				if kind == score.Worker {
-					word = [2]string{jobtitle.Of(word[0]), jobtitle.Fold(word[0])}
-				}
-				words[string(buf)] = word
-			}
-			if list[i] = word[0]; kind == score.Worker {
-				s.titles[i] = word[1]
+			if i := g.findPlace(r, 0); i >= 0 {
+				list[i] = r.Text(1)
 			}
 			return nil
 		})
@@ -289,13 +259,24 @@ func (r *regulation) filterWords(kind string) []string {
 // worker has a job by its title, or by what they drove in the rule's window.
 func (s *scan) isCovered(r *regulation, kind string, i int) bool {
 	wanted := r.filterWords(kind)
-	if len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i]) {
+	if len(wanted) == 0 {
 		return true
 	}
+	word := s.detail[kind][i]
 	if kind != score.Worker {
-		return false
+		return slices.Contains(wanted, word)
 	}
-	return slices.Contains(wanted, s.titles[i]) || r.driven != nil && r.driven[i]
+	return s.hasJob(word, wanted) || r.driven != nil && r.driven[i]
+}
+
+// hasJob reports whether a title means one of some jobs, or is the name of one.
+func (s *scan) hasJob(title string, jobs []string) bool {
+	is, known := s.titles[title]
+	if !known {
+		is = [2]string{jobtitle.Of(title), jobtitle.Fold(title)}
+		s.titles[title] = is
+	}
+	return slices.Contains(jobs, is[0]) || slices.Contains(jobs, is[1])
 }
 
 // past is the verdicts in force under one regulation.
