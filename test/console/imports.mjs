@@ -104,7 +104,7 @@ test('a file whose letters make words in several encodings is asked about with i
     const columns = page.getByRole('region', { name: 'Columns' });
     await columns.getByRole('row', { name: /storage class/ }).getByRole('combobox').selectOption('');
     await page.getByRole('button', { name: 'Check with these columns' }).click();
-    await page.getByText('The mapping leaves the storage class out').waitFor();
+    await page.getByText('The mapping leaves "Storage class" out').waitFor();
     await page.getByRole('button', { name: 'Apply 1 row' }).click();
     await page.getByRole('button', { name: 'Roll back' }).waitFor();
     await open(page, '/console/c/zones');
