@@ -65,8 +65,10 @@ test('what a pick face lacks is found by its rule, brought, and booked', async (
 });
 
 test('what a customer sent back is judged and put in a place, and refused without one', async () => {
-  const [item] = await stocked();
   const place = await newBin('BACK');
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `BACK-${Date.now()}`, name: 'Comes back' } });
+  for (const moved of [{ type: 'receipt', to_zone_id: place.id }, { type: 'ship', from_zone_id: place.id }])
+    await api(manager, '/v1/stock_movements', { method: 'POST', body: { ...moved, item_id: item.id, quantity: 3 } });
   const order = await ordered('return', item, 3);
   await as(manager, async (page) => {
     await open(page, '/console/plan?part=returns');
