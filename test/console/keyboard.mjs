@@ -96,6 +96,7 @@ test('by keys: what a pick face lacks is brought, and what came back is judged',
     const ask = page.getByRole('dialog', { name: `${order.order_no}: what came back` });
     await keys.write(ask.getByLabel('How much?'), '2');
     await keys.choose(ask.getByLabel('What becomes of it?'), 'Quarantine');
+    await keys.write(ask.getByLabel('Why, where it never left?'), 'No papers');
     await keys.write(ask.getByLabel('Into which place? *'), place.code);
     await keys.use(ask.getByRole('button', { name: 'Take in' }));
     await ask.waitFor({ state: 'detached' });
