@@ -270,8 +270,9 @@ const part = 100 * decimal.Scale
 // range.
 func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
-	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+packing.LineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
-		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
+	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), "+
+		"CAST(SUM(("+packing.LineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
+		"WHERE l.tenant_id = $1 AND l.order_id IN {ids $2} GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
 		if most := int64(maxValue / part); r.Int(1) >= most {
 			return tooMuch("qty_ordered", maxValue)
 		} else if r.Int(2) >= most {

@@ -233,13 +233,13 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
-	in := k.DB().InUUID
-	err := k.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND "+in("s.vehicle_id", 2)+
-		" AND s.driver_id IS NOT NULL AND "+crew.OnRoadSQL+" UNION SELECT o.vehicle_id, o.driver_id FROM routes o WHERE o.tenant_id = $1 AND "+
-		in("o.vehicle_id", 2)+" AND o.status = 'started' ORDER BY 1, 2", []any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
-		out[r.Text(0)] = r.Text(1)
-		return nil
-	})
+	err := k.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id IN {ids $2}"+
+		" AND s.driver_id IS NOT NULL AND "+crew.OnRoadSQL+" UNION SELECT o.vehicle_id, o.driver_id FROM routes o "+
+		"WHERE o.tenant_id = $1 AND o.vehicle_id IN {ids $2} AND o.status = 'started' ORDER BY 1, 2",
+		[]any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
+			out[r.Text(0)] = r.Text(1)
+			return nil
+		})
 	return out, err
 }
 

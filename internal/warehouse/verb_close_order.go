@@ -56,7 +56,7 @@ func checkClosable(o store.Row) error {
 	case status != "in_progress" && status != "confirmed" && status != "draft":
 		return fault.New(fault.Conflict, "HF001", "order %s is %s", no, status).At("order_id", "is %s", status)
 	case o.Decimal("qty_received")+o.Decimal("qty_shipped") == 0:
-		return notReady("nothing of order %s has come in or left: cancel it instead", no).At("order_id", "has no part that moved")
+		return notReady("nothing of order %s has moved: cancel it instead", no).At("order_id", "has no part that moved")
 	}
 	return nil
 }

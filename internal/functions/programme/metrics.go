@@ -36,8 +36,8 @@ type metricTables struct{ by map[string]*table }
 // key says what a table depends on.
 func tableKey(r *safety.Rule, kind string) string {
 	f := r.Scope.Filter
-	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Due, r.State, r.Normalize != "none" || r.MinExposureHours > 0,
-		r.AppliesIf)
+	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Due, r.State,
+		r.Normalize != "none" || r.MinExposureHours > 0, r.AppliesIf)
 }
 
 // measureMetrics reads the metrics of all rules: a statement or two for each distinct
