@@ -5,7 +5,9 @@ import { claimsOf } from './lib/claims';
 import { choosingPassword, proof, session, supabase } from './lib/client';
 import { _, language, useLanguage, withWords } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
+import { useSettings } from './lib/settings';
 import { useStore } from './lib/store';
+import { watchTitle } from './lib/title';
 import { wanted } from './lib/wanted';
 import { Frame } from './frame';
 import { Empty, Skeleton } from './ui/basic';
@@ -70,6 +72,8 @@ export function App() {
     staleTime: Infinity,
   });
   const inside = !!who?.tenant_id;
+  const product = useSettings()?.product ?? 'Holdfast';
+  useEffect(() => watchTitle(product), [product]);
   useEffect(() => {
     const at = inside ? wanted() : null;
     if (at) route(at, true);

@@ -1,14 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { lazy, useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
+import { beep } from './lib/beep';
 import { toFault } from './lib/fault';
 import { ago, dateTime } from './lib/format';
 import { queryClient, useQuery } from './lib/query';
 import { claimsOf } from './lib/claims';
-import { api, away, live, session, supabase } from './lib/client';
+import { api, away, leave, live, session, supabase } from './lib/client';
 import { familyTitle, titleOf, useCatalog, usePermissions, usePermissionsQuery, words, type Permissions } from './lib/catalog';
 import { _, language, languages, type Language } from './lib/i18n';
-import { leave, useSettings } from './lib/settings';
+import { useSettings } from './lib/settings';
+import { followScanner, unlessScanned } from './lib/scanner';
 import { kept, store, useStore } from './lib/store';
 import { theme, type Theme } from './lib/theme';
 import { Button, LinkButton, Note, Problem } from './ui/basic';
@@ -85,6 +87,8 @@ export const places: { title: string; list: Place[] }[] = [
 export { admin, reads };
 
 export const paletteOpen = store(false);
+// scanned is a code that the palette begins with.
+const scanned = store('');
 const helpOpen = store(false);
 const singleKeys = kept('keys', true);
 
@@ -108,7 +112,9 @@ export function Frame({ children }: { children: ComponentChildren }) {
     };
   }, [tenant]);
   useKeys();
+  useScans();
   const searching = useStore(paletteOpen);
+  const code = useStore(scanned);
   const helping = useStore(helpOpen);
   const rights = usePermissionsQuery();
   const barred = rights.data ? null : rights.error;
@@ -152,7 +158,15 @@ export function Frame({ children }: { children: ComponentChildren }) {
           )}
         </main>
       </div>
-      {searching ? <Palette close={() => paletteOpen.set(false)} /> : null}
+      {searching ? (
+        <Palette
+          start={code}
+          close={() => {
+            paletteOpen.set(false);
+            scanned.set('');
+          }}
+        />
+      ) : null}
       {helping ? <Shortcuts close={() => helpOpen.set(false)} keys={singleKeys} /> : null}
     </div>
   );
@@ -399,18 +413,36 @@ function useKeys(): void {
       }
       const at = e.target as HTMLElement;
       if (e.ctrlKey || e.metaKey || e.altKey || !singleKeys.get() || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
-      if (e.key === '?') helpOpen.set(true);
+      if (e.key === '?') unlessScanned(() => helpOpen.set(true));
       else if (e.key === '/') {
         e.preventDefault();
-        paletteOpen.set(true);
+        unlessScanned(() => paletteOpen.set(true));
       } else if (e.key === 'g') went = Date.now();
       else if (Date.now() - went < 1200) {
         const to = places.flatMap((g) => g.list).find((p) => p.key === e.key);
         went = 0;
-        if (to) route(to.href);
+        if (to) unlessScanned(() => route(to.href));
       }
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, [route]);
+}
+
+// useScans finds what is scanned on a page without a scan field, and says so where nothing takes a scan.
+function useScans(): void {
+  useEffect(
+    () =>
+      followScanner(
+        (code) => {
+          scanned.set(code);
+          paletteOpen.set(true);
+        },
+        () => {
+          beep(false);
+          fail({ message: _('That was a scan, and nothing here takes one. Close this first.') });
+        },
+      ),
+    [],
+  );
 }

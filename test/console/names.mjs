@@ -88,3 +88,20 @@ test('before a place is scanned the count says what to do and which counts wait'
     assert.equal(new URL(page.url()).pathname, `/console/floor/count/${task.id}`);
   }, { viewport: narrow, hasTouch: true });
 });
+
+test('the title of the window names the page: its heading, the list that it is of, and the product', async () => {
+  const [order] = await api(manager, '/v1/orders?select=id,order_no,party_name&party_name=not.is.null&limit=1');
+  const titles = {
+    '/console/c/orders': 'Orders · Holdfast',
+    [`/console/c/orders/${order.id}`]: `${order.order_no} · ${order.party_name} · Orders · Holdfast`,
+    '/console/c/items/new': 'New item · Items · Holdfast',
+    '/console/floor/receive': 'Receive · Holdfast',
+    '/console/nothing-here': 'There is no such page · Holdfast',
+  };
+  await as(manager, async (page) => {
+    for (const [path, title] of Object.entries(titles)) {
+      await page.goto(`${url}${path}`);
+      await page.waitForFunction((wanted) => document.title === wanted, title).catch(async () => assert.equal(await page.title(), title, path));
+    }
+  });
+});

@@ -13,6 +13,8 @@ await import('./imports.mjs');
 await import('./floor.mjs');
 await import('./board.mjs');
 await import('./lost.mjs');
+await import('./drafts.mjs');
+await import('./scans.mjs');
 await import('./forms.mjs');
 await import('./fields.mjs');
 await import('./walkforms.mjs');

@@ -126,8 +126,21 @@ choosingPassword.watch(() => {
   else sessionStorage.removeItem('holdfast.password');
 });
 
+// ended is true after a session that the person did not end here, until the next one.
+export const ended = store(false);
+let leaving = false;
+
+// leave ends the session here, or everywhere.
+export async function leave(scope: 'local' | 'global'): Promise<void> {
+  leaving = true;
+  await supabase.auth.signOut({ scope }).finally(() => (leaving = false));
+}
+
 supabase.auth.onAuthStateChange((event, s) => {
-  if (event === 'SIGNED_OUT') choosingPassword.set(false);
+  if (event === 'SIGNED_OUT') {
+    choosingPassword.set(false);
+    ended.set(!leaving && !!session.get());
+  } else if (s) ended.set(false);
   const old = session.get();
   if (old?.access_token !== s?.access_token || old === undefined) session.set(s);
 });

@@ -51,3 +51,6 @@ export function writeNumber(n: string): string {
 
 // unread is what a form holds while a text has no meaning or more than one: no number, so that nothing takes it for one.
 export const unread = (text: string) => `${text.trim()}?`;
+
+// typedOf is the text that unread held, or null for what has a meaning.
+export const typedOf = (held: string) => (held.endsWith('?') ? held.slice(0, -1) : null);

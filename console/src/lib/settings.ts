@@ -1,5 +1,4 @@
 import { useQuery } from './query';
-import { supabase } from './client';
 
 export interface Person {
   email: string;
@@ -25,9 +24,4 @@ export function useSettings(): Settings | undefined {
     },
     staleTime: Infinity,
   }).data;
-}
-
-// leave ends the session here, or everywhere.
-export async function leave(scope: 'local' | 'global'): Promise<void> {
-  await supabase.auth.signOut({ scope });
 }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { type Tenant, useTenants } from '../frame';
 import { words } from '../lib/catalog';
-import { api, session, supabase } from '../lib/client';
+import { api, leave, session, supabase } from '../lib/client';
 import { toFault } from '../lib/fault';
 import { ago, date } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
-import { leave, useSettings } from '../lib/settings';
+import { useSettings } from '../lib/settings';
 import { useStore } from '../lib/store';
 import { Badge, Button, Card, Copy, Head, Note, Problem } from '../ui/basic';
 import { Ask } from '../ui/dialog';

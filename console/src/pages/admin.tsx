@@ -2,6 +2,7 @@ import { lazy, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, supabase, want } from '../lib/client';
 import { titleOf, usePermissions, words, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -275,14 +276,16 @@ function HandOver({ email, link, close }: Handed & { close: () => void }) {
 }
 
 function Invite({ close, made }: { close: () => void; made: (h: Handed) => void }) {
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState('operator');
-  const [by, setBy] = useState('mail');
+  const draft = useDraft('invite');
+  const [email, setEmail] = draft.field('email', '');
+  const [role, setRole] = draft.field('role', 'operator');
+  const [by, setBy] = draft.field('by', 'mail');
   return (
     <Ask
       title={_('Invite somebody')}
       yes={by === 'link' ? _('Make a link') : _('Send the invitation')}
       close={close}
+      draft={draft}
       act={async () => {
         const r = await api<{ link?: string }>('/auth/v1/invitations', { method: 'POST', json: { email, role, ...(by === 'link' ? { deliver: 'link' } : {}) } });
         again();

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { beep } from '../lib/beep';
 import { api, supabase } from '../lib/client';
 import { nameOf, useCatalog, usePermissions, words, type Permissions } from '../lib/catalog';
 import { collectionOf, itemOf, scan, sentenceOf, text, type Scanned } from '../lib/floor';
@@ -9,7 +10,7 @@ import { next, useTrips } from '../lib/trip';
 import type { Row } from '../database';
 import { Badge, Card, Empty, Head, LinkButton, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
-import { beep, ScanField, type Said } from '../ui/scan';
+import { ScanField, type Said } from '../ui/scan';
 import { hrefOf } from '../ui/value';
 import { fresh, useGreeting, useRows } from './home';
 

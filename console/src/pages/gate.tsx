@@ -1,11 +1,12 @@
 import type { Session } from '@supabase/supabase-js';
 import { useState } from 'preact/hooks';
 import { arrival } from '../lib/arrival';
-import { api, askForMail, supabase } from '../lib/client';
+import { api, askForMail, ended, supabase } from '../lib/client';
 import { words } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { useSettings, type Person } from '../lib/settings';
+import { useStore } from '../lib/store';
 import { awaited } from '../lib/wanted';
 import { Button, Copy, Note, Problem } from '../ui/basic';
 import { Door, home, useAct } from '../ui/door';
@@ -44,6 +45,7 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
   const [code, setCode] = useState('');
   const [domain, setDomain] = useState('');
   const { busy, error, act, clear } = useAct();
+  const isEnded = useStore(ended);
   const go = (w: Way) => {
     clear();
     if (w === 'password' && first !== 'password') arrival.set(null);
@@ -73,6 +75,7 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
   return (
     <Door>
       <h1>{{ password: _('Sign in'), code: _('Sign in with a code'), sent: _('Enter the code'), sso: _('Sign in with your organisation'), forgot: _('Choose a new password'), mailed: _('Look into your mail'), signup: _('Make an account') }[way]}</h1>
+      {isEnded ? <Note kind="warn">{_('Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.')}</Note> : null}
       {auth?.setup_needed ? <SetupNeeded /> : null}
       {invitation ? (
         <Note>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { api, supabase, want } from '../lib/client';
+import { useDraft } from '../lib/draft';
 import { ago } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -90,14 +91,16 @@ export function Webhooks() {
 const secretLost = () => _('The secret was in an answer that was lost: make a new one.');
 
 function NewHook({ close, made }: { close: () => void; made: (secret: string) => void }) {
-  const [url, setUrl] = useState('https://');
-  const [events, setEvents] = useState('');
-  const [description, setDescription] = useState('');
+  const draft = useDraft('webhook');
+  const [url, setUrl] = draft.field('url', 'https://');
+  const [events, setEvents] = draft.field('events', '');
+  const [description, setDescription] = draft.field('description', '');
   return (
     <Ask
       title={_('New webhook')}
       yes={_('Create')}
       close={close}
+      draft={draft}
       act={async () => {
         const list = events.split(',').map((x) => x.trim()).filter(Boolean);
         const r = await api<{ secret?: string }>('/v1/webhooks', { method: 'POST', json: { url, events: list, description: description || undefined } });

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
-import { api, supabase } from '../lib/client';
+import { api, leave, supabase } from '../lib/client';
 import { words } from '../lib/catalog';
 import { toFault } from '../lib/fault';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
-import { leave } from '../lib/settings';
 import { switchTenant, useInvitations, useTenants, type Invitation } from '../frame';
 import { Badge, Button, Problem } from '../ui/basic';
 import { Door, useAct } from '../ui/door';

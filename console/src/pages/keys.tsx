@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { claimsOf } from '../lib/claims';
 import { api, session } from '../lib/client';
 import { titleOf, words, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { ago, date, dateTime } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -271,14 +272,15 @@ const dayOf = (at: string | null) => (at ? new Date(Date.parse(at) - new Date(at
 const lines = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
 function Edit({ from, scopes, close, again, done }: { from: Account | null; scopes: string[]; close: () => void; again: () => void; done: (m: Made) => void }) {
-  const [name, setName] = useState(from?.name ?? '');
-  const [role, setRole] = useState(from?.role ?? 'operator');
-  const [chosen, setChosen] = useState(new Set(from?.scopes ?? []));
-  const [addresses, setAddresses] = useState((from?.addresses ?? []).join(', '));
-  const [ends, setEnds] = useState(dayOf(from?.expires_at ?? null));
+  const draft = useDraft(`service account ${from?.id ?? ''}`);
+  const [name, setName] = draft.field('name', from?.name ?? '');
+  const [role, setRole] = draft.field('role', from?.role ?? 'operator');
+  const [wanted, setWanted] = draft.field('scopes', from?.scopes ?? []);
+  const [addresses, setAddresses] = draft.field('addresses', (from?.addresses ?? []).join(', '));
+  const [ends, setEnds] = draft.field('ends', dayOf(from?.expires_at ?? null));
   const [made, setMade] = useState<Account | null>(null);
   const act = async () => {
-    const json = { name, role, scopes: [...chosen], addresses: lines(addresses), ...(ends !== dayOf(from?.expires_at ?? null) ? { expires_at: until(ends) } : {}) };
+    const json = { name, role, scopes: wanted, addresses: lines(addresses), ...(ends !== dayOf(from?.expires_at ?? null) ? { expires_at: until(ends) } : {}) };
     // A key that could not be made is asked for again; the account is there by then.
     const there = from ?? made;
     const account = await api<Account>(there ? `${base}/${there.id}` : base, { method: there ? 'PATCH' : 'POST', json });
@@ -292,14 +294,14 @@ function Edit({ from, scopes, close, again, done }: { from: Account | null; scop
     again();
   };
   return (
-    <Ask kind="wide" title={from ? _('Change {what}', { what: from.name }) : _('New service account')} yes={from ? _('Save') : _('Make it and its key')} close={close} act={act}>
+    <Ask kind="wide" title={from ? _('Change {what}', { what: from.name }) : _('New service account')} yes={from ? _('Save') : _('Make it and its key')} close={close} draft={draft} act={act}>
       <div class="form">
         <Input label={_('Name')} value={name} put={setName} required autofocus help={_('What works there, such as ERP or dock scale')} maxLength={100} />
         <Select label={_('Role')} value={role} put={setRole} options={roles.map((r) => [r, words(r)])} help={_('Bounds what its scopes open, as for a person')} />
         <Input label={_('Until')} type="date" value={ends} put={setEnds} help={_('Empty for no end')} />
         <Input whole label={_('Addresses')} value={addresses} put={setAddresses} help={_('It is taken from these alone, such as 192.0.2.0/24; empty for anywhere')} />
       </div>
-      <Choose scopes={scopes} chosen={chosen} put={setChosen} />
+      <Choose scopes={scopes} chosen={new Set(wanted)} put={(chosen) => setWanted([...chosen])} />
     </Ask>
   );
 }
@@ -378,14 +380,16 @@ const overlaps: [string, string][] = [
 ];
 
 function Renew({ a, close, again, done }: { a: Account; close: () => void; again: () => void; done: (m: Made) => void }) {
-  const [overlap, setOverlap] = useState('86400');
-  const [ends, setEnds] = useState('');
+  const draft = useDraft(`key ${a.id}`);
+  const [overlap, setOverlap] = draft.field('overlap', '86400');
+  const [ends, setEnds] = draft.field('ends', '');
   const old = a.keys.some((k) => k.state === 'active');
   return (
     <Ask
       title={_('New key of {name}', { name: a.name })}
       yes={_('Make the key')}
       close={close}
+      draft={draft}
       act={async () => {
         const key = await api<Key>(`${base}/${a.id}/keys`, { method: 'POST', json: { overlap_seconds: Number(overlap), ...(ends ? { expires_at: until(ends) } : {}) } });
         done({ account: a, secret: key.secret ?? '' });

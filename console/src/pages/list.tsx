@@ -3,9 +3,11 @@ import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, call, download, records } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { columnsOf, filterable, formatView, narrowed, page, pageSize, parseView, refKey, searchFilter, type Condition, type View } from '../lib/records';
+import { unlessScanned } from '../lib/scanner';
 import { kept, useStore } from '../lib/store';
 import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
@@ -283,9 +285,10 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
 }
 
 function Naming({ close, keep }: { close: () => void; keep: (name: string) => void }) {
-  const [name, setName] = useState('');
+  const draft = useDraft(`view ${location.pathname}`);
+  const [name, setName] = draft.field('name', '');
   return (
-    <Ask title={_('Keep this view')} yes={_('Keep')} close={close} act={async () => keep(name.trim() || _('My view'))}>
+    <Ask title={_('Keep this view')} yes={_('Keep')} close={close} draft={draft} act={async () => keep(name.trim() || _('My view'))}>
       <Input label={_('Name')} value={name} put={setName} help={_('Filters, order and columns; in this browser.')} autofocus />
     </Ask>
   );
@@ -349,12 +352,13 @@ function operators(f: Field): string[] {
 
 function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close: () => void; add: (x: Condition) => void }) {
   const fields = filterable(c, p);
-  const [name, setName] = useState(c.states?.field ?? fields[0]?.name ?? '');
+  const draft = useDraft(`filter ${c.name}`);
+  const [name, setName] = draft.field('name', c.states?.field ?? fields[0]?.name ?? '');
   const f = fields.find((x) => x.name === name) ?? (fields[0] as Field);
   const ops = operators(f);
-  const [op, setOp] = useState('');
+  const [op, setOp] = draft.field('op', '');
   const chosen = ops.includes(op) ? op : (ops[0] as string);
-  const [v, setV] = useState('');
+  const [v, setV] = draft.field('value', '');
   const options: [string, string][] | null = chosen === 'is' ? (f.type === 'boolean' ? [['true', _('yes')], ['false', _('no')]] : [['null', _('empty')]]) : f.one_of ? f.one_of.map((x) => [x, words(x)]) : null;
   const value = options ? (options.some(([x]) => x === v) ? v : (options[0]?.[0] ?? '')) : v;
   const act = async () => {
@@ -362,7 +366,7 @@ function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close:
     add([f.name, chosen, text]);
   };
   return (
-    <Ask title={_('Filter')} yes={_('Add the filter')} close={close} act={act}>
+    <Ask title={_('Filter')} yes={_('Add the filter')} close={close} draft={draft} act={act}>
       <Select label={_('Field')} value={f.name} put={setName} options={fields.map((x) => [x.name, _(x.label)])} help={f.doc ? _(f.doc) : undefined} />
       <Select label={_('Condition')} value={chosen} put={setOp} options={ops.map((o) => [o, _(opWords[o] ?? o)])} />
       {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : numeric(f) ? <NumberInput label={_('Value')} value={v} put={setV} required /> : <Input label={_('Value')} value={v} put={setV} type={f.type === 'timestamp' ? 'datetime-local' : f.type === 'date' ? 'date' : 'text'} required />}
@@ -419,7 +423,7 @@ function useRowKeys(count: number, at: number, setAt: (n: number) => void, open:
         setAt(next);
         document.querySelectorAll('tbody tr')[next]?.scrollIntoView({ block: 'nearest' });
       } else if (e.key === 'Enter' && at >= 0) open(at);
-      else if (e.key === 'n') create();
+      else if (e.key === 'n') unlessScanned(create);
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);

@@ -43,12 +43,13 @@ async function find(text: string, may: (name: string) => boolean, fields: (name:
   return (await Promise.all(each.map((p) => p.catch(() => [])))).flat();
 }
 
-export function Palette({ close }: { close: () => void }) {
+// Palette finds pages and records by words, or what a scanned code stands for.
+export function Palette({ close, start = '' }: { close: () => void; start?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
   const { route } = useLocation();
   const p = usePermissions();
   const catalog = useCatalog();
-  const [text, setText] = useState('');
+  const [text, setText] = useState(start);
   const [found, setFound] = useState<Hit[]>([]);
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState('');
@@ -92,6 +93,7 @@ export function Palette({ close }: { close: () => void }) {
       else setSaid(sentenceOf(e));
     }
   };
+  useEffect(() => void (start && p && catalog && ask(start)), [start, !p, !catalog]);
   const keys = (e: KeyboardEvent) => {
     if (e.key === 'ArrowDown') setAt((at + 1) % Math.max(1, hits.length));
     else if (e.key === 'ArrowUp') setAt((at + hits.length - 1) % Math.max(1, hits.length));

@@ -1,7 +1,9 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
+import { beep } from '../lib/beep';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -12,7 +14,7 @@ import { Ask } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
-import { Amount, beep, ScanField, type Said } from '../ui/scan';
+import { Amount, ScanField, type Said } from '../ui/scan';
 
 const columns = '*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking),lot:lot_id(id,lot_no)';
 const shortReasons: [string, string][] = [['empty', 'The bin is empty'], ['fewer', 'There are fewer'], ['damaged', 'Goods are damaged'], ['not found', 'I cannot find them']];
@@ -219,15 +221,17 @@ interface Shorted {
 }
 
 function Short({ line, item, left, close, done }: { line: Row; item: Row; left: number; close: () => void; done: () => Promise<unknown> }) {
-  const [found, setFound] = useState('0');
-  const [reason, setReason] = useState('empty');
-  const [note, setNote] = useState('');
+  const draft = useDraft(`short_pick ${line.id}`);
+  const [found, setFound] = draft.field('found', '0');
+  const [reason, setReason] = draft.field('reason', 'empty');
+  const [note, setNote] = draft.field('note', '');
   return (
     <Ask
       title={_('Not enough here')}
       text={_('What is missing is looked for in other places, and this one will be counted.')}
       yes={_('Say so')}
       close={close}
+      draft={draft}
       act={async () => {
         const said = _(shortReasons.find(([v]) => v === reason)?.[1] ?? reason);
         const r = await rpc<Shorted>('short_pick', { pick_line_id: line.id, found: Number(line['qty_picked'] ?? 0) + Number(found), reason: note ? `${said}: ${note}` : said });

@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { records, rpc, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { ago, dateTime, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
@@ -255,7 +256,6 @@ function Replenish({ p }: { p: Permissions }) {
   const rules = useQuery({ queryKey: ['c', 'replenish_rules', 'count'], queryFn: async () => (await records('replenish_rules').select('id', { count: 'exact', head: true }).is('archived_at', null)).count ?? 0, meta: { live: true } });
   const [bring, setBring] = useState<Task | null>(null);
   const [short, setShort] = useState<{ rule_id: string; quantity: number }[]>([]);
-  const [quantity, setQuantity] = useState('');
   const { busy, error, act } = useVerb();
   return (
     <Card
@@ -308,10 +308,7 @@ function Replenish({ p }: { p: Permissions }) {
                 </span>
               </span>
               {p.verbs?.['replenish'] ? (
-                <Button size="small" aria-label={_('Brought: {what}', { what: t.task_no })} onClick={() => {
-                  setQuantity(String(t.quantity - t.quantity_done));
-                  setBring(t);
-                }}>
+                <Button size="small" aria-label={_('Brought: {what}', { what: t.task_no })} onClick={() => setBring(t)}>
                   {_('Brought')}
                 </Button>
               ) : null}
@@ -323,22 +320,30 @@ function Replenish({ p }: { p: Permissions }) {
           {_('A rule says the least and the most of an item that a pick face should hold.')}
         </Empty>
       )}
-      {bring ? (
-        <Ask
-          title={_('{no} was brought', { no: bring.task_no })}
-          text={_('{n} from {from} to {to}', { n: number(bring.quantity - bring.quantity_done), from: bring.from?.code ?? '', to: bring.to?.code ?? '' })}
-          yes={_('Say so')}
-          close={() => setBring(null)}
-          act={async () => {
-            await rpc('replenish', { task_id: bring.id, quantity: Number(quantity) });
-            toast(_('It is booked'));
-            again();
-          }}
-        >
-          <NumberInput label={_('How much?')} value={quantity} put={setQuantity} required autofocus />
-        </Ask>
-      ) : null}
+      {bring ? <Bring t={bring} close={() => setBring(null)} /> : null}
     </Card>
+  );
+}
+
+function Bring({ t, close }: { t: Task; close: () => void }) {
+  const draft = useDraft(`replenish ${t.id}`);
+  const open = t.quantity - t.quantity_done;
+  const [quantity, setQuantity] = draft.field('quantity', String(open));
+  return (
+    <Ask
+      title={_('{no} was brought', { no: t.task_no })}
+      text={_('{n} from {from} to {to}', { n: number(open), from: t.from?.code ?? '', to: t.to?.code ?? '' })}
+      yes={_('Say so')}
+      close={close}
+      draft={draft}
+      act={async () => {
+        await rpc('replenish', { task_id: t.id, quantity: Number(quantity) });
+        toast(_('It is booked'));
+        again();
+      }}
+    >
+      <NumberInput label={_('How much?')} value={quantity} put={setQuantity} required autofocus />
+    </Ask>
   );
 }
 
@@ -394,7 +399,8 @@ interface Fate {
 function Judge({ o, close }: { o: Order; close: () => void }) {
   const lines = useQuery({ queryKey: ['c', 'order_lines', 'return', o.id], queryFn: () => want<ReturnLine[]>(supabase.from('order_lines').select('id,line_no,qty_ordered,qty_received,item:item_id(sku,name)').eq('order_id', o.id).order('line_no').limit(100)) });
   const zones = useQuery({ queryKey: ['c', 'zones', 'for-returns'], queryFn: () => want<{ id: string; code: string }[]>(supabase.from('zones').select('id,code').in('kind', ['bin', 'staging', 'quarantine', 'dock']).eq('status', 'active').order('code').limit(1000)) });
-  const [said, setSaid] = useState<Record<string, Fate>>({});
+  const draft = useDraft(`receive_return ${o.id}`);
+  const [said, setSaid] = draft.field<Record<string, Fate>>('said', {});
   const open = (lines.data ?? []).filter((l) => l.qty_ordered > l.qty_received);
   const of = (l: ReturnLine): Fate => said[l.id] ?? { quantity: String(l.qty_ordered - l.qty_received), disposition: 'restock', zone: '', reason: '' };
   const put = (l: ReturnLine, part: Partial<Fate>) => setSaid({ ...said, [l.id]: { ...of(l), ...part } });
@@ -405,6 +411,7 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
       text={_('Judge each piece: what is restocked can be sold at once.')}
       yes={_('Take in')}
       close={close}
+      draft={draft}
       act={async () => {
         const judged = open.filter((l) => Number(of(l).quantity) > 0);
         await rpc('receive_return', {

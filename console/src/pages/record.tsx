@@ -6,6 +6,7 @@ import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
+import { unlessScanned } from '../lib/scanner';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
@@ -93,7 +94,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
   const editable = writable(c, rights, false);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
-      if (e.key === 'e' && !e.ctrlKey && !e.metaKey && !(e.target as HTMLElement).closest('input, textarea, select, dialog') && editable.length) setEditing(true);
+      if (e.key === 'e' && !e.ctrlKey && !e.metaKey && !(e.target as HTMLElement).closest('input, textarea, select, dialog') && editable.length) unlessScanned(() => setEditing(true));
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { api, records, want } from '../lib/client';
 import { words } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { ago } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -93,7 +94,8 @@ export function Settings() {
 }
 
 function Change({ setting, row, close }: { setting: Setting; row?: Row; close: () => void }) {
-  const [text, setText] = useState(row ? (typeof row['value'] === 'string' ? row['value'] : JSON.stringify(row['value'])) : '');
+  const draft = useDraft(`setting ${setting.key}`);
+  const [text, setText] = draft.field('text', row ? (typeof row['value'] === 'string' ? row['value'] : JSON.stringify(row['value'])) : '');
   const act = async () => {
     let value: unknown = text;
     try {
@@ -112,7 +114,7 @@ function Change({ setting, row, close }: { setting: Setting; row?: Row; close: (
     close();
   };
   return (
-    <Ask title={words(setting.key)} text={_(setting.doc)} yes={_('Save')} close={close} act={act}>
+    <Ask title={words(setting.key)} text={_(setting.doc)} yes={_('Save')} close={close} draft={draft} act={act}>
       <Input label={_('Value')} value={text} put={setText} required autofocus help={_('{wants}; not set: {absent}', { wants: _(setting.wants), absent: _(setting.absent) })} />
       {row ? (
         <Button size="small" onClick={() => void forget()}>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { api } from '../lib/client';
 import { words } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { ago } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -409,19 +410,22 @@ function Prove({ d, id, again }: { d: Domain; id: string; again: () => void }) {
 
 function Connect({ close, done }: { close: () => void; done: () => void }) {
   const saml = useQuery({ queryKey: ['auth-settings'], queryFn: () => api<{ saml_enabled: boolean }>('/auth/v1/settings'), staleTime: 60_000 }).data?.saml_enabled;
-  const [kind, setKind] = useState('oidc');
-  const [paste, setPaste] = useState(false);
-  const [v, setV] = useState<Record<string, string>>({});
+  const draft = useDraft('provider');
+  const [kind, setKind] = draft.field('kind', 'oidc');
+  const [paste, setPaste] = draft.field('paste', false);
+  const [v, setV] = draft.field<Record<string, string>>('texts', {});
+  const [secret, setSecret] = useState('');
   const put = (n: string) => (x: string) => setV({ ...v, [n]: x });
   return (
     <Ask
       title={_('Connect a provider')}
       yes={_('Connect')}
       close={close}
+      draft={draft}
       act={async () => {
         const common = { kind, name: v['name'] || undefined, default_role: v['role'] || 'viewer', domains: (v['domains'] ?? '').split(',').map((d) => d.trim()).filter(Boolean) };
         const from = paste ? { metadata_xml: v['xml'] } : { metadata_url: v['metadata'] };
-        await api(base, { method: 'POST', json: kind === 'oidc' ? { ...common, issuer: v['issuer'], client_id: v['client_id'], client_secret: v['secret'] } : { ...common, ...from } });
+        await api(base, { method: 'POST', json: kind === 'oidc' ? { ...common, issuer: v['issuer'], client_id: v['client_id'], client_secret: secret || undefined } : { ...common, ...from } });
         done();
       }}
     >
@@ -431,7 +435,7 @@ function Connect({ close, done }: { close: () => void; done: () => void }) {
         <>
           <Input label={_('Issuer')} type="url" value={v['issuer'] ?? ''} put={put('issuer')} required placeholder="https://example.com/realms/staff" />
           <Input label={_('Client id')} value={v['client_id'] ?? ''} put={put('client_id')} required />
-          <Input label={_('Client secret')} type="password" autocomplete="off" value={v['secret'] ?? ''} put={put('secret')} />
+          <Input label={_('Client secret')} type="password" autocomplete="off" value={secret} put={setSecret} />
         </>
       ) : (
         <>

@@ -1,7 +1,9 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
+import { beep } from '../lib/beep';
 import { ask, rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -12,7 +14,8 @@ import { Badge, Button, Empty, LinkButton, Note, Problem, Skeleton } from '../ui
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { toast } from '../ui/overlay';
-import { Amount, beep, ScanField, type Said } from '../ui/scan';
+import { Kept } from '../ui/kept';
+import { Amount, ScanField, type Said } from '../ui/scan';
 import { Step } from './pick';
 
 function Top({ title, children }: { title: string; children?: preact.ComponentChildren }) {
@@ -277,7 +280,11 @@ function announced(order: Row): Coming[] {
 // Arrived is what stands on the dock, compared with what was announced.
 function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; docks: Row[] }) {
   const zone = useStore(dock);
-  const [lines, setLines] = useState<Coming[]>(() => (order ? announced(order) : item ? [{ ...blank(item), quantity: '1' }] : []));
+  const draft = useDraft(`receive ${order?.id ?? item?.id ?? ''}`);
+  const expected = order ? announced(order) : item ? [{ ...blank(item), quantity: '1' }] : [];
+  const [typed, setLines] = draft.field<Coming[]>('lines', expected);
+  // What is still open is what the order says now, however long ago the rest was typed.
+  const lines = typed.map((l) => ({ ...l, open: l.order_line_id ? (expected.find((x) => x.key === l.key)?.open ?? 0) : undefined }));
   const [result, setResult] = useState<Received | null>(null);
   const { said, busy, say, act } = useSaid();
   const at = docks.find((z) => z.id === zone) ?? docks[0];
@@ -318,6 +325,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
         })),
       });
       beep(true);
+      draft.drop();
       setResult(r);
       forget();
     });
@@ -347,6 +355,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
       <Top title={order ? text(order['order_no']) : _('Unannounced goods')}>{order ? <p class="muted">{text(order['party_name'])}</p> : null}</Top>
       <ScanField label={_('Scan the goods')} put={read} said={said} busy={busy} />
       <Select label={_('Where do they stand?')} value={at?.id ?? ''} put={(v) => dock.set(v)} options={docks.map((z) => [z.id, `${text(z['code'])} · ${text(z['name'])}`])} />
+      <Kept draft={draft} />
       {!lines.length ? <Note kind="good">{_('Everything on this order is received.')}</Note> : null}
       {lines.map((l) => (
         <div key={l.key} class="task">
@@ -488,7 +497,8 @@ function Waiting() {
 function Count({ t }: { t: Row }) {
   const zone = (t['zone'] ?? {}) as Row;
   const only = t['item'] as Row | null;
-  const [lines, setLines] = useState<Found[]>(only ? [{ key: only.id, item: only, counted: '0' }] : []);
+  const draft = useDraft(`count ${t.id}`);
+  const [lines, setLines] = draft.field<Found[]>('lines', only ? [{ key: only.id, item: only, counted: '0' }] : []);
   const [result, setResult] = useState<Counted | null>(null);
   const { said, busy, say, act } = useSaid();
   const read = (code: string) =>
@@ -512,6 +522,7 @@ function Count({ t }: { t: Row }) {
     act(async () => {
       const r = await rpc<Counted>('enter_count', { count_task_id: t.id, lines: lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 })) });
       beep(true);
+      draft.drop();
       setResult(r);
       forget();
     });
@@ -536,6 +547,7 @@ function Count({ t }: { t: Row }) {
         <p class="muted">{text(zone['name'])}</p>
       </Top>
       <ScanField label={_('Scan the goods')} put={read} said={said} busy={busy} />
+      <Kept draft={draft} />
       {lines.map((l) => (
         <div key={l.key} class="task">
           <div>
@@ -545,7 +557,7 @@ function Count({ t }: { t: Row }) {
             {l.serial ? <span class="strong">{_('Serial number {no}', { no: l.serial })}</span> : null}
           </div>
           <div>
-            <Amount label={_('Found: {sku}', { sku: text(l.item['sku']) })} unit={text(l.item['base_uom'])} value={l.counted} put={(counted) => setLines(lines.map((x) => (x === l ? { ...x, counted } : x)))} />
+            <Amount label={_('Found: {sku}', { sku: text(l.item['sku']) })} unit={text(l.item['base_uom'])} value={l.counted} put={(counted) => setLines((now) => now.map((x) => (x.key === l.key ? { ...x, counted } : x)))} />
           </div>
         </div>
       ))}

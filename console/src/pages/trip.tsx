@@ -2,6 +2,7 @@ import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { rpc, serverNow, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { date, dateTime, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { changed, done, next, useTrip, type Stop, type Trip } from '../lib/trip';
@@ -218,75 +219,27 @@ function Facts({ t }: { t: Trip }) {
 // Verbs are what can be done with the route as a whole.
 function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; began: (behind: Behind[], warnings: string[]) => void }) {
   const [asking, setAsking] = useState<'start' | 'finish' | 'cancel' | null>(null);
-  const last = t.status === 'planned' ? t.vehicle?.odometer_km : t.odometer_start_km;
-  const [reading, setReading] = useState('');
-  const [minutes, setMinutes] = useState('');
   const may = (v: string) => p.verbs?.[v] === true;
   const cancels = p.collections['routes']?.moves?.some((m) => m.to === 'cancelled' && m.from.includes(t.status));
-  const ask = (what: typeof asking) => {
-    setReading('');
-    setMinutes('');
-    setAsking(what);
-  };
-  const odometer = (
-    <NumberInput
-      label={_('What does the odometer show?')}
-      help={last == null ? undefined : _('It showed {km} last.', { km: km(last) })}
-      unit="km"
-      value={reading}
-      put={setReading}
-      required
-      autofocus
-    />
-  );
   return (
     <>
       {t.status === 'planned' && may('start_route') && t.stops.length ? (
-        <Button kind="primary" icon="truck" onClick={() => ask('start')}>
+        <Button kind="primary" icon="truck" onClick={() => setAsking('start')}>
           {_('Start the route')}
         </Button>
       ) : null}
       {t.status === 'started' && may('finish_route') ? (
-        <Button kind={open ? undefined : 'primary'} icon="check" onClick={() => ask('finish')}>
+        <Button kind={open ? undefined : 'primary'} icon="check" onClick={() => setAsking('finish')}>
           {_('Finish the route')}
         </Button>
       ) : null}
       {cancels ? (
-        <Button kind="danger" onClick={() => ask('cancel')}>
+        <Button kind="danger" onClick={() => setAsking('cancel')}>
           {_('Cancel the route')}
         </Button>
       ) : null}
-      {asking === 'start' ? (
-        <Ask
-          title={_('Start {no} with {plate}', { no: t.route_no, plate: t.vehicle?.plate ?? '–' })}
-          text={_('Shipments that may not leave come off the route.')}
-          yes={_('Start the route')}
-          close={() => setAsking(null)}
-          act={async () => {
-            const r = await rpc<{ shipments: { ok: boolean; reasons: string[]; shipment: { shipment_no: string } }[]; warnings: string[] }>('start_route', { route_id: t.id, vehicle_id: t.vehicle?.id ?? '', odometer_km: Number(reading) });
-            began(r.shipments.filter((x) => !x.ok).map((x) => ({ no: x.shipment.shipment_no, reasons: x.reasons })), r.warnings);
-            toast(_('{no} is on its way', { no: t.route_no }));
-            changed();
-          }}
-        >
-          {odometer}
-        </Ask>
-      ) : null}
-      {asking === 'finish' ? (
-        <Ask
-          title={_('Finish {no}', { no: t.route_no })}
-          yes={_('Finish the route')}
-          close={() => setAsking(null)}
-          act={async () => {
-            await rpc('finish_route', { route_id: t.id, odometer_km: Number(reading), driving_min: minutes ? Number(minutes) : undefined });
-            toast(_('{no} is finished', { no: t.route_no }));
-            changed();
-          }}
-        >
-          {odometer}
-          <NumberInput label={_('Time at the wheel')} help={_('Leave it empty when it was all of the time.')} unit="min" value={minutes} put={setMinutes} />
-        </Ask>
-      ) : null}
+      {asking === 'start' ? <Start t={t} began={began} close={() => setAsking(null)} /> : null}
+      {asking === 'finish' ? <Finish t={t} close={() => setAsking(null)} /> : null}
       {asking === 'cancel' ? (
         <Ask
           danger
@@ -301,5 +254,54 @@ function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; 
         />
       ) : null}
     </>
+  );
+}
+
+function Odometer({ last, reading, put }: { last?: number | null; reading: string; put: (v: string) => void }) {
+  const help = last == null ? undefined : _('It showed {km} last.', { km: km(last) });
+  return <NumberInput label={_('What does the odometer show?')} help={help} unit="km" value={reading} put={put} required autofocus />;
+}
+
+function Start({ t, began, close }: { t: Trip; began: (behind: Behind[], warnings: string[]) => void; close: () => void }) {
+  const draft = useDraft(`start_route ${t.id}`);
+  const [reading, setReading] = draft.field('reading', '');
+  return (
+    <Ask
+      title={_('Start {no} with {plate}', { no: t.route_no, plate: t.vehicle?.plate ?? '–' })}
+      text={_('Shipments that may not leave come off the route.')}
+      yes={_('Start the route')}
+      close={close}
+      draft={draft}
+      act={async () => {
+        const r = await rpc<{ shipments: { ok: boolean; reasons: string[]; shipment: { shipment_no: string } }[]; warnings: string[] }>('start_route', { route_id: t.id, vehicle_id: t.vehicle?.id ?? '', odometer_km: Number(reading) });
+        began(r.shipments.filter((x) => !x.ok).map((x) => ({ no: x.shipment.shipment_no, reasons: x.reasons })), r.warnings);
+        toast(_('{no} is on its way', { no: t.route_no }));
+        changed();
+      }}
+    >
+      <Odometer last={t.vehicle?.odometer_km} reading={reading} put={setReading} />
+    </Ask>
+  );
+}
+
+function Finish({ t, close }: { t: Trip; close: () => void }) {
+  const draft = useDraft(`finish_route ${t.id}`);
+  const [reading, setReading] = draft.field('reading', '');
+  const [minutes, setMinutes] = draft.field('minutes', '');
+  return (
+    <Ask
+      title={_('Finish {no}', { no: t.route_no })}
+      yes={_('Finish the route')}
+      close={close}
+      draft={draft}
+      act={async () => {
+        await rpc('finish_route', { route_id: t.id, odometer_km: Number(reading), driving_min: minutes ? Number(minutes) : undefined });
+        toast(_('{no} is finished', { no: t.route_no }));
+        changed();
+      }}
+    >
+      <Odometer last={t.odometer_start_km} reading={reading} put={setReading} />
+      <NumberInput label={_('Time at the wheel')} help={_('Leave it empty when it was all of the time.')} unit="min" value={minutes} put={setMinutes} />
+    </Ask>
   );
 }

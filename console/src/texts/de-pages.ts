@@ -2,6 +2,7 @@
 export const dePages: Record<string, string> = {
   // frame
   // lists and records
+  'What you typed here before was kept.': 'Was du hier vorher getippt hast, ist noch da.', 'Begin anew': 'Neu beginnen',
   'Import': 'Importieren', 'Search': 'Suchen', 'Search in this list': 'In dieser Liste suchen', 'Filter': 'Filter', 'Columns': 'Spalten', 'Save as CSV': 'Als CSV speichern', 'Keep this view': 'Ansicht merken', 'Kept views': 'Gemerkte Ansichten', 'Keep': 'Merken', 'Previous': 'Zurück', 'Next': 'Weiter', 'of {n} record': 'von {n} Datensatz', 'of {n} records': 'von {n} Datensätzen', '{field}: any': '{field}: alle',
   'Nothing matches': 'Nichts passt', 'Nothing here yet': 'Noch nichts da', 'Show everything': 'Alles zeigen', 'Take a filter away, or look for something else.': 'Nimm einen Filter weg oder suche etwas anderes.', 'Add the filter': 'Filter setzen', 'Field': 'Feld', 'Condition': 'Bedingung', 'Value': 'Wert', 'As it was': 'Wie vorher', 'Show these': 'Diese zeigen', 'Remove the filter: {what}': 'Filter entfernen: {what}',
   'is not': 'ist nicht', 'is more than': 'ist mehr als', 'is at least': 'ist mindestens', 'is less than': 'ist weniger als', 'is at most': 'ist höchstens', 'contains': 'enthält', 'is one of': 'ist eins von', 'is none of': 'ist keins von', 'empty': 'leer', 'yes': 'ja', 'no': 'nein',

@@ -1,6 +1,8 @@
 // German, by the English text. What is missing is shown in English.
 export const de: Record<string, string> = {
   'Copy': 'Kopieren',
+  'That was a scan, and nothing here takes one. Close this first.': 'Das war ein Scan, und nichts hier nimmt einen. Schließe das hier zuerst.',
+  'Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.': 'Deine Sitzung ist zu Ende: jemand hat sie beendet, oder sie war zu alt. Melde dich wieder an; was du in diesem Tab getippt hast, ist noch da.',
   // frame
   'Overview': 'Übersicht', 'Warehouse': 'Lager', 'Warehouse map': 'Lagerplan', 'Items': 'Artikel', 'Orders': 'Aufträge', 'Pick lists': 'Picklisten', 'Shipments': 'Sendungen', 'Safety': 'Sicherheit', 'Incidents': 'Vorfälle',
   'Actions': 'Maßnahmen', 'Inspections': 'Prüfungen', 'Training': 'Unterweisung', 'Organisation': 'Organisation', 'People': 'Personen', 'Imports': 'Importe', 'All records': 'Alle Datensätze', 'Administration': 'Verwaltung', 'By family': 'Nach Bereich',

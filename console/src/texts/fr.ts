@@ -1,5 +1,7 @@
 // French, by the English text. What is missing is shown in English.
 export const fr: Record<string, string> = {
+  'That was a scan, and nothing here takes one. Close this first.': 'C’était un scan, et rien ici n’en prend. Fermez d’abord cette fenêtre.',
+  'Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.': 'Votre session est terminée : quelqu’un y a mis fin, ou elle était trop ancienne. Reconnectez-vous ; ce que vous avez tapé dans cet onglet est gardé.',
   'Copy': 'Copier',
   'Overview': 'Vue d’ensemble', 'Warehouse': 'Entrepôt',
   'Safety': 'Sécurité', 'Organisation': 'Organisation',

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Draft } from '../lib/draft';
 import { _ } from '../lib/i18n';
 import { Button, Problem } from './basic';
+import { Kept } from './kept';
 import '../dialog.css';
 
 // Dialog is the browser's own: it keeps the focus, closes with Escape and gives the focus back.
@@ -53,8 +55,9 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
   );
 }
 
-// Ask is a question before something that cannot be taken back, or that takes words.
-export function Ask({ title, text, yes, danger, kind, close, act, children, error: given }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown }) {
+// Ask is a question before something that cannot be taken back, or that takes words. Words of a draft outlive the question
+// until they are sent or cancelled.
+export function Ask({ title, text, yes, danger, kind, close, act, children, error: given, draft }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown; draft?: Draft }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const wrong = useRef<HTMLDivElement>(null);
@@ -66,6 +69,7 @@ export function Ask({ title, text, yes, danger, kind, close, act, children, erro
     setError(null);
     try {
       await act();
+      draft?.drop();
       close();
     } catch (e) {
       setError(e);
@@ -81,7 +85,14 @@ export function Ask({ title, text, yes, danger, kind, close, act, children, erro
       submit={() => void go()}
       footer={
         <>
-          <Button onClick={close}>{_('Cancel')}</Button>
+          <Button
+            onClick={() => {
+              draft?.drop();
+              close();
+            }}
+          >
+            {_('Cancel')}
+          </Button>
           <Button type="submit" kind={danger ? 'danger solid' : 'primary'} busy={busy}>
             {yes}
           </Button>
@@ -89,6 +100,7 @@ export function Ask({ title, text, yes, danger, kind, close, act, children, erro
       }
     >
       {text ? <p>{text}</p> : null}
+      {draft ? <Kept draft={draft} /> : null}
       {children}
       <div ref={wrong}>
         <Problem error={error ?? given} />

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { nameOf, words, type Collection } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -63,15 +63,17 @@ const placeField = (label: string) => ({ name: 'zone_id', type: 'uuid' as const,
 // MoveStock moves goods of an item or of a place to another place.
 export function MoveStock({ c, r, done, close }: VerbGiven) {
   const levels = useLevels(c, r);
-  const [chosen, setChosen] = useState('');
-  const [to, setTo] = useState('');
-  const [quantity, setQuantity] = useState('');
+  const draft = useDraft(`move_stock ${r.id}`);
+  const [chosen, setChosen] = draft.field('chosen', '');
+  const [to, setTo] = draft.field('to', '');
+  const [quantity, setQuantity] = draft.field('quantity', '');
   const at = levels.data?.find((l) => l.id === chosen) ?? levels.data?.[0];
   return (
     <Ask
       title={_('Move goods: {what}', { what: nameOf(c, r) })}
       yes={_('Move goods')}
       close={close}
+      draft={draft}
       error={levels.error}
       act={async () => {
         if (!at) return;
@@ -97,13 +99,14 @@ const reasons: [string, string][] = [['damage', 'Damaged'], ['found', 'Found'], 
 // AdjustStock corrects what the books say of a place; what is worth much waits for a second person.
 export function AdjustStock({ c, r, done, close }: VerbGiven) {
   const levels = useLevels(c, r);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const [place, setPlace] = useState(c.name === 'zones' ? r.id : '');
-  const [item, setItem] = useState(c.name === 'items' ? r.id : '');
-  const [way, setWay] = useState('-1');
-  const [quantity, setQuantity] = useState('');
-  const [reason, setReason] = useState('damage');
-  const [note, setNote] = useState('');
+  const draft = useDraft(`adjust_stock ${r.id}`);
+  const [chosen, setChosen] = draft.field<string | null>('chosen', null);
+  const [place, setPlace] = draft.field('place', c.name === 'zones' ? r.id : '');
+  const [item, setItem] = draft.field('item', c.name === 'items' ? r.id : '');
+  const [way, setWay] = draft.field('way', '-1');
+  const [quantity, setQuantity] = draft.field('quantity', '');
+  const [reason, setReason] = draft.field('reason', 'damage');
+  const [note, setNote] = draft.field('note', '');
   const at = chosen === '' ? undefined : (levels.data?.find((l) => l.id === chosen) ?? levels.data?.[0]);
   const other: [string, string][] = c.name === 'stock_levels' ? [] : [['', _('Other goods')]];
   return (
@@ -111,6 +114,7 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
       title={_('Adjust the stock: {what}', { what: nameOf(c, r) })}
       yes={_('Adjust the stock')}
       close={close}
+      draft={draft}
       error={levels.error}
       act={async () => {
         const goods = at ? { ...goodsOf(at), zone_id: at.zone_id } : { item_id: item, zone_id: place };
@@ -133,13 +137,15 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
 
 // PutBack puts goods of a pick line back to where they are free.
 export function PutBack({ r, done, close }: VerbGiven) {
-  const [quantity, setQuantity] = useState(String(r['qty_picked'] ?? ''));
-  const [to, setTo] = useState(String(r['zone_id'] ?? ''));
+  const draft = useDraft(`unpick ${r.id}`);
+  const [quantity, setQuantity] = draft.field('quantity', String(r['qty_picked'] ?? ''));
+  const [to, setTo] = draft.field('to', String(r['zone_id'] ?? ''));
   return (
     <Ask
       title={_('Put back what was picked')}
       yes={_('Put back')}
       close={close}
+      draft={draft}
       act={async () => {
         await rpc('unpick', { pick_line_id: r.id, quantity: Number(quantity), to_zone_id: to });
         toast(_('It is back in its place'));

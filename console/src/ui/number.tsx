@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
-import { readNumber, unread, writeNumber } from '../lib/numbers';
+import { readNumber, typedOf, unread, writeNumber } from '../lib/numbers';
 import { Field } from './form';
 
 interface Given {
@@ -18,7 +18,7 @@ interface Given {
 // useNumber is what a person types for a number, and the question that it leaves. The form holds the number as the server
 // writes it, or what is none (unread) until the question is answered; a form with an open question is not sent.
 export function useNumber(value: string, put: (v: string) => void) {
-  const [text, setText] = useState(() => writeNumber(value));
+  const [text, setText] = useState(() => typedOf(value) ?? writeNumber(value));
   const box = useRef<HTMLInputElement>(null);
   const meanings = readNumber(text);
   const held = !text.trim() ? '' : meanings.length === 1 ? (meanings[0] as string) : unread(text);

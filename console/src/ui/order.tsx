@@ -5,10 +5,9 @@ import { ago, dateTime, number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row, Verb, VerbArgs } from '../database';
 import { Button, Card, Meter } from './basic';
-import { Ask } from './dialog';
-import { Input } from './form';
 import { Icon } from './icon';
 import { fail, toast } from './overlay';
+import { Plain } from './plain';
 import { Children } from './related';
 import '../work.css';
 
@@ -39,13 +38,8 @@ const verbs: Saying[] = [
 // OrderVerbs are what this person can do about the order as it stands.
 export function OrderVerbs({ o, p, done }: { o: Row; p: Permissions; done: () => void }) {
   const [asking, setAsking] = useState<Saying | null>(null);
-  const [reason, setReason] = useState('');
   const [busy, setBusy] = useState('');
-  const say = async (v: Saying, more: { reason?: string } = {}) => {
-    await rpc(v.name, { order_id: o.id, ...more } as VerbArgs<typeof v.name>);
-    toast(_(v.done));
-    done();
-  };
+  const say = (v: Saying, reason?: string) => rpc(v.name, { order_id: o.id, reason } as VerbArgs<typeof v.name>);
   const at = verbs.filter((v) => p.verbs?.[v.name] && v.may(o));
   return (
     <>
@@ -58,6 +52,10 @@ export function OrderVerbs({ o, p, done }: { o: Row; p: Permissions; done: () =>
             if (v.reason || v.kind === 'danger') return setAsking(v);
             setBusy(v.name);
             void say(v)
+              .then(() => {
+                toast(_(v.done));
+                done();
+              })
               .catch(fail)
               .finally(() => setBusy(''));
           }}
@@ -66,9 +64,16 @@ export function OrderVerbs({ o, p, done }: { o: Row; p: Permissions; done: () =>
         </Button>
       ))}
       {asking ? (
-        <Ask title={`${_(asking.text)}: ${String(o['order_no'])}`} yes={_(asking.text)} danger={asking.kind === 'danger'} close={() => setAsking(null)} act={() => say(asking, asking.reason ? { reason } : {})}>
-          {asking.reason ? <Input label={_('Why?')} value={reason} put={setReason} required autofocus /> : null}
-        </Ask>
+        <Plain
+          title={`${_(asking.text)}: ${String(o['order_no'])}`}
+          text={asking.text}
+          said={asking.done}
+          reason={asking.reason}
+          danger={asking.kind === 'danger'}
+          done={done}
+          close={() => setAsking(null)}
+          act={(reason) => say(asking, asking.reason ? reason : undefined)}
+        />
       ) : null}
     </>
   );

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { nameOf } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -39,11 +40,12 @@ export function Pack({ c, r, done, close }: VerbGiven) {
     queryKey: ['c', 'packages', 'open', r.id],
     queryFn: () => want(supabase.from('packages').select('id,package_no').eq(c.name === 'orders' ? 'order_id' : 'shipment_id', r.id).eq('status', 'open').order('id').limit(50)),
   });
-  const [into, setInto] = useState('');
-  const [typed, setTyped] = useState<Record<string, string>>({});
+  const draft = useDraft(`pack ${r.id}`);
+  const [into, setInto] = draft.field('into', '');
+  const [typed, setTyped] = draft.field<Record<string, string>>('typed', {});
   const [packed, setPacked] = useState<Package | null>(null);
-  const [full, setFull] = useState(true);
-  const [weight, setWeight] = useState('');
+  const [full, setFull] = draft.field('full', true);
+  const [weight, setWeight] = draft.field('weight', '');
   const loose = (lines.data ?? []).filter((l) => looseOf(l) > 0);
   const quantity = (l: Line) => typed[l.id] ?? String(looseOf(l));
   const chosen = loose.filter((l) => Number(quantity(l)) > 0);
@@ -53,6 +55,7 @@ export function Pack({ c, r, done, close }: VerbGiven) {
       title={_('Pack {no}', { no: nameOf(c, r) })}
       yes={full ? _('Pack and close') : _('Pack')}
       close={close}
+      draft={draft}
       error={lines.error ?? open.error}
       act={async () => {
         const made = packed ?? (await rpc<{ package: Package }>('pack', { ...target, ...(into ? { package_id: into } : {}), lines: chosen.map((l) => ({ order_line_id: l.id, quantity: Number(quantity(l)) })) })).package;
@@ -79,16 +82,18 @@ const refTo = (label: string, name: string) => ({ name, type: 'uuid' as const, l
 
 // CreateShipment makes a shipment of all that is reserved for an order and on no other.
 export function CreateShipment({ c, r, done, close }: VerbGiven) {
-  const [carrier, setCarrier] = useState('');
-  const [driver, setDriver] = useState('');
-  const [vehicle, setVehicle] = useState('');
-  const [planned, setPlanned] = useState('');
+  const draft = useDraft(`create_shipment ${r.id}`);
+  const [carrier, setCarrier] = draft.field('carrier', '');
+  const [driver, setDriver] = draft.field('driver', '');
+  const [vehicle, setVehicle] = draft.field('vehicle', '');
+  const [planned, setPlanned] = draft.field('planned', '');
   return (
     <Ask
       title={_('A shipment of {no}', { no: nameOf(c, r) })}
       text={_('All that is promised or picked for the order and on no other shipment goes with it.')}
       yes={_('Make a shipment')}
       close={close}
+      draft={draft}
       act={async () => {
         const given = { carrier_id: carrier, driver_id: driver, vehicle_id: vehicle, planned_at: planned ? new Date(planned).toISOString() : '' };
         const made = await rpc<{ shipment: { shipment_no: string } }>('create_shipment', { order_ids: [r.id], ...Object.fromEntries(Object.entries(given).filter(([, v]) => v)) });

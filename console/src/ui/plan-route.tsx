@@ -1,6 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
+import { useDraft } from '../lib/draft';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { changed } from '../lib/trip';
@@ -20,8 +21,9 @@ export function PlanRoute({ chosen, close }: { chosen: string[]; close: () => vo
   const drivers = useQuery({ queryKey: ['c', 'drivers', 'for a route'], queryFn: () => want<Driver[]>(supabase.from('drivers').select('id,vehicle_id,worker:worker_id(name)').in('status', ['available', 'assigned', 'on_trip']).limit(500)) });
   const vehicles = useQuery({ queryKey: ['c', 'vehicles', 'for a route'], queryFn: () => want<Vehicle[]>(supabase.from('vehicles').select('id,plate,payload_kg').eq('status', 'in_service').order('plate').limit(500)) });
   const [day, setDay] = useState(today);
-  const [who, setWho] = useState('');
-  const [what, setWhat] = useState('');
+  const draft = useDraft(`plan_route ${chosen.join()}`);
+  const [who, setWho] = draft.field('who', '');
+  const [what, setWhat] = draft.field('what', '');
   const drive = (id: string) => {
     setWho(id);
     const own = drivers.data?.find((d) => d.id === id)?.vehicle_id;
@@ -36,6 +38,7 @@ export function PlanRoute({ chosen, close }: { chosen: string[]; close: () => vo
       yes={_('Plan the route')}
       error={drivers.error ?? vehicles.error}
       close={close}
+      draft={draft}
       act={async () => {
         const { route: made } = await rpc<{ route: { id: string; route_no: string } }>('plan_route', { date: day, driver_id: who, vehicle_id: what, shipment_ids: chosen });
         toast(_('{no} is planned', { no: made.route_no }));

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { rpc } from '../lib/client';
 import { nameOf } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row } from '../database';
@@ -19,7 +20,8 @@ interface Recalled {
 
 // Recall recalls a lot, and then says where it lies and who was sent it, with the words of a letter to them.
 export function Recall({ c, r, done, close }: VerbGiven) {
-  const [reason, setReason] = useState('');
+  const draft = useDraft(`recall_lot ${r.id}`);
+  const [reason, setReason] = draft.field('reason', '');
   const [result, setResult] = useState<Recalled | null>(null);
   const sent = useRef(false);
   if (!result)
@@ -29,7 +31,7 @@ export function Recall({ c, r, done, close }: VerbGiven) {
         title={_('{verb}: {what}?', { verb: _('Recall'), what: nameOf(c, r) })}
         text={_('What is not packed goes on hold. Then you see where it lies and who was sent it.')}
         yes={_('Recall')}
-        close={() => sent.current || close()}
+        close={() => sent.current || close()} draft={draft}
         act={async () => {
           const answer = await rpc<Recalled>('recall_lot', { lot_id: r.id, reason });
           sent.current = true;

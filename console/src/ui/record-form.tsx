@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { records, want } from '../lib/client';
 import { words, type Collection, type Field } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { toFault, type Fault } from '../lib/fault';
 import { changes, startOf, textOf, valueOf, type Draft } from '../lib/fields';
 import { unitOf, value as shown } from '../lib/format';
@@ -9,6 +10,7 @@ import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
 import { Area, Check, Input, Select } from './form';
 import { DocumentField } from './document';
+import { Kept } from './kept';
 import { ListField } from './list-field';
 import { NumberInput } from './number';
 import { Reference } from './reference';
@@ -49,8 +51,11 @@ interface Conflict {
 
 // RecordForm makes or changes a record. When somebody else was faster it asks, field by field, whose value holds.
 export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; done: (r: Row) => void; cancel: () => void }) {
-  const [from, setFrom] = useState(base);
-  const [draft, setDraft] = useState<Draft>(() => (base ? {} : { ...Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text)), ...preset }));
+  const [begun] = useState(() => ({ from: base, values: (base ? {} : { ...Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text)), ...preset }) as Draft }));
+  const kept = useDraft(`${c.name} ${base?.id ?? `new ${location.search}`}`);
+  const [{ from, values: draft }, put] = kept.field('form', begun);
+  // What is typed is kept with the record that it was typed over, so that a change by somebody else is seen however late.
+  const setDraft = (values: Draft) => put({ from, values });
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -78,14 +83,15 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
     setBusy(true);
     const body = changes(fields, from, draft);
     try {
-      if (from && !Object.keys(body).length) return done(from);
-      done(await write(c, from, body));
+      const row = from && !Object.keys(body).length ? from : await write(c, from, body);
+      kept.drop();
+      done(row);
     } catch (e) {
       const f = toFault(e);
       if (!f.stale || !from) return setFault(f);
       const theirs = await want<Row>(records(c.name).select('*').eq('id', from.id).single());
       const both = fields.filter((x) => x.name in body && textOf(x, theirs[x.name]) !== textOf(x, from[x.name]) && textOf(x, theirs[x.name]) !== draft[x.name]);
-      setFrom(theirs);
+      put({ from: theirs, values: draft });
       if (both.length) setConflict({ theirs, fields: both });
       else setFault(toFault({ message: _('Somebody else saved other fields meanwhile. Yours are kept: save again.') }));
     } finally {
@@ -136,6 +142,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
           <p class="small">{_('Tick what of theirs shall hold, then save.')}</p>
         </Note>
       ) : null}
+      <Kept draft={kept} />
       {fault ? <Problem error={fault} /> : null}
       <div class="form">
         {fields.map((f) => (
@@ -146,7 +153,14 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
         <Button type="submit" kind="primary" busy={busy}>
           {base ? _('Save') : _('Create')}
         </Button>
-        <Button onClick={cancel}>{_('Cancel')}</Button>
+        <Button
+          onClick={() => {
+            kept.drop();
+            cancel();
+          }}
+        >
+          {_('Cancel')}
+        </Button>
       </div>
     </form>
   );

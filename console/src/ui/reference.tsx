@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { singular, usePermissions } from '../lib/catalog';
 import { _ } from '../lib/i18n';
-import { unread } from '../lib/numbers';
+import { typedOf, unread } from '../lib/numbers';
 import { Field as Around } from './form';
 import { useFound, type Found } from './found';
 import { useCalled, usePeople } from './value';
@@ -18,7 +18,7 @@ export function Reference(given: Given) {
 }
 
 function OfCollection({ collection, ...given }: Given & { collection: string }) {
-  const [sought, setSought] = useState('');
+  const [sought, setSought] = useState(typedOf(given.text) ?? '');
   const options = useFound(collection, sought);
   const called = useCalled(collection, given.start ? '' : given.text);
   return <Chooser {...given} options={options} called={given.start ?? called} seek={setSought} help={_('Type to find: {what}', { what: singular(collection) })} />;
@@ -45,7 +45,7 @@ function hitOf(options: Found, typed: string): string | undefined {
 }
 
 function Chooser({ f, text, put, wrong, required, called, options, seek, help }: Given & { called?: string; options: Found; seek: (v: string) => void; help: string }) {
-  const [typed, setTyped] = useState<string | null>(null);
+  const [typed, setTyped] = useState(typedOf(text));
   const box = useRef<HTMLInputElement>(null);
   const list = useId();
   const [left, setLeft] = useState(false);

@@ -1,5 +1,7 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { beep } from '../lib/beep';
 import { _ } from '../lib/i18n';
+import { takeScans } from '../lib/scanner';
 import { Icon } from './icon';
 import { Meanings, useNumber } from './number';
 import '../floor.css';
@@ -8,25 +10,6 @@ import '../floor.css';
 export interface Said {
   ok: boolean;
   text: string;
-}
-
-let sound: AudioContext | undefined;
-
-// beep is high for what fits and low for what does not; a browser may refuse sound.
-export function beep(ok: boolean): void {
-  try {
-    sound ??= new AudioContext();
-    const tone = sound.createOscillator();
-    const loud = sound.createGain();
-    loud.gain.value = 0.12;
-    tone.frequency.value = ok ? 1040 : 190;
-    tone.type = ok ? 'sine' : 'square';
-    tone.connect(loud).connect(sound.destination);
-    tone.start();
-    tone.stop(sound.currentTime + (ok ? 0.09 : 0.35));
-  } catch {
-    // the words say it too
-  }
 }
 
 // ScanField takes what a scanner types or a person does. A scanner that types
@@ -40,6 +23,9 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
   const latest = useRef<typeof put | null>(put);
   const read = useRef(Promise.resolve());
   latest.current = put;
+  // enqueue reads a code once those before it are read.
+  const enqueue = (code: string) => void (read.current = read.current.then(() => (latest.current ? latest.current(code) : beep(false))));
+  useEffect(() => takeScans(enqueue), []);
   useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {
       const at = e.target as HTMLElement;
@@ -60,7 +46,7 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
         e.preventDefault();
         const code = text.trim();
         setText('');
-        if (code) read.current = read.current.then(() => (latest.current ? latest.current(code) : beep(false)));
+        if (code) enqueue(code);
       }}
     >
       <label class="scan-box">

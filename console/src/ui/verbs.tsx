@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
 import { rpc } from '../lib/client';
 import { nameOf, type Collection, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { _ } from '../lib/i18n';
 import type { Row, Verb, VerbArgs } from '../database';
 import { Button, LinkButton } from './basic';
 import { Ask } from './dialog';
-import { Input } from './form';
 import { OwnerActivity } from './activity';
 import { AdjustStock, MoveStock, PutBack } from './goods';
 import { NumberInput } from './number';
 import { toast } from './overlay';
+import { Plain } from './plain';
 import { CreateShipment, Pack } from './pack';
 import { Recall } from './recall';
 import { Outcome } from './stop';
@@ -46,34 +47,16 @@ function plain<V extends Verb>(verb: V, text: string, said: string, args: (r: Ro
   return ({ c, r, done, close }) => <Plain title={`${_(text)}: ${nameOf(c, r)}`} {...{ text, said, reason, danger, note, done, close }} act={(why) => rpc(verb, args(r, why))} />;
 }
 
-function Plain({ title, text, said, reason, danger, note, done, close, act }: { title: string; text: string; said: string; reason?: boolean; danger?: boolean; note?: string; done: () => void; close: () => void; act: (reason: string) => Promise<unknown> }) {
-  const [why, setWhy] = useState('');
-  return (
-    <Ask
-      title={title}
-      text={note ? _(note) : undefined}
-      yes={_(text)}
-      danger={danger}
-      close={close}
-      act={async () => {
-        await act(why);
-        toast(_(said));
-        done();
-      }}
-    >
-      {reason ? <Input label={_('Why?')} value={why} put={setWhy} required autofocus /> : null}
-    </Ask>
-  );
-}
-
 function ClosePackage({ c, r, done, close }: Given & { close: () => void }) {
-  const [weight, setWeight] = useState(String(r['weight_kg'] ?? ''));
+  const draft = useDraft(`close_package ${r.id}`);
+  const [weight, setWeight] = draft.field('weight', String(r['weight_kg'] ?? ''));
   return (
     <Ask
       title={`${_('Close the package')}: ${nameOf(c, r)}`}
       text={_('It gets its number and its label; its content no longer changes.')}
       yes={_('Close the package')}
       close={close}
+      draft={draft}
       act={async () => {
         await rpc('close_package', { package_id: r.id, ...(weight ? { weight_kg: Number(weight) } : {}) });
         toast(_('The package is closed'));

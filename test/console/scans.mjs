@@ -1,0 +1,60 @@
+// A scanner that is a keyboard is heard wherever the focus is, and never types into an amount.
+import assert from 'node:assert/strict';
+import { api, as, open, settled, stocked, test } from './page.mjs';
+
+const manager = 'manager@north.example';
+
+// shoot types a code where the focus is, as fast as a scanner however busy the machine is: in the page, in one go.
+function shoot(page, code) {
+  return page.evaluate((text) => {
+    const press = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    for (const key of text) if (press(key)) document.execCommand('insertText', false, key);
+    press('Enter');
+  }, code);
+}
+
+test('a scan over an amount counts the goods and leaves the amount alone, and slow typing is typing', async () => {
+  const [item] = await stocked();
+  await as(manager, async (page) => {
+    await open(page, `/console/floor/receive?item=${item.id}`);
+    const came = page.getByLabel(`Came: ${item.sku}`).getByRole('textbox');
+    await came.fill('12');
+    await came.focus();
+    await shoot(page, item.sku);
+    await page.getByText(`${item.sku} +1`).waitFor();
+    assert.equal(await came.inputValue(), '13');
+    await came.fill('');
+    await came.pressSequentially('1500', { delay: 90 });
+    await page.keyboard.press('Enter');
+    assert.equal(await came.inputValue(), '1500');
+  });
+});
+
+test('a scan on any page finds what it stands for, and its first letter is no shortcut', async () => {
+  const [made] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `nek-${Date.now()}`, name: 'Begins with three shortcuts' } });
+  await as(manager, async (page) => {
+    for (const path of ['/console/', '/console/c/items', `/console/c/items/${(await stocked())[0].id}`]) {
+      await open(page, path);
+      await settled(page);
+      await page.evaluate(() => document.activeElement?.blur?.());
+      await shoot(page, made.sku);
+      await page.getByRole('heading', { name: made.sku }).waitFor();
+      assert.equal(await page.getByRole('dialog').count(), 0);
+    }
+  });
+});
+
+test('a scan over the amount of a dialog is told and not taken', async () => {
+  const [item] = await stocked();
+  await as(manager, async (page) => {
+    await open(page, `/console/c/items/${item.id}`);
+    await page.getByRole('button', { name: 'Move goods' }).click();
+    const amount = page.getByLabel('How much? *');
+    await amount.fill('5');
+    await amount.focus();
+    await shoot(page, '4006381333931');
+    await page.getByText('That was a scan, and nothing here takes one.').waitFor();
+    assert.equal(await amount.inputValue(), '5');
+    assert.equal(await page.getByRole('dialog').getByRole('alert').count(), 0);
+  });
+});
