@@ -56,7 +56,7 @@ console: setup build ## console/dist from console/src
 # at the started binary, once on each engine.
 console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
-	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=1500000 test/console/suite.test.mjs
+	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=2700000 test/console/suite.test.mjs
 	bin/e2e -server bin/holdfast -settings test/console/links.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/console/links.test.mjs
 
 # The packages that take the longest begin first. HOLDFAST_KILL_ROUNDS is how often

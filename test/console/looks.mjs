@@ -1,13 +1,11 @@
 // Every page in both themes and both widths: nothing that axe finds, nothing
 // that hangs over the edge or hides beyond it; pictures for the documentation.
+// A page looks the same whatever the engine: each of the two sees one look.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, picture, settled, test, violations, visit, wide } from './page.mjs';
+import { api, as, engine, narrow, open, picture, settled, test, violations, visit, wide } from './page.mjs';
 
 const manager = 'manager@north.example';
-const looks = [
-  { colorScheme: 'light', viewport: wide },
-  { colorScheme: 'dark', viewport: narrow },
-];
+const look = engine === 'postgresql' ? { colorScheme: 'dark', viewport: narrow } : { colorScheme: 'light', viewport: wide };
 
 // found is what is wrong with a page as it looks.
 async function found(page, name) {
@@ -53,33 +51,30 @@ const pages = [
 ];
 const kept = ['members', 'keys', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'jobs', 'system'];
 
-for (const look of looks) {
-  const said = `${look.colorScheme}, ${look.viewport.width} px`;
-  test(`every page is accessible: ${said}`, async () => {
-    const wrong = [];
-    await visit(async (page) => {
-      await open(page, '/console/');
+test(`every page is accessible: ${look.colorScheme}, ${look.viewport.width} px`, async () => {
+  const wrong = [];
+  await visit(async (page) => {
+    await open(page, '/console/');
+    await settled(page);
+    wrong.push(...(await found(page, 'sign-in')));
+    await open(page, '/console/components');
+    wrong.push(...(await found(page, 'components')));
+  }, look);
+  await as(manager, async (page) => {
+    for (const [name, path] of pages) {
+      await open(page, path);
       await settled(page);
-      wrong.push(...(await found(page, 'sign-in')));
-      await open(page, '/console/components');
-      wrong.push(...(await found(page, 'components')));
-    }, look);
-    await as(manager, async (page) => {
-      for (const [name, path] of pages) {
-        await open(page, path);
-        await settled(page);
-        wrong.push(...(await found(page, name)));
-        if (name === 'home' && look === looks[0]) await picture(page, 'overview-light');
-        if (name === 'map' && look === looks[0]) await picture(page, 'map');
-      }
-    }, look);
-    await as('admin@north.example', async (page) => {
-      for (const name of kept) {
-        await open(page, `/console/admin/${name}`);
-        await settled(page);
-        wrong.push(...(await found(page, name)));
-      }
-    }, look);
-    assert.deepEqual(wrong, []);
-  });
-}
+      wrong.push(...(await found(page, name)));
+      if (name === 'home' && look.viewport === wide) await picture(page, 'overview-light');
+      if (name === 'map' && look.viewport === wide) await picture(page, 'map');
+    }
+  }, look);
+  await as('admin@north.example', async (page) => {
+    for (const name of kept) {
+      await open(page, `/console/admin/${name}`);
+      await settled(page);
+      wrong.push(...(await found(page, name)));
+    }
+  }, look);
+  assert.deepEqual(wrong, []);
+});
