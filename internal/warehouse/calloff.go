@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -55,7 +56,7 @@ type back struct {
 // lockAndReadPicked locks the orders of pick lines and reads what is picked for them.
 func (b *back) lockAndReadPicked(picks []store.Row) error {
 	d := b.DB()
-	var wanted, orders set
+	var wanted set
 	var bare []string
 	for _, l := range picks {
 		if line := l.Text("order_line_id"); line != "" {
@@ -65,14 +66,8 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 		}
 	}
 	b.lines = wanted.list
-	lines, err := b.Rows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
+	_, err := locking.LockOrdersOfLines(b.Tx, b.lines)
 	if err != nil {
-		return err
-	}
-	for _, l := range lines {
-		orders.addID(l.Text("order_id"))
-	}
-	if _, err := lockRows(b.Tx, "orders", orders.list); err != nil {
 		return err
 	}
 	if b.loose, err = packing.ReadLoose(b.Tx, b.lines); err != nil {

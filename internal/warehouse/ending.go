@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -60,7 +61,7 @@ func (k work) cancelPicks(lines []string) error {
 	if err != nil {
 		return err
 	}
-	if err := k.lockLists(waiting); err != nil {
+	if err := locking.LockListsOf(k.Tx, waiting); err != nil {
 		return err
 	}
 	return k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"})
@@ -131,7 +132,7 @@ func (k work) emptyPackages(orderLines []string) error {
 	for _, c := range contents {
 		ids.addID(c.PackageID)
 	}
-	packages, err := lockRows(k.Tx, "packages", ids.list)
+	packages, err := locking.LockRows(k.Tx, "packages", ids.list)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 )
 
 // ExpireLots marks the lots whose last day of use is over where their tenant is,
@@ -97,7 +98,7 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 // orders' locks held, as everybody who changes reservations does.
 func (k work) releaseExpired(orders []string, until string) error {
 	lock := k.DB().ForUpdate()
-	if _, err := lockRows(k.Tx, "orders", orders); err != nil {
+	if _, err := locking.LockRows(k.Tx, "orders", orders); err != nil {
 		return err
 	}
 	lines, err := k.linesOf(orders)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -57,7 +58,7 @@ func (k work) settleShipment(id string, spent ...string) error {
 	if id == "" {
 		return nil
 	}
-	rows, err := lockRows(k.Tx, "shipments", []string{id})
+	rows, err := locking.LockRows(k.Tx, "shipments", []string{id})
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/locking"
 )
 
 // guardPickLists stamps the steps of a pick list; it is complete only when
@@ -90,16 +92,24 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 	return lists, err
 }
 
-// derivePickLines gives new lines their picker and stamps what was picked.
+// derivePickLines refuses lines for what has ended, gives new ones their picker and
+// stamps what was picked.
 func derivePickLines(tx *store.Tx, changes []store.Change) error {
+	if err := refuseEndedPicks(tx, changes); err != nil {
+		return err
+	}
 	lists, err := pickListsOf(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		l := c.After
 		switch {
 		case c.Op == store.Insert:
+			if list := lists[l.Text("pick_list_id")]; list.status == "completed" || list.status == "cancelled" {
+				return nameRow(notReady("pick list %s is %s: it takes no more lines", list.number, list.status).
+					At("pick_list_id", "is %s", list.status), i, len(changes))
+			}
 			l["assigned_worker_id"] = db.Null(lists[l.Text("pick_list_id")].worker)
 		case becomes(c, "status", "picked") || becomes(c, "status", "short"):
 			if err := checkPickedQuantity(l, lists[l.Text("pick_list_id")]); err != nil {
@@ -110,6 +120,35 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 			if err := checkPartialPick(c, lists[l.Text("pick_list_id")]); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// refuseEndedPicks refuses pick lines that are made for order lines that have ended. It
+// locks their orders and lists.
+func refuseEndedPicks(tx *store.Tx, changes []store.Change) error {
+	var made []store.Row
+	var lines set
+	for _, c := range changes {
+		if c.Op == store.Insert || isAltered(c, "order_line_id") {
+			made = append(made, c.After)
+			lines.addID(c.After.Text("order_line_id"))
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	if err := locking.LockPicks(tx, made); err != nil {
+		return err
+	}
+	ended, err := ending.ReadEndedLines(tx, lines.list)
+	if err != nil {
+		return err
+	}
+	for i, l := range made {
+		if why := ended[l.Text("order_line_id")]; why != "" {
+			return nameRow(notReady("%s: nothing more is picked for it", why).At("order_line_id", "%s", why), i, len(made))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/locking"
 )
 
 // CodeOver is an attempt to do more than was asked for.
@@ -137,21 +138,11 @@ func chooseLane(staging []store.Row, site any) string {
 // startOrders locks the orders that are picked for and puts confirmed ones in
 // progress.
 func (k work) startOrders(list []*fetch) error {
-	var lines, ids set
+	var lines set
 	for _, f := range list {
 		lines.addID(f.line.Text("order_line_id"))
 	}
-	if len(lines.list) == 0 {
-		return nil
-	}
-	found, err := k.Rows("order_lines", k.DB().InUUID("id", 2), jsonList(lines.list))
-	if err != nil {
-		return err
-	}
-	for _, l := range found {
-		ids.addID(l.Text("order_id"))
-	}
-	orders, err := lockRows(k.Tx, "orders", ids.list)
+	orders, err := locking.LockOrdersOfLines(k.Tx, lines.list)
 	if err != nil {
 		return err
 	}

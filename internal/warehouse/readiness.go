@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/crew"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -258,6 +259,6 @@ func (k readiness) lockOrders(changes []store.Change) error {
 			}
 		}
 	}
-	_, err := lockRows(k.Tx, "orders", orders.list)
+	_, err := locking.LockRows(k.Tx, "orders", orders.list)
 	return err
 }

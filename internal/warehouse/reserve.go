@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -76,19 +77,19 @@ func (k work) releaseReservations(rows []store.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	list := make([]pledge, len(rows))
-	for i, r := range rows {
-		list[i] = pledge{spotOf(r), -r.Decimal("quantity")}
-	}
-	if err := k.changeReserved(list); err != nil {
-		return err
-	}
 	ids := store.TextColumn(rows, "id")
 	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
 	if err != nil {
 		return err
 	}
-	if err := k.lockLists(waiting); err != nil {
+	if err := locking.LockListsOf(k.Tx, waiting); err != nil {
+		return err
+	}
+	list := make([]pledge, len(rows))
+	for i, r := range rows {
+		list[i] = pledge{spotOf(r), -r.Decimal("quantity")}
+	}
+	if err := k.changeReserved(list); err != nil {
 		return err
 	}
 	if err := k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {

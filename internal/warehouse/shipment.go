@@ -1,10 +1,15 @@
 package warehouse
 
 import (
+	"slices"
+
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/owners"
 )
 
 // oneWay are the states that only one direction of shipment knows.
@@ -16,11 +21,14 @@ var oneWay = map[string]string{
 // deriveShipments holds a shipment to the states of its direction, stamps its
 // journey and names the driver's worker record.
 func deriveShipments(tx *store.Tx, changes []store.Change) error {
+	if err := refuseEndedOrders(tx, changes); err != nil {
+		return err
+	}
 	workers, err := readCrew(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
 	}
-	if err := (work{Tx: tx}).setShipmentOwner(changes); err != nil {
+	if err := owners.NameOwners(tx, changes); err != nil {
 		return err
 	}
 	if err := keepCarrier(work{Tx: tx}, changes); err != nil {
@@ -62,6 +70,43 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 		stampTravel(sh, now)
 	}
 	return nil
+}
+
+// refuseEndedOrders refuses shipments that are made for orders that have ended, or take
+// such an order up.
+func refuseEndedOrders(tx *store.Tx, changes []store.Change) error {
+	var orders set
+	for _, c := range changes {
+		for _, id := range newOrders(c) {
+			orders.addID(id)
+		}
+	}
+	if _, err := locking.LockRows(tx, "orders", orders.list); err != nil {
+		return err
+	}
+	ended, err := ending.ReadEnded(tx, orders.list)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		for _, id := range newOrders(c) {
+			if why := ended[id]; why != "" {
+				return nameRow(notReady("%s: nothing more is sent for it", why).At("order_ids", "%s", why), i, len(changes))
+			}
+		}
+	}
+	return nil
+}
+
+// newOrders are the orders that a change of a shipment names and that it did not name.
+func newOrders(c store.Change) []string {
+	if c.After == nil {
+		return nil
+	}
+	before := store.Texts(c.Before["order_ids"])
+	return slices.DeleteFunc(store.Texts(c.After["order_ids"]), func(id string) bool {
+		return slices.Contains(before, id)
+	})
 }
 
 // readCrew reads the workers of drivers that the changes name anew.
@@ -129,45 +174,6 @@ func retireDrivers(_ *store.Tx, changes []store.Change) error {
 		switch c.After.Text("status") {
 		case "available", "assigned", "on_trip":
 			c.After["status"] = "off_duty"
-		}
-	}
-	return nil
-}
-
-// setShipmentOwner notes of shipments whose goods they carry: their orders' owner, nobody
-// where they are of several.
-func (k work) setShipmentOwner(changes []store.Change) error {
-	var orders set
-	for _, c := range changes {
-		if c.After != nil {
-			for _, id := range store.Texts(c.After["order_ids"]) {
-				orders.addID(id)
-			}
-		}
-	}
-	owners := map[string]any{}
-	if len(orders.list) > 0 {
-		rows, err := k.Rows("orders", k.DB().InUUID("id", 2), jsonList(orders.list))
-		if err != nil {
-			return err
-		}
-		for _, o := range rows {
-			owners[o.Text("id")] = o["owner_id"]
-		}
-	}
-	for _, c := range changes {
-		if c.After == nil {
-			continue
-		}
-		ids := store.Texts(c.After["order_ids"])
-		c.After["owner_id"] = nil
-		for i, id := range ids {
-			if i == 0 {
-				c.After["owner_id"] = owners[id]
-			} else if owners[id] != c.After["owner_id"] {
-				c.After["owner_id"] = nil
-				break
-			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 )
 
 // CancelOrderIn names the order and says why it ends.
@@ -15,6 +16,9 @@ func cancelOrder(c *rpc.Call, in *CancelOrderIn) (*OrderOut, error) {
 	set := store.Row{"status": "cancelled"}
 	if in.Reason != "" {
 		set["hold_reason"] = in.Reason
+	}
+	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
+		return nil, err
 	}
 	return turnOrder(c, in.OrderID, set)
 }

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 )
 
 // ClaimPickListIn names a released list.
@@ -53,7 +54,7 @@ func (w Watch) lockPickLine(c *rpc.Call, id string) (line, list store.Row, err e
 	if line, err = readRecord(c, "pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	if err := w.workOf(c).lockOrdersOf([]store.Row{line}); err != nil {
+	if _, err := locking.LockOrdersOf(c.Tx, []store.Row{line}); err != nil {
 		return nil, nil, err
 	}
 	if list, err = c.One("pick_lists", "pick_line_id", line.Text("pick_list_id")); err != nil {

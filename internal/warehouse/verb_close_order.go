@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/locking"
 )
 
 // CloseOrderIn names the order and says why no more is waited for.
@@ -15,6 +16,9 @@ type CloseOrderIn struct {
 
 // closeOrder cancels what has not come in or left of an order, which completes it.
 func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error) {
+	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
+		return nil, err
+	}
 	o, err := c.One("orders", "order_id", in.OrderID)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -50,7 +51,7 @@ func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, 
 		return nil, err
 	}
 	if id := p.Text("shipment_id"); id != "" {
-		if _, err := lockRows(k.Tx, "shipments", []string{id}); err != nil {
+		if _, err := locking.LockRows(k.Tx, "shipments", []string{id}); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 )
 
 // ShipmentLineIn is how much of an order line travels.
@@ -95,6 +96,15 @@ func checkKnown(c *rpc.Call, resource, field, id string) error {
 	return err
 }
 
+// lockOrderLines locks the orders of the order lines that the elements of lines
+// name, then the lines.
+func lockOrderLines(c *rpc.Call, ids []string) ([]store.Row, error) {
+	if _, err := locking.LockOrdersOfLines(c.Tx, ids); err != nil {
+		return nil, err
+	}
+	return lockLines(c, ids)
+}
+
 // lockLines locks the order lines that the elements of lines name, in their order.
 func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(), jsonList(ids))
@@ -126,7 +136,7 @@ func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, err
 	var err error
 	if len(ids) > 0 {
 		field = "lines"
-		if lines, err = lockOrderLines(c, k, ids); err != nil {
+		if lines, err = lockOrderLines(c, ids); err != nil {
 			return nil, err
 		}
 		var of set

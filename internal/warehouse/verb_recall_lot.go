@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -104,7 +105,10 @@ func (k work) secureLot(lot store.Row) (*secured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := lockRows(k.Tx, "orders", t.orders); err != nil {
+	if _, err := locking.LockRows(k.Tx, "orders", t.orders); err != nil {
+		return nil, err
+	}
+	if err := locking.LockOpenLists(k.Tx, t.orders); err != nil {
 		return nil, err
 	}
 	// Who promises stock holds its item, so no promise is made meanwhile.

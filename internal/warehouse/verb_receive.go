@@ -47,13 +47,33 @@ func receiveGoods(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
 		r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines,
-		r.checkSold, r.settleLotAndStatus, r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
+		r.checkSold, r.settleLotAndStatus, r.checkReturned,
+		r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	return r.receiveOut()
+}
+
+// checkReturned holds goods that come in under a return order to those that left.
+func (r *receiving) checkReturned() error {
+	var list []returns.Arrival
+	var items set
+	for _, a := range r.goods {
+		if !r.isReturn(a) {
+			continue
+		}
+		items.addID(a.item)
+		sent := returns.Goods{ItemID: a.item, OwnerID: spotOf(r.orderOf(a)).owner, LotID: spotOf(a.line).lot}
+		list = append(list, returns.Arrival{Goods: sent, LotFound: a.lot, Serials: a.Serials, Quantity: a.base, At: a.at})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	lockItems(r.c.Tx.Tx, r.c.TenantID, jsonList(items.list))
+	return returns.CheckArrivals(r.c.Tx, list)
 }
 
 // checkSold asks about serial numbers that come in as new though they were sold.

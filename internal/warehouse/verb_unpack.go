@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -40,11 +41,8 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines set
-	for _, g := range contents {
-		lines.addID(g.OrderLineID)
-	}
-	if err := k.updateOrderLines(lines.list, nil); err != nil {
+	lines := linesOfContents(contents)
+	if err := k.updateOrderLines(lines, nil); err != nil {
 		return nil, err
 	}
 	shipment := p.Text("shipment_id")
@@ -67,7 +65,7 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 			return nil, err
 		}
 	}
-	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines.list))
+	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
 	out.OrderLines = c.Records("order_lines", rows)
 	out.Then("pack", "Pack again")
 	out.Then("unpick", "Put goods back")
@@ -96,7 +94,7 @@ func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := k.lockOrdersOfContents(contents); err != nil {
+	if _, err := locking.LockOrdersOfLines(k.Tx, linesOfContents(contents)); err != nil {
 		return nil, nil, err
 	}
 	p, err := c.One("packages", "package_id", id)
@@ -113,13 +111,13 @@ func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content,
 	return p, contents, err
 }
 
-// lockOrdersOfContents locks the orders of what is in packages.
-func (k work) lockOrdersOfContents(contents []packing.Content) error {
-	var rows []store.Row
+// linesOfContents are the order lines of what is in packages.
+func linesOfContents(contents []packing.Content) []string {
+	var lines set
 	for _, g := range contents {
-		rows = append(rows, store.Row{"order_line_id": g.OrderLineID})
+		lines.addID(g.OrderLineID)
 	}
-	return k.lockOrdersOf(rows)
+	return lines.list
 }
 
 // takeOut is what stays in a package of its contents, with a quantity of 0 where

@@ -12,6 +12,7 @@ package warehouse
 import (
 	"holdfast/internal/actor"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
 )
 
 // Codes of this package's faults.
@@ -65,7 +66,7 @@ func (w Watch) Effects() store.Effects {
 			"shipments":       perTenant(w.followShipments),
 			"routes":          perTenant(w.followRoutes),
 		},
-		First:   lockFirsts(),
+		First:   locking.Firsts(),
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
 	}
 }

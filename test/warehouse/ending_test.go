@@ -264,3 +264,62 @@ func TestCloseOrderEndsItsWave(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// Nothing is made by hand for what has ended: no pick line, alone or among others, and no
+// shipment, new or by a change of one.
+func TestNothingIsMadeForWhatEnded(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		bin := g.bin("G-A", 30, "")
+		live, liveLine := g.order(3)
+		list, _ := g.released(live)
+		cancelled, cancelledLine := g.order(3)
+		g.say("cancel_order", map[string]any{"order_id": cancelled}, 200, nil)
+		closed, closedLine := g.order(4)
+		_, picks := g.released(closed)
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 2, "to_zone_id": g.lane}, 200, nil)
+		left := g.consigned(closedLine, 2, nil)
+		g.packed(left, closedLine, 2)
+		g.say("dispatch", map[string]any{"shipment_id": left}, 200, nil)
+		g.say("close_order", map[string]any{"order_id": closed}, 200, nil)
+		partly, noneLeft := g.order(5)
+		g.patched("order_lines/"+noneLeft, map[string]any{"qty_cancelled": 5}, 200)
+		seq := 10
+		pick := func(line string) map[string]any {
+			seq++
+			return map[string]any{"pick_list_id": list, "seq": seq, "order_line_id": line, "zone_id": bin,
+				"item_id": g.item, "qty": 1}
+		}
+		is409 := func(r testkit.Response, words ...string) {
+			t.Helper()
+			if r.Status != http.StatusConflict {
+				t.Errorf("%d %s, want 409", r.Status, r.Body)
+			}
+			refused(t, r, words...)
+		}
+		for line, is := range map[string]string{cancelledLine: "is cancelled", closedLine: "is completed",
+			noneLeft: "is cancelled in this line"} {
+			is409(k.Post(g.as, "/v1/pick_lines", pick(line)), is, "order_line_id")
+			is409(k.Post(g.as, "/v1/pick_lines", []any{pick(liveLine), pick(line)}), is, "order_line_id", "row 2")
+		}
+		made := k.Insert(t, g.as, "pick_lines", pick(liveLine))
+		is409(k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/pick_lines/" + made, As: g.as,
+			Body: map[string]any{"order_line_id": cancelledLine}}), "is cancelled", "order_line_id")
+		over := k.Insert(t, g.as, "pick_lists", map[string]any{})
+		g.patched("pick_lists/"+over, map[string]any{"status": "cancelled"}, 200)
+		row := pick(liveLine)
+		row["pick_list_id"] = over
+		is409(k.Post(g.as, "/v1/pick_lines", row), "is cancelled", "pick_list_id")
+
+		for order, is := range map[string]string{cancelled: "is cancelled", closed: "is completed"} {
+			of := map[string]any{"order_ids": []string{live, order}}
+			is409(k.Post(g.as, "/v1/shipments", of), is, "order_ids")
+			two := []any{map[string]any{"order_ids": []string{live}}, of}
+			is409(k.Post(g.as, "/v1/shipments", two), is, "order_ids", "row 2")
+			ship := k.Insert(t, g.as, "shipments", map[string]any{"order_ids": []string{partly}})
+			change := testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + ship, As: g.as, Body: of}
+			is409(k.Call(change), is, "order_ids")
+		}
+		k.Verified(t)
+	})
+}

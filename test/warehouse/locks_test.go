@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +55,129 @@ func TestLocksInOneOrder(t *testing.T) {
 		g.during("pick_lists", thirds, "pick_lines", of3[0], verb("deallocate_order", map[string]any{"order_id": third}))
 		k.Verified(t)
 	})
+}
+
+// An order that ends, by a verb or a change of its row, waits for its shipments and waves
+// before it holds the order, and for its pick lists before it holds the item.
+func TestEndingLocksWorkBeforeOrders(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 100, "")
+		patch := func(path string, set map[string]any) func() testkit.Response {
+			return func() testkit.Response {
+				return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: g.as, Body: set})
+			}
+		}
+		verb := func(name string, in map[string]any) func() testkit.Response {
+			return func() testkit.Response { return k.Post(g.as, "/v1/rpc/"+name, in) }
+		}
+		confirmed := func(q float64) (order, line string) {
+			order, line = g.order(q)
+			g.say("confirm_order", map[string]any{"order_id": order}, 200, nil)
+			return order, line
+		}
+
+		order, line := confirmed(3)
+		ship := g.consigned(line, 3, nil)
+		g.during("shipments", ship, "orders", order, patch("order_lines/"+line, map[string]any{"qty_cancelled": 0}))
+		g.during("shipments", ship, "orders", order, verb("cancel_order", map[string]any{"order_id": order}))
+		order, line = confirmed(2)
+		ship = g.consigned(line, 2, nil)
+		g.during("shipments", ship, "orders", order, patch("orders/"+order, map[string]any{"status": "cancelled"}))
+
+		order, line = confirmed(2)
+		ship = g.consigned(line, 2, nil)
+		var planned struct{ Wave struct{ ID string } }
+		g.say("plan_wave", map[string]any{"order_ids": []string{order}}, 200, &planned)
+		g.during("waves", planned.Wave.ID, "shipments", ship, verb("cancel_order", map[string]any{"order_id": order}))
+
+		order, _ = g.order(2)
+		list, _ := g.released(order)
+		g.during("pick_lists", list, "items", g.item, verb("cancel_order", map[string]any{"order_id": order}))
+
+		order, line = g.order(6)
+		_, picks := g.released(order)
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 4, "to_zone_id": g.lane}, 200, nil)
+		left, stays := g.consigned(line, 2, nil), g.consigned(line, 2, nil)
+		g.packed(left, line, 2)
+		g.say("dispatch", map[string]any{"shipment_id": left}, 200, nil)
+		g.during("shipments", stays, "orders", order, verb("close_order", map[string]any{"order_id": order}))
+		k.Verified(t)
+	})
+}
+
+// Orders that end beside shipments that leave and waves that are released are each answered,
+// and the database breaks no circle of waits.
+func TestEndingBesideWork(t *testing.T) {
+	const rounds = 25
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 100*rounds, "")
+		before := g.deadlocks()
+		for range rounds {
+			order, line := g.order(6)
+			_, picks := g.released(order)
+			g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 4, "to_zone_id": g.lane}, 200, nil)
+			gone, leaves := g.consigned(line, 2, nil), g.consigned(line, 2, nil)
+			g.packed(gone, line, 2)
+			g.packed(leaves, line, 2)
+			g.say("dispatch", map[string]any{"shipment_id": gone}, 200, nil)
+			first, _ := g.order(1)
+			second, _ := g.order(1)
+			for _, id := range []string{first, second} {
+				g.say("confirm_order", map[string]any{"order_id": id}, 200, nil)
+			}
+			var planned struct{ Wave struct{ ID string } }
+			g.say("plan_wave", map[string]any{"order_ids": []string{first, second}}, 200, &planned)
+
+			fewer, none := map[string]any{"qty_cancelled": 1}, map[string]any{"status": "cancelled"}
+			g.atOnce(
+				testkit.Request{Path: "/v1/rpc/dispatch", Body: map[string]any{"shipment_id": leaves}},
+				testkit.Request{Path: "/v1/rpc/close_order", Body: map[string]any{"order_id": order}},
+				testkit.Request{Method: http.MethodPatch, Path: "/v1/order_lines/" + line, Body: fewer},
+				testkit.Request{Path: "/v1/rpc/release_picks", Body: map[string]any{"wave_id": planned.Wave.ID}},
+				testkit.Request{Path: "/v1/rpc/cancel_order", Body: map[string]any{"order_id": first}},
+				testkit.Request{Method: http.MethodPatch, Path: "/v1/orders/" + second, Body: none},
+			)
+		}
+		if n := g.deadlocks() - before; n != 0 {
+			t.Errorf("the database broke %d circles of waits", n)
+		}
+		k.Verified(t)
+	})
+}
+
+// atOnce sends requests at once, each of which may be refused and does not fail.
+func (g *goods) atOnce(requests ...testkit.Request) {
+	g.t.Helper()
+	var all sync.WaitGroup
+	for _, q := range requests {
+		if q.As = g.as; q.Method == "" {
+			q.Method = http.MethodPost
+		}
+		all.Go(func() {
+			if r := g.k.Call(q); r.Status >= 500 {
+				g.t.Errorf("%s %s: %d %s", q.Method, q.Path, r.Status, r.Body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// deadlocks is how often the database has ended a transaction to break a circle of waits;
+// always 0 on SQLite, which has one writer.
+func (g *goods) deadlocks() (n int64) {
+	g.t.Helper()
+	d := g.k.App.DB
+	if d.ForUpdate() == "" {
+		return 0
+	}
+	const text = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+	err := d.Read(g.t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+		return tx.Query(text, nil, func(r *db.Row) error { n = r.Int(0); return nil })
+	})
+	testkit.Must(g.t, err)
+	return n
 }
 
 // list1 is the id of the one row of a path.

@@ -46,6 +46,9 @@ func TestReceiveByNotice(t *testing.T) {
 		if r := k.Get(op, "/v1/receipts?select=asn,line_count&asn=eq.TRACK-7"); string(r.Body) != `[{"asn":"TRACK-7","line_count":2}]` {
 			t.Errorf("receipts: %s", r.Body)
 		}
+		stock(t, k, y.item, y.bin, 2, nil)
+		sold := map[string]any{"type": "ship", "item_id": y.item, "from_zone_id": y.bin, "quantity": 2}
+		k.Insert(t, testkit.As(actor.Manager), "stock_movements", sold)
 		back, _ := confirmed(t, k, "return", y.item, 2, nil)
 		var out receiptOut
 		k.Say(t, op, "receive", map[string]any{"order_id": back, "zone_id": y.dock, "lines": []any{line(y.item, 2)}}, 200, &out)

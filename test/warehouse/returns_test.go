@@ -123,3 +123,46 @@ func TestSoldSerialIsAQuestion(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// What verb receive takes in under a return order is held to what left, as receive_return
+// does: by quantity, lot and serial number, and once.
+func TestReceivedReturnsReferToWhatLeft(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"tracking": "lot"})
+		sold, other := g.lot("L-1", 90, "released"), g.lot("L-2", 90, "released")
+		g.bin("G-A", 2, sold)
+		g.sellPieces(2)
+		dock := k.Insert(t, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
+		receive := func(order string, line map[string]any, want int) testkit.Response {
+			t.Helper()
+			return g.say("receive", map[string]any{"order_id": order, "zone_id": dock, "lines": []any{line}}, want, nil)
+		}
+		goods := func(q float64, lot string) map[string]any {
+			return map[string]any{"item_id": g.item, "quantity": q, "lot_no": lot}
+		}
+		order, _ := confirmed(t, k, "return", g.item, 500, nil)
+		refused(t, receive(order, goods(500, "L-1"), 409), "HF022", "only 2 is still away", "receive_return",
+			"lines[0].quantity")
+		refused(t, receive(order, goods(1, "L-2"), 409), "HF022", "only 0 is still away")
+		pinned, _ := confirmed(t, k, "return", g.item, 2, map[string]any{"lot_id": other})
+		refused(t, receive(pinned, goods(1, "L-1"), 409), "HF022", "another lot", "lines[0].lot_no")
+		receive(order, goods(2, "L-1"), 200)
+		refused(t, receive(order, goods(1, "L-1"), 409), "only 0 is still away")
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":2,"available":0}]`)
+
+		numbered := k.Insert(t, g.as, "items", map[string]any{"sku": "G-2", "name": "Numbered", "tracking": "serial"})
+		movements := []map[string]any{{"type": "receipt", "to_zone_id": g.lane}, {"type": "ship", "from_zone_id": g.lane}}
+		for _, row := range movements {
+			row["item_id"], row["serial"], row["quantity"] = numbered, "S-1", 1
+			k.Insert(t, g.as, "stock_movements", row)
+		}
+		back, _ := confirmed(t, k, "return", numbered, 2, nil)
+		piece := func(serial string) map[string]any {
+			return map[string]any{"item_id": numbered, "serials": []string{serial}}
+		}
+		refused(t, receive(back, piece("S-9"), 409), "HF022", "lines[0].serials")
+		receive(back, piece("S-1"), 200)
+		refused(t, receive(back, piece("S-1"), 409), "HF022")
+		k.Verified(t)
+	})
+}

@@ -1,5 +1,6 @@
-// Package owners says what was done with the goods of their owners, day by day: what a
-// client of a third-party warehouse is billed for.
+// Package owners says whose goods are whose: which owner a shipment's goods have, and what
+// was done with an owner's goods, day by day, which a client of a third-party warehouse is
+// billed for.
 //
 // Layer: domains. Begin at [ListActivity].
 package owners

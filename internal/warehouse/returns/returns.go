@@ -89,7 +89,7 @@ func (a Away) Open(g Goods) (sum decimal.Dec) {
 // Take notes that goods come back, of the lot that is found on them; "" is the lot that
 // is waited for. It refuses with HF022 more than is away, and another lot.
 func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
-	const hint = "take them in with disposition quarantine and a reason"
+	const hint = "take them in with receive_return, disposition quarantine and a reason"
 	if found != "" && g.LotID != "" && found != g.LotID {
 		return fault.New(fault.Conflict, codeOver, "the goods are of another lot than the one that left").
 			With("", hint).At("lot_id", "is not the lot that left")
@@ -104,6 +104,65 @@ func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
 	}
 	a[g] -= quantity
 	return nil
+}
+
+// Arrival is goods that are received under a return order.
+type Arrival struct {
+	Goods             // of the order's line; its serial number is that of no piece
+	LotFound string   // the lot that is on them, "" where none is
+	Serials  []string // one a piece, where pieces have numbers
+	Quantity decimal.Dec
+	At       string // their place in a request, as "lines[2]."
+}
+
+// CheckArrivals refuses goods that never left, or came back already, as [Away.Take] does.
+// The caller holds their items.
+func CheckArrivals(tx *store.Tx, list []Arrival) error {
+	var items []string
+	for _, a := range list {
+		items = append(items, a.ItemID)
+	}
+	away, err := ReadAway(tx, items)
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		for _, part := range a.pieces() {
+			if err := away.Take(part.Goods, a.LotFound, part.Quantity); err != nil {
+				return a.place(fault.As(err))
+			}
+		}
+	}
+	return nil
+}
+
+// pieces are the goods of an arrival, each numbered piece by itself.
+func (a Arrival) pieces() []Sent {
+	if len(a.Serials) == 0 {
+		return []Sent{{a.Goods, a.Quantity}}
+	}
+	var parts []Sent
+	for _, serial := range a.Serials {
+		of := a.Goods
+		of.Serial = serial
+		parts = append(parts, Sent{of, decimal.One})
+	}
+	return parts
+}
+
+// place names the fields of a fault as verb receive has them.
+func (a Arrival) place(f *fault.Error) error {
+	for i, field := range f.Fields {
+		name := field.Name
+		switch {
+		case name == "lot_id":
+			name = "lot_no"
+		case name == "quantity" && len(a.Serials) > 0:
+			name = "serials"
+		}
+		f.Fields[i].Name = a.At + name
+	}
+	return f
 }
 
 // sentSQL selects what left with a shipment, by item, owner, lot and serial number. $1

@@ -1,0 +1,91 @@
+// Package locking takes the locks of a warehouse in one order, so that two transactions
+// never wait for each other in a circle: routes, lots, waves, shipments, orders, pick
+// lists, pick lines, packages, drivers, vehicles, reservations, items, stock levels,
+// zones; rows of one kind in the order of their ids. Order lines are locked by whoever
+// holds their order. Verbs lock rows of several kinds through it, and so do changes of
+// rows by clients, by [Firsts]. Rows lock on PostgreSQL alone.
+//
+// Layer: domains. Begin at [LockWithWork].
+package locking
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Firsts are what is locked before rows of a resource that a client changes.
+func Firsts() map[string]store.First {
+	return map[string]store.First{
+		"orders": func(tx *store.Tx, rows []store.Row) error {
+			return LockWithWork(tx, store.TextColumn(rows, "id"))
+		},
+		"order_lines": func(tx *store.Tx, rows []store.Row) error {
+			return LockWithWork(tx, store.TextColumn(rows, "order_id"))
+		},
+		"pick_lines": LockPicks,
+		"pick_lists": lockOrdersOfLists,
+	}
+}
+
+// LockRows locks rows of a resource in the order of their ids and returns them.
+func LockRows(tx *store.Tx, resource string, ids []string) ([]store.Row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Rows(resource, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(ids))
+	if err != nil {
+		return nil, fmt.Errorf("locking: %s: %w", resource, err)
+	}
+	return rows, nil
+}
+
+// LockOrdersOf locks the orders of rows that name an order line, and returns the orders.
+// Rows that name none are passed over.
+func LockOrdersOf(tx *store.Tx, rows []store.Row) ([]store.Row, error) {
+	return LockOrdersOfLines(tx, named(rows, "order_line_id"))
+}
+
+// LockOrdersOfLines locks the orders of order lines and returns the orders.
+func LockOrdersOfLines(tx *store.Tx, lines []string) ([]store.Row, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	found, err := tx.Rows("order_lines", tx.DB().InUUID("id", 2), query.List(lines))
+	if err != nil {
+		return nil, fmt.Errorf("locking: order lines: %w", err)
+	}
+	return LockRows(tx, "orders", named(found, "order_id"))
+}
+
+// LockPicks locks the orders of pick lines, and then their lists.
+func LockPicks(tx *store.Tx, lines []store.Row) error {
+	if _, err := LockOrdersOf(tx, lines); err != nil {
+		return err
+	}
+	return LockListsOf(tx, lines)
+}
+
+// LockListsOf locks the lists of pick lines, whose orders the caller holds.
+func LockListsOf(tx *store.Tx, lines []store.Row) error {
+	_, err := LockRows(tx, "pick_lists", named(lines, "pick_list_id"))
+	return err
+}
+
+// lockOrdersOfLists locks the orders that pick lists are for.
+func lockOrdersOfLists(tx *store.Tx, lists []store.Row) error {
+	lines, err := tx.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), query.List(store.TextColumn(lists, "id")))
+	if err != nil {
+		return fmt.Errorf("locking: lines of pick lists: %w", err)
+	}
+	_, err = LockOrdersOf(tx, lines)
+	return err
+}
+
+// named are the ids that rows have in a field, each once.
+func named(rows []store.Row, field string) []string {
+	ids := slices.Compact(slices.Sorted(slices.Values(store.TextColumn(rows, field))))
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+}

@@ -1,0 +1,59 @@
+package owners
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// NameOwners notes of shipments whose goods they carry: their orders' owner, nobody
+// where they are of several.
+func NameOwners(tx *store.Tx, shipments []store.Change) error {
+	var orders []string
+	for _, c := range shipments {
+		if c.After != nil {
+			orders = append(orders, store.Texts(c.After["order_ids"])...)
+		}
+	}
+	owners, err := readOwners(tx, slices.Compact(slices.Sorted(slices.Values(orders))))
+	if err != nil {
+		return err
+	}
+	for _, c := range shipments {
+		if c.After != nil {
+			c.After["owner_id"] = ownerOfAll(owners, store.Texts(c.After["order_ids"]))
+		}
+	}
+	return nil
+}
+
+// readOwners reads whose goods orders take, nil for the tenant's own, by order.
+func readOwners(tx *store.Tx, orders []string) (map[string]any, error) {
+	owners := map[string]any{}
+	if len(orders) == 0 {
+		return owners, nil
+	}
+	rows, err := tx.Rows("orders", tx.DB().InUUID("id", 2), query.List(orders))
+	if err != nil {
+		return nil, fmt.Errorf("owners: orders of shipments: %w", err)
+	}
+	for _, o := range rows {
+		owners[o.Text("id")] = o["owner_id"]
+	}
+	return owners, nil
+}
+
+// ownerOfAll is the owner of all the orders, nil where they are of several.
+func ownerOfAll(owners map[string]any, orders []string) any {
+	for _, id := range orders {
+		if owners[id] != owners[orders[0]] {
+			return nil
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	return owners[orders[0]]
+}
