@@ -107,7 +107,7 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 		switch {
 		case c.Op == store.Insert:
 			if list := lists[l.Text("pick_list_id")]; list.status == "completed" || list.status == "cancelled" {
-				return nameRow(notReady("pick list %s is %s: it takes no more lines", list.number, list.status).
+				return nameRow(notReady("pick_list_id: list %s is %s, it takes no more lines", list.number, list.status).
 					At("pick_list_id", "is %s", list.status), i, len(changes))
 			}
 			l["assigned_worker_id"] = db.Null(lists[l.Text("pick_list_id")].worker)
@@ -148,7 +148,8 @@ func refuseEndedPicks(tx *store.Tx, changes []store.Change) error {
 	}
 	for i, l := range made {
 		if why := ended[l.Text("order_line_id")]; why != "" {
-			return nameRow(notReady("%s: nothing more is picked for it", why).At("order_line_id", "%s", why), i, len(made))
+			bad := notReady("order_line_id: %s, nothing more is picked for it", why).At("order_line_id", "%s", why)
+			return nameRow(bad, i, len(made))
 		}
 	}
 	return nil

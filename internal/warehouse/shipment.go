@@ -91,7 +91,8 @@ func refuseEndedOrders(tx *store.Tx, changes []store.Change) error {
 	for i, c := range changes {
 		for _, id := range newOrders(c) {
 			if why := ended[id]; why != "" {
-				return nameRow(notReady("%s: nothing more is sent for it", why).At("order_ids", "%s", why), i, len(changes))
+				bad := notReady("order_ids: %s, nothing more is sent for it", why).At("order_ids", "%s", why)
+				return nameRow(bad, i, len(changes))
 			}
 		}
 	}
