@@ -8,13 +8,20 @@ import (
 	"holdfast/internal/store"
 )
 
+// The fields of shipments and orders that say whose goods they are about.
+const (
+	id       = "id"
+	orderIDs = "order_ids"
+	ownerID  = "owner_id"
+)
+
 // NameOwners notes of shipments whose goods they carry: their orders' owner, nobody
 // where they are of several.
 func NameOwners(tx *store.Tx, shipments []store.Change) error {
 	var orders []string
 	for _, c := range shipments {
 		if c.After != nil {
-			orders = append(orders, store.Texts(c.After["order_ids"])...)
+			orders = append(orders, store.Texts(c.After[orderIDs])...)
 		}
 	}
 	owners, err := readOwners(tx, slices.Compact(slices.Sorted(slices.Values(orders))))
@@ -23,7 +30,7 @@ func NameOwners(tx *store.Tx, shipments []store.Change) error {
 	}
 	for _, c := range shipments {
 		if c.After != nil {
-			c.After["owner_id"] = ownerOfAll(owners, store.Texts(c.After["order_ids"]))
+			c.After[ownerID] = ownerOfAll(owners, store.Texts(c.After[orderIDs]))
 		}
 	}
 	return nil
@@ -40,7 +47,7 @@ func readOwners(tx *store.Tx, orders []string) (map[string]any, error) {
 		return nil, fmt.Errorf("owners: orders of shipments: %w", err)
 	}
 	for _, o := range rows {
-		owners[o.Text("id")] = o["owner_id"]
+		owners[o.Text(id)] = o[ownerID]
 	}
 	return owners, nil
 }
