@@ -127,17 +127,17 @@ func CheckArrivals(tx *store.Tx, list []Arrival) error {
 		return err
 	}
 	for _, a := range list {
-		for _, part := range a.pieces() {
+		for _, part := range a.listPieces() {
 			if err := away.Take(part.Goods, a.LotFound, part.Quantity); err != nil {
-				return a.place(fault.As(err))
+				return a.placeFields(fault.As(err))
 			}
 		}
 	}
 	return nil
 }
 
-// pieces are the goods of an arrival, each numbered piece by itself.
-func (a Arrival) pieces() []Sent {
+// listPieces are the goods of an arrival, each numbered piece by itself.
+func (a Arrival) listPieces() []Sent {
 	if len(a.Serials) == 0 {
 		return []Sent{{a.Goods, a.Quantity}}
 	}
@@ -150,14 +150,14 @@ func (a Arrival) pieces() []Sent {
 	return parts
 }
 
-// place names the fields of a fault as verb receive has them.
-func (a Arrival) place(f *fault.Error) error {
+// placeFields names the fields of a fault as verb receive has them.
+func (a Arrival) placeFields(f *fault.Error) error {
 	for i, field := range f.Fields {
 		name := field.Name
-		switch {
-		case name == "lot_id":
+		if name == "lot_id" {
 			name = "lot_no"
-		case name == "quantity" && len(a.Serials) > 0:
+		}
+		if name == "quantity" && len(a.Serials) > 0 {
 			name = "serials"
 		}
 		f.Fields[i].Name = a.At + name
