@@ -76,7 +76,7 @@ func importCourses() *Import {
 	return &Import{
 		Key: []string{"code"},
 		Fields: strings.Fields("code title kind minutes validity_months risk_threshold entity_types categories " +
-			"jurisdictions pass_mark required_for status"),
+			"jurisdictions pass_mark needs_evaluation required_for status"),
 	}
 }
 
@@ -84,7 +84,7 @@ func importTraining() *Import {
 	return &Import{
 		Key: []string{"user_id", "worker_id", "course_id", "completed_at"},
 		Fields: strings.Fields("user_id worker_id course_id assignment_type assignment_reason due_on completed_at result " +
-			"expires_on certificate_no status"),
+			"trained_on trainer evaluated_on evaluator expires_on certificate_no status"),
 	}
 }
 

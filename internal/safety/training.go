@@ -18,9 +18,10 @@ import (
 
 // course is what completing one depends on.
 type course struct {
-	months int64
-	pass   decimal.Dec
-	marked bool
+	months    int64
+	pass      decimal.Dec
+	marked    bool
+	evaluated bool // a certificate needs a practical evaluation
 }
 
 // followTraining finds the person's other name, stamps the steps of an
@@ -43,9 +44,16 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
+	names, err := readHolderNames(tx, changes)
+	if err != nil {
+		return err
+	}
 	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
 		ta := c.After
+		if err := refuseOwnName(ta, names); err != nil {
+			return err
+		}
 		switch {
 		case becomes(c, "in_progress"):
 			ta["started_at"] = now
@@ -69,7 +77,8 @@ func isCompleted(c store.Change) bool {
 }
 
 // verdictFields are what a trainer says of a training that was taken.
-var verdictFields = [...]string{"result", "completed_at", "expires_on", "certificate_no"}
+var verdictFields = [...]string{"result", "completed_at", "trained_on", "trainer", "evaluated_on", "evaluator", "expires_on",
+	"certificate_no"}
 
 // refuseOwnVerdict keeps people from completing or waiving their own training
 // and from changing its result: the employer certifies it, naming who trained
@@ -202,7 +211,7 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 }
 
 const readCoursesSQL = `
-	SELECT id, validity_months, pass_mark FROM courses WHERE tenant_id = $1 AND id IN {ids $2}`
+	SELECT id, validity_months, pass_mark, needs_evaluation FROM courses WHERE tenant_id = $1 AND id IN {ids $2}`
 
 func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *time.Location, error) {
 	list, zone := map[string]course{}, "UTC"
@@ -211,7 +220,7 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 	}
 	tx.Queue(readCoursesSQL, []any{tenant, query.List(ids)},
 		func(r *db.Row) error {
-			list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2)}
+			list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2), r.Bool(3)}
 			return nil
 		})
 	store.QueueZone(tx, tenant, &zone)

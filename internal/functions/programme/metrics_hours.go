@@ -7,11 +7,12 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/attendance"
 )
 
 // fillWeeks reads weekly hours of people: the most in any seven days from
 // Monday to Sunday (UTC days of the shifts' ends), or with per window the mean
-// over the time that they were there (see safety.Attendance).
+// over the time that they were there (see attendance.Record).
 func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
 	sel := selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}
@@ -66,14 +67,14 @@ func (s *scan) fillMeanWeeks(tx *db.Tx, sel selector, from time.Time, t *table) 
 	today := localtime.DateOf(s.now, zone)
 	args := []any{s.tenant, from, s.now}
 	source, entity := shiftSource(tx, sel, &args)
-	who, there := -1, safety.Attendance{}
+	who, there := -1, attendance.Record{}
 	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
 		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
 		}
 		if i != who {
-			who, there = i, safety.Attendance{}
+			who, there = i, attendance.Record{}
 		}
 		there.AddShift(localtime.DateOf(row.Time(1), zone), row.Dec(2))
 		t.values[i], t.known[i] = there.MeanWeek(today), true
