@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 )
@@ -26,8 +27,8 @@ func (a *App) effectsTable() store.Effects {
 	}
 	chainEffects(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
-	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(),
-		photo.Effects(a.blobs)}
+	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
+		osha.Effects(), report.Effects(), photo.Effects(a.blobs)}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)

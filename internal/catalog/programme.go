@@ -174,8 +174,16 @@ func trainingAssignments() Resource {
 			{Name: "evaluated_on", Type: Date, Doc: "Day of the practical evaluation; the validity counts from it."},
 			{Name: "evaluator", Format: Name, Doc: "Person who evaluated, never the holder."},
 			{Name: "certificate_no", Format: Name, MaxLen: 60},
+			{Name: "issuer", Format: Name,
+				Doc: "Who issued an external certificate, which one person enters with its file and another completes; null for the own training."},
+			{Name: "attachments", Type: JSON, Shape: shape.Of([]attachment{}), Required: true, Default: "[]",
+				Doc: "Array of {name, url, note}."},
+			{Name: "entered_by", Type: UUID, ReadOnly: true, Doc: "Who entered the external certificate, and so may not verify it."},
+			{Name: "verified_by", Type: UUID, ReadOnly: true, Doc: "The second person, who verified it."},
+			{Name: "verified_at", Type: Time, ReadOnly: true},
 			{Name: "close_reason", Format: Name, Doc: "Why it was waived or cancelled."},
 			{Name: "source_score_id", Type: UUID, ReadOnly: true, Readers: seers, Doc: "The score that led to it."},
+			{Name: "source_incident_id", Type: UUID, ReadOnly: true, Readers: leaders, Doc: "The incident that led to it."},
 			{Name: "reminded_at", Type: Time, ReadOnly: true, Doc: "When its holder was told that the certificate runs out."},
 			{
 				Name:     "status",
@@ -198,7 +206,7 @@ func trainingAssignments() Resource {
 		Counters: []Counter{{Name: "training_assignments", By: []string{"status"}}},
 		States: &States{Field: "status", Initial: []string{"assigned", "completed"}, Moves: []Move{
 			{From: []string{"assigned"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
-			{From: []string{"in_progress"}, To: "completed", Roles: leaders}, // never the holder: safety.refuseOwnVerdict
+			{From: []string{"in_progress"}, To: "completed", Roles: leaders}, // never the holder: training.refuseOwnVerdict
 			{From: []string{"in_progress"}, To: "failed", Roles: leaders},
 			{From: []string{"failed"}, To: "assigned", Roles: leaders},
 			{From: []string{"completed"}, To: "expired"},

@@ -54,8 +54,18 @@ func writeLicences(w *workplace) {
 				"result": wholeUnits(
 					int64(80 + i%20),
 				), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"), "updated_at": formatMoment(at),
-				"version": int64(3)},
+				"version": int64(3), "attachments": rawJSON([]any{})},
 		)
 		row["certificate_no"] = "TC-" + row["id"].(string)[24:]
+		if code == "FORK-OP" {
+			w.nameVouchers(row, done)
+		}
 	}
+}
+
+// nameVouchers names on a truck operator's certificate who trained and who
+// evaluated, and when: 29 CFR 1910.178(l)(6).
+func (w *workplace) nameVouchers(certificate store.Row, day int) {
+	certificate["trained_on"], certificate["trainer"] = w.cal.localDate(day-2), "Jorge Alvarez"
+	certificate["evaluated_on"], certificate["evaluator"] = w.cal.localDate(day), "Ines Duarte"
 }

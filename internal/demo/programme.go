@@ -53,7 +53,8 @@ func (w *workplace) writeCourses() {
 	} {
 		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months,
 			"entity_types": wordList(c.entities), "categories": wordList(nil),
-			"jurisdictions": wordList(nil), "required_for": wordList(c.needed), "status": "active", "created_by": w.userID("safety")}
+			"jurisdictions": wordList(nil), "required_for": wordList(c.needed), "status": "active", "created_by": w.userID("safety"),
+			"needs_evaluation": c.code == "FORK-OP"}
 		if c.threshold > 0 {
 			r["risk_threshold"] = wholeUnits(c.threshold)
 		}
@@ -210,7 +211,7 @@ func (w *workplace) writeCertificates() {
 				"completed_at": formatMoment(
 					at,
 				), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
-				"updated_at": formatMoment(at), "version": int64(3)}
+				"updated_at": formatMoment(at), "version": int64(3), "attachments": rawJSON([]any{})}
 			row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), r)
 			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"holdfast/internal/functions"
 	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -50,9 +52,8 @@ func open(t testing.TB, o db.Options) *kit {
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
 	clock := func() time.Time { return k.now }
 	effects := warehouse.Watch{}.Effects()
-	for name, f := range safety.Effects().Before {
-		effects.Before[name] = f
-	}
+	maps.Copy(effects.Before, safety.Effects().Before)
+	maps.Copy(effects.Before, training.Effects().Before)
 	k.s = store.New(d, catalog.Default(), effects, clock)
 	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Dear: time.Hour})
 	for i, id := range []string{south, north} {

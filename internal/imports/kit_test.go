@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/warehouse"
@@ -79,6 +80,8 @@ func (k *kit) connect(o db.Options, files string) {
 	k.effects = warehouse.Watch{}.Effects()
 	maps.Copy(k.effects.Before, safety.Effects().Before)
 	maps.Copy(k.effects.After, safety.Effects().After)
+	maps.Copy(k.effects.Before, training.Effects().Before)
+	k.effects.After["workers"] = training.Effects().After["workers"]
 	k.changedLock = new(sync.Mutex)
 	k.s = store.New(d, catalog.Default(), k.effects, func() time.Time { return k.now })
 	k.o = imports.Options{Store: k.s, Files: f,

@@ -38,12 +38,12 @@ func followActions(tx *store.Tx, changes []store.Change) error {
 func stepAction(a actor.Actor, c store.Change, now string) error {
 	ac := c.After
 	if handedOver(c) {
-		return notReady("an action that is done keeps who did it: put it back in progress to assign it again")
+		return NotReady("an action that is done keeps who did it: put it back in progress to assign it again")
 	}
 	switch {
-	case becomes(c, "done"):
+	case Becomes(c, "done"):
 		if isUrgent(ac.Text("priority")) && noEvidence(ac) {
-			return notReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
+			return NotReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
 		}
 		if ac["assignee_user_id"] == nil {
 			ac["assignee_user_id"] = db.Null(a.UserID)
@@ -52,15 +52,15 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 		if a.UserID != "" {
 			ac["completed_by"] = a.UserID
 		}
-	case becomes(c, "in_progress") && c.Before["status"] == "done":
+	case Becomes(c, "in_progress") && c.Before["status"] == "done":
 		ac["completed_at"], ac["completed_by"] = nil, nil
-	case becomes(c, "verified"):
+	case Becomes(c, "verified"):
 		if err := fourEyes(a, c.Before, ac); err != nil {
 			return err
 		}
 		ac["verified_at"] = now
-	case becomes(c, "cancelled") && ac["cancel_reason"] == nil:
-		return notReady("say why the action is cancelled: cancel_reason")
+	case Becomes(c, "cancelled") && ac["cancel_reason"] == nil:
+		return NotReady("say why the action is cancelled: cancel_reason")
 	}
 	return nil
 }
@@ -79,9 +79,9 @@ func checkEffectiveness(c store.Change, now string) error {
 	}
 	switch {
 	case c.Before["effectiveness"] != nil:
-		return notReady("the effectiveness of the action was judged: an action that follows it can be judged again")
-	case c.After["status"] != "verified" || becomes(c, "verified"):
-		return notReady("an action is verified before its effectiveness is judged")
+		return NotReady("the effectiveness of the action was judged: an action that follows it can be judged again")
+	case c.After["status"] != "verified" || Becomes(c, "verified"):
+		return NotReady("an action is verified before its effectiveness is judged")
 	}
 	c.After["reviewed_at"] = now
 	return nil
@@ -105,14 +105,14 @@ func followUp(tx *store.Tx, changes []store.Change) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
+	today, err := ReadToday(tx.Tx, tx.TenantID, tx.Now())
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		row["due_on"] = today.AddDays(followUpDays).String()
 	}
-	return insertRecords(tx, "actions", rows)
+	return InsertRecords(tx, "actions", rows)
 }
 
 // sourceTable is where the records are that an action can come from.

@@ -129,7 +129,7 @@ func (sh *sheets) checkAnswer(a actor.Actor, c store.Change, now string) error {
 			"checklist_answers_run_id_fkey").
 			At("run_id", "names no inspection")
 	case st != "scheduled" && st != "in_progress":
-		return notReady("the inspection is %s: its answers stay as they are", st)
+		return NotReady("the inspection is %s: its answers stay as they are", st)
 	}
 	it, ok := tpl.Item(an.Text("item_key"))
 	if !ok {
@@ -246,7 +246,7 @@ func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
+	today, err := ReadToday(tx.Tx, tx.TenantID, tx.Now())
 	if err != nil {
 		return err
 	}
@@ -277,10 +277,10 @@ func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 			unsafe = append(unsafe, run)
 		}
 	}
-	if err := insertRecords(tx, "actions", actions); err != nil {
+	if err := InsertRecords(tx, "actions", actions); err != nil {
 		return err
 	}
-	if err := insertRecords(tx, "incidents", hazards); err != nil {
+	if err := InsertRecords(tx, "incidents", hazards); err != nil {
 		return err
 	}
 	return takeOutOfService(tx, unsafe)
@@ -366,8 +366,8 @@ func takeOutOfService(tx *store.Tx, runs []store.Row) error {
 	return nil
 }
 
-// readToday returns the date where the tenant is.
-func readToday(tx *db.Tx, tenant string, now time.Time) (localtime.Date, error) {
+// ReadToday returns the date where the tenant is.
+func ReadToday(tx *db.Tx, tenant string, now time.Time) (localtime.Date, error) {
 	zone := ""
 	store.QueueZone(tx, tenant, &zone)
 	err := tx.Flush()

@@ -30,9 +30,9 @@ func changeRuns(tx *store.Tx, changes []store.Change) error {
 		if hasQuestions {
 			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
 		}
-		if becomes(c, "in_progress") {
+		if Becomes(c, "in_progress") {
 			run["started_at"] = now
-		} else if becomes(c, "completed") {
+		} else if Becomes(c, "completed") {
 			completeInspection(tx.Actor, run, tx.Now())
 			if hasQuestions {
 				done = append(done, run)
@@ -156,10 +156,10 @@ func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 		given := answers[run.Text("id")]
 		r := tpl.Review(given)
 		if len(r.Missing) > 0 {
-			return notReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
+			return NotReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
 		}
 		if len(given) == 0 {
-			return notReady("the inspection has no answers: nobody has looked")
+			return NotReady("the inspection has no answers: nobody has looked")
 		}
 		setScore(run, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -45,7 +47,10 @@ func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
 	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
-	k.s = store.New(d, catalog.Default(), safety.Effects(), func() time.Time { return k.now })
+	effects := safety.Effects()
+	maps.Copy(effects.Before, training.Effects().Before)
+	effects.After["workers"] = training.Effects().After["workers"]
+	k.s = store.New(d, catalog.Default(), effects, func() time.Time { return k.now })
 	for i, id := range []string{south, north} {
 		k.as.TenantID = id
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "America/Sao_Paulo"})

@@ -25,7 +25,7 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 			fillReport(tx.Actor, in, now)
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
-			if c.Op == store.Insert && isAhead(in.Text(f), tx.Now()) || c.Op == store.Update && in[f] != c.Before[f] && isAhead(in.Text(f), tx.Now()) {
+			if c.Op == store.Insert && IsAhead(in.Text(f), tx.Now()) || c.Op == store.Update && in[f] != c.Before[f] && IsAhead(in.Text(f), tx.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}
@@ -40,12 +40,12 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		switch {
-		case becomes(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
-			return notReady("say why the report is void: void_reason, or duplicate_of")
-		case becomes(c, "closed"):
+		case Becomes(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
+			return NotReady("say why the report is void: void_reason, or duplicate_of")
+		case Becomes(c, "closed"):
 			in["closed_at"] = now
 			closing = append(closing, in.Text("id"))
-		case becomes(c, "action_pending"):
+		case Becomes(c, "action_pending"):
 			pending = append(pending, in.Text("id"))
 		case c.Op == store.Update && in["status"] != "closed":
 			in["closed_at"] = nil
@@ -61,12 +61,12 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 	}
 	for _, id := range closing {
 		if n := open[id]; n > 0 {
-			return notReady("%d of the incident's actions are still open", n)
+			return NotReady("%d of the incident's actions are still open", n)
 		}
 	}
 	for _, id := range pending {
 		if open[id] == 0 {
-			return notReady("no action is open for this incident")
+			return NotReady("no action is open for this incident")
 		}
 	}
 	return refs.missingEntity()
@@ -110,24 +110,24 @@ func isSerious(in store.Row) bool {
 // with a root cause. A closed incident is reopened with a reason.
 func checkInvestigation(c store.Change, now string) error {
 	in := c.After
-	if becomes(c, "investigating") {
+	if Becomes(c, "investigating") {
 		if c.Before["status"] == "closed" && (in["reopen_reason"] == nil || in["reopen_reason"] == c.Before["reopen_reason"]) {
-			return notReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
+			return NotReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
 		}
 		for _, f := range [...]string{"lead_user_id", "due_on"} {
 			if in[f] == nil {
-				return notReady("an investigation has a lead and a due day: %s", f).At(f, "is required")
+				return NotReady("an investigation has a lead and a due day: %s", f).At(f, "is required")
 			}
 		}
 		if in["investigated_at"] == nil {
 			in["investigated_at"] = now
 		}
-	} else if becomes(c, "action_pending") || becomes(c, "closed") {
+	} else if Becomes(c, "action_pending") || Becomes(c, "closed") {
 		if isSerious(in) && in["investigated_at"] == nil {
-			return notReady("an incident of severity high or critical, or that could have been critical, is investigated first")
+			return NotReady("an incident of severity high or critical, or that could have been critical, is investigated first")
 		}
 		if in["status"] == "closed" && in["investigated_at"] != nil && noCause(in) {
-			return notReady("an investigation ends with a root cause").At("root_causes", "has none")
+			return NotReady("an investigation ends with a root cause").At("root_causes", "has none")
 		}
 	}
 	return nil

@@ -172,7 +172,7 @@ func planRuns(tx *store.Tx, where string, args []any) (int, error) {
 		}
 		kept = append(kept, nextSchedule(sc, rule, now))
 	}
-	if err := insertRecords(tx, "checklist_runs", runs); err != nil {
+	if err := InsertRecords(tx, "checklist_runs", runs); err != nil {
 		return 0, err
 	}
 	err = tx.UpdateEach(schedules.Name, kept)

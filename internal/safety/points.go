@@ -66,7 +66,7 @@ func creditIncidents(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		in := c.After
 		switch {
-		case becomes(c, "void"):
+		case Becomes(c, "void"):
 			void = append(void, in.Text("id"))
 		case c.Op == store.Update && c.Before.Text("status") == "reported" && in.Text("status") != "reported":
 			if kind, points := reportPoints(in); kind != "" {
@@ -108,7 +108,7 @@ func isReportedWithin(in store.Row, d time.Duration) bool {
 func creditActions(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
-		if !becomes(c, "verified") {
+		if !Becomes(c, "verified") {
 			continue
 		}
 		ac := c.After
@@ -128,7 +128,7 @@ func creditRuns(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
 		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
-		if becomes(c, "completed") && c.After["on_time"] != false && asked {
+		if Becomes(c, "completed") && c.After["on_time"] != false && asked {
 			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}
@@ -138,7 +138,7 @@ func creditRuns(tx *store.Tx, changes []store.Change) error {
 func creditTraining(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
-		if becomes(c, "completed") {
+		if Becomes(c, "completed") {
 			list = append(list, award{c.After.Text("user_id"), "course", "training_assignments", c.After.Text("id"), func(p Points) int64 { return p.Course }})
 		}
 	}

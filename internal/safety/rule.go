@@ -331,7 +331,7 @@ func checkRegulations(_ *store.Tx, changes []store.Change) error {
 		if c.After == nil || raw == nil {
 			continue // the store names what is missing
 		}
-		if c.Op == store.Update && !isChanged(c, "rule") {
+		if c.Op == store.Update && !IsChanged(c, "rule") {
 			continue // it was checked when it was written
 		}
 		if _, err := ParseRule(raw); err != nil {

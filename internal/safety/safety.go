@@ -1,6 +1,6 @@
-// Package safety holds what changes of incidents, actions, inspections, talks
-// and training bring about (the effects that package store runs in the same transaction)
-// and the formulas of workplace safety.
+// Package safety holds what changes of incidents, actions, inspections and talks
+// bring about (the effects that package store runs in the same transaction) and
+// the formulas of workplace safety.
 //
 // Layer: domains. Begin at [Effects].
 package safety
@@ -27,18 +27,17 @@ const skew = 5 * time.Minute
 // store.New.
 func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
-		"incidents":            changeIncidents,
-		"actions":              perTenant(followActions),
-		"checklist_templates":  changeTemplates,
-		"checklist_schedules":  perTenant(changeSchedules),
-		"checklist_runs":       perTenant(changeRuns),
-		"checklist_answers":    perTenant(changeAnswers),
-		"toolbox_talks":        holdTalks,
-		"talk_attendances":     perTenant(signTalks),
-		"shifts":               perTenant(clockShifts),
-		"training_assignments": perTenant(followTraining),
-		"regulations":          checkRegulations,
-		"compliance_events":    perTenant(changeVerdicts),
+		"incidents":           changeIncidents,
+		"actions":             perTenant(followActions),
+		"checklist_templates": changeTemplates,
+		"checklist_schedules": perTenant(changeSchedules),
+		"checklist_runs":      perTenant(changeRuns),
+		"checklist_answers":   perTenant(changeAnswers),
+		"toolbox_talks":       holdTalks,
+		"talk_attendances":    perTenant(signTalks),
+		"shifts":              perTenant(clockShifts),
+		"regulations":         checkRegulations,
+		"compliance_events":   perTenant(changeVerdicts),
 	}, After: map[string]store.Effect{
 		"incidents":            perTenant(afterIncidents),
 		"actions":              perTenant(afterActions),
@@ -48,7 +47,6 @@ func Effects() store.Effects {
 		"checklist_answers":    perTenant(afterAnswers),
 		"talk_attendances":     perTenant(creditTalks),
 		"training_assignments": perTenant(creditTraining),
-		"workers":              perTenant(linkTraining),
 	}}
 }
 
@@ -96,16 +94,32 @@ func perTenant(f store.Effect) store.Effect {
 	}
 }
 
-// becomes reports whether an update puts the status into value.
-func becomes(c store.Change, value string) bool {
+// Becomes reports whether an update puts the status into value.
+func Becomes(c store.Change, value string) bool {
 	return c.Op == store.Update && c.After.Text("status") == value && c.Before.Text("status") != value
 }
 
-func notReady(format string, args ...any) *fault.Error {
+// IsChanged reports whether one of some fields changes.
+func IsChanged(c store.Change, fields ...string) bool {
+	for _, f := range fields {
+		if !store.Same(c.Before[f], c.After[f]) {
+			return true
+		}
+	}
+	return false
+}
+
+// NotReady is the fault of a step that a record is not ready for.
+func NotReady(format string, args ...any) *fault.Error {
 	return fault.New(fault.Conflict, CodeGuard, format, args...)
 }
 
-// isAhead reports a moment beyond what a client's clock explains.
-func isAhead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
+// RefuseField is the fault of a field that cannot be right; the words follow its name.
+func RefuseField(field, format string, args ...any) *fault.Error {
+	return fault.New(fault.Invalid, CodeReport, field+" "+format, args...).At(field, format, args...)
+}
+
+// IsAhead reports a moment beyond what a client's clock explains.
+func IsAhead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
 
 func formatInt(n int) string { return strconv.Itoa(n) }

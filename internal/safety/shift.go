@@ -36,7 +36,7 @@ func clockShifts(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	if tx.Store.Audited() && asksCertificates(changes) {
-		today, err := readToday(tx.Tx, tx.TenantID, tx.Now())
+		today, err := ReadToday(tx.Tx, tx.TenantID, tx.Now())
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func measureShift(c store.Change, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if isAhead(sh.Text("started_at"), now) {
+	if IsAhead(sh.Text("started_at"), now) {
 		return badShift("started_at", "lies in the future")
 	}
 	if isReopened(c) {
@@ -93,7 +93,7 @@ func measureShift(c store.Change, now time.Time) error {
 		return badShift("ended_at", "must be after started_at")
 	case length > longestShift:
 		return badShift(said, "%s it longer than 24 hours", makes)
-	case isAhead(sh.Text("ended_at"), now):
+	case IsAhead(sh.Text("ended_at"), now):
 		return badShift(said, "%s it end in the future", makes)
 	}
 	if sh["status"] == "open" {

@@ -46,22 +46,22 @@ func signTalks(tx *store.Tx, changes []store.Change) error {
 			continue
 		}
 		if c.Before["signed_at"] != nil {
-			return notReady("a signature stays as it was given")
+			return NotReady("a signature stays as it was given")
 		}
 		if tx.WorkerID != "" && at["worker_id"] == any(tx.WorkerID) {
 			at["signed_at"] = now
 		} else if at["signature"] == nil {
-			return notReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
+			return NotReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
 		}
 		at["signed_by"] = db.Null(tx.UserID)
 		begun, known := held[at.Text("talk_id")]
 		switch {
 		case !known: // the foreign key says so
 		case begun > now:
-			return notReady("the talk has not been held yet").At("signed_at", "lies before the talk")
+			return NotReady("the talk has not been held yet").At("signed_at", "lies before the talk")
 		case at.Text("signed_at") < begun:
 			return badRun("signed_at", "lies before the talk")
-		case isAhead(at.Text("signed_at"), tx.Now()):
+		case IsAhead(at.Text("signed_at"), tx.Now()):
 			return badRun("signed_at", "lies in the future")
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func changeTemplates(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete && c.Before.Text("status") != "draft" {
-			return notReady("a template that was published stays: retire it")
+			return NotReady("a template that was published stays: retire it")
 		}
 	}
 	return perTenant(followTemplates)(tx, changes)
@@ -34,14 +34,14 @@ func followTemplates(tx *store.Tx, changes []store.Change) error {
 			revisions[code]++
 			t["revision"] = revisions[code]
 		} else if c.Before.Text("status") != "draft" && isRewritten(c) {
-			return notReady("a published template is not changed: make a new draft with the code %s", t.Text("code"))
+			return NotReady("a published template is not changed: make a new draft with the code %s", t.Text("code"))
 		}
 		raw, _ := t["sections"].(json.RawMessage)
 		tpl, err := checklist.Parse(raw)
 		if err != nil {
 			return err
 		}
-		if !becomes(c, "published") {
+		if !Becomes(c, "published") {
 			continue
 		}
 		if len(tpl.Items()) == 0 {
@@ -65,7 +65,7 @@ func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[
 	revisions, published = map[string]int64{}, map[string]string{}
 	var list []string
 	for _, c := range changes {
-		if c.Op == store.Insert || becomes(c, "published") {
+		if c.Op == store.Insert || Becomes(c, "published") {
 			list = append(list, strings.ToLower(c.After.Text("code")))
 		}
 	}
@@ -105,12 +105,12 @@ func isRewritten(c store.Change) bool {
 func supersedeRevisions(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		var err error
-		if becomes(c, "published") && c.After["supersedes_id"] != nil {
+		if Becomes(c, "published") && c.After["supersedes_id"] != nil {
 			old := c.After.Text("supersedes_id")
 			if err = updateSchedules(tx, old, store.Row{"template_id": c.After["id"]}); err == nil {
 				err = updateRecords(tx, "checklist_templates", []string{old}, store.Row{"status": "retired"})
 			}
-		} else if becomes(c, "retired") {
+		} else if Becomes(c, "retired") {
 			err = updateSchedules(tx, c.After.Text("id"), store.Row{"status": "ended"})
 		}
 		if err != nil {
@@ -152,8 +152,8 @@ func updateRecords(tx *store.Tx, resource string, ids []string, set store.Row) e
 	return err
 }
 
-// insertRecords adds records, as the server.
-func insertRecords(tx *store.Tx, resource string, rows []store.Row) error {
+// InsertRecords adds records, as the server.
+func InsertRecords(tx *store.Tx, resource string, rows []store.Row) error {
 	r, ok := tx.Store.Catalog().Get(resource)
 	if !ok || len(rows) == 0 {
 		return nil

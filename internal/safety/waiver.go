@@ -34,10 +34,10 @@ func changeVerdicts(tx *store.Tx, changes []store.Change) error {
 		if c.Op != store.Update {
 			continue
 		}
-		if isChanged(c, "acknowledged_at") {
+		if IsChanged(c, "acknowledged_at") {
 			c.After["acknowledged_by"] = db.Null(tx.UserID)
 		}
-		if isChanged(c, "waived_until", "waive_reason") {
+		if IsChanged(c, "waived_until", "waive_reason") {
 			waived = append(waived, c)
 		}
 	}
@@ -82,24 +82,24 @@ func checkWaiver(tx *store.Tx, event store.Row, latest time.Time) error {
 		return nil
 	}
 	if end == "" {
-		return badDate("waived_until", "is missing: a waiver has an end")
+		return RefuseField("waived_until", "is missing: a waiver has an end")
 	}
 	if reason == "" {
-		return notReady("say why the rule is waived: waive_reason").At("waive_reason", "is missing")
+		return NotReady("say why the rule is waived: waive_reason").At("waive_reason", "is missing")
 	}
 	until, err := time.Parse(db.TimeLayout, end)
 	if err != nil {
 		return err
 	}
 	if !until.After(tx.Now()) {
-		return badDate("waived_until", "has passed")
+		return RefuseField("waived_until", "has passed")
 	}
 	if until.After(latest) {
-		return badDate("waived_until", "lies behind %s, the end of the longest term of a waiver",
+		return RefuseField("waived_until", "lies behind %s, the end of the longest term of a waiver",
 			latest.Format(time.RFC3339))
 	}
 	if acknowledged == "" {
-		return notReady("a waiver needs two people: one acknowledges the verdict, another waives it").
+		return NotReady("a waiver needs two people: one acknowledges the verdict, another waives it").
 			At("acknowledged_at", "is missing")
 	}
 	if tx.UserID == "" || acknowledged == tx.UserID {

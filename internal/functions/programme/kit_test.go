@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"log/slog"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -87,7 +89,10 @@ func open(t testing.TB, o db.Options) *kit {
 	o.Observe = func(_ db.Scope, _ bool, n int) { k.statements.Add(int64(n)) }
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
-	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
+	effects := safety.Effects()
+	maps.Copy(effects.Before, training.Effects().Before)
+	effects.After["workers"] = training.Effects().After["workers"]
+	k.s = store.New(k.d, catalog.Default(), effects, clock)
 	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
 			k.after(tx, func() { k.told = append(k.told, resource+" "+fmt.Sprint(r["status"])) })

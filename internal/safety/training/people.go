@@ -1,0 +1,112 @@
+package training
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// namePeopleSQL selects workers by their accounts and their ids. $1 tenant, $2 ids
+// of accounts, $3 ids of workers.
+const namePeopleSQL = `
+	SELECT id, user_id
+	FROM workers
+	WHERE tenant_id = $1
+		AND (user_id IN {ids $2} OR id IN {ids $3})`
+
+// namePeople gives new assignments the worker of their account, or the account
+// of their worker. The two are one person.
+func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
+	var users, workers []string
+	for i, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		user, worker := c.After.Text(userColumn), c.After.Text(workerColumn)
+		if user == "" && worker == "" {
+			return safety.NotReady("row %d: say whose training it is: user_id or worker_id", i+1)
+		}
+		users, workers = append(users, user), append(workers, worker)
+	}
+	if len(users) == 0 {
+		return nil
+	}
+	account, person := map[string]string{}, map[string]string{}
+	err := tx.Query(namePeopleSQL,
+		[]any{tenant, query.List(dropEmpty(users)), query.List(dropEmpty(workers))}, func(r *db.Row) error {
+			account[r.Text(0)] = r.Text(1)
+			if !r.Null(1) {
+				person[r.Text(1)] = r.Text(0)
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		user, worker := c.After.Text(userColumn), c.After.Text(workerColumn)
+		if user != "" && worker != "" && account[worker] != user {
+			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").At(userColumn, "is another person's")
+			if len(changes) > 1 {
+				err.Details = fmt.Sprintf("row %d", i+1)
+			}
+			return err
+		}
+		if user == "" {
+			c.After[userColumn] = db.Null(account[worker])
+		}
+		if worker == "" {
+			c.After[workerColumn] = db.Null(person[user])
+		}
+	}
+	return nil
+}
+
+// dropEmpty leaves the empty ones out.
+func dropEmpty(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
+}
+
+// linkTraining gives the assignments of a worker who has got an account that
+// account, and those of the account the worker.
+func linkTraining(tx *store.Tx, changes []store.Change) error {
+	user, worker := map[string]string{}, map[string]string{} // by the other
+	for _, c := range changes {
+		if c.After == nil || c.After[userColumn] == nil {
+			continue
+		}
+		if c.Op == store.Insert || c.Before[userColumn] != c.After[userColumn] {
+			id, account := c.After.Text("id"), c.After.Text(userColumn)
+			user[id], worker[account] = account, id
+		}
+	}
+	if len(user) == 0 {
+		return nil
+	}
+
+	d := tx.DB()
+	unlinked := "((worker_id IS NULL AND " + d.InUUID(userColumn, 2) + ") OR (user_id IS NULL AND " + d.InUUID(workerColumn, 3) + "))"
+	rows, err := tx.Rows(resource, unlinked,
+		query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user))))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	sets := make([]store.Row, len(rows))
+	for i, row := range rows {
+		if row[workerColumn] == nil {
+			sets[i] = store.Row{"id": row["id"], workerColumn: worker[row.Text(userColumn)]}
+		} else {
+			sets[i] = store.Row{"id": row["id"], userColumn: user[row.Text(workerColumn)]}
+		}
+	}
+	return tx.UpdateEach(resource, sets)
+}
