@@ -52,7 +52,8 @@ func verifyExternal(tx *store.Tx, ta store.Row) error {
 		return safety.NotReady("say when the external certificate was issued: completed_at").At(completedColumn, "is missing")
 	}
 	if !tx.Seconds(ta[enteredByColumn]) {
-		return fault.New(fault.Forbidden, "42501", "an external certificate is verified by another person than the one who entered it").
+		return fault.New(fault.Forbidden, "42501",
+			"an external certificate is verified by another person than the one who entered it").
 			At(statusColumn, "is set by a second person")
 	}
 	ta[verifiedByColumn], ta[verifiedColumn] = tx.UserID, query.FormatTime(tx.Now())

@@ -55,7 +55,8 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 		}
 		user, worker := c.After.Text(userColumn), c.After.Text(workerColumn)
 		if user != "" && worker != "" && account[worker] != user {
-			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").At(userColumn, "is another person's")
+			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").
+				At(userColumn, "is another person's")
 			if len(changes) > 1 {
 				err.Details = fmt.Sprintf("row %d", i+1)
 			}
@@ -94,7 +95,8 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 	}
 
 	d := tx.DB()
-	unlinked := "((worker_id IS NULL AND " + d.InUUID(userColumn, 2) + ") OR (user_id IS NULL AND " + d.InUUID(workerColumn, 3) + "))"
+	unlinked := "((worker_id IS NULL AND " + d.InUUID(userColumn, 2) + ") " +
+		"OR (user_id IS NULL AND " + d.InUUID(workerColumn, 3) + "))"
 	rows, err := tx.Rows(resource, unlinked,
 		query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user))))
 	if err != nil || len(rows) == 0 {

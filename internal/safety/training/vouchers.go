@@ -107,6 +107,9 @@ func readHolderNames(tx *store.Tx, changes []store.Change) (map[string]map[strin
 	}
 	names := map[string]map[string]bool{}
 	add := func(id, name string) {
+		if id == "" {
+			return // a worker without an account
+		}
 		if names[id] == nil {
 			names[id] = map[string]bool{}
 		}
