@@ -101,6 +101,7 @@ drivers.last_seen_at         safety operator driver viewer
 shifts.created_by            operator viewer
 courses.risk_threshold       manager operator driver viewer
 training_assignments.source_score_id manager operator driver viewer
+training_assignments.source_incident_id operator driver viewer
 incidents.reported_by        operator driver viewer
 incidents.created_by         operator driver viewer
 incident_photos.created_by   operator driver viewer

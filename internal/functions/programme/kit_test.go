@@ -24,7 +24,7 @@ import (
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/safety"
-	"holdfast/internal/safety/training"
+	certificates "holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -90,8 +90,8 @@ func open(t testing.TB, o db.Options) *kit {
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
 	effects := safety.Effects()
-	maps.Copy(effects.Before, training.Effects().Before)
-	effects.After["workers"] = training.Effects().After["workers"]
+	maps.Copy(effects.Before, certificates.Effects().Before)
+	effects.After["workers"] = certificates.Effects().After["workers"]
 	k.s = store.New(k.d, catalog.Default(), effects, clock)
 	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {

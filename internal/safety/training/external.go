@@ -53,7 +53,7 @@ func verifyExternal(tx *store.Tx, ta store.Row) error {
 	}
 	if !tx.Seconds(ta[enteredByColumn]) {
 		return fault.New(fault.Forbidden, "42501",
-			"an external certificate is verified by another person than the one who entered it").
+			"an external certificate is completed by another person than the one who entered it: status").
 			At(statusColumn, "is set by a second person")
 	}
 	ta[verifiedByColumn], ta[verifiedColumn] = tx.UserID, query.FormatTime(tx.Now())

@@ -162,7 +162,7 @@ func isHolder(a actor.Actor, ta store.Row) bool {
 }
 
 func refuseHolder(field string) error {
-	return fault.New(fault.Forbidden, "42501", "nobody completes their own training: another person confirms it").
+	return fault.New(fault.Forbidden, "42501", "nobody completes their own training: another person sets %s", field).
 		At(field, "is another person's to set")
 }
 
