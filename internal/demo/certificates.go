@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"maps"
 	"time"
 
 	"holdfast/internal/store"
@@ -66,6 +67,8 @@ func writeLicences(w *workplace) {
 // nameVouchers names on a truck operator's certificate who trained and who
 // evaluated, and when: 29 CFR 1910.178(l)(6).
 func (w *workplace) nameVouchers(certificate store.Row, day int) {
-	certificate["trained_on"], certificate["trainer"] = w.cal.localDate(day-2), "Jorge Alvarez"
-	certificate["evaluated_on"], certificate["evaluator"] = w.cal.localDate(day), "Ines Duarte"
+	maps.Copy(certificate, store.Row{
+		"trained_on": w.cal.localDate(day - 2), "trainer": "Jorge Alvarez",
+		"evaluated_on": w.cal.localDate(day), "evaluator": "Ines Duarte",
+	})
 }

@@ -86,7 +86,7 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 			continue
 		}
 		if c.Op == store.Insert || c.Before[userColumn] != c.After[userColumn] {
-			id, account := c.After.Text("id"), c.After.Text(userColumn)
+			id, account := c.After.Text(idColumn), c.After.Text(userColumn)
 			user[id], worker[account] = account, id
 		}
 	}
@@ -105,9 +105,9 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 	sets := make([]store.Row, len(rows))
 	for i, row := range rows {
 		if row[workerColumn] == nil {
-			sets[i] = store.Row{"id": row["id"], workerColumn: worker[row.Text(userColumn)]}
+			sets[i] = store.Row{"id": row[idColumn], workerColumn: worker[row.Text(userColumn)]}
 		} else {
-			sets[i] = store.Row{"id": row["id"], userColumn: user[row.Text(workerColumn)]}
+			sets[i] = store.Row{"id": row[idColumn], userColumn: user[row.Text(workerColumn)]}
 		}
 	}
 	return tx.UpdateEach(resource, sets)

@@ -16,6 +16,9 @@ import (
 // people may read than trainings.
 const refresherReason = "Refresher after an incident or an unsafe act, 29 CFR 1910.178(l)(4)(ii)"
 
+// entitiesColumn are the people, places and machines of an incident.
+const entitiesColumn = "entities"
+
 // A scene is who took part in an incident, and with which equipment.
 type scene struct {
 	incident                    string
@@ -69,18 +72,18 @@ func isAccepted(c store.Change) bool {
 	if c.Op != store.Update || status == "reported" || status == "void" {
 		return false
 	}
-	return c.Before.Text(statusColumn) == "reported" || safety.IsChanged(c, "entities")
+	return c.Before.Text(statusColumn) == "reported" || safety.IsChanged(c, entitiesColumn)
 }
 
 // sceneOf reads an incident's entities; ok is false unless it has a person and
 // equipment.
 func sceneOf(incident store.Row) (s scene, ok bool) {
-	raw, _ := incident["entities"].(json.RawMessage)
+	raw, _ := incident[entitiesColumn].(json.RawMessage)
 	list, err := safety.ParseEntities(raw)
 	if err != nil {
 		return s, false // none, or those of before this was checked
 	}
-	s.incident = incident.Text("id")
+	s.incident = incident.Text(idColumn)
 	for _, e := range list {
 		switch {
 		case e.Type == "equipment":

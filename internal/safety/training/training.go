@@ -23,6 +23,7 @@ import (
 const (
 	resource = "training_assignments"
 
+	idColumn          = "id"
 	courseColumn      = "course_id"
 	userColumn        = "user_id"
 	workerColumn      = "worker_id"
@@ -201,7 +202,7 @@ func completeAssignment(ta store.Row, of course, now time.Time, loc *time.Locati
 	if err := dateCertificate(ta, of, now, loc); err != nil {
 		return err
 	}
-	if id := ta.Text("id"); ta[numberColumn] == nil && len(id) == 36 {
+	if id := ta.Text(idColumn); ta[numberColumn] == nil && len(id) == 36 {
 		ta[numberColumn] = "TC-" + strings.ToUpper(id[24:])
 	}
 	return nil
