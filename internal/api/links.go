@@ -61,8 +61,7 @@ func ofLink(h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id str
 
 // linkAddress is what a link's code says.
 func (l *ReportLinks) linkAddress(row store.Row) string {
-	token, _ := row["token"].(string)
-	return strings.TrimSuffix(l.url, "/") + "/r/" + token
+	return strings.TrimSuffix(l.url, "/") + "/r/" + row.Text("token")
 }
 
 func (l *ReportLinks) rotateLink(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
@@ -71,14 +70,14 @@ func (l *ReportLinks) rotateLink(w http.ResponseWriter, r *http.Request, a actor
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return web.JSON(w, http.StatusOK, rotatedLink{id, row["token"], row["rotated_at"], l.linkAddress(row)})
+	return web.JSON(w, http.StatusOK, rotatedLink{id, row.Text("token"), row.Text("rotated_at"), l.linkAddress(row)})
 }
 
 // rotatedLink is a link with its new token.
 type rotatedLink struct {
 	ID        string `json:"id" format:"uuid"`
-	Token     any    `json:"token" doc:"The new token, in the address."`
-	RotatedAt any    `json:"rotated_at" doc:"When it was given."`
+	Token     string `json:"token" doc:"The new token, in the address."`
+	RotatedAt string `json:"rotated_at" format:"date-time" doc:"When it was given."`
 	URL       string `json:"url" format:"uri" doc:"Address of the page."`
 }
 

@@ -80,19 +80,20 @@ type photoView struct {
 	Incident  string  `json:"incident_id,omitempty"`
 	Run       string  `json:"run_id,omitempty"`
 	Caption   *string `json:"caption"`
-	Width     any     `json:"width"`
-	Height    any     `json:"height"`
-	Size      any     `json:"size"`
-	SHA256    any     `json:"sha256"`
-	CreatedAt any     `json:"created_at"`
+	Width     int64   `json:"width"`
+	Height    int64   `json:"height"`
+	Size      int64   `json:"size" unit:"bytes"`
+	SHA256    string  `json:"sha256"`
+	CreatedAt string  `json:"created_at" format:"date-time"`
 	URL       string  `json:"url"`
 }
 
 func (c photoCall) viewOf(row store.Row) photoView {
-	v := photoView{Width: row["width"], Height: row["height"], Size: row["size"], SHA256: row["sha256"], CreatedAt: row["created_at"]}
-	v.ID, _ = row["id"].(string)
-	v.Incident, _ = row["incident_id"].(string)
-	v.Run, _ = row["run_id"].(string)
+	v := photoView{
+		ID: row.Text("id"), Incident: row.Text("incident_id"), Run: row.Text("run_id"),
+		Width: row.Integer("width"), Height: row.Integer("height"), Size: row.Integer("size"),
+		SHA256: row.Text("sha256"), CreatedAt: row.Text("created_at"),
+	}
 	if c, ok := row["caption"].(string); ok {
 		v.Caption = &c
 	}

@@ -31,7 +31,7 @@ func (h *Webhooks) Routes() []route.Route {
 	list := []route.Route{
 		{Pattern: "/v1/webhooks", Handle: withCaller(h.createWebhook), Out: webhook.Endpoint{}, Status: http.StatusCreated,
 			Doc:  "Make a webhook; its secret is answered this once (administrators)",
-			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
+			Body: map[string]string{"url": "string", "events": "texts", "description": "string", "status": "string"}},
 		{Pattern: "/v1/webhooks/{id}/rotate", Handle: withCaller(h.rotateSecret), Out: webhook.Endpoint{},
 			Doc: "Give a webhook a new secret; the old one signs too for a day"},
 		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueDelivery(h.sendTest), Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send webhook.test"},

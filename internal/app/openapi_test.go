@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"holdfast/internal/api/auth"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/shape"
 	"holdfast/internal/testkit"
 )
 
@@ -150,6 +153,65 @@ func namesMembers(s *openapi3.SchemaRef, depth int) bool {
 		}
 	}
 	return false
+}
+
+// Every schema says of which type its values are. One stands for any JSON value and says so.
+func TestOpenAPISchemasHaveTypes(t *testing.T) {
+	k := testkit.New(t, db.SQLite)
+	answer := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json"})
+	var doc map[string]any
+	if err := json.Unmarshal(answer.Body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	eachSchema(doc, "", func(at string, schema map[string]any) {
+		seen++
+		if !isTyped(schema) && at != "/components/schemas/"+shape.AnyName {
+			t.Errorf("%s has no type", at)
+		}
+	})
+	if seen < 3000 {
+		t.Errorf("only %d schemas were looked at", seen)
+	}
+}
+
+func isTyped(schema map[string]any) bool {
+	for _, word := range []string{"type", "$ref", "oneOf", "anyOf", "allOf", "enum", "const", "required"} {
+		if schema[word] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// eachSchema calls visit with the schemas below a part of the document: those of bodies and
+// parameters, those that have a name, and what they are made of.
+func eachSchema(part any, at string, visit func(at string, schema map[string]any)) {
+	switch part := part.(type) {
+	case []any:
+		for i, v := range part {
+			eachSchema(v, at+"/"+strconv.Itoa(i), visit)
+		}
+	case map[string]any:
+		for name, v := range part {
+			below := at + "/" + name
+			_, isObject := v.(map[string]any)
+			isObject = isObject && at != "/components/responses" // a collection is called items
+			switch {
+			case name == "example" || name == "default" || name == "enum":
+				continue
+			case isObject && (name == "schema" || name == "items" || name == "additionalProperties"):
+				visit(below, v.(map[string]any))
+			case isObject && (name == "schemas" || name == "properties"):
+				for member, schema := range v.(map[string]any) {
+					if schema, ok := schema.(map[string]any); ok {
+						visit(below+"/"+member, schema)
+					}
+				}
+			}
+			eachSchema(v, below, visit)
+		}
+	}
 }
 
 // The document is kept: who has it is told so, and it travels compressed.

@@ -52,6 +52,12 @@ func (r Row) Text(field string) string {
 	return s
 }
 
+// Integer is the integer in a field, 0 where there is none.
+func (r Row) Integer(field string) int64 {
+	n, _ := r[field].(int64)
+	return n
+}
+
 // Decimal is the decimal in a field, 0 where there is none.
 func (r Row) Decimal(field string) decimal.Dec {
 	d, _ := r[field].(decimal.Dec)

@@ -52,19 +52,16 @@ type Member struct {
 	Shape
 }
 
+// AnyName is the name below components/schemas of what may be any JSON value.
+const AnyName = "AnyValue"
+
 // Schema returns the JSON Schema (draft 2020-12, as OpenAPI 3.1 has it).
-// Records become references to components/schemas.
+// Records, and values of any kind, become references to components/schemas.
 func (s *Shape) Schema() map[string]any {
 	if s.Kind == Record {
 		return s.recordSchema()
 	}
-	m := map[string]any{}
-	if name := s.typeName(); name != "" {
-		m["type"] = name
-		if s.Null {
-			m["type"] = []string{name, "null"}
-		}
-	}
+	m := s.typeSchema()
 	s.describeIn(m)
 	s.limitIn(m)
 	switch s.Kind {
@@ -76,6 +73,18 @@ func (s *Shape) Schema() map[string]any {
 		m["additionalProperties"] = s.Of.Schema()
 	}
 	return m
+}
+
+// typeSchema says of which type the value is.
+func (s *Shape) typeSchema() map[string]any {
+	if s.Kind == Any {
+		return map[string]any{"$ref": "#/components/schemas/" + AnyName}
+	}
+	name := s.typeName()
+	if s.Null {
+		return map[string]any{"type": []string{name, "null"}}
+	}
+	return map[string]any{"type": name}
 }
 
 func (s *Shape) recordSchema() map[string]any {

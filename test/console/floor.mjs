@@ -128,3 +128,21 @@ test('a scan says what a code is and what can be done with it, on the floor and 
     assert.equal(new URL(page.url()).pathname, `/console/c/zones/${zone.id}`);
   });
 });
+
+test('a serial number that was sold is a question on the dock, and is taken in as new when that is meant', async () => {
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `SOLD-${Date.now()}`, name: 'Sold once', tracking: 'serial' } });
+  const place = await newBin('SOLD');
+  for (const moved of [{ type: 'receipt', to_zone_id: place.id }, { type: 'ship', from_zone_id: place.id }])
+    await api(manager, '/v1/stock_movements', { method: 'POST', body: { ...moved, item_id: item.id, quantity: 1, serial: 'S-1' } });
+  await as(operator, async (page) => {
+    await open(page, `/console/floor/receive?item=${item.id}`);
+    await page.getByLabel('Serial numbers *').fill('S-1');
+    await page.getByRole('button', { name: 'Take 1 line in' }).click();
+    await page.getByText('serial number S-1 of item').waitFor();
+    assert.deepEqual(await violations(page, 'sold serial'), []);
+    await page.getByRole('button', { name: 'Take them in as new all the same' }).click();
+    await page.getByRole('heading', { name: 'The goods are in' }).waitFor();
+  }, phone);
+  const levels = await api(manager, `/v1/stock_levels?select=serial,quantity&item_id=eq.${item.id}&quantity=gt.0`);
+  assert.deepEqual(levels.map((l) => l.serial), ['S-1']);
+});

@@ -110,7 +110,7 @@ export function ImportsPage() {
                     <td data-label={_('File')}>{j.file_name}</td>
                     <td data-label={_('Into')}>{titleOf(j.target)}</td>
                     <td>
-                      <Badge state={j.status} />
+                      <JobState j={j} />
                     </td>
                     <td class="num" data-label={_('Rows')}>{number(j.total_rows)}</td>
                     <td class="num" data-label={_('With errors')}>{number(j.invalid_rows)}</td>
@@ -261,7 +261,7 @@ export function ImportPage() {
       <Head
         title={
           <span class="row">
-            {j.file_name ?? j.job_no} <Badge state={j.status} />
+            {j.file_name ?? j.job_no} <JobState j={j} />
           </span>
         }
         crumbs={[[_('Imports'), '/console/imports']]}
@@ -329,9 +329,8 @@ function Progress({ id }: { id: string }) {
   );
 }
 
-// Question asks what the file does not say by itself.
-function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: CheckAgain; catalog: Catalog }) {
-  const text = j.message ?? '';
+// questionsOf are what the server asks in a sentence about a file that does not say it by itself.
+function questionsOf(text: string) {
   const dates = /date order|date_order/.test(text);
   const marks = /decimal mark|decimal_mark/.test(text);
   const written = /its words\? (.*)\. Say which \(encoding\)/s.exec(text)?.[1]?.split('; ') ?? [];
@@ -339,11 +338,25 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
   const years = /\(short_years/.test(text);
   const sheet = /the sheet "(.*)" fits/.exec(text)?.[1];
   const header = !written.length && /header/.test(text) && !/no column/.test(text);
-  const answer = (o: Record<string, unknown>) => void check({ options: { ...j.options, ...o } });
   const missing = /no column for (.*?), which/.exec(text)?.[1];
   const onlyChanges = /use the mode update/.test(text);
+  const isAsked = !!(dates || marks || written.length || epoch || years || sheet || header || missing || onlyChanges);
+  return { dates, marks, written, epoch, years, sheet, header, missing, onlyChanges, isAsked };
+}
+
+// JobState is how far an import is; one that waits for an answer has not failed.
+function JobState({ j }: { j: Job }) {
+  const asks = j.status === 'failed' && questionsOf(j.message ?? '').isAsked;
+  return asks ? <Badge tone="warn">{_('Waits for an answer')}</Badge> : <Badge state={j.status} />;
+}
+
+// Question asks what the file does not say by itself, or says why it cannot be read.
+function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: CheckAgain; catalog: Catalog }) {
+  const text = j.message ?? '';
+  const { dates, marks, written, epoch, years, sheet, header, missing, onlyChanges, isAsked } = questionsOf(text);
+  const answer = (o: Record<string, unknown>) => void check({ options: { ...j.options, ...o } });
   return (
-    <Card title={_('One question before it goes on')}>
+    <Card title={isAsked ? _('One question before it goes on') : _('It cannot go on like this')}>
       <div class="stack">
         <p>{text}</p>
         <div class="row">

@@ -169,13 +169,13 @@ export function MissingField({ j, missing, busy, check, of }: Unanswered) {
   return (
     <>
       <Select label={_('Field')} value={name} put={choose} options={fields.map((f) => [f.name, _(f.label)])} />
-      <form class="form" onSubmit={useColumn}>
+      <form class="answer" onSubmit={useColumn}>
         <Input label={_('Header of the column in the file')} value={column} put={setColumn} />
         <Button type="submit" {...(members ? {} : { kind: 'primary' as const })} busy={busy} disabled={!column}>
           {_('Use this column')}
         </Button>
       </form>
-      <form class="form" onSubmit={useValue}>
+      <form class="answer" onSubmit={useValue}>
         {members ? (
           <Select
             label={_('Or one value for all rows')}

@@ -4,6 +4,7 @@ import { beep } from '../lib/beep';
 import { ask, rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
+import { toFault } from '../lib/fault';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -310,7 +311,9 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
       say(true, `${text(what['sku'])} +${number(more)}`);
     });
   const coming = lines.filter((l) => Number(l.quantity) > 0 || l.discrepancy === 'short');
-  const book = () =>
+  // Serial numbers that were sold and did not come back are a question.
+  const [isSold, setSold] = useState(false);
+  const book = (accept_sold?: true) =>
     act(async () => {
       const r = await rpc<Received>('receive', {
         order_id: order?.id,
@@ -322,7 +325,11 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           expires_on: l.expires_on || undefined,
           serials: l.serials ? l.serials.split(',').map((x) => x.trim()).filter(Boolean) : undefined,
           discrepancy: (l.discrepancy || undefined) as Difference | undefined,
+          accept_sold,
         })),
+      }).catch((e) => {
+        setSold(toFault(e).hint.includes('accept_sold'));
+        throw e;
       });
       beep(true);
       draft.drop();
@@ -382,6 +389,14 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           ) : null}
         </div>
       ))}
+      {isSold ? (
+        <Note kind="warn">
+          {_('Goods that come back are taken in under a return order.')}{' '}
+          <Button busy={busy} onClick={() => void book(true)}>
+            {_('Take them in as new all the same')}
+          </Button>
+        </Note>
+      ) : null}
       <Button kind="primary" size="big" busy={busy} disabled={!coming.length || !at || lines.some((l) => Number.isNaN(Number(l.quantity)))} onClick={() => void book()}>
         {coming.length ? plural(coming.length, 'Take {n} line in', 'Take {n} lines in') : _('Nothing entered yet')}
       </Button>

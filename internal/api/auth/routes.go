@@ -33,15 +33,15 @@ var (
 		"updated_at": "string"}
 	ceremonyFields = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
 	passkeyFields  = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
-	accountFields  = fields{"name": "string", "role": "string", "scopes": "array", "addresses": "array", "expires_at": "string"}
-	accountAnswer  = fields{"id": "string", "name": "string", "role": "string", "scopes": "array", "addresses": "array", "expires_at": "string",
+	accountFields  = fields{"name": "string", "role": "string", "scopes": "texts", "addresses": "texts", "expires_at": "string"}
+	accountAnswer  = fields{"id": "string", "name": "string", "role": "string", "scopes": "texts", "addresses": "texts", "expires_at": "string",
 		"created_at": "string", "created_by": "string", "updated_at": "string", "keys": "array"}
 	keyAnswer = fields{"id": "string", "state": "string", "secret": "string", "created_at": "string", "created_by": "string",
 		"expires_at": "string", "revoked_at": "string", "last_used_at": "string"}
 	empty           = fields{}
 	redirectTo      = fields{"redirect_to": "string"}
-	discoveryFields = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "array",
-		"response_types_supported": "array"}
+	discoveryFields = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "texts",
+		"response_types_supported": "texts"}
 	answerFields = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
 )
 
@@ -134,7 +134,7 @@ func (a *API) accountRoutes() []route.Route {
 			Response: userFields,
 			Body: withPKCE(fields{"data": "object", "password": "string", "current_password": "string", "nonce": "string", "email": "string",
 				"phone": "string", "channel": "string",
-				"remove": "array"})},
+				"remove": "texts"})},
 		{Method: "POST", Pattern: "/auth/v1/logout", Who: route.Account, Handle: a.endSession,
 			Doc: "End sessions: global, local or others", Query: fields{"scope": "string"},
 			Status: http.StatusNoContent},
@@ -183,7 +183,7 @@ func (a *API) tenantsRoutes() []route.Route {
 			Doc: "End one of them (administrators, not of a role above their own)", Status: http.StatusNoContent},
 		{Method: "GET", Pattern: "/auth/v1/tenant/service-accounts", Who: route.AccountInTenant, Handle: k.listServiceAccounts,
 			Doc:      "The tenant's service accounts with their keys, without secrets, and the scopes that keys may have (administrators)",
-			Response: fields{"service_accounts": "array", "available_scopes": "array"}},
+			Response: fields{"service_accounts": "array", "available_scopes": "texts"}},
 		{Method: "POST", Pattern: "/auth/v1/tenant/service-accounts", Who: route.AccountInTenant, Handle: k.createServiceAccount,
 			Status: http.StatusCreated,
 			Doc:    "Make a service account, without keys yet (administrators; aal2 and a fresh proof, as all that follows)",
@@ -249,7 +249,7 @@ func (a *API) factorsRoutes() []route.Route {
 			Doc: "How many recovery codes are left", Response: fields{"remaining": "integer"}},
 		{Method: "POST", Pattern: "/auth/v1/factors/recovery-codes", Who: route.Account, Handle: f.newRecoveryCodes,
 			Doc:      "Make ten single-use recovery codes in place of any before; shown once",
-			Response: fields{"codes": "array"}},
+			Response: fields{"codes": "texts"}},
 		{Method: "POST", Pattern: "/auth/v1/factors/recovery-codes/verify", Who: route.Account, Handle: f.useRecoveryCode,
 			Doc:  "Use a recovery code in place of a lost factor: the session becomes aal2",
 			Auth: true, Body: fields{"code": "string"},

@@ -358,7 +358,9 @@ func membersSchema(members map[string]string, answer bool) object {
 		case t == "file":
 			s = object{"type": "string", "contentMediaType": "application/octet-stream", "description": memberDoc(name)}
 		case t == "array":
-			s["items"] = object{}
+			s["items"] = object{"type": "object"}
+		case t == "texts":
+			s = withDoc(object{"type": "array", "items": object{"type": "string"}}, memberDoc(name))
 		case answer && t == "string":
 			s["type"] = []string{"string", "null"}
 		}

@@ -78,7 +78,7 @@ func memberExample(name, kind string) any {
 		return false
 	case "object":
 		return object{}
-	case "array":
+	case "array", "texts":
 		return []any{}
 	}
 	return "example"
@@ -94,11 +94,12 @@ func errorSchemas() object {
 		"VerbRequest":   withDoc(shape.Input(rpc.Common{}).Schema(), "What every verb takes."),
 		"VerbAnswer":    withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
 		"EventHead":     event.Head(),
+		shape.AnyName:   object{"description": "Any JSON value: a text, a number, true, false, null, a list or an object."},
 		"Filter":        object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
 		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.",
 			"required": []string{"code", "message"},
 			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),
-				"details": object{"description": "Where and why; a list where relations are ambiguous."}, "hint": text("What would help.")}},
+				"details": withDoc(schemaRef(shape.AnyName), "Where and why; a list where relations are ambiguous."), "hint": text("What would help.")}},
 		"FunctionError": object{"type": "object", "description": "Error body of functions.", "required": []string{"error"},
 			"properties": object{"error": text("What is wrong."), "details": text("Where and why.")}},
 		"IdentityError": object{"type": "object", "description": "Error body of identity.",

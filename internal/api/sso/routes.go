@@ -28,20 +28,20 @@ type fields = map[string]string
 var (
 	connectionFields = fields{"tenant_id": "string", "kind": "string", "name": "string", "identifier": "string", "issuer": "string",
 		"metadata_url": "string", "metadata_xml": "string",
-		"client_id": "string", "client_secret": "string", "scopes": "array", "name_id_format": "string", "attribute_mapping": "object",
+		"client_id": "string", "client_secret": "string", "scopes": "texts", "name_id_format": "string", "attribute_mapping": "object",
 		"role_map": "object", "default_role": "string",
 		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean",
-		"domains": "array", "authorization_params": "object", "resource_id": "string"}
-	samlFields = fields{"type": "string", "tenant_id": "string", "metadata_url": "string", "metadata_xml": "string", "domains": "array",
+		"domains": "texts", "authorization_params": "object", "resource_id": "string"}
+	samlFields = fields{"type": "string", "tenant_id": "string", "metadata_url": "string", "metadata_xml": "string", "domains": "texts",
 		"attribute_mapping": "object",
 		"name_id_format":    "string", "resource_id": "string", "disabled": "boolean"}
 	customFields = fields{"provider_type": "string", "tenant_id": "string", "identifier": "string", "name": "string", "client_id": "string",
 		"client_secret": "string", "issuer": "string",
-		"scopes": "array", "attribute_mapping": "object", "authorization_params": "object", "enabled": "boolean", "domains": "array"}
-	personFields = fields{"schemas": "array", "userName": "string", "externalId": "string", "name": "object", "displayName": "string",
+		"scopes": "texts", "attribute_mapping": "object", "authorization_params": "object", "enabled": "boolean", "domains": "texts"}
+	personFields = fields{"schemas": "texts", "userName": "string", "externalId": "string", "name": "object", "displayName": "string",
 		"emails": "array", "active": "boolean"}
-	groupFields = fields{"schemas": "array", "displayName": "string", "externalId": "string", "members": "array"}
-	patchFields = fields{"schemas": "array", "Operations": "array"}
+	groupFields = fields{"schemas": "texts", "displayName": "string", "externalId": "string", "members": "array"}
+	patchFields = fields{"schemas": "texts", "Operations": "array"}
 )
 
 // custom serves GET /authorize for the connections that are called custom:....
