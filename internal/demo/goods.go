@@ -260,7 +260,8 @@ func (w *stock) emitItems() {
 	onHand, available := map[*item]int64{}, map[*item]int64{}
 	for _, l := range w.levels {
 		onHand[l.item] += l.qty
-		if l.status == "available" && (l.lot == nil || l.lot.status == "released" && !l.lot.short) {
+		isSold := l.lot == nil || l.lot.status == "released" && !l.lot.short
+		if l.status == "available" && isSold && !l.zone.blocked && l.zone.kind != "quarantine" {
 			available[l.item] += l.qty - l.reserved
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // health is an inventory's health, of how many items it is told, when those were
@@ -84,7 +85,7 @@ func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
 // queueItems asks for the active items that meet a condition.
 func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
-		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
+		"CASE WHEN i.on_hand > 0 THEN "+ownstock.FirstMovement+" END, "+
 		"CASE WHEN i.available <= 0 THEN "+inventory.OnOrder+" END "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...), func(r *db.Row) error {
 		as.last = r.Text(0)
@@ -93,11 +94,17 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	})
 }
 
-// queueLedger asks for the last days of the items that were read, among the
-// movements that meet a condition.
+// queueLedger asks for the last days of the items that were read, and for what of them
+// owners keep here, among the movements and stock levels that meet a condition.
 func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	day := tx.DB().Day("occurred_at")
 	window, dead := as.now.AddDate(0, 0, -inventory.HealthWindow), as.now.AddDate(0, 0, -inventory.DeadAfter-1)
+	ownstock.QueueOwnersWhere(tx, as.tenant, where, args, func(item string, quantity decimal.Dec) {
+		if s := as.stock[item]; s != nil {
+			s.OnHand -= quantity
+		}
+	})
+	where += " AND " + ownstock.Own
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
 	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+

@@ -59,8 +59,8 @@ func (t totals) ordersOut(late int64) OrdersOut {
 // InventoryMetrics are a tenant's stock in figures, over active items.
 type InventoryMetrics struct {
 	Items int64       `json:"total_items" doc:"Active items."`
-	Low   int64       `json:"low_stock_count" doc:"Active items whose available quantity is at or below their reorder point."`
-	Value decimal.Dec `json:"total_stock_value" doc:"Quantity on hand times unit cost." unit:"the tenant's currency"`
+	Low   int64       `json:"low_stock_count" doc:"Active items whose available quantity, of own stock, is at or below their reorder point."`
+	Value decimal.Dec `json:"total_stock_value" doc:"Own stock on hand times unit cost." unit:"the tenant's currency"`
 }
 
 func (t totals) inventoryMetrics() InventoryMetrics {

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // demandLine is an order line that stock is looked for.
@@ -209,7 +210,7 @@ func (w demandLine) lastsLongEnough(expires string) bool {
 	if expires == "" {
 		return w.minExpiry == ""
 	}
-	return expires >= daysAfter(w.ship, w.keep) && expires >= w.minExpiry
+	return expires >= inventory.DaysAfter(w.ship, w.keep) && expires >= w.minExpiry
 }
 
 // compareByStrategy compares free stock by the plan's strategy.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // Movements that are held to more than the books.
@@ -58,7 +59,7 @@ func (p *posting) checkLotMayLeave(m store.Row) *fault.Error {
 		return nil
 	}
 	l, it := p.lots[lot], p.itemByID[m.Text("item_id")]
-	why := lotBarReason(l.status, l.expires, p.rules.localToday(), it.minRemaining)
+	why := inventory.LotBarReason(l.status, l.expires, p.rules.localToday(), it.minRemaining)
 	if why == "" {
 		return nil
 	}

@@ -7,12 +7,17 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
 func deriveItems(tx *store.Tx, changes []store.Change) error {
 	if err := removeBarcodes(tx, changes); err != nil {
+		return err
+	}
+	owners, err := readOwnersOfRevalued(tx, changes)
+	if err != nil {
 		return err
 	}
 	var rise decimal.Dec
@@ -36,9 +41,12 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		if it["archived_at"] != nil && it["status"] == "active" {
 			it["status"] = "discontinued"
 		}
-		value, err := MultiplyWithin(it.Decimal("on_hand"), it.Decimal("unit_cost"), "unit_cost")
-		if err != nil {
-			return err
+		value := c.Before.Decimal("stock_value")
+		if c.Op == store.Insert || isAltered(c, "unit_cost") {
+			own := it.Decimal("on_hand") - owners[it.Text("id")]
+			if value, err = MultiplyWithin(own, it.Decimal("unit_cost"), "unit_cost"); err != nil {
+				return err
+			}
 		}
 		it["stock_value"] = value
 		if rise, err = addWithin(rise, value-c.Before.Decimal("stock_value"), maxTotal, "unit_cost"); err != nil {
@@ -55,6 +63,22 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	return checkStockValue(tx.Tx, tx.TenantID, kept, rise, "unit_cost")
+}
+
+// readOwnersOfRevalued reads what owners keep here of the items whose cost changes.
+func readOwnersOfRevalued(tx *store.Tx, changes []store.Change) (map[string]decimal.Dec, error) {
+	owners := map[string]decimal.Dec{}
+	var items set
+	for _, c := range changes {
+		if isAltered(c, "unit_cost") && c.After.Decimal("on_hand") != 0 {
+			items.addID(c.After.Text("id"))
+		}
+	}
+	if len(items.list) == 0 {
+		return owners, nil
+	}
+	ownstock.QueueOwners(tx.Tx, tx.TenantID, items.list, func(item string, q decimal.Dec) { owners[item] = q })
+	return owners, tx.Flush()
 }
 
 // updateZoneLoads moves the load of zones when the capacity an item takes changes, and

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/blocks"
 )
 
 // spot is where stock lies: the seven parts of a stock level's key, "" for
@@ -30,7 +31,7 @@ type level struct {
 	quantity decimal.Dec // before, then after
 	reserved decimal.Dec // before, then after
 	counted  any         // occurred_at of the last count, or nil
-	barred   bool        // its lot is not released or does not last: it is not available
+	counts   bool        // what is free of it is available of the item
 }
 
 // ledger adds up what movements do, by stock key.
@@ -166,13 +167,13 @@ func (l *ledger) queueLevels(tx *db.Tx, tenant string) {
 // unique key whatever the planner believes about the table; an update joined to
 // a list of values measured twice as slow before the table's first ANALYZE.
 func (l *ledger) queueLevelWrites(tx *db.Tx, tenant, now string) {
-	b := block{
-		head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
+	b := blocks.Block{
+		Head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
 			"stock_status, stock_key, quantity, last_counted_at) VALUES ",
-		tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
+		Tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
 			"excluded.updated_at, version = stock_levels.version + 1, " +
 			"last_counted_at = COALESCE(excluded.last_counted_at, stock_levels.last_counted_at)",
-		width: 16,
+		Width: 16,
 	}
 	changed := make([]*level, 0, len(l.order))
 	for _, v := range l.order {
@@ -180,7 +181,7 @@ func (l *ledger) queueLevelWrites(tx *db.Tx, tenant, now string) {
 			changed = append(changed, v)
 		}
 	}
-	b.queueRows(tx, len(changed), func(i int, args []any) []any {
+	b.QueueRows(tx, len(changed), func(i int, args []any) []any {
 		v := changed[i]
 		return append(args, tenant, now, now, 1, v.reserved, db.NewID(), v.zone, v.item,
 			db.Null(v.lot), db.Null(v.serial), db.Null(v.owner), db.Null(v.lpn), v.status,

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/inventory"
 )
 
@@ -67,18 +68,28 @@ func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	return nil
 }
 
-// lockZones queues locking zones in id order. The parents seen under the lock
-// go to seen, which may be nil.
-func lockZones(tx *db.Tx, tenant string, ids []string, seen func(id, parent string) error) {
+// checkUnchanged has the transaction start over where a zone, as it is under a lock, is no
+// longer where it was, or is open or closed to orders since.
+func (p places) checkUnchanged(now placed) error {
+	was := p[now.id]
+	if was.parent == now.parent && was.status == now.status && was.kind == now.kind {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "40001", "zones were changed meanwhile; try again")
+}
+
+// lockZones queues locking zones in id order. As they are under the lock they go to
+// seen, which may be nil.
+func lockZones(tx *db.Tx, tenant string, ids []string, seen func(placed) error) {
 	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant,
+	tx.Queue("SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant,
 		jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {
 			return nil
 		}
-		return seen(r.Text(0), r.Text(1))
+		return seen(placed{id: r.Text(0), parent: r.Text(1), status: r.Text(2), kind: r.Text(3)})
 	})
 }
 
@@ -156,16 +167,16 @@ func (h haul) sumLoads(zones []string, loads map[string]decimal.Dec) (map[string
 // ancestors itself: after the zones were locked, in case one has just been hung
 // elsewhere.
 func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
-	b := block{
-		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
-		tail: "), up(id, parent_id, delta, depth) AS (" +
+	b := blocks.Block{
+		Head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
+		Tail: "), up(id, parent_id, delta, depth) AS (" +
 			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
 			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
 			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads +
 			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
-		fixed: []any{h.tenant, h.now}, width: 2,
+		Fixed: []any{h.tenant, h.now}, Width: 2,
 	}
-	b.queueRows(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+	b.QueueRows(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
 }
 
 // setLoads adds s.delta to the load of zones.
@@ -182,20 +193,15 @@ func (h haul) queueLoads(sums map[string]decimal.Dec) error {
 		}
 	}
 	slices.Sort(ids)
-	lockZones(h.tx, h.tenant, ids, func(id, parent string) error {
-		if h.at[id].parent != parent {
-			return fault.New(fault.Unavailable, "40001", "zones were moved meanwhile; try again")
-		}
-		return nil
-	})
+	lockZones(h.tx, h.tenant, ids, h.at.checkUnchanged)
 	if err := h.tx.Flush(); err != nil {
 		return err
 	}
-	b := block{
-		head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
-		tail:  ") " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
-		fixed: []any{h.tenant, h.now}, width: 2,
+	b := blocks.Block{
+		Head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
+		Tail:  ") " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
+		Fixed: []any{h.tenant, h.now}, Width: 2,
 	}
-	b.queueRows(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
+	b.QueueRows(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
 	return nil
 }

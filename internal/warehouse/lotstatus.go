@@ -3,9 +3,11 @@ package warehouse
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // isSellable reports a lot whose stock counts as available.
@@ -42,7 +44,7 @@ func dateLots(tx *store.Tx, changes []store.Change) error {
 
 // tooShort reports a last day of use before which too few days are left, or none.
 func tooShort(expires, today string, keep int64) bool {
-	return lotBarReason("released", expires, today, keep) != ""
+	return inventory.LotBarReason("released", expires, today, keep) != ""
 }
 
 // redateLots looks at the lots of items anew whose asked-for days have changed.
@@ -104,19 +106,26 @@ func (w Watch) freeLots(tx *store.Tx, changes []store.Change) error {
 	if len(lots.list) == 0 {
 		return nil
 	}
+	return w.addFree(tx, items, sign, func() ([]ownstock.Free, error) { return ownstock.ReadOfLots(tx, lots.list) })
+}
+
+// addFree locks items and adds what is then free of lots or zones to what is available of
+// them, or takes it off, by the sign of each lot or zone.
+func (w Watch) addFree(tx *store.Tx, items set, sign map[string]decimal.Dec, read func() ([]ownstock.Free, error)) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}, items: items}}
 	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err
 	}
-	free := map[string]decimal.Dec{}
-	err := tx.Query("SELECT lot_id, item_id, quantity - reserved FROM stock_levels WHERE tenant_id = $1 AND stock_status = 'available' AND "+tx.DB().
-		InUUID("lot_id", 2),
-		[]any{tx.TenantID, jsonList(lots.list)}, func(r *db.Row) error {
-			free[r.Text(1)] += sign[r.Text(0)] * r.Dec(2)
-			return nil
-		})
+	list, err := read()
 	if err != nil {
 		return err
+	}
+	free := map[string]decimal.Dec{}
+	for _, f := range list {
+		free[f.ItemID] += sign[f.Of] * f.Quantity
+		if p.itemByID[f.ItemID] == nil {
+			return fault.New(fault.Unavailable, "40001", "goods were moved meanwhile; try again")
+		}
 	}
 	return w.addAvailable(tx, p.itemByID, free)
 }

@@ -12,7 +12,9 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 func jsonList(ids []string) string { return query.List(ids) }
@@ -22,6 +24,7 @@ type stocked struct {
 	id, sku, tracking, status             string
 	unitCost, capacityUnits, reorderPoint decimal.Dec
 	onHand, available, value              decimal.Dec
+	owners                                decimal.Dec // of onHand, what is not the tenant's own
 	low                                   bool
 	class                                 string
 	minRemaining                          int64 // days
@@ -105,6 +108,11 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
 			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11), minRemaining: r.Int(12)}
 		return nil
+	})
+	ownstock.QueueOwners(tx, tenant, p.items.list, func(item string, quantity decimal.Dec) {
+		if it := p.itemByID[item]; it != nil {
+			it.owners = quantity
+		}
 	})
 	p.queueLevels(tx, tenant)
 	p.readPieces(tx, tenant)
@@ -194,7 +202,9 @@ func (p *posting) settleTotals(tx *store.Tx) (fallen []string, err error) {
 		if v.delta == 0 && v.promised == 0 {
 			continue
 		}
-		v.barred = v.lot != "" && (p.lots[v.lot].status != "released" || p.lots[v.lot].short)
+		z, lot := p.at[v.zone], p.lots[v.lot]
+		v.counts = ownstock.IsFree(ownstock.Stock{Owner: v.owner, Status: v.status, ZoneStatus: z.status, ZoneKind: z.kind,
+			LotBars: v.lot != "" && (lot.status != "released" || lot.short)})
 		was := *it
 		if changed[it.id] == nil {
 			first[it.id] = was
@@ -265,12 +275,15 @@ func (it *stocked) addLevelChange(v *level) error {
 	if it.onHand, err = addWithin(it.onHand, v.delta, maxStock, "quantity"); err != nil {
 		return err
 	}
-	if v.status == "available" && !v.barred {
+	if v.owner != "" {
+		it.owners += v.delta
+	}
+	if v.counts {
 		if it.available, err = addWithin(it.available, v.delta-v.promised, maxStock, "quantity"); err != nil {
 			return err
 		}
 	}
-	it.value, err = MultiplyWithin(it.onHand, it.unitCost, "quantity")
+	it.value, err = MultiplyWithin(it.onHand-it.owners, it.unitCost, "quantity")
 	it.low = inventory.LowStock(it.available, it.reorderPoint)
 	return err
 }
@@ -312,16 +325,16 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 		list = append(list, it)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].id < list[j].id })
-	b := block{
+	b := blocks.Block{
 		// The first row of values has no meaning but its types, which the
 		// parameters below it take on.
-		head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS " +
+		Head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS " +
 			"bigint), CAST(0 AS bigint), CAST(NULL AS boolean)), ",
-		tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
+		Tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
 			"FROM v WHERE items.tenant_id = $1 AND items.id = v.id",
-		fixed: []any{tenant, now}, width: 5,
+		Fixed: []any{tenant, now}, Width: 5,
 	}
-	b.queueRows(tx, len(list), func(i int, args []any) []any {
+	b.QueueRows(tx, len(list), func(i int, args []any) []any {
 		it := list[i]
 		return append(args, it.id, it.onHand, it.available, it.value, it.low)
 	})
@@ -340,8 +353,13 @@ func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]dec
 			ids.addID(u)
 		}
 	}
+	for _, v := range p.order {
+		if p.itemByID[v.item].capacityUnits == 0 {
+			ids.addID(v.zone)
+		}
+	}
 	if len(zones.list) <= few {
-		lockZones(tx, tenant, ids.list, nil)
+		lockZones(tx, tenant, ids.list, p.at.checkUnchanged)
 	}
 	return haul{tx: tx, tenant: tenant, now: now, field: "quantity", at: p.at}.moveLoads(loads)
 }

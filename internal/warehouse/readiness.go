@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/crew"
+	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
@@ -129,7 +130,7 @@ func (k readiness) barredLots(shipments []string) error {
 	ru := queueRules(k.Tx.Tx, k.TenantID, k.Now())
 	text := strings.ReplaceAll(barredLotsSQL, "{shipments}", k.DB().InUUID("package.shipment_id", 2))
 	return k.Query(text, []any{k.TenantID, jsonList(shipments)}, func(r *db.Row) error {
-		if bar := lotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4)); bar != "" {
+		if bar := inventory.LotBarReason(r.Text(2), r.Text(3), ru.localToday(), r.Int(4)); bar != "" {
 			k.why[r.Text(0)] = append(k.why[r.Text(0)], "lot "+r.Text(1)+" "+bar)
 		}
 		return nil

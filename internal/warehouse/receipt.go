@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/inventory"
 )
 
 // settleLotAndStatus settles the lot and the status of what came in.
@@ -102,7 +103,8 @@ func (r *receiving) lotOf(a *arrival) error {
 	if a.StockStatus != "available" {
 		return nil
 	}
-	if why := lotBars(lot, r.rules.localToday(), 0); why != "" {
+	why := inventory.LotBarReason(lot.Text("status"), lot.Text("expires_on"), r.rules.localToday(), 0)
+	if why != "" {
 		return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", a.LotNo, it.sku, why).
 			With("", "take it in with stock_status quarantine, hold or damaged").At(a.at+"lot_no", "%s", why)
 	}

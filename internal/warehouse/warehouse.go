@@ -58,7 +58,7 @@ func (w Watch) Effects() store.Effects {
 			"items":           perTenant(updateZoneLoads),
 			"item_uoms":       perTenant(labelUnits),
 			"lots":            perTenant(w.followLots),
-			"zones":           perTenant(moveSubtrees),
+			"zones":           perTenant(w.followZones),
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(w.followLines),
 			"pick_lists":      perTenant(w.followPickList),

@@ -1,12 +1,16 @@
 package warehouse
 
 import (
+	"maps"
+	"slices"
+
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // MaxDepth is how many levels of zones may lie in one another.
@@ -74,6 +78,38 @@ func refuseNonEmpty(tx *db.Tx, tenant string, ids []string) error {
 			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first", r.Text(0)).
 				At("status", "the zone is not empty")
 		})
+}
+
+// followZones keeps the tree in order, and what is available of items in step with zones
+// that are blocked or opened, or become a place for quarantine.
+func (w Watch) followZones(tx *store.Tx, changes []store.Change) error {
+	if err := moveSubtrees(tx, changes); err != nil {
+		return err
+	}
+	isOpen := func(z store.Row) bool { return ownstock.IsOpen(z.Text("status"), z.Text("kind")) }
+	sign := map[string]decimal.Dec{}
+	for _, c := range changes {
+		if c.Op != store.Update || isOpen(c.Before) == isOpen(c.After) {
+			continue
+		}
+		sign[c.After.Text("id")] = -1
+		if isOpen(c.After) {
+			sign[c.After.Text("id")] = 1
+		}
+	}
+	if len(sign) == 0 {
+		return nil
+	}
+	zones := slices.Sorted(maps.Keys(sign))
+	free, err := ownstock.ReadOfZones(tx, zones)
+	if err != nil {
+		return err
+	}
+	var items set
+	for _, f := range free {
+		items.addID(f.ItemID)
+	}
+	return w.addFree(tx, items, sign, func() ([]ownstock.Free, error) { return ownstock.ReadOfZones(tx, zones) })
 }
 
 // moveSubtrees checks the tree after zones were hung below others and takes their

@@ -1832,7 +1832,7 @@ create index stock_movements_from_zone_id_idx on stock_movements (tenant_id, fro
 create index stock_movements_import_job_id_idx on stock_movements (tenant_id, import_job_id) where import_job_id is not null;
 create index stock_movements_item_id_occurred_at_idx on stock_movements (tenant_id, item_id, occurred_at desc);
 create index stock_movements_lot_id_idx on stock_movements (tenant_id, lot_id) where lot_id is not null;
-create index stock_movements_occurred_at_item_id_type_quantity_idx on stock_movements (tenant_id, occurred_at, item_id, type, quantity);
+create index stock_movements_occurred_at_item_id_type_quantity_owner_id_idx on stock_movements (tenant_id, occurred_at, item_id, type, quantity, owner_id);
 create index stock_movements_owner_id_idx on stock_movements (tenant_id, owner_id) where owner_id is not null;
 create index stock_movements_reversal_of_idx on stock_movements (tenant_id, reversal_of) where reversal_of is not null;
 create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zone_id) where to_zone_id is not null;

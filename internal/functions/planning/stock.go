@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/score"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // StockIn asks for a page of the inventory plan.
@@ -45,8 +46,8 @@ type StockItem struct {
 	ID        string      `json:"item_id" format:"uuid" doc:"The item."`
 	SKU       string      `json:"sku" doc:"Its SKU."`
 	Name      string      `json:"name" doc:"Its name."`
-	OnHand    decimal.Dec `json:"on_hand" unit:"base units of the item" doc:"On hand, in all zones."`
-	Available decimal.Dec `json:"available" unit:"base units of the item" doc:"On hand and free to promise."`
+	OnHand    decimal.Dec `json:"on_hand" unit:"base units of the item" doc:"Own stock on hand, in all zones."`
+	Available decimal.Dec `json:"available" unit:"base units of the item" doc:"Own stock, free to promise."`
 	Point     decimal.Dec `json:"reorder_point" unit:"base units of the item" doc:"The reorder point that is set."`
 	Suggested *float64    `json:"suggested_reorder_point" unit:"base units of the item" doc:"Demand of the lead time and a safety stock, if enough was seen."`
 	Below     *bool       `json:"below_suggestion" doc:"Whether available is at or below the suggestion; null without one."`
@@ -123,9 +124,8 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
 	}
-	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
-		"(SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id), "+
-		inventory.OnOrder+" "+
+	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand - "+ownstock.OwnersOnHand+", i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
+		ownstock.FirstMovement+", "+inventory.OnOrder+" "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
 		if int64(len(o.Items)) == in.PageSize {
 			o.Page.More = true
@@ -154,7 +154,7 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 	day := tx.DB().Day("occurred_at")
 	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
-		" AND occurred_at > $3 AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
+		" AND "+ownstock.Own+" AND occurred_at > $3 AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
 		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if it := byID[r.Text(0)]; it != nil && err == nil {
@@ -169,7 +169,7 @@ const queueYearSQL = `
 	SELECT items.unit_cost, m.quantity
 	FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity
 		FROM stock_movements
-		WHERE tenant_id = $1 AND occurred_at > $2 AND type = 'ship'
+		WHERE tenant_id = $1 AND occurred_at > $2 AND type = 'ship' AND owner_id IS NULL
 		GROUP BY item_id) m
 	JOIN items ON items.tenant_id = $1 AND items.id = m.item_id AND items.status = 'active'`
 

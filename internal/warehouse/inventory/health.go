@@ -83,13 +83,14 @@ type Stock struct {
 	History
 }
 
-// OnOrder says in SQL whether an open order asks for item i of tenant $1.
+// OnOrder says in SQL whether an open order for own stock asks for item i of tenant $1.
 const OnOrder = `EXISTS (SELECT 1
 		FROM order_lines l
 		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
 		WHERE l.tenant_id = $1
 			AND l.item_id = i.id
 			AND o.type = 'outbound'
+			AND o.owner_id IS NULL
 			AND o.status IN ('confirmed', 'in_progress', 'on_hold')
 			AND l.qty_shipped < l.qty_ordered - l.qty_cancelled)`
 

@@ -11,7 +11,9 @@ package locking
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"holdfast/internal/db"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -27,6 +29,7 @@ func Firsts() map[string]store.First {
 		},
 		"pick_lines": LockPicks,
 		"pick_lists": lockOrdersOfLists,
+		"zones":      lockItemsInZones,
 	}
 }
 
@@ -82,6 +85,32 @@ func lockOrdersOfLists(tx *store.Tx, lists []store.Row) error {
 	}
 	_, err = LockOrdersOf(tx, lines)
 	return err
+}
+
+// itemsSQL selects the items of which there is stock in zones. $1 tenant, $2 ids of zones.
+const itemsSQL = `
+	SELECT item.id
+	FROM items AS item
+	WHERE item.tenant_id = $1
+		AND item.id IN (
+			SELECT level.item_id
+			FROM stock_levels AS level
+			WHERE level.tenant_id = $1
+				AND {zones}
+				AND level.quantity > 0
+		)
+	ORDER BY item.id`
+
+// lockItemsInZones locks the items of which there is stock in zones: what is available of
+// them changes with a zone that is blocked or opened.
+func lockItemsInZones(tx *store.Tx, zones []store.Row) error {
+	text := strings.ReplaceAll(itemsSQL, "{zones}", tx.DB().InUUID("level.zone_id", 2)) + tx.DB().ForUpdate()
+	ids := query.List(store.TextColumn(zones, "id"))
+	err := tx.Query(text, []any{tx.TenantID, ids}, func(*db.Row) error { return nil })
+	if err != nil {
+		return fmt.Errorf("locking: items in zones: %w", err)
+	}
+	return nil
 }
 
 // named are the ids that rows have in a field, each once.

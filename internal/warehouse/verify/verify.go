@@ -224,16 +224,35 @@ func (r *recount) recountLevels() {
 	})
 }
 
+// freeSQL is what is free of a stock level where it counts as available, null elsewhere.
+const freeSQL = `CASE WHEN level.owner_id IS NULL
+		AND level.stock_status = 'available'
+		AND zone.status = 'active'
+		AND zone.kind <> 'quarantine'
+		AND (lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)
+		THEN level.quantity - level.reserved END`
+
+// itemsSQL selects the totals of items and what their stock levels say. $1 tenant.
+const itemsSQL = `
+	SELECT item.id, item.on_hand, item.available, item.stock_value, item.low_stock, item.unit_cost, item.reorder_point,
+		{on hand}, {free}, {own}
+	FROM items AS item
+	LEFT JOIN stock_levels AS level ON level.tenant_id = $1 AND level.item_id = item.id
+	LEFT JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = level.zone_id
+	LEFT JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = level.lot_id
+	WHERE item.tenant_id = $1
+	GROUP BY item.id, item.on_hand, item.available, item.stock_value, item.low_stock, item.unit_cost, item.reorder_point`
+
+// recountItems holds the totals of items to their stock levels: the value, what is
+// available and what is low are those of the tenant's own stock.
 func (r *recount) recountItems() {
-	r.queueQuery("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
-		wideSum("l.quantity")+", "+wideSum("CASE WHEN l.stock_status = 'available' AND COALESCE(b.status, 'released') = 'released' AND "+
-		"COALESCE(b.short_dated, FALSE) = FALSE THEN l.quantity - l.reserved END")+
-		" FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id "+
-		"LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = l.lot_id WHERE i.tenant_id = $1 "+
-		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {
+	text := strings.NewReplacer("{on hand}", wideSum("level.quantity"), "{free}", wideSum(freeSQL),
+		"{own}", wideSum("CASE WHEN level.owner_id IS NULL THEN level.quantity END")).Replace(itemsSQL)
+	r.queueQuery(text, func(row *db.Row) {
 		id := "item " + row.Text(0)
 		onHand, available := r.readWideSum(id+" on_hand", row, 7), r.readWideSum(id+" available", row, 9)
-		value, err := warehouse.MultiplyWithin(decimal.Dec(onHand), row.Dec(5), "unit_cost")
+		own := r.readWideSum(id+" own", row, 11)
+		value, err := warehouse.MultiplyWithin(decimal.Dec(own), row.Dec(5), "unit_cost")
 		if err != nil {
 			value = -1
 		}
