@@ -124,7 +124,8 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
 	}
-	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand - "+ownstock.OwnersOnHand+", i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
+	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand - "+ownstock.OwnersOnHand+", "+
+		"i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
 		ownstock.FirstMovement+", "+inventory.OnOrder+" "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
 		if int64(len(o.Items)) == in.PageSize {
@@ -154,7 +155,8 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 	day := tx.DB().Day("occurred_at")
 	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
-		" AND "+ownstock.Own+" AND occurred_at > $3 AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
+		" AND "+ownstock.Own+" AND occurred_at > $3 "+
+		"AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
 		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if it := byID[r.Text(0)]; it != nil && err == nil {
