@@ -104,7 +104,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 			s.OnHand -= quantity
 		}
 	})
-	where += " AND " + ownstock.Own
+	where += " AND " + ownstock.OwnGoods
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
 	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+

@@ -155,7 +155,7 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 	day := tx.DB().Day("occurred_at")
 	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
-		" AND "+ownstock.Own+" AND occurred_at > $3 "+
+		" AND "+ownstock.OwnGoods+" AND occurred_at > $3 "+
 		"AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
 		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))

@@ -18,8 +18,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// Own is what of stock levels, movements and orders is the tenant's own, in SQL.
-const Own = "owner_id IS NULL"
+// OwnGoods says in SQL of a stock level or a movement that its goods are the tenant's own.
+const OwnGoods = "owner_id IS NULL"
 
 // OwnersOnHand is what of item i owners keep here, in SQL, base units. $1 tenant.
 const OwnersOnHand = `(
