@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,6 +246,15 @@ func TestRefreshers(t *testing.T) {
 		move(id, "triaged")
 		refreshed("drove")
 		move(incident(everybody...), "triaged") // it is open already
+		refreshed("drove")
+
+		// A refresher that was taken back does not come back when roles are put right.
+		open := "/v1/training_assignments?status=eq.assigned&source_incident_id=eq." + id
+		cancel := testkit.Request{Method: "PATCH", Path: open, As: owner, Body: map[string]any{"status": "cancelled"}}
+		wants(t, "cancelled", k.Call(cancel), 200, "")
+		more := map[string]any{"entities": slices.Concat(everybody[:5], []any{entity("worker", people["learns"], "witness")})}
+		named := testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: owner, Body: more}
+		wants(t, "another role", k.Call(named), 200, "")
 		refreshed("drove")
 
 		// A viewer reads trainings, and not who was in which incident.

@@ -88,6 +88,23 @@ test('an edit that was left is held against what somebody else saved meanwhile',
   });
 });
 
+test('a kept choice of a record is shown by the name of what is sent', async () => {
+  const carriers = await Promise.all(['One', 'Two'].map((name) => api(manager, '/v1/carriers', { method: 'POST', body: { name: `${name} ${Date.now()}`, code: `${name}${Date.now()}` } }).then(([c]) => c)));
+  const [shipment] = await api(manager, '/v1/shipments', { method: 'POST', body: { direction: 'outbound', carrier_id: carriers[0].id } });
+  await as(manager, async (page) => {
+    await open(page, `/console/c/shipments/${shipment.id}`);
+    const carrier = page.getByRole('dialog').getByLabel('Carrier', { exact: true });
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await carrier.first().fill(carriers[1].code);
+    await page.waitForTimeout(600);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByText(kept).waitFor();
+    await page.waitForFunction((name) => [...document.querySelectorAll('dialog input')].some((i) => i.value.includes(name)), carriers[1].name);
+    assert.ok(!(await carrier.first().inputValue()).includes(carriers[0].name));
+  });
+});
+
 test('what stands on the dock is there after a reload, and gone from the form once it is booked', async () => {
   const [item] = await stocked();
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'Typed on the dock' } });

@@ -140,7 +140,7 @@ test('a serial number that was sold is a question on the dock, and is taken in a
     await page.getByRole('button', { name: 'Take 1 line in' }).click();
     await page.getByText('serial number S-1 of item').waitFor();
     assert.deepEqual(await violations(page, 'sold serial'), []);
-    await page.getByRole('button', { name: 'Take them in as new all the same' }).click();
+    await page.getByRole('button', { name: 'Take it in as new all the same' }).click();
     await page.getByRole('heading', { name: 'The goods are in' }).waitFor();
   }, phone);
   const levels = await api(manager, `/v1/stock_levels?select=serial,quantity&item_id=eq.${item.id}&quantity=gt.0`);

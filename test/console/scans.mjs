@@ -31,7 +31,7 @@ test('a scan over an amount counts the goods and leaves the amount alone, and sl
 });
 
 test('a scan on any page finds what it stands for, and its first letter is no shortcut', async () => {
-  const [made] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `nek-${Date.now()}`, name: 'Begins with three shortcuts' } });
+  const [made] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `nek-${Date.now()}-n`, name: 'Begins with three shortcuts, ends with one' } });
   await as(manager, async (page) => {
     for (const path of ['/console/', '/console/c/items', `/console/c/items/${(await stocked())[0].id}`]) {
       await open(page, path);
@@ -39,7 +39,9 @@ test('a scan on any page finds what it stands for, and its first letter is no sh
       await page.evaluate(() => document.activeElement?.blur?.());
       await shoot(page, made.sku);
       await page.getByRole('heading', { name: made.sku }).waitFor();
+      await page.waitForTimeout(100);
       assert.equal(await page.getByRole('dialog').count(), 0);
+      assert.ok(page.url().includes(made.id), page.url());
     }
   });
 });
@@ -56,5 +58,32 @@ test('a scan over the amount of a dialog is told and not taken', async () => {
     await page.getByText('That was a scan, and nothing here takes one.').waitFor();
     assert.equal(await amount.inputValue(), '5');
     assert.equal(await page.getByRole('dialog').getByRole('alert').count(), 0);
+  });
+});
+
+test('a scan over a choice counts the goods and leaves the choice alone', async () => {
+  const [item] = await stocked();
+  await as(manager, async (page) => {
+    await open(page, `/console/floor/receive?item=${item.id}`);
+    const dock = page.getByLabel('Where do they stand?');
+    const chosen = await dock.inputValue();
+    await dock.focus();
+    await shoot(page, item.sku);
+    await page.getByText(`${item.sku} +1`).waitFor();
+    assert.equal(await dock.inputValue(), chosen);
+  });
+});
+
+test('a scan of what is no code opens nothing, and says so', async () => {
+  const made = `NEAR-${Date.now()}`;
+  await api(manager, '/v1/items', { method: 'POST', body: { sku: `${made}-LONGER`, name: 'Nearly that' } });
+  await as(manager, async (page) => {
+    await open(page, '/console/');
+    await settled(page);
+    await page.evaluate(() => document.activeElement?.blur?.());
+    await shoot(page, made);
+    await page.getByRole('dialog', { name: 'Search or go to' }).getByText(made).first().waitFor();
+    await page.getByRole('option', { name: /nothing/i }).first().waitFor();
+    assert.ok(page.url().endsWith('/console/'), page.url());
   });
 });

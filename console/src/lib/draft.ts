@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { claimsOf } from './claims';
 import { session } from './client';
 
-// What a person types is kept in this tab until it is sent or dropped: over a way back, a reload, a crash of the browser and
-// an ended session. It is kept apart for each person and organisation and for each form.
+// What a person types is kept in this tab until it is sent or dropped: over a way back, a reload, a crash of the
+// browser and an ended session. It is kept apart for each person and organisation and for each form.
 const kept = 'holdfast.drafts';
 
 type Typed = Record<string, unknown>;
@@ -38,7 +38,8 @@ function placeOf(form: string): string {
 // Draft is what was typed into a form.
 export interface Draft {
   isFound: boolean; // it was typed before the form was opened
-  field: <V>(name: string, initial: V) => [V, (v: V | ((now: V) => V)) => void]; // as useState, but initial may change until something is typed
+  // field is as useState, but what is initial may change until something is typed.
+  field: <V>(name: string, initial: V) => [V, (v: V | ((now: V) => V)) => void];
   restart: () => void; // the form begins anew
   drop: () => void; // it was sent, or is not wanted
 }
@@ -49,8 +50,12 @@ export function useDraft(form: string): Draft {
   const [found] = useState(() => load()[place]);
   const [typed, setTyped] = useState(found ?? {});
   const [isFound, setFound] = useState(!!found);
-  useWarning(Object.keys(typed).length > 0);
-  const drop = () => save(place, undefined);
+  const [isDropped, setDropped] = useState(false);
+  useWarning(Object.keys(typed).length > 0 && !isDropped);
+  const drop = () => {
+    save(place, undefined);
+    setDropped(true);
+  };
   return {
     isFound,
     drop,
@@ -65,6 +70,7 @@ export function useDraft(form: string): Draft {
           const before = name in now ? (now[name] as V) : initial;
           const next = { ...now, [name]: v instanceof Function ? v(before) : v };
           save(place, next);
+          setDropped(false);
           return next;
         });
       return [name in typed ? (typed[name] as V) : initial, put];

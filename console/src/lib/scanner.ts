@@ -1,5 +1,5 @@
-// A scanner that is a keyboard types faster than a person and ends with Enter. What it types is a scan wherever the focus
-// is: the page's own scan field takes it, or else the search; an amount never does.
+// A scanner that is a keyboard types faster than a person and ends with Enter. What it types is a scan wherever the
+// focus is: a field for texts reads it by itself, else the scan field of the page takes it, or the search.
 
 const gap = 50; // milliseconds between two keys; a fast typist needs about 80
 const least = 4; // keys that a scan has at least, so that two keys of a chord are none
@@ -26,22 +26,35 @@ let code = '';
 let last = 0;
 let before = ''; // what the field held when the code began
 
-// isAmount says whether a field holds a number, which no code is.
-const isAmount = (at: EventTarget | null): at is HTMLInputElement => at instanceof HTMLInputElement && at.inputMode === 'decimal';
+// The kinds of inputs that are typed into letter by letter.
+const typed = ['text', 'search', 'email', 'url', 'tel', 'password'];
 
-// giveBack makes a field as it was before the scan.
-function giveBack(at: HTMLInputElement): void {
-  at.value = before;
-  at.dispatchEvent(new InputEvent('input', { bubbles: true }));
+// readsCodes says whether a field takes a scan by itself: one for texts does, one for amounts, dates or choices not.
+function readsCodes(at: HTMLElement): boolean {
+  if (at instanceof HTMLInputElement) return typed.includes(at.type) && at.inputMode !== 'decimal';
+  return at instanceof HTMLTextAreaElement || at.isContentEditable;
 }
 
-// press follows the keys. A scan that no part of the page takes is for rest; inside a dialog nothing but a field takes one.
+// valueOf is what a field holds.
+function valueOf(at: EventTarget | null): string {
+  return at instanceof HTMLInputElement || at instanceof HTMLSelectElement ? at.value : '';
+}
+
+// giveBack makes a field as it was before the scan.
+function giveBack(at: HTMLElement): void {
+  if (!(at instanceof HTMLInputElement || at instanceof HTMLSelectElement) || at.value === before) return;
+  at.value = before;
+  for (const said of ['input', 'change']) at.dispatchEvent(new Event(said, { bubbles: true }));
+}
+
+// press follows the keys. A scan that no part of the page takes is for rest; while a dialog is open nothing but a field
+// takes one.
 function press(e: KeyboardEvent, rest: Taker, missed: () => void): void {
-  if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.repeat) return;
   const isFast = e.timeStamp - last < gap;
   if (e.key.length === 1) {
     if (isFast) clearTimeout(waiting);
-    else before = e.target instanceof HTMLInputElement ? e.target.value : '';
+    else before = valueOf(e.target);
     code = isFast ? code + e.key : e.key;
     last = e.timeStamp;
     return;
@@ -50,13 +63,13 @@ function press(e: KeyboardEvent, rest: Taker, missed: () => void): void {
   const scanned = e.key === 'Enter' && isFast && code.length >= least ? code.trim() : '';
   code = '';
   if (!scanned) return;
+  clearTimeout(waiting); // the last letter is no shortcut either
   const at = e.target as HTMLElement;
-  // A field for texts, the scan field too, reads codes by itself.
-  if (at.closest('input, textarea, select, [contenteditable]') && !isAmount(at)) return;
+  if (readsCodes(at)) return;
   e.preventDefault();
   e.stopImmediatePropagation();
-  if (isAmount(at)) giveBack(at);
-  if (at.closest('dialog')) missed();
+  giveBack(at);
+  if (document.querySelector('dialog[open]')) missed();
   else (takers[takers.length - 1] ?? rest)(scanned);
 }
 

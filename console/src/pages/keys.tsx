@@ -35,6 +35,7 @@ interface Account {
   addresses: string[];
   expires_at: string | null;
   created_at: string;
+  updated_at: string;
   keys: Key[];
 }
 
@@ -272,7 +273,7 @@ const dayOf = (at: string | null) => (at ? new Date(Date.parse(at) - new Date(at
 const lines = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
 function Edit({ from, scopes, close, again, done }: { from: Account | null; scopes: string[]; close: () => void; again: () => void; done: (m: Made) => void }) {
-  const draft = useDraft(`service account ${from?.id ?? ''}`);
+  const draft = useDraft(`service account ${from?.id ?? ''} ${from?.updated_at ?? ''}`);
   const [name, setName] = draft.field('name', from?.name ?? '');
   const [role, setRole] = draft.field('role', from?.role ?? 'operator');
   const [wanted, setWanted] = draft.field('scopes', from?.scopes ?? []);

@@ -1,5 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { beep } from '../lib/beep';
 import { records, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions } from '../lib/catalog';
 import { _ } from '../lib/i18n';
@@ -81,19 +82,24 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
     route(h.href);
   };
   // What no search knows may be a code: the server is asked what it stands for.
-  const ask = async (code: string) => {
+  const ask = async (code: string, isScan = false) => {
     try {
       const s = await scan(code);
       const to = s.record && collectionOf[s.kind];
       if (to) go({ group: '', text: '', icon: '', href: hrefOf(to, (s.record as { id: string }).id) });
     } catch (e) {
+      if (isScan) {
+        beep(false);
+        setSaid(sentenceOf(e));
+        return;
+      }
       // It was no code: a person typed faster than the search.
       const [hit] = [...(await look(code)), ...pages];
       if (hit) go(hit);
       else setSaid(sentenceOf(e));
     }
   };
-  useEffect(() => void (start && p && catalog && ask(start)), [start, !p, !catalog]);
+  useEffect(() => void (start && p && catalog && ask(start, true)), [start, !p, !catalog]);
   const keys = (e: KeyboardEvent) => {
     if (e.key === 'ArrowDown') setAt((at + 1) % Math.max(1, hits.length));
     else if (e.key === 'ArrowUp') setAt((at + hits.length - 1) % Math.max(1, hits.length));
@@ -133,7 +139,7 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
             <span class="muted small clip push">{h.note && h.note !== h.text ? h.note : h.group}</span>
           </li>
         ))}
-        {!hits.length ? <li class="muted" role="option" aria-selected="false">{said || _('Nothing found. Enter asks whether it is a code.')}</li> : null}
+        {said || !hits.length ? <li class="muted" role="option" aria-selected="false">{said || _('Nothing found. Enter asks whether it is a code.')}</li> : null}
       </ul>
     </dialog>
   );

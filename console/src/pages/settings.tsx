@@ -94,7 +94,7 @@ export function Settings() {
 }
 
 function Change({ setting, row, close }: { setting: Setting; row?: Row; close: () => void }) {
-  const draft = useDraft(`setting ${setting.key}`);
+  const draft = useDraft(`setting ${setting.key} ${String(row?.version ?? '')}`);
   const [text, setText] = draft.field('text', row ? (typeof row['value'] === 'string' ? row['value'] : JSON.stringify(row['value'])) : '');
   const act = async () => {
     let value: unknown = text;
@@ -109,6 +109,7 @@ function Change({ setting, row, close }: { setting: Setting; row?: Row; close: (
   };
   const forget = async () => {
     if (row) await want(records('settings').delete().eq('id', row.id));
+    draft.drop();
     toast(_('The default holds again'));
     again();
     close();

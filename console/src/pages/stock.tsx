@@ -270,6 +270,8 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
 
 const blank = (i: Row): Coming => ({ key: i.id, item: i, quantity: '0', lot_no: '', expires_on: '', serials: '', discrepancy: '' });
 
+const serialsOf = (l: Coming) => l.serials.split(',').map((x) => x.trim()).filter(Boolean);
+
 // announced are the lines of an order that are not received whole.
 function announced(order: Row): Coming[] {
   return ((order['order_lines'] as Row[] | undefined) ?? [])
@@ -283,9 +285,14 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
   const zone = useStore(dock);
   const draft = useDraft(`receive ${order?.id ?? item?.id ?? ''}`);
   const expected = order ? announced(order) : item ? [{ ...blank(item), quantity: '1' }] : [];
-  const [typed, setLines] = draft.field<Coming[]>('lines', expected);
-  // What is still open is what the order says now, however long ago the rest was typed.
-  const lines = typed.map((l) => ({ ...l, open: l.order_line_id ? (expected.find((x) => x.key === l.key)?.open ?? 0) : undefined }));
+  const [typed, setTyped] = draft.field<Coming[]>('lines', expected);
+  // What is expected is what the order says now, however long ago the rest was typed.
+  const meet = (list: Coming[]): Coming[] => [
+    ...list.map((l) => ({ ...l, open: l.order_line_id ? (expected.find((x) => x.key === l.key)?.open ?? 0) : undefined })),
+    ...expected.filter((x) => !list.some((l) => l.key === x.key)),
+  ];
+  const lines = meet(typed);
+  const setLines = (change: (now: Coming[]) => Coming[]) => setTyped((now) => change(meet(now)));
   const [result, setResult] = useState<Received | null>(null);
   const { said, busy, say, act } = useSaid();
   const at = docks.find((z) => z.id === zone) ?? docks[0];
@@ -311,10 +318,12 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
       say(true, `${text(what['sku'])} +${number(more)}`);
     });
   const coming = lines.filter((l) => Number(l.quantity) > 0 || l.discrepancy === 'short');
-  // Serial numbers that were sold and did not come back are a question.
-  const [isSold, setSold] = useState(false);
-  const book = (accept_sold?: true) =>
+  // Serial numbers that were sold and did not come back are a question, one line after the other.
+  const [accepted, setAccepted] = useState<string[]>([]);
+  const [asked, setAsked] = useState<string[]>([]);
+  const book = (isNew = accepted) =>
     act(async () => {
+      setAccepted(isNew);
       const r = await rpc<Received>('receive', {
         order_id: order?.id,
         zone_id: text(at?.id),
@@ -323,12 +332,14 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           quantity: Number(l.quantity),
           lot_no: l.lot_no || undefined,
           expires_on: l.expires_on || undefined,
-          serials: l.serials ? l.serials.split(',').map((x) => x.trim()).filter(Boolean) : undefined,
+          serials: l.serials ? serialsOf(l) : undefined,
           discrepancy: (l.discrepancy || undefined) as Difference | undefined,
-          accept_sold,
+          accept_sold: isNew.includes(l.key) || undefined,
         })),
       }).catch((e) => {
-        setSold(toFault(e).hint.includes('accept_sold'));
+        const f = toFault(e);
+        const isNamed = (l: Coming) => serialsOf(l).some((s) => f.message.includes(`serial number ${s} of`));
+        setAsked(f.hint.includes('accept_sold') ? coming.filter(isNamed).map((l) => l.key) : []);
         throw e;
       });
       beep(true);
@@ -389,11 +400,11 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           ) : null}
         </div>
       ))}
-      {isSold ? (
+      {asked.length ? (
         <Note kind="warn">
           {_('Goods that come back are taken in under a return order.')}{' '}
-          <Button busy={busy} onClick={() => void book(true)}>
-            {_('Take them in as new all the same')}
+          <Button busy={busy} onClick={() => void book([...accepted, ...asked])}>
+            {_('Take it in as new all the same')}
           </Button>
         </Note>
       ) : null}

@@ -1,7 +1,7 @@
 // French, by the English text: what the pages say behind the sign-in and the overview.
 export const frPages: Record<string, string> = {
   'Waits for an answer': 'Attend une réponse', 'It cannot go on like this': 'Impossible de continuer ainsi',
-  'Goods that come back are taken in under a return order.': 'Ce qui revient rentre avec une commande de retour.', 'Take them in as new all the same': 'Réceptionner quand même comme neuf',
+  'Goods that come back are taken in under a return order.': 'Ce qui revient rentre avec une commande de retour.', 'Take it in as new all the same': 'Réceptionner quand même comme neuf',
   'What you typed here before was kept.': 'Ce que vous aviez tapé ici a été gardé.', 'Begin anew': 'Recommencer',
   'Organisations': 'Organisations', 'Leave': 'Quitter', 'Leave {name}': 'Quitter {name}', 'Leave {name}?': 'Quitter {name} ?',
   'You see nothing of it any more. What you recorded stays there. Only an invitation brings you back.': 'Vous n’en verrez plus rien. Ce que vous avez enregistré y reste. Seule une invitation permet de revenir.',

@@ -67,7 +67,13 @@ export function MoveStock({ c, r, done, close }: VerbGiven) {
   const [chosen, setChosen] = draft.field('chosen', '');
   const [to, setTo] = draft.field('to', '');
   const [quantity, setQuantity] = draft.field('quantity', '');
-  const at = levels.data?.find((l) => l.id === chosen) ?? levels.data?.[0];
+  const at = chosen ? levels.data?.find((l) => l.id === chosen) : levels.data?.[0];
+  const gone: [string, string][] = chosen && levels.data && !at ? [['', _('Choose')]] : [];
+  // An amount is kept with the goods that it was typed for.
+  const type = (v: string) => {
+    if (at) setChosen(at.id);
+    setQuantity(v);
+  };
   return (
     <Ask
       title={_('Move goods: {what}', { what: nameOf(c, r) })}
@@ -82,11 +88,11 @@ export function MoveStock({ c, r, done, close }: VerbGiven) {
         done();
       }}
     >
-      {levels.isPending ? <Skeleton lines={2} /> : !at ? <Empty title={_('Nothing is in stock')} icon="box" /> : null}
-      {at ? (
+      {levels.isPending ? <Skeleton lines={2} /> : !levels.data?.length ? <Empty title={_('Nothing is in stock')} icon="box" /> : null}
+      {levels.data?.length ? (
         <>
-          <Select label={_('Which goods?')} value={at.id} put={setChosen} options={(levels.data ?? []).map((l) => [l.id, sayLevel(l)])} />
-          <NumberInput label={_('How much?')} unit={at.item?.base_uom} value={quantity} put={setQuantity} required autofocus />
+          <Select label={_('Which goods?')} required value={at?.id ?? ''} put={setChosen} options={[...gone, ...levels.data.map((l): [string, string] => [l.id, sayLevel(l)])]} />
+          <NumberInput label={_('How much?')} unit={at?.item?.base_uom} value={quantity} put={type} required autofocus />
           <Reference f={placeField('Into which place?')} text={to} put={setTo} required />
         </>
       ) : null}
@@ -107,8 +113,13 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
   const [quantity, setQuantity] = draft.field('quantity', '');
   const [reason, setReason] = draft.field('reason', 'damage');
   const [note, setNote] = draft.field('note', '');
-  const at = chosen === '' ? undefined : (levels.data?.find((l) => l.id === chosen) ?? levels.data?.[0]);
-  const other: [string, string][] = c.name === 'stock_levels' ? [] : [['', _('Other goods')]];
+  const at = chosen === null ? levels.data?.[0] : levels.data?.find((l) => l.id === chosen);
+  const isGone = !!chosen && !!levels.data && !at;
+  const type = (v: string) => {
+    if (at) setChosen(at.id);
+    setQuantity(v);
+  };
+  const other: [string, string][] = isGone ? [['', _('Choose')]] : c.name === 'stock_levels' ? [] : [['', _('Other goods')]];
   return (
     <Ask
       title={_('Adjust the stock: {what}', { what: nameOf(c, r) })}
@@ -124,11 +135,11 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
       }}
     >
       {levels.isPending ? <Skeleton lines={2} /> : null}
-      {levels.data ? <Select label={_('Which goods?')} value={at?.id ?? ''} put={setChosen} options={[...levels.data.map((l): [string, string] => [l.id, sayLevel(l)]), ...other]} /> : null}
-      {levels.data && !at && c.name !== 'items' ? <Reference f={{ name: 'item_id', type: 'uuid', label: 'Item', ref: 'items' }} text={item} put={setItem} required /> : null}
-      {levels.data && !at && c.name !== 'zones' ? <Reference f={placeField('Zone')} text={place} put={setPlace} required /> : null}
+      {levels.data ? <Select label={_('Which goods?')} required={isGone} value={at?.id ?? ''} put={setChosen} options={[...levels.data.map((l): [string, string] => [l.id, sayLevel(l)]), ...other]} /> : null}
+      {levels.data && !at && !isGone && c.name !== 'items' ? <Reference f={{ name: 'item_id', type: 'uuid', label: 'Item', ref: 'items' }} text={item} put={setItem} required /> : null}
+      {levels.data && !at && !isGone && c.name !== 'zones' ? <Reference f={placeField('Zone')} text={place} put={setPlace} required /> : null}
       <Select label={_('More or less than the books say?')} value={way} put={setWay} options={[['-1', _('Less stock')], ['1', _('More stock')]]} />
-      <NumberInput label={_('By how much?')} unit={at?.item?.base_uom} value={quantity} put={setQuantity} required />
+      <NumberInput label={_('By how much?')} unit={at?.item?.base_uom} value={quantity} put={type} required />
       <Select label={_('Why?')} value={reason} put={setReason} options={reasons.map(([v, t]) => [v, _(t)])} />
       <Input label={_('Note')} value={note} put={setNote} />
     </Ask>

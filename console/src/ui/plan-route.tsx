@@ -1,5 +1,4 @@
 import { useLocation } from 'preact-iso';
-import { useState } from 'preact/hooks';
 import { rpc, supabase, want } from '../lib/client';
 import { useDraft } from '../lib/draft';
 import { _, plural } from '../lib/i18n';
@@ -20,8 +19,8 @@ export function PlanRoute({ chosen, close }: { chosen: string[]; close: () => vo
   const { route } = useLocation();
   const drivers = useQuery({ queryKey: ['c', 'drivers', 'for a route'], queryFn: () => want<Driver[]>(supabase.from('drivers').select('id,vehicle_id,worker:worker_id(name)').in('status', ['available', 'assigned', 'on_trip']).limit(500)) });
   const vehicles = useQuery({ queryKey: ['c', 'vehicles', 'for a route'], queryFn: () => want<Vehicle[]>(supabase.from('vehicles').select('id,plate,payload_kg').eq('status', 'in_service').order('plate').limit(500)) });
-  const [day, setDay] = useState(today);
   const draft = useDraft(`plan_route ${chosen.join()}`);
+  const [day, setDay] = draft.field('day', today());
   const [who, setWho] = draft.field('who', '');
   const [what, setWhat] = draft.field('what', '');
   const drive = (id: string) => {

@@ -55,7 +55,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
   const kept = useDraft(`${c.name} ${base?.id ?? `new ${location.search}`}`);
   const [{ from, values: draft }, put] = kept.field('form', begun);
   // What is typed is kept with the record that it was typed over, so that a change by somebody else is seen however late.
-  const setDraft = (values: Draft) => put({ from, values });
+  const setDraft = (values: Draft) => put((now) => ({ ...now, values }));
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -91,7 +91,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
       if (!f.stale || !from) return setFault(f);
       const theirs = await want<Row>(records(c.name).select('*').eq('id', from.id).single());
       const both = fields.filter((x) => x.name in body && textOf(x, theirs[x.name]) !== textOf(x, from[x.name]) && textOf(x, theirs[x.name]) !== draft[x.name]);
-      put({ from: theirs, values: draft });
+      put((now) => ({ ...now, from: theirs }));
       if (both.length) setConflict({ theirs, fields: both });
       else setFault(toFault({ message: _('Somebody else saved other fields meanwhile. Yours are kept: save again.') }));
     } finally {
@@ -146,7 +146,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
       {fault ? <Problem error={fault} /> : null}
       <div class="form">
         {fields.map((f) => (
-          <Control key={f.name} f={f} text={text(f)} start={starts?.[f.name]} put={(v) => setDraft({ ...draft, [f.name]: v })} wrong={at[f.name]} />
+          <Control key={f.name} f={f} text={text(f)} start={draft[f.name] === undefined ? starts?.[f.name] : undefined} put={(v) => setDraft({ ...draft, [f.name]: v })} wrong={at[f.name]} />
         ))}
       </div>
       <div class="row">

@@ -47,8 +47,10 @@ func dateCertificate(ta store.Row, of course, now time.Time, loc *time.Location)
 		return refuseYear(completedColumn, completed)
 	}
 
-	if err := wantVouchers(ta, of); err != nil {
-		return err
+	if status := ta.Text(statusColumn); status == statusCompleted || status == statusExpired {
+		if err := wantVouchers(ta, of); err != nil {
+			return err
+		}
 	}
 	evaluated, err := checkVouchers(ta, today)
 	if err != nil {

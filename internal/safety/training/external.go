@@ -23,7 +23,8 @@ var externalFields = [...]string{
 func checkExternal(tx *store.Tx, c store.Change) error {
 	ta := c.After
 	entered := ta[issuerColumn] != nil && safety.IsChanged(c, externalFields[:]...)
-	if c.Before.Text(statusColumn) == statusCompleted && (entered || safety.IsChanged(c, issuerColumn)) {
+	isVerified := c.Before.Text(statusColumn) == statusCompleted || c.Before[verifiedColumn] != nil
+	if isVerified && (entered || safety.IsChanged(c, issuerColumn)) {
 		return refuseVerified(c)
 	}
 	if ta[issuerColumn] == nil {

@@ -161,8 +161,31 @@ func readDueDays(tx *store.Tx) (today localtime.Date, days int, err error) {
 	return localtime.DateOf(tx.Now(), localtime.Zone(zone)), days, err
 }
 
+// givenSQL selects the refreshers of workers that incidents have led to, whatever became
+// of them. $1 tenant, $2 ids of workers, $3 of incidents.
+const givenSQL = `
+	SELECT source_incident_id, worker_id, course_id
+	FROM training_assignments
+	WHERE tenant_id = $1
+		AND worker_id IN {ids $2}
+		AND source_incident_id IN {ids $3}`
+
+// readGiven returns the refreshers of people that the incidents of some scenes have led to.
+func readGiven(tx *store.Tx, scenes []scene, people []string) (map[refresher]bool, error) {
+	incidents := make([]string, len(scenes))
+	for i, s := range scenes {
+		incidents[i] = s.incident
+	}
+	given := map[refresher]bool{}
+	err := tx.Query(givenSQL, []any{tx.TenantID, query.List(people), query.List(incidents)}, func(r *db.Row) error {
+		given[refresher{r.Text(0), r.Text(1), r.Text(2)}] = true
+		return nil
+	})
+	return given, err
+}
+
 // findRefreshers returns what the people of some incidents take anew, each course
-// once for each person.
+// once for each person and incident.
 func findRefreshers(tx *store.Tx, scenes []scene) ([]refresher, error) {
 	asked, workers, err := readDemands(tx, scenes)
 	if err != nil {
@@ -181,12 +204,16 @@ func findRefreshers(tx *store.Tx, scenes []scene) ([]refresher, error) {
 		return nil, err
 	}
 
+	given, err := readGiven(tx, scenes, people)
+	if err != nil {
+		return nil, err
+	}
 	var due []refresher
 	seen := map[[2]string]bool{}
 	for i, s := range scenes {
 		for _, worker := range workers[i] {
 			for _, course := range held[worker] {
-				if asked[i][course] && !seen[[2]string{worker, course}] {
+				if asked[i][course] && !seen[[2]string{worker, course}] && !given[refresher{s.incident, worker, course}] {
 					seen[[2]string{worker, course}] = true
 					due = append(due, refresher{s.incident, worker, course})
 				}

@@ -48,6 +48,7 @@ const (
 	reasonColumn      = "assignment_reason"
 	dueColumn         = "due_on"
 	statusCompleted   = "completed"
+	statusExpired     = "expired"
 	statusWaived      = "waived"
 	statusCancelled   = "cancelled"
 	statusInProgress  = "in_progress"

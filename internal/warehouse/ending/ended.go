@@ -17,8 +17,8 @@ const endedOrdersSQL = `
 		AND {orders}
 		AND orders.status IN ('cancelled', 'completed')`
 
-// ReadEnded says of orders that have ended that they have, as "order SO-7 is cancelled",
-// by their id. The caller holds the orders.
+// ReadEnded returns the orders that have ended, by their id, in words: "order SO-7 is
+// cancelled". The caller holds the orders.
 func ReadEnded(tx *store.Tx, orders []string) (map[string]string, error) {
 	text := strings.ReplaceAll(endedOrdersSQL, "{orders}", tx.DB().InUUID("orders.id", 2))
 	return readReasons(tx, text, orders)

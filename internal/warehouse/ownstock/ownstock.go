@@ -39,12 +39,18 @@ const FirstMovement = `(
 		AND movement.owner_id IS NULL
 )`
 
-// ownersSQL selects what owners keep here of items, base units. $1 tenant; {items} is a
-// condition on item_id.
+// ownersSQL selects what owners keep here of items, base units. Levels are read only where
+// the tenant has owners at all: an item may have as many as it ever had serial numbers.
+// $1 tenant; {items} is a condition on item_id.
 const ownersSQL = `
 	SELECT item_id, CAST(SUM(quantity) AS bigint)
 	FROM stock_levels
 	WHERE tenant_id = $1
+		AND EXISTS (
+			SELECT 1
+			FROM goods_owners AS owner
+			WHERE owner.tenant_id = $1
+		)
 		AND owner_id IS NOT NULL
 		{items}
 	GROUP BY item_id`
