@@ -250,7 +250,8 @@ func TestRefreshers(t *testing.T) {
 
 		// A refresher that was taken back does not come back when roles are put right.
 		open := "/v1/training_assignments?status=eq.assigned&source_incident_id=eq." + id
-		cancel := testkit.Request{Method: "PATCH", Path: open, As: owner, Body: map[string]any{"status": "cancelled"}}
+		cancel := testkit.Request{Method: "PATCH", Path: open, As: owner}
+		cancel.Body = map[string]any{"status": "cancelled", "close_reason": "Talked through"}
 		wants(t, "cancelled", k.Call(cancel), 200, "")
 		more := map[string]any{"entities": slices.Concat(everybody[:5], []any{entity("worker", people["learns"], "witness")})}
 		named := testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: owner, Body: more}
