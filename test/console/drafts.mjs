@@ -93,10 +93,11 @@ test('a kept choice of a record is shown by the name of what is sent', async () 
   const [shipment] = await api(manager, '/v1/shipments', { method: 'POST', body: { direction: 'outbound', carrier_id: carriers[0].id } });
   await as(manager, async (page) => {
     await open(page, `/console/c/shipments/${shipment.id}`);
-    const carrier = page.getByRole('dialog').getByLabel('Carrier', { exact: true });
+    // The carrier that is a record, beside the one that is a text.
+    const carrier = page.locator('dialog .field', { hasText: 'Carrier' }).locator('input[list]');
     await page.getByRole('button', { name: 'Edit' }).click();
     await carrier.first().fill(carriers[1].code);
-    await page.waitForTimeout(600);
+    await page.waitForFunction((id) => sessionStorage.getItem('holdfast.drafts')?.includes(id), carriers[1].id);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByText(kept).waitFor();
