@@ -39,8 +39,8 @@ const FirstMovement = `(
 		AND movement.owner_id IS NULL
 )`
 
-// ownersSQL selects what owners keep here of items, base units. Levels are read only where
-// the tenant has owners at all: an item may have as many as it ever had serial numbers.
+// ownersSQL selects what owners keep here of items, base units. The levels of items are
+// read only where owners keep anything here: an item has one for each serial number ever.
 // $1 tenant; {items} is a condition on item_id.
 const ownersSQL = `
 	SELECT item_id, CAST(SUM(quantity) AS bigint)
@@ -48,8 +48,9 @@ const ownersSQL = `
 	WHERE tenant_id = $1
 		AND EXISTS (
 			SELECT 1
-			FROM goods_owners AS owner
-			WHERE owner.tenant_id = $1
+			FROM stock_levels AS kept
+			WHERE kept.tenant_id = $1
+				AND kept.owner_id IS NOT NULL
 		)
 		AND owner_id IS NOT NULL
 		{items}
