@@ -97,7 +97,9 @@ async function walk(page, c, may, refs, said, n) {
       await page.locator(`datalist option[value*="${text}"]`).first().waitFor({ state: 'attached' });
     } else await control.fill(textFor(c.name, f, n));
   }
-  const answer = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().includes(`/rest/v1/${c.name}?`), { timeout: 15_000 });
+  // On a busy machine what was found takes a moment to become what is chosen.
+  await page.waitForFunction(() => ![...document.querySelectorAll('input')].some((i) => i.validity.customError));
+  const answer = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().includes(`/rest/v1/${c.name}?`), { timeout: 30_000 });
   await page.getByRole('button', { name: said('Create'), exact: true }).click();
   const r = await answer;
   assert.equal(r.status(), 201, `${c.name}: ${r.status() === 201 ? '' : await r.text()}`);
@@ -133,7 +135,7 @@ languages.forEach((language, turn) => {
       admin,
       async (page, context) => {
         await speak(language, context);
-        context.setDefaultTimeout(15_000);
+        context.setDefaultTimeout(30_000);
         for (const [n, c] of forms.entries()) {
           if (n % languages.length !== turn) continue;
           try {
