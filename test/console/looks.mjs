@@ -77,4 +77,4 @@ test(`every page is accessible: ${look.colorScheme}, ${look.viewport.width} px`,
     }
   }, look);
   assert.deepEqual(wrong, []);
-});
+}, 900_000);
