@@ -27,7 +27,8 @@ func (a *App) effectsTable() store.Effects {
 	}
 	chainEffects(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
-	domains := []store.Effects{warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
+	domains := []store.Effects{
+		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
 		osha.Effects(), report.Effects(), photo.Effects(a.blobs)}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)

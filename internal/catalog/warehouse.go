@@ -115,7 +115,8 @@ func itemsResource() Resource {
 				Doc: "Own quantity less reservations, over stock in status available, " +
 					"in places that are neither blocked nor for quarantine.",
 			},
-			{Name: "stock_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Own stock x unit_cost, in the tenant's currency."},
+			{Name: "stock_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0",
+				Doc: "Own stock x unit_cost, in the tenant's currency."},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners", Doc: "The client whose item it is, who sees it; null = the tenant's own."},
 			{Name: "low_stock", Type: Bool, ReadOnly: true, Required: true, Default: "false", Doc: "reorder_point > 0 and available <= reorder_point."},
 		},

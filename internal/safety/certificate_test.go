@@ -70,7 +70,8 @@ func TestCertificateDates(t *testing.T) {
 // evaluation (29 CFR 1910.178(l)(4)(iii), (l)(6)).
 func TestEvaluations(t *testing.T) {
 	each(t, func(k *kit) {
-		truck := k.add("courses", store.Row{"code": "TRUCK", "title": "Truck", "validity_months": 36, "needs_evaluation": true})
+		course := store.Row{"code": "TRUCK", "title": "Truck", "validity_months": 36, "needs_evaluation": true}
+		truck := k.add("courses", course)
 		plain := k.add("courses", store.Row{"code": "PLAIN", "title": "Plain", "validity_months": 36})
 		full := func(course string, set store.Row) store.Row {
 			row := store.Row{

@@ -25,7 +25,8 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 			fillReport(tx.Actor, in, now)
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
-			if c.Op == store.Insert && IsAhead(in.Text(f), tx.Now()) || c.Op == store.Update && in[f] != c.Before[f] && IsAhead(in.Text(f), tx.Now()) {
+			isSet := c.Op == store.Insert || c.Op == store.Update && in[f] != c.Before[f]
+			if isSet && IsAhead(in.Text(f), tx.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}

@@ -168,9 +168,11 @@ func (l *ledger) queueLevels(tx *db.Tx, tenant string) {
 // a list of values measured twice as slow before the table's first ANALYZE.
 func (l *ledger) queueLevelWrites(tx *db.Tx, tenant, now string) {
 	b := blocks.Block{
-		Head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
+		Head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, " +
+			"id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
 			"stock_status, stock_key, quantity, last_counted_at) VALUES ",
-		Tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
+		Tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET " +
+			"quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
 			"excluded.updated_at, version = stock_levels.version + 1, " +
 			"last_counted_at = COALESCE(excluded.last_counted_at, stock_levels.last_counted_at)",
 		Width: 16,

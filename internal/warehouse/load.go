@@ -84,7 +84,8 @@ func lockZones(tx *db.Tx, tenant string, ids []string, seen func(placed) error) 
 	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	tx.Queue("SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant,
+	text := "SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2) + " ORDER BY id"
+	tx.Queue(text+tx.DB().ForUpdate(), []any{tenant,
 		jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {
 			return nil

@@ -111,7 +111,9 @@ func (w Watch) freeLots(tx *store.Tx, changes []store.Change) error {
 
 // addFree locks items and adds what is then free of lots or zones to what is available of
 // them, or takes it off, by the sign of each lot or zone.
-func (w Watch) addFree(tx *store.Tx, items set, sign map[string]decimal.Dec, read func() ([]ownstock.Free, error)) error {
+func (w Watch) addFree(
+	tx *store.Tx, items set, sign map[string]decimal.Dec, read func() ([]ownstock.Free, error),
+) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}, items: items}}
 	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err

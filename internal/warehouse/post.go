@@ -328,9 +328,11 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 	b := blocks.Block{
 		// The first row of values has no meaning but its types, which the
 		// parameters below it take on.
-		Head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS " +
+		Head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES (" +
+			"(SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS " +
 			"bigint), CAST(0 AS bigint), CAST(NULL AS boolean)), ",
-		Tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
+		Tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, " +
+			"stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
 			"FROM v WHERE items.tenant_id = $1 AND items.id = v.id",
 		Fixed: []any{tenant, now}, Width: 5,
 	}

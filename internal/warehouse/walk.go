@@ -263,8 +263,9 @@ func (w *PickWalk) Take(tx *store.Tx) error {
 func (w *PickWalk) renumberLines(tx *db.Tx, tenant, now string) {
 	tx.Queue("UPDATE pick_lines SET seq = -seq WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending'", []any{tenant, w.ListID}, nil)
 	b := blocks.Block{
-		Head:  "WITH v(id, seq) AS (VALUES ((SELECT id FROM pick_lines WHERE 1 = 0), CAST(0 AS bigint)), ",
-		Tail:  ") UPDATE pick_lines SET seq = v.seq, updated_at = $2, version = version + 1 FROM v WHERE pick_lines.tenant_id = $1 AND pick_lines.id = v.id",
+		Head: "WITH v(id, seq) AS (VALUES ((SELECT id FROM pick_lines WHERE 1 = 0), CAST(0 AS bigint)), ",
+		Tail: ") UPDATE pick_lines SET seq = v.seq, updated_at = $2, version = version + 1 " +
+			"FROM v WHERE pick_lines.tenant_id = $1 AND pick_lines.id = v.id",
 		Fixed: []any{tenant, now}, Width: 2,
 	}
 	b.QueueRows(tx, len(w.Lines), func(i int, args []any) []any { return append(args, w.Lines[i].ID, w.Lines[i].Seq) })

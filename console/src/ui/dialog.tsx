@@ -55,8 +55,8 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
   );
 }
 
-// Ask is a question before something that cannot be taken back, or that takes words. Words of a draft outlive the question
-// until they are sent or cancelled.
+// Ask is a question before something that cannot be taken back, or that takes words. Words of a draft outlive the
+// question until they are sent or cancelled.
 export function Ask({ title, text, yes, danger, kind, close, act, children, error: given, draft }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown; draft?: Draft }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);

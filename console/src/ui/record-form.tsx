@@ -51,10 +51,13 @@ interface Conflict {
 
 // RecordForm makes or changes a record. When somebody else was faster it asks, field by field, whose value holds.
 export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; done: (r: Row) => void; cancel: () => void }) {
-  const [begun] = useState(() => ({ from: base, values: (base ? {} : { ...Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text)), ...preset }) as Draft }));
+  const [begun] = useState(() => {
+    const defaults = Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text));
+    return { from: base, values: (base ? {} : { ...defaults, ...preset }) as Draft };
+  });
   const kept = useDraft(`${c.name} ${base?.id ?? `new ${location.search}`}`);
   const [{ from, values: draft }, put] = kept.field('form', begun);
-  // What is typed is kept with the record that it was typed over, so that a change by somebody else is seen however late.
+  // What is typed is kept with the record that it was typed over: a change by somebody else is seen however late.
   const setDraft = (values: Draft) => put((now) => ({ ...now, values }));
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);

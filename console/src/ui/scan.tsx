@@ -24,7 +24,9 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
   const read = useRef(Promise.resolve());
   latest.current = put;
   // enqueue reads a code once those before it are read.
-  const enqueue = (code: string) => void (read.current = read.current.then(() => (latest.current ? latest.current(code) : beep(false))));
+  const enqueue = (code: string) => {
+    read.current = read.current.then(() => (latest.current ? latest.current(code) : beep(false)));
+  };
   useEffect(() => takeScans(enqueue), []);
   useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {

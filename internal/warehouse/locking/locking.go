@@ -48,7 +48,7 @@ func LockRows(tx *store.Tx, resource string, ids []string) ([]store.Row, error) 
 // LockOrdersOf locks the orders of rows that name an order line, and returns the orders.
 // Rows that name none are passed over.
 func LockOrdersOf(tx *store.Tx, rows []store.Row) ([]store.Row, error) {
-	return LockOrdersOfLines(tx, named(rows, "order_line_id"))
+	return LockOrdersOfLines(tx, collectNamed(rows, "order_line_id"))
 }
 
 // LockOrdersOfLines locks the orders of order lines and returns the orders.
@@ -60,7 +60,7 @@ func LockOrdersOfLines(tx *store.Tx, lines []string) ([]store.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking: order lines: %w", err)
 	}
-	return LockRows(tx, "orders", named(found, "order_id"))
+	return LockRows(tx, "orders", collectNamed(found, "order_id"))
 }
 
 // LockPicks locks the orders of pick lines, and then their lists.
@@ -73,7 +73,7 @@ func LockPicks(tx *store.Tx, lines []store.Row) error {
 
 // LockListsOf locks the lists of pick lines, whose orders the caller holds.
 func LockListsOf(tx *store.Tx, lines []store.Row) error {
-	_, err := LockRows(tx, "pick_lists", named(lines, "pick_list_id"))
+	_, err := LockRows(tx, "pick_lists", collectNamed(lines, "pick_list_id"))
 	return err
 }
 
@@ -113,8 +113,8 @@ func lockItemsInZones(tx *store.Tx, zones []store.Row) error {
 	return nil
 }
 
-// named are the ids that rows have in a field, each once.
-func named(rows []store.Row, field string) []string {
+// collectNamed returns the ids that rows have in a field, each once.
+func collectNamed(rows []store.Row, field string) []string {
 	ids := slices.Compact(slices.Sorted(slices.Values(store.TextColumn(rows, field))))
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
