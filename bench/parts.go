@@ -12,7 +12,7 @@ import (
 
 	"holdfast/bench/limit"
 	"holdfast/internal/imports/sheet"
-	limiter "holdfast/internal/limit"
+	limiter "holdfast/internal/ratelimit"
 )
 
 // Parts of the product that are measured alone, each in a process of its own.

@@ -21,7 +21,7 @@ import (
 
 	"holdfast/bench/data"
 	"holdfast/internal/db"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -97,23 +97,23 @@ func (s *site) open(ctx context.Context) (*db.DB, error) {
 }
 
 // keys are those of the product that will run here: it finds its master key made.
-func (s *site) keys() (seal.Keys, error) {
+func (s *site) keys() (secrets.Keys, error) {
 	path := filepath.Join(s.dir, "master.key")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		master := make([]byte, seal.MasterSize)
+		master := make([]byte, secrets.MasterSize)
 		rand.Read(master)
 		text = []byte(base64.StdEncoding.EncodeToString(master))
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
-		return seal.Keys{}, err
+		return secrets.Keys{}, err
 	}
 	master, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil {
-		return seal.Keys{}, fmt.Errorf("%s: %w", path, err)
+		return secrets.Keys{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return seal.New(master)
+	return secrets.New(master)
 }
 
 // startCluster starts a PostgreSQL that keeps its promises: the test suite's

@@ -28,7 +28,7 @@ var promises = map[string][]cut{
 		{"internal/store/number.go", "func (n *numbering) giveNumbers(", "var noted atomic.Int64\n\nfunc (n *numbering) giveNumbers("},
 		{"internal/store/number.go", "import (", "import (\n\t\"sync/atomic\""}},
 	"keys":    {{"internal/db/sqlite.go", `"foreign_keys(ON)"`, `"foreign_keys(OFF)"`}}, // SQLite's; PostgreSQL's are dropped in case import
-	"notices": {{"internal/bus/bus.go", `return b.insertRow(ctx, id, string(body))`, `return nil`}},
+	"notices": {{"internal/cluster/cluster.go", `return b.insertRow(ctx, id, string(body))`, `return nil`}},
 }
 
 // without builds a server that lacks promises: without FILE NAME...

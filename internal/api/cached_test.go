@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
@@ -23,7 +24,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/gate"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
 )
@@ -67,7 +67,7 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 		return &dish{Kept: output.Kept{Head: output.Head{TenantID: tenant, Timestamp: "2026-11-21T10:00:00.000000Z"}}, Run: n, Text: strings.Repeat("x", 3000)}, nil
 	}
 	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
-	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, nil, []functions.Function{fn})
+	f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, nil, []functions.Function{fn})
 	mux := http.NewServeMux()
 	mux.Handle("/functions/v1/{name}", web.Wrap(route.FunctionShape, f.serveFunction))
 	k.Handler = mux
@@ -311,7 +311,7 @@ func TestPatientFunction(t *testing.T) {
 			}{true}, nil
 		}
 		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
-		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, nil, []functions.Function{fn})
+		f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, nil, []functions.Function{fn})
 		mux := http.NewServeMux()
 		mux.HandleFunc("/functions/v1/{name}", func(w http.ResponseWriter, r *http.Request) {
 			web.Wrap(route.FunctionShape, f.serveFunction).ServeHTTP(w, r.WithContext(db.Patient(r.Context(), time.Millisecond)))

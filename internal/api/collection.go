@@ -17,7 +17,7 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/prefer"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
@@ -29,13 +29,13 @@ import (
 type Collections struct {
 	store *store.Store
 	cat   *catalog.Catalog
-	keys  *once.Keys
+	keys  *idempotency.Keys
 	sign  func(parts ...string) []byte
 }
 
 // NewCollections returns the face of s; keys keep the answers of writes, sign is
 // a keyed hash, the same on every node.
-func NewCollections(s *store.Store, keys *once.Keys, sign func(parts ...string) []byte) *Collections {
+func NewCollections(s *store.Store, keys *idempotency.Keys, sign func(parts ...string) []byte) *Collections {
 	return &Collections{store: s, cat: s.Catalog(), keys: keys, sign: sign}
 }
 

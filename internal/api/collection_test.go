@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
 )
@@ -43,7 +43,7 @@ func collections(t *testing.T, who actor.Actor) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewCollections(s, once.New(s.DB(), s.Now), hashed).Handler()
+	h := NewCollections(s, idempotency.New(s.DB(), s.Now), hashed).Handler()
 	mux := http.NewServeMux()
 	for _, p := range []string{"/v1/{name}", "/v1/{name}/{id}", "/rest/v1/{name}"} {
 		mux.Handle(p, h)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/prefer"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
@@ -34,7 +34,7 @@ func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call)
 			return err
 		}
 	}
-	run := func(w http.ResponseWriter, claim *once.Claim) error {
+	run := func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return c.sendWritten(w, r, k, done.(*store.Result)) })
 		res, err := c.executeWrite(r, k, o)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 	"holdfast/internal/web"
 )
 
@@ -143,8 +143,8 @@ func viewField(f *catalog.Field) describedField {
 }
 
 // viewParts describes the members of a document, or of the elements of a list of them.
-func viewParts(s *shape.Shape) (isList bool, parts []describedField) {
-	if s.Kind == shape.List {
+func viewParts(s *schema.Shape) (isList bool, parts []describedField) {
+	if s.Kind == schema.List {
 		_, parts = viewParts(s.Of)
 		return true, parts
 	}
@@ -155,7 +155,7 @@ func viewParts(s *shape.Shape) (isList bool, parts []describedField) {
 }
 
 // viewMember describes one member of a document as a field is described.
-func viewMember(m *shape.Member) describedField {
+func viewMember(m *schema.Member) describedField {
 	d := describedField{Name: m.Name, Type: partType(&m.Shape), Doc: m.Doc, Unit: m.Unit, OneOf: m.OneOf,
 		Min: m.Min, Max: m.Max, Required: m.Required}
 	d.List, d.Parts = viewParts(&m.Shape)
@@ -166,19 +166,19 @@ func viewMember(m *shape.Member) describedField {
 }
 
 // partType is the type of a field that holds what a member of a document does.
-func partType(s *shape.Shape) string {
+func partType(s *schema.Shape) string {
 	switch {
-	case s.Kind == shape.Text && s.Format == "uuid":
+	case s.Kind == schema.Text && s.Format == "uuid":
 		return catalog.UUID.String()
-	case s.Kind == shape.Text:
+	case s.Kind == schema.Text:
 		return catalog.Text.String()
-	case s.Kind == shape.Integer:
+	case s.Kind == schema.Integer:
 		return catalog.Int.String()
-	case s.Kind == shape.Number:
+	case s.Kind == schema.Number:
 		return catalog.Float.String()
-	case s.Kind == shape.Bool:
+	case s.Kind == schema.Bool:
 		return catalog.Bool.String()
-	case s.Kind == shape.List && s.Of.Kind == shape.Text:
+	case s.Kind == schema.List && s.Of.Kind == schema.Text:
 		return catalog.Array.String()
 	}
 	return catalog.JSON.String()

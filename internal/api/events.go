@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 )
 
 // Pace of an event stream.
@@ -27,7 +27,7 @@ const (
 // Events serves GET /v1/events: what happens in the tenant, as it happens, in
 // the format of server-sent events (WHATWG HTML 9.2).
 type Events struct {
-	gate     *gate.Gate
+	gate     *access.Gate
 	notifier *event.Notifier
 	cat      *catalog.Catalog
 
@@ -35,7 +35,7 @@ type Events struct {
 }
 
 // NewEvents returns the face of n.
-func NewEvents(g *gate.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
+func NewEvents(g *access.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
 	return &Events{gate: g, notifier: n, cat: c, heartbeat: heartbeat, recheck: recheck}
 }
 

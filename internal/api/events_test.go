@@ -16,12 +16,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/testkit/dbtest"
 )
 
@@ -64,7 +64,7 @@ func newStreams(t *testing.T, o db.Options) *streams {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { n.Run(ctx) })
-	g := gate.New(k.authenticate, nil)
+	g := access.New(k.authenticate, nil)
 	e := NewEvents(g, n, catalog.Default())
 	e.recheck, e.heartbeat = testRecheck, 100*time.Millisecond
 	k.Server = httptest.NewUnstartedServer(served(t, g, e.Routes()))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
@@ -18,8 +19,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/gate"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/trace"
 	"holdfast/internal/web"
 )
@@ -29,9 +29,9 @@ const functionBody = 1 << 20
 
 // Functions serves the interface's edge functions under /functions/v1.
 type Functions struct {
-	gate  *gate.Gate
+	gate  *access.Gate
 	cache *cache.Cache
-	keys  *once.Keys
+	keys  *idempotency.Keys
 	list  []functions.Function
 	named map[string]*functions.Function
 	reads map[string][]string // collection -> functions whose answer it changes
@@ -41,7 +41,7 @@ type Functions struct {
 
 // NewFunctions serves list; answers of functions with a TTL are kept in c,
 // those of functions that change something by keys; nil where there are none.
-func NewFunctions(g *gate.Gate, c *cache.Cache, keys *once.Keys, list []functions.Function) *Functions {
+func NewFunctions(g *access.Gate, c *cache.Cache, keys *idempotency.Keys, list []functions.Function) *Functions {
 	f := &Functions{gate: g, cache: c, keys: keys, list: list, named: map[string]*functions.Function{}, reads: map[string][]string{}}
 	for i := range list {
 		fn := &list[i]
@@ -211,7 +211,7 @@ func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
 // what they did before, so that one that is run again does nothing twice: their
 // answers are kept after their effects.
 func (f *Functions) runFunction(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
-	do := func(w http.ResponseWriter, _ *once.Claim) error {
+	do := func(w http.ResponseWriter, _ *idempotency.Claim) error {
 		out, err := runTraced(r.Context(), fn, a, in)
 		if err != nil {
 			return err
@@ -453,7 +453,7 @@ func (p params) checkTenant(a actor.Actor) error {
 func (p params) queryValues(name string) []string { return p.query[name] }
 
 // namedTenant reads the tenant a service key must name.
-func (p params) namedTenant(ctx context.Context, g *gate.Gate) (string, error) {
+func (p params) namedTenant(ctx context.Context, g *access.Gate) (string, error) {
 	var id string
 	if raw, ok := p.body[tenantParameter]; ok {
 		if err := json.Unmarshal(raw, &id); err != nil {

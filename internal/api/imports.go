@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/jobs"
-	"holdfast/internal/once"
 	"holdfast/internal/web"
 )
 
@@ -29,13 +29,13 @@ const (
 // Imports serves the upload side of import jobs; processing, applying and
 // rolling back are functions.
 type Imports struct {
-	gate *gate.Gate
+	gate *access.Gate
 	jobs *imports.Importer
-	keys *once.Keys
+	keys *idempotency.Keys
 }
 
 // NewImports returns the face of jobs; keys keep the answers of uploads.
-func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports {
+func NewImports(g *access.Gate, jobs *imports.Importer, keys *idempotency.Keys) *Imports {
 	return &Imports{g, jobs, keys}
 }
 
@@ -92,7 +92,8 @@ func (i *Imports) createJob(w http.ResponseWriter, r *http.Request, a actor.Acto
 		return err
 	}
 	defer i.jobs.Discard(r.Context(), f.file)
-	digest := once.Print(f.req.Target, string(f.req.Mapping), string(f.req.Options), f.file.Name, f.file.SHA256)
+	digest := idempotency.Fingerprint(f.req.Target, string(f.req.Mapping), string(f.req.Options),
+		f.file.Name, f.file.SHA256)
 	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*jobs.Job, error) {
 		return i.jobs.UploadKept(ctx, a, f.req, f.file)
 	})
@@ -114,7 +115,7 @@ func (i *Imports) checkUploadAllowed(r *http.Request, a actor.Actor) error {
 
 // createOnce creates a job, once for an Idempotency-Key.
 func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*jobs.Job, error)) error {
-	return serveIdempotent(i.keys, w, q, func(w http.ResponseWriter, claim *once.Claim) error {
+	return serveIdempotent(i.keys, w, q, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		r := keepAnswerWith(q.r, claim, func(w http.ResponseWriter, done any) error { return sendCreated(w, done.(*jobs.Job)) })
 		job, err := create(r.Context())
 		if err != nil {
@@ -139,7 +140,8 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 		return err
 	}
 	req := imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options}
-	return i.createOnce(w, request{r, a, once.Print(req.Target, string(req.Mapping), string(req.Options))}, func(ctx context.Context) (*jobs.Job, error) {
+	print := idempotency.Fingerprint(req.Target, string(req.Mapping), string(req.Options))
+	return i.createOnce(w, request{r, a, print}, func(ctx context.Context) (*jobs.Job, error) {
 		return i.jobs.Create(ctx, a, req)
 	})
 }

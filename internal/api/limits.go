@@ -5,23 +5,23 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
-	"holdfast/internal/limit"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/web"
 )
 
 // Platform serves the few /v1 routes that are no collection.
 type Platform struct {
-	gate  *gate.Gate
+	gate  *access.Gate
 	clear func(tenant string)
 }
 
 // NewPlatform serves rate-limit status and the cache's clear: clear forgets a
 // tenant's kept answers on all nodes.
-func NewPlatform(g *gate.Gate, clear func(tenant string)) *Platform { return &Platform{g, clear} }
+func NewPlatform(g *access.Gate, clear func(tenant string)) *Platform { return &Platform{g, clear} }
 
 type windowStatus struct {
 	Limit     int    `json:"limit" doc:"Requests or queries in a minute."`
@@ -43,17 +43,17 @@ func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(
 		w,
 		http.StatusOK,
-		RateLimitStatus{API: p.windowOf(a, limit.API), Database: p.windowOf(a, limit.Read), DatabaseWrite: p.windowOf(a, limit.Write)},
+		RateLimitStatus{API: p.windowOf(a, ratelimit.API), Database: p.windowOf(a, ratelimit.Read), DatabaseWrite: p.windowOf(a, ratelimit.Write)},
 	)
 }
 
-func (p *Platform) windowOf(a actor.Actor, c limit.Category) windowStatus {
+func (p *Platform) windowOf(a actor.Actor, c ratelimit.Category) windowStatus {
 	plan := p.gate.Plan(a)
 	if p.gate.Limits == nil {
 		n := plan.Rule(c).Minute
 		return windowStatus{n, n, time.Now().UTC().Format(time.RFC3339)}
 	}
-	s := p.gate.Limits.Peek(gate.Key(a, a.Address), c, plan)
+	s := p.gate.Limits.Peek(access.Key(a, a.Address), c, plan)
 	return windowStatus{plan.Rule(c).Minute, s.Remaining, s.Reset.UTC().Format(time.RFC3339)}
 }
 

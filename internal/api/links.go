@@ -25,12 +25,12 @@ import (
 // ReportLinks serves what leads to the public report page: new tokens and
 // codes to print. Making, changing and deleting links is the collection's.
 type ReportLinks struct {
-	desk *report.Desk
+	desk *report.Service
 	url  string
 }
 
 // NewReportLinks returns the face of a desk whose pages are under url.
-func NewReportLinks(d *report.Desk, url string) *ReportLinks {
+func NewReportLinks(d *report.Service, url string) *ReportLinks {
 	return &ReportLinks{d, url}
 }
 

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	grammar "holdfast/internal/query"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 	"holdfast/internal/web"
 )
 
@@ -19,7 +19,7 @@ import (
 type Permissions struct {
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
-	Verbs     []rpc.Verb
+	Verbs     []verb.Verb
 	// Member returns an active member of a tenant as an actor.
 	Member func(ctx context.Context, tenantID, userID string) (actor.Actor, error)
 }

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -23,12 +23,12 @@ import (
 // Photos serves the pictures of incidents and inspections; captions and deleting
 // are the collections' (incident_photos, checklist_photos).
 type Photos struct {
-	album *photo.Album
-	keys  *once.Keys
+	album *photo.Store
+	keys  *idempotency.Keys
 }
 
 // NewPhotos returns the face of an album; keys keep the answers of uploads.
-func NewPhotos(a *photo.Album, keys *once.Keys) *Photos { return &Photos{a, keys} }
+func NewPhotos(a *photo.Store, keys *idempotency.Keys) *Photos { return &Photos{a, keys} }
 
 // Routes lists what is served.
 func (p *Photos) Routes() []route.Route {
@@ -126,7 +126,7 @@ func (p *Photos) addPhoto(w http.ResponseWriter, c photoCall) error {
 			return err
 		}
 	}
-	return serveIdempotent(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *once.Claim) error {
+	return serveIdempotent(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		r := keepAnswerWith(c.r, claim, func(w http.ResponseWriter, done any) error { return c.sendAdded(w, done.(store.Row)) })
 		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, form.Photo)
 		if err != nil {
@@ -190,5 +190,5 @@ func digestFile(file io.ReadSeeker, parts ...string) (string, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("api: digest an upload: %w", err)
 	}
-	return once.Print(append(parts, string(h.Sum(nil)))...), nil
+	return idempotency.Fingerprint(append(parts, string(h.Sum(nil)))...), nil
 }

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/store"
 )
 
@@ -25,7 +25,7 @@ const replayed = "Idempotent-Replayed"
 // whose like succeeded before gets that answer again; print is what makes two
 // requests alike besides their headers. run writes the answer; its claim is
 // nil without a key.
-func serveIdempotent(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *once.Claim) error) error {
+func serveIdempotent(keys *idempotency.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *idempotency.Claim) error) error {
 	given := q.r.Header.Values(keyHeader)
 	if len(given) == 0 {
 		return run(w, nil)
@@ -33,7 +33,7 @@ func serveIdempotent(keys *once.Keys, w http.ResponseWriter, q request, run func
 	if len(given) > 1 || given[0] == "" {
 		return fault.New(fault.Invalid, "HF013", "there must be one Idempotency-Key, and not an empty one").At(keyHeader, "is empty or repeated")
 	}
-	if err := once.CheckKey(given[0]); err != nil {
+	if err := idempotency.CheckKey(given[0]); err != nil {
 		return err
 	}
 	ctx := q.r.Context()
@@ -64,8 +64,8 @@ type request struct {
 }
 
 // idempotencyKey is whose key the request carries, and what for.
-func (q request) idempotencyKey() once.Request {
-	return once.Request{Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
+func (q request) idempotencyKey() idempotency.Request {
+	return idempotency.Request{Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
 		Route: q.r.Method + " " + q.r.URL.Path, Key: q.r.Header.Get(keyHeader)}
 }
 
@@ -77,16 +77,16 @@ func (q request) requestDigest() string {
 		kind = "multipart"
 	}
 	parts := []string{q.r.URL.RawQuery, kind, q.r.Header.Get("Accept"), q.r.Header.Get("If-Match")}
-	return once.Print(append(append(parts, q.r.Header.Values("Prefer")...), q.print)...)
+	return idempotency.Fingerprint(append(append(parts, q.r.Header.Values("Prefer")...), q.print)...)
 }
 
 // keepAnswerWith returns the request under whose context the answer made of what was
 // done is kept with it.
-func keepAnswerWith(r *http.Request, claim *once.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
+func keepAnswerWith(r *http.Request, claim *idempotency.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
 	if claim == nil {
 		return r
 	}
-	return r.WithContext(once.Telling(r.Context(), func(tx *db.Tx, done any) error {
+	return r.WithContext(idempotency.WithRecorder(r.Context(), func(tx *db.Tx, done any) error {
 		rec := &draft{head: http.Header{}}
 		if err := write(rec, done); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (d *draft) WriteHeader(status int) {
 
 func (d *draft) Write(b []byte) (int, error) {
 	d.WriteHeader(http.StatusOK)
-	if d.to == nil || !d.sent && d.body.Len()+len(b) <= once.MaxBody {
+	if d.to == nil || !d.sent && d.body.Len()+len(b) <= idempotency.MaxBody {
 		return d.body.Write(b)
 	}
 	if !d.sent {
@@ -130,8 +130,8 @@ func (d *draft) Write(b []byte) (int, error) {
 	return d.to.Write(b)
 }
 
-func (d *draft) keptAnswer() *once.Answer {
-	a := &once.Answer{Status: d.status, Head: d.head}
+func (d *draft) keptAnswer() *idempotency.Answer {
+	a := &idempotency.Answer{Status: d.status, Head: d.head}
 	if d.body.Len() > 0 {
 		a.Body = d.body.Bytes()
 	}
@@ -139,7 +139,7 @@ func (d *draft) keptAnswer() *once.Answer {
 }
 
 // replayAnswer sends an answer.
-func replayAnswer(w http.ResponseWriter, a *once.Answer) error {
+func replayAnswer(w http.ResponseWriter, a *idempotency.Answer) error {
 	addHeaders(w.Header(), a.Head)
 	w.WriteHeader(a.Status)
 	if len(a.Body) > 0 {

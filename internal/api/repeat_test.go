@@ -6,13 +6,13 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 )
 
 // An answer that is too long to be kept is not gathered: it goes on to its
 // client, head first, as it is written.
 func TestLongAnswersGoOn(t *testing.T) {
-	half := bytes.Repeat([]byte("x"), once.MaxBody/2+1)
+	half := bytes.Repeat([]byte("x"), idempotency.MaxBody/2+1)
 	w := httptest.NewRecorder()
 	w.Header().Set("Vary", "Origin")
 	d := &draft{head: http.Header{"X-A": {"b"}, "Vary": {"Accept-Encoding"}}, to: w}

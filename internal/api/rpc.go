@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
-	"holdfast/internal/gate"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/prefer"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 	"holdfast/internal/web"
 )
 
@@ -27,13 +27,13 @@ const verbBody = 4 << 20
 // Verbs serves POST {name}: what a person says they did, and GET for verbs that only
 // answer. Errors are the collections'.
 type Verbs struct {
-	gate  *gate.Gate
-	table *rpc.Table
-	keys  *once.Keys
+	gate  *access.Gate
+	table *verb.Table
+	keys  *idempotency.Keys
 }
 
 // NewVerbs serves a table; keys keep the answers of verbs that change something.
-func NewVerbs(g *gate.Gate, t *rpc.Table, keys *once.Keys) *Verbs {
+func NewVerbs(g *access.Gate, t *verb.Table, keys *idempotency.Keys) *Verbs {
 	return &Verbs{gate: g, table: t, keys: keys}
 }
 
@@ -69,7 +69,7 @@ func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {
 }
 
 // checkMayCall refuses callers who may not say the verb.
-func checkMayCall(verb *rpc.Verb, a actor.Actor) error {
+func checkMayCall(verb *verb.Verb, a actor.Actor) error {
 	switch {
 	case a.Anonymous():
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
@@ -89,17 +89,17 @@ func checkMayCall(verb *rpc.Verb, a actor.Actor) error {
 
 // said is a verb as far as its request has been read.
 type said struct {
-	verb   *rpc.Verb
+	verb   *verb.Verb
 	a      actor.Actor
 	in     any
 	dry    bool
-	form   *rpc.AnswerForm // nil = all of the answer
+	form   *verb.AnswerForm // nil = all of the answer
 	prefer prefer.Preferences
 }
 
 // callVerb reads the body and runs the verb. Whatever it writes, it counts as one
 // write of the tenant's budget.
-func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a actor.Actor) error {
+func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *verb.Verb, a actor.Actor) error {
 	q := said{verb: verb, a: a}
 	if err := q.readPreferences(r); err != nil {
 		return err
@@ -122,12 +122,12 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *rpc.Verb,
 	if err := q.readBody(r, p); err != nil {
 		return err
 	}
-	v.gate.Wish(q.a, !verb.Reads)
+	v.gate.CountRequest(q.a, !verb.Reads)
 	r = r.WithContext(db.Counted(r.Context()))
 	if q.dry || verb.Reads {
 		return v.runVerb(w, r, q)
 	}
-	return serveIdempotent(v.keys, w, request{r, q.a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+	return serveIdempotent(v.keys, w, request{r, q.a, string(p.sent)}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		return v.runVerb(w, keepAnswerWith(r, claim, q.sendAnswer), q)
 	})
 }
@@ -159,7 +159,7 @@ func (p *params) takeArguments(r *http.Request, q *said) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.query)) {
 		if name != tenantParameter || q.a.Role != actor.Service {
-			return rpc.RefuseArgument(name, "is unknown here")
+			return verb.RefuseArgument(name, "is unknown here")
 		}
 	}
 	return nil

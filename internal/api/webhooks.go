@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
@@ -18,11 +18,11 @@ import (
 // and their deliveries is the collections'.
 type Webhooks struct {
 	hook *webhook.Service
-	keys *once.Keys
+	keys *idempotency.Keys
 }
 
 // NewWebhooks returns the face of s; keys keep the answers of what is made.
-func NewWebhooks(s *webhook.Service, keys *once.Keys) *Webhooks {
+func NewWebhooks(s *webhook.Service, keys *idempotency.Keys) *Webhooks {
 	return &Webhooks{s, keys}
 }
 
@@ -58,7 +58,7 @@ func (h *Webhooks) createWebhook(w http.ResponseWriter, r *http.Request, a actor
 	if err != nil {
 		return err
 	}
-	return serveIdempotent(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+	return serveIdempotent(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendWebhook(w, done.(*webhook.Endpoint)) })
 		e, err := h.hook.Create(r.Context(), a, in)
 		if err != nil {
@@ -76,7 +76,7 @@ func sendWebhook(w http.ResponseWriter, e *webhook.Endpoint) error {
 // rotateSecret answers POST /v1/webhooks/{id}/rotate with a new secret, which the
 // answer kept for an Idempotency-Key is without.
 func (h *Webhooks) rotateSecret(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	return serveIdempotent(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *once.Claim) error {
+	return serveIdempotent(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendSecret(w, http.StatusOK, done) })
 		e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
 		if err != nil {
@@ -118,7 +118,7 @@ func (h *Webhooks) replayRange(ctx context.Context, c *route.Call) (webhook.Queu
 // queueDelivery is a verb that queues deliveries: 202, once for an Idempotency-Key.
 func (h *Webhooks) queueDelivery(do func(ctx context.Context, c *route.Call) (webhook.Queued, error)) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		return serveIdempotent(h.keys, w, request{r: c.Request, a: c.Actor}, func(w http.ResponseWriter, claim *once.Claim) error {
+		return serveIdempotent(h.keys, w, request{r: c.Request, a: c.Actor}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
 			ctx := keepAnswerWith(c.Request, claim, func(w http.ResponseWriter, done any) error { return web.JSON(w, http.StatusAccepted, done) }).Context()
 			n, err := do(ctx, c)
 			if err != nil {

@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/gate"
-	"holdfast/internal/limit"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/webhook"
 )
 
 // verbs serves the webhooks' verbs; who is the caller of every request.
-func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *limit.Limiter) http.Handler {
+func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *ratelimit.Limiter) http.Handler {
 	t.Helper()
 	d, c := dbtest.Open(t, o), catalog.Default()
 	var err error
@@ -39,13 +39,13 @@ func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *limit.Limiter) 
 	if s, err = webhook.New(webhook.Options{Store: st, Key: make([]byte, 32), AllowPrivate: true}); err != nil {
 		t.Fatal(err)
 	}
-	return served(t, gate.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), NewWebhooks(s, once.New(d, time.Now)).Routes())
+	return served(t, access.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), NewWebhooks(s, idempotency.New(d, time.Now)).Routes())
 }
 
 // served is what routes answer behind a gate.
-func served(t *testing.T, g *gate.Gate, routes []route.Route) http.Handler {
+func served(t *testing.T, g *access.Gate, routes []route.Route) http.Handler {
 	t.Helper()
-	h, err := route.Handler(&route.Door{Gate: g}, routes)
+	h, err := route.Handler(&route.Authenticator{Gate: g}, routes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestWebhookVerbs(t *testing.T) {
 func TestWebhookLimit(t *testing.T) {
 	who := boss
 	who.Plan = "standard"
-	h := verbs(t, db.Options{Dir: t.TempDir(), Migrate: true}, &who, limit.New(limit.Options{}))
+	h := verbs(t, db.Options{Dir: t.TempDir(), Migrate: true}, &who, ratelimit.New(ratelimit.Options{}))
 	last := 0
 	for range 101 {
 		last = ask(h, "POST", "/v1/webhooks/x/test", "").Code

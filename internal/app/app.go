@@ -16,6 +16,7 @@ import (
 	"time"
 
 	built "holdfast/console"
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
 	"holdfast/internal/api/openapi"
@@ -31,22 +32,21 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/functions/programme"
-	"holdfast/internal/gate"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
 	"holdfast/internal/installation"
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
-	"holdfast/internal/once"
 	"holdfast/internal/reference"
-	"holdfast/internal/rpc"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
 	"holdfast/internal/trace"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/webhook"
 )
@@ -84,8 +84,8 @@ type App struct {
 
 	catalog     *catalog.Catalog
 	blobs       blob.Store
-	album       *photo.Album
-	desk        *report.Desk
+	album       *photo.Store
+	desk        *report.Service
 	reports     *page.Reports
 	console     *console.Console
 	reference   http.Handler
@@ -93,11 +93,11 @@ type App struct {
 	face        http.Handler // of all routes
 	sink        *mail.Sink   // nil unless mails are kept for a developer
 	cache       *cache.Cache
-	gate        *gate.Gate
+	gate        *access.Gate
 	functions   *api.Functions
 	collections *api.Collections
-	verbs       *rpc.Table
-	keys        *once.Keys // of repeated requests
+	verbs       *verb.Table
+	keys        *idempotency.Keys // of repeated requests
 	table       []functions.Function
 	programme   *programme.Programme
 	jobs        *job.Runner
@@ -235,7 +235,7 @@ func (a *App) openServices(ctx context.Context, mode Mode) error {
 	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.dropImported})
 	a.Store.OnChange(a.dropChanged)
-	a.programme, a.keys = programme.New(a.Store, a.now, a.programmeHooks()), once.New(a.DB, a.now)
+	a.programme, a.keys = programme.New(a.Store, a.now, a.programmeHooks()), idempotency.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.ship, a.guard, a.now)
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
@@ -281,12 +281,12 @@ func (a *App) buildHandlers() (err error) {
 	if err != nil {
 		return err
 	}
-	signer, err := seal.New(master)
+	signer, err := secrets.New(master)
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
 	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
-	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
+	a.verbs = verb.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{Source: openapi.Source{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog,
 		Functions: a.table, Verbs: a.verbs.All()}}
@@ -302,7 +302,7 @@ func (a *App) buildHandlers() (err error) {
 		return err
 	}
 	a.document.Routes = routeTable{a}.allRoutes()
-	a.face, err = route.Handler(&route.Door{Gate: a.gate, Identity: a.Identity, SSO: a.SSO, Windows: route.WindowsOf(a.gate)}, a.document.Routes)
+	a.face, err = route.Handler(&route.Authenticator{Gate: a.gate, Identity: a.Identity, SSO: a.SSO, Windows: route.WindowsOf(a.gate)}, a.document.Routes)
 	return err
 }
 
@@ -440,7 +440,7 @@ func (a *App) Close() {
 }
 
 // Verbs returns the table of verbs.
-func (a *App) Verbs() []rpc.Verb { return a.verbs.All() }
+func (a *App) Verbs() []verb.Verb { return a.verbs.All() }
 
 // Functions returns the function table.
 func (a *App) Functions() []functions.Function { return a.table }

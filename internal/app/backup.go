@@ -56,7 +56,7 @@ func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, e
 	if err := b.Secret.Check(); err != nil {
 		return out, fmt.Errorf("%w; settings backup_passphrase and backup_recipient, or --passphrase-file and --recipient", err)
 	}
-	shelf, err := m.findTarget()
+	backend, err := m.findTarget()
 	if err != nil {
 		return out, err
 	}
@@ -64,11 +64,11 @@ func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, e
 		return out, err
 	}
 	defer m.removeScratch()
-	if err := shelf.Create(ctx, m.name, m.writeBackup); err != nil {
+	if err := backend.Create(ctx, m.name, m.writeBackup); err != nil {
 		return out, err
 	}
 	out = BackedUp{Manifest: m.manifest, Where: m.where, Name: m.name, Took: time.Since(begin)}
-	out.Size, err = shelf.Size(ctx, m.name)
+	out.Size, err = backend.Size(ctx, m.name)
 	return out, err
 }
 
@@ -91,22 +91,22 @@ type making struct {
 }
 
 // findTarget takes the address apart into a place and a name in it.
-func (m *making) findTarget() (blob.Shelf, error) {
+func (m *making) findTarget() (blob.Backend, error) {
 	place, name := Target(m.b.To)
 	if m.name = name; name == "" {
 		m.name = backup.Name(m.head.Made, m.head.ID)
 	}
 	m.where = withoutUser(place)
-	shelf, err := blob.OpenShelf(place)
+	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := shelf.Size(m.ctx, m.name); err == nil {
+	if _, err := backend.Size(m.ctx, m.name); err == nil {
 		return nil, fmt.Errorf("app: %s/%s exists already; a backup is written to a name that is free", m.where, m.name)
 	} else if !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
-	return shelf, nil
+	return backend, nil
 }
 
 // Target splits the address of a backup into a directory or bucket and the name
@@ -192,15 +192,15 @@ func (m *making) openBase() (*base, error) {
 	if name == "" {
 		return nil, errors.New("it is a place for backups, not one of them")
 	}
-	shelf, err := blob.OpenShelf(place)
+	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return nil, err
 	}
-	size, err := shelf.Size(m.ctx, name)
+	size, err := backend.Size(m.ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	f, err := shelf.Open(m.ctx, name)
+	f, err := backend.Open(m.ctx, name)
 	if err != nil {
 		return nil, err
 	}

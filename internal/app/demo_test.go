@@ -52,7 +52,7 @@ func TestDemoFile(t *testing.T) {
 		if r := k.Call(testkit.Request{Method: "PATCH", Path: at + "/rows/7", As: testkit.As(actor.Manager), Body: cell}); r.Status != http.StatusOK {
 			t.Errorf("a correction: %d %s", r.Status, r.Body)
 		}
-		verb[any](t, k, testkit.As(actor.Manager), "POST", "apply-import-job?job_id="+got[0].ID)
+		callFunction[any](t, k, testkit.As(actor.Manager), "POST", "apply-import-job?job_id="+got[0].ID)
 		if got := files(); got[0].Status != "completed" || got[0].Imported != 38 {
 			t.Errorf("applied: %+v", got)
 		}

@@ -14,8 +14,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
-	"holdfast/internal/rpc"
 	"holdfast/internal/testkit"
+	"holdfast/internal/verb"
 )
 
 // docs/permissions.md is what was decided about who may do what. The loops over
@@ -40,7 +40,7 @@ func TestDocsPermissions(t *testing.T) {
 	}
 }
 
-func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
+func permissionsPage(list []functions.Function, verbs []verb.Verb) string {
 	var b strings.Builder
 	columns := append(slices.Clone(actor.Members), actor.Client)
 	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with " +

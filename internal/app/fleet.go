@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdfast/internal/bus"
+	"holdfast/internal/access"
+	"holdfast/internal/cluster"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
-	"holdfast/internal/limit"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/redis"
 	"holdfast/internal/store"
 )
@@ -21,15 +21,15 @@ import (
 // fleet joins this node to the others: limits that are counted together, and
 // notices of what has changed.
 type fleet struct {
-	redis  *redis.Conn  // nil without one
-	limits *limit.Fleet // nil where each node counts for itself
-	bus    atomic.Pointer[bus.Bus]
+	redis  *redis.Conn      // nil without one
+	limits *ratelimit.Fleet // nil where each node counts for itself
+	bus    atomic.Pointer[cluster.Cluster]
 }
 
 // openLimits makes the gate, whose counts are in this process or, where Redis
 // is configured, in Redis.
 func (a *App) openLimits(mode Mode) error {
-	var counter limit.Counter
+	var counter ratelimit.Counter
 	if a.Config.RedisURL != "" && mode == Server {
 		var err error
 		if a.fleet.redis, err = redis.Open(a.Config.RedisURL); err != nil {
@@ -37,22 +37,22 @@ func (a *App) openLimits(mode Mode) error {
 		}
 	}
 	if a.Config.RateLimits == "on" {
-		local := limit.New(limit.Options{})
+		local := ratelimit.New(ratelimit.Options{})
 		counter = local
 		if a.fleet.redis != nil {
-			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.countNodes, Patience: a.Config.RedisTimeout})
+			a.fleet.limits = ratelimit.NewFleet(ratelimit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.countNodes, Patience: a.Config.RedisTimeout})
 			counter = a.fleet.limits
 		}
 	}
 	if counter != nil && a.metrics != nil {
 		counter = a.metrics.Counting(counter)
 	}
-	a.gate = gate.New(a.authenticateRequest, counter)
+	a.gate = access.New(a.authenticateRequest, counter)
 	minute, burst, err := a.Config.SigninRule()
 	if err != nil {
 		return err
 	}
-	a.gate.Allow(limit.Rule{Minute: minute, Burst: burst})
+	a.gate.Allow(ratelimit.Rule{Minute: minute, Burst: burst})
 	a.gate.Custom, a.gate.Exceeded, a.gate.Known = a.readLimits, a.tellLimited, a.knownTenant
 	return nil
 }
@@ -68,7 +68,8 @@ func (f *fleet) countNodes() int {
 // openBus joins the other nodes; a tool only tells them.
 func (a *App) openBus(ctx context.Context, mode Mode) error {
 	// Joining waits for the end of a change of the master key.
-	b, err := bus.Open(db.Patient(ctx, wholeTenant), bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.handleNotice, Deaf: mode != Server, Now: a.now})
+	b, err := cluster.Open(db.Patient(ctx, wholeTenant), cluster.Options{DB: a.DB, Redis: a.fleet.redis, Subscribe: a.handleNotice,
+		PublishOnly: mode != Server, Now: a.now})
 	if err != nil {
 		return err
 	}
@@ -81,29 +82,29 @@ func (a *App) openBus(ctx context.Context, mode Mode) error {
 }
 
 // publishNotice lets the other nodes know what this one has done already.
-func (f *fleet) publishNotice(n bus.Notice) {
+func (f *fleet) publishNotice(n cluster.Notice) {
 	if b := f.bus.Load(); b != nil {
-		b.Tell(n)
+		b.Publish(n)
 	}
 }
 
 // handleNotice does what another node tells.
-func (a *App) handleNotice(n bus.Notice) {
+func (a *App) handleNotice(n cluster.Notice) {
 	switch n.Kind {
-	case bus.Changed:
+	case cluster.Changed:
 		a.functions.Changed(n.Tenant, n.Names)
-	case bus.Cleared:
+	case cluster.Cleared:
 		a.functions.Forget(n.Tenant)
-	case bus.Keys:
+	case cluster.Keys:
 		logFailure(context.Background(), "read keys", a.runGuarded("read keys", a.Identity.Keyring.ReadKeys))
-	case bus.Members:
+	case cluster.Members:
 		a.gate.Forget(n.Tenant)
 		a.Identity.ForgetHere("", n.Tenant)
-	case bus.User:
+	case cluster.User:
 		for _, user := range n.Names {
 			a.Identity.ForgetHere(user, "")
 		}
-	case bus.All:
+	case cluster.All:
 		a.forgetAll()
 	}
 }
@@ -125,7 +126,7 @@ func (a *App) dropChanged(tenant string, collections []string) {
 		}
 		a.functions.Changed(tenant, collections)
 	}
-	a.fleet.publishNotice(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
+	a.fleet.publishNotice(cluster.Notice{Kind: cluster.Changed, Tenant: tenant, Names: collections})
 }
 
 // clearTenant drops all that is kept of a tenant, on all nodes.
@@ -133,37 +134,37 @@ func (a *App) clearTenant(tenant string) {
 	if a.functions != nil {
 		a.functions.Forget(tenant)
 	}
-	a.fleet.publishNotice(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
+	a.fleet.publishNotice(cluster.Notice{Kind: cluster.Cleared, Tenant: tenant})
 }
 
 // publishForgotten passes on what the identity service has forgotten: of a user, of
 // a tenant, or with neither its keys.
 func (a *App) publishForgotten(user, tenant string) {
 	if user == "" && tenant == "" {
-		a.fleet.publishNotice(bus.Notice{Kind: bus.Keys})
+		a.fleet.publishNotice(cluster.Notice{Kind: cluster.Keys})
 		return
 	}
 	if tenant != "" {
 		a.gate.Forget(tenant)
-		a.fleet.publishNotice(bus.Notice{Kind: bus.Members, Tenant: tenant})
+		a.fleet.publishNotice(cluster.Notice{Kind: cluster.Members, Tenant: tenant})
 		return
 	}
-	a.fleet.publishNotice(bus.Notice{Kind: bus.User, Names: []string{user}})
+	a.fleet.publishNotice(cluster.Notice{Kind: cluster.User, Names: []string{user}})
 }
 
 // readLimits reads the limits of a tenant whose plan is custom.
-func (a *App) readLimits(ctx context.Context, tenant string) (limit.Plan, error) {
+func (a *App) readLimits(ctx context.Context, tenant string) (ratelimit.Plan, error) {
 	text := ""
 	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.One("SELECT limits FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { text = r.Text(0); return nil })
 	})
 	if err != nil {
-		return limit.Plan{}, fmt.Errorf("app: limits of %s: %w", tenant, err)
+		return ratelimit.Plan{}, fmt.Errorf("app: limits of %s: %w", tenant, err)
 	}
 	if text == "" || text == "null" {
-		return limit.Custom(nil)
+		return ratelimit.Custom(nil)
 	}
-	return limit.Parse(text)
+	return ratelimit.Parse(text)
 }
 
 // checkLimits refuses limits that no gate could read.
@@ -182,7 +183,7 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 		if text == "" || text == "null" || text == own(c.Before) {
 			continue
 		}
-		if _, err := limit.Check(text); err != nil {
+		if _, err := ratelimit.Check(text); err != nil {
 			return fault.Wrap(err, fault.Invalid, "22023", "limits must be an object of {minute, burst} by category: api, webhook, read, write").At("limits", "%s", err)
 		}
 	}
@@ -190,7 +191,7 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 }
 
 // tellLimited makes an event of a tenant's refused requests.
-func (a *App) tellLimited(x gate.Exceeded) {
+func (a *App) tellLimited(x access.Exceeded) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	logFailure(ctx, "tell of exceeded limits", a.runGuarded("tell of exceeded limits", func(ctx context.Context) error {

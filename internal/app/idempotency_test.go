@@ -16,7 +16,7 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/testkit"
 )
 
@@ -281,7 +281,7 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 		for range 2 { // its answer is too long to be kept
 			const fn = "calculate-predictive-safety-scores"
 			r, replayed := withKey(k, fn, testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)})
-			if r.Status != 200 || replayed || len(r.Body) <= once.MaxBody {
+			if r.Status != 200 || replayed || len(r.Body) <= idempotency.MaxBody {
 				t.Errorf("%s: %d, replayed %v, %d bytes", fn, r.Status, replayed, len(r.Body))
 			}
 		}

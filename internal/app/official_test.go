@@ -59,7 +59,7 @@ func TestLooksAreNotOfficial(t *testing.T) {
 		if out := ask(officer, scores); !out.Official || out.Computed == 0 {
 			t.Fatalf("the safety officer's scores over all are not official: %+v", out)
 		}
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 		kept, before := runs(), clustersByEntity(t, k)
 		zone := first(t, k, "/v1/predictive_scores?select=entity_id&entity_type=eq.zone&limit=1", "entity_id")
 		for _, look := range []struct{ as, query string }{
@@ -69,7 +69,7 @@ func TestLooksAreNotOfficial(t *testing.T) {
 			if out := ask(look.as, scores+look.query); out.Official || out.Computed == 0 {
 				t.Errorf("%s: %+v, want a look", look.query, out)
 			}
-			verb[any](t, k, manager, "POST", "assign-risk-clusters")
+			callFunction[any](t, k, manager, "POST", "assign-risk-clusters")
 			if n := runs(); n != kept {
 				t.Errorf("%s keeps %d runs", look.query, n-kept)
 			}
@@ -88,8 +88,8 @@ func TestLooksAreNotOfficial(t *testing.T) {
 func TestFilteredClusters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		officer := testkit.As(actor.Safety)
-		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 		whole := clustersByEntity(t, k)
 		types := map[string]int{}
 		for _, place := range whole {

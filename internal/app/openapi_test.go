@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/api/auth"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 	"holdfast/internal/testkit"
 )
 
@@ -164,9 +164,9 @@ func TestOpenAPISchemasHaveTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	eachSchema(doc, "", func(at string, schema map[string]any) {
+	eachSchema(doc, "", func(at string, shape map[string]any) {
 		seen++
-		if !isTyped(schema) && at != "/components/schemas/"+shape.AnyName {
+		if !isTyped(shape) && at != "/components/schemas/"+schema.AnyName {
 			t.Errorf("%s has no type", at)
 		}
 	})

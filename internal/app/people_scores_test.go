@@ -40,7 +40,7 @@ func TestWhoReadsScores(t *testing.T) {
 // and so does a cluster of people only.
 func TestWhoCountsClusters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		verb[any](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
+		callFunction[any](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
 		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Admin: true, actor.Manager: false, actor.Viewer: false} {
 			rows := testkit.List[struct {
 				Name  string `json:"cluster_name"`
@@ -94,10 +94,10 @@ func clusterIDs(t *testing.T, k *testkit.Kit, role actor.Role, filter string) (i
 func TestClusterChangesAreEvents(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		officer := testkit.As(actor.Safety)
-		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "scoring", "key": "cut_high", "value": 57})
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 		if n := k.Told(t, "score.cluster_changed"); n == 0 {
 			t.Error("nothing was told")
 		}

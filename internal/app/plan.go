@@ -8,7 +8,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/limit"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/store"
 )
 
@@ -27,7 +27,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		return nil, err
 	}
 	row := store.Row{"plan": plan, "limits": nil}
-	p, named := limit.Named(plan)
+	p, named := ratelimit.Named(plan)
 	switch {
 	case named && len(limits) > 0:
 		return nil, fault.New(fault.Invalid, "", "the plan %s has its own limits; --limit goes with the plan custom", plan)
@@ -40,7 +40,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		if err != nil {
 			return nil, err
 		}
-		if p, err = limit.Check(text); err != nil {
+		if p, err = ratelimit.Check(text); err != nil {
 			return nil, fault.Wrap(err, fault.Invalid, "", "%s", err)
 		}
 		row["limits"] = text
@@ -49,7 +49,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		return nil, err
 	}
 	out := []LimitLine{}
-	for _, c := range []limit.Category{limit.API, limit.Auth, limit.Webhook, limit.Read, limit.Write} {
+	for _, c := range []ratelimit.Category{ratelimit.API, ratelimit.Auth, ratelimit.Webhook, ratelimit.Read, ratelimit.Write} {
 		out = append(out, LimitLine{c.String(), p.Rule(c).Minute, p.Rule(c).Burst})
 	}
 	return out, nil
@@ -91,7 +91,7 @@ func (a *App) SetQuota(ctx context.Context, tenant string, sizes map[string]stri
 	return a.setTenant(ctx, t.ID, row)
 }
 
-// ownLimits writes a command line's limits as limit.Check reads them.
+// ownLimits writes a command line's limits as ratelimit.Check reads them.
 func ownLimits(list []string) (string, error) {
 	type rule struct {
 		Minute int `json:"minute"`

@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/keyring"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Rekeying says where the keys of Rekey are. One of the files may be "": that
@@ -37,7 +37,7 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 	if work.New, err = givenKey(c, r.NewFile); err != nil {
 		return out, err
 	}
-	if seal.IsPublished(work.New) {
+	if secrets.IsPublished(work.New) {
 		return out, errors.New("app: the new master key has been published and would protect nothing: take one from `openssl rand -base64 32`")
 	}
 	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, Dir: c.Data, Exclusive: true, Pooler: c.DatabasePooler == "transaction"})

@@ -25,7 +25,7 @@ type serving struct {
 	logs  serverLog
 	front atomic.Pointer[http.Handler]
 	cert  atomic.Pointer[tls.Certificate]
-	crowd *web.Crowd
+	crowd *web.ConnLimit
 	acme  *acmeClient // nil unless certificates are fetched
 
 	answered atomic.Int64 // requests
@@ -58,13 +58,13 @@ func (s *serving) wrapListener(l net.Listener) net.Listener {
 
 // newConnectionLimit bounds connections: three quarters of the descriptors the process may
 // have, of which one address may take a quarter.
-func newConnectionLimit() *web.Crowd {
+func newConnectionLimit() *web.ConnLimit {
 	most := 16 << 10
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
 		most = int(min(uint64(most), files.Cur*3/4))
 	}
-	return &web.Crowd{Total: most, PerAddress: max(most/4, 8)}
+	return &web.ConnLimit{Total: most, PerAddress: max(most/4, 8)}
 }
 
 // applyConfig makes a configuration the one in effect, as far as it can change

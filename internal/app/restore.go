@@ -336,7 +336,7 @@ func (x *restoring) handOver(m *backup.Manifest) error {
 	if x.c.BlobURL == "" {
 		return nil
 	}
-	shelf, err := blob.OpenShelf(x.c.BlobURL)
+	backend, err := blob.OpenBackend(x.c.BlobURL)
 	if err != nil {
 		return err
 	}
@@ -345,16 +345,16 @@ func (x *restoring) handOver(m *backup.Manifest) error {
 		if !ok {
 			continue
 		}
-		if err := x.handOne(shelf, key, p.Size); err != nil {
+		if err := x.handOne(backend, key, p.Size); err != nil {
 			return fmt.Errorf("app: restore the file %s into %s: %w", key, withoutUser(x.c.BlobURL), err)
 		}
 	}
 	return nil
 }
 
-func (x *restoring) handOne(shelf blob.Shelf, key string, size int64) error {
+func (x *restoring) handOne(backend blob.Backend, key string, size int64) error {
 	path := filepath.Join(x.scratch, "files", key)
-	switch have, err := shelf.Size(x.ctx, key); {
+	switch have, err := backend.Size(x.ctx, key); {
 	case err == nil && have == size:
 		return os.Remove(path)
 	case err == nil:
@@ -367,7 +367,7 @@ func (x *restoring) handOne(shelf blob.Shelf, key string, size int64) error {
 		return err
 	}
 	defer f.Close()
-	if err := shelf.Create(x.ctx, key, func(w io.Writer) error { _, err := io.Copy(w, f); return err }); err != nil {
+	if err := backend.Create(x.ctx, key, func(w io.Writer) error { _, err := io.Copy(w, f); return err }); err != nil {
 		return err
 	}
 	x.out.Handed++

@@ -21,11 +21,11 @@ func (x *restoring) followLog(m *backup.Manifest) error {
 		return x.checkNotTooEarly(m)
 	}
 	place, _ := Target(x.r.From)
-	shelf, err := blob.OpenShelf(place)
+	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return err
 	}
-	names, err := shelf.List(x.ctx, backup.SegmentPrefix(m.Log.ID))
+	names, err := backend.List(x.ctx, backup.SegmentPrefix(m.Log.ID))
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (x *restoring) followLog(m *backup.Manifest) error {
 		return fmt.Errorf("app: restore: %w", err)
 	}
 	defer f.Close()
-	w := &following{restoring: x, log: m.Log, shelf: shelf, file: f, seq: m.Log.Seq}
+	w := &following{restoring: x, log: m.Log, backend: backend, file: f, seq: m.Log.Seq}
 	for _, name := range names {
 		if seq := backup.SegmentSeq(m.Log.ID, name); seq <= m.Log.Seq {
 			continue
@@ -65,11 +65,11 @@ func (x *restoring) checkNotTooEarly(m *backup.Manifest) error {
 // following is a log that is being applied.
 type following struct {
 	*restoring
-	log   *backup.Log
-	shelf blob.Shelf
-	file  *os.File
-	seq   int64
-	made  time.Time
+	log     *backup.Log
+	backend blob.Backend
+	file    *os.File
+	seq     int64
+	made    time.Time
 }
 
 // errLater: the segment was made after the time that is wanted.
@@ -79,7 +79,7 @@ func (w *following) applySegment(name string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	in, err := w.shelf.Open(w.ctx, name)
+	in, err := w.backend.Open(w.ctx, name)
 	if err != nil {
 		return err
 	}

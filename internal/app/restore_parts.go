@@ -32,11 +32,11 @@ func (x *restoring) fetchBackup(place, name string) (blob.File, error) {
 		}
 		return f, nil
 	}
-	shelf, err := blob.OpenShelf(place)
+	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return nil, err
 	}
-	f, err := shelf.Open(x.ctx, name)
+	f, err := backend.Open(x.ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("app: restore %s/%s: %w", withoutUser(place), name, err)
 	}

@@ -142,8 +142,8 @@ func (a *App) buildHandler(c *config.Config, log *slog.Logger) (http.Handler, er
 		return nil, err
 	}
 	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, Shape: route.Shape, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
-		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, Witness: a.auditRefusal,
-		Used: func(w web.Witnessed) {
+		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, AuditHook: a.auditRefusal,
+		Used: func(w web.AuditedRequest) {
 			u := identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}
 			if w.User != "" {
 				u.Tenant, u.Account = w.Tenant, w.User

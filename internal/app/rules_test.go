@@ -22,18 +22,18 @@ var layers = []struct {
 }{
 	{"values", "words every package needs", []string{"fault", "actor", "decimal", "suggest", "jobtitle"}},
 	{"GS1 keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
-	{"foundations", "settings, memory and sealing, the structure of JSON, the header Prefer, the calendar, no feature; " +
+	{"foundations", "settings, memory and secrets, the structure of JSON, the header Prefer, the calendar, no feature; " +
 		"a connection that may be away",
-		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace", "backoff", "localtime", "prefer"}},
+		[]string{"config", "cache", "heap", "secrets", "schema", "redis", "trace", "backoff", "localtime", "prefer"}},
 	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
-		[]string{"db", "web", "limit", "blob", "mail", "pdf"}},
+		[]string{"db", "web", "ratelimit", "blob", "mail", "pdf"}},
 	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation; " +
 		"which one it is, and what a copy leaves alone", []string{"metrics", "backup", "doctor", "installation"}},
 	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
-		[]string{"catalog", "gate", "bus", "job", "once", "audit"}},
+		[]string{"catalog", "access", "cluster", "job", "idempotency", "audit"}},
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
-	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"rpc"}},
+	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"verb"}},
 	{"domains", "the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"functions", "the interface's functions, and data to show them with", []string{"functions", "demo"}},
@@ -53,7 +53,7 @@ var only = map[string][]string{
 	"github.com/minio/minio-go/v7":    {"blob"},
 	"filippo.io/age":                  {"backup"},
 	"codeberg.org/go-pdf/fpdf":        {"pdf"},
-	"net/http": {"web", "blob", "gate", "api", "app", "identity", "webhook", "sso", "console", "reference",
+	"net/http": {"web", "blob", "access", "api", "app", "identity", "webhook", "sso", "console", "reference",
 		"testkit", "metrics"},
 }
 

@@ -145,12 +145,12 @@ func (s *schedule) findBase(ctx context.Context) *base {
 	if err != nil || links == 0 || links >= s.c.BackupKeep {
 		return nil
 	}
-	shelf, err := blob.OpenShelf(place)
+	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return nil
 	}
 	for _, name := range append(slices.Collect(maps.Keys(b.Manifest.Bases)), b.Name) {
-		if _, err := shelf.Size(ctx, name); err != nil {
+		if _, err := backend.Size(ctx, name); err != nil {
 			return nil
 		}
 	}
@@ -212,12 +212,12 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 		return err
 	}
 	address, _ := Target(s.c.BackupTo)
-	shelf, err := blob.OpenShelf(address)
+	backend, err := blob.OpenBackend(address)
 	if err != nil {
 		return err
 	}
 	for _, b := range list {
-		if err := shelf.Remove(ctx, b.name); err != nil {
+		if err := backend.Remove(ctx, b.name); err != nil {
 			return err
 		}
 		err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec("DELETE FROM backups WHERE id = $1", b.id); return err })
@@ -236,7 +236,7 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	return s.ship.pruneSegments(ctx, shelf, kept)
+	return s.ship.pruneSegments(ctx, backend, kept)
 }
 
 // readStatus says what the database knows of backups.

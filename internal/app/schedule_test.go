@@ -108,11 +108,11 @@ func (x *days) next() (name string, size int64) {
 
 func (x *days) there(name string) bool {
 	x.Helper()
-	shelf, err := blob.OpenShelf(x.c.BackupTo)
+	backend, err := blob.OpenBackend(x.c.BackupTo)
 	if err != nil {
 		x.Fatal(err)
 	}
-	_, err = shelf.Size(x.Context(), name)
+	_, err = backend.Size(x.Context(), name)
 	return err == nil
 }
 

@@ -32,9 +32,9 @@ func scoreRule(t *testing.T, k *testkit.Kit, code string) string {
 func TestVerdictsOnScores(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		officer := testkit.As(actor.Safety)
-		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		callFunction[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
 		rule := scoreRule(t, k, "BAND")
-		verb[any](t, k, officer, "POST", "check-compliance-rules")
+		callFunction[any](t, k, officer, "POST", "check-compliance-rules")
 		const people = "entity_type=in.(worker,driver)"
 		events := "/v1/compliance_events?regulation_id=eq." + rule
 		if rows := testkit.List[any](t, k, officer, strings.TrimPrefix(events, "/v1/")+"&select=id&"+people); len(rows) == 0 {
@@ -124,8 +124,8 @@ func stream(t *testing.T, k *testkit.Kit, as string) func() string {
 func TestEventsOnScores(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		officer, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
-		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 
 		var mu sync.Mutex
 		sent := map[string]string{}
@@ -160,8 +160,8 @@ func TestEventsOnScores(t *testing.T) {
 
 		rule := scoreRule(t, k, "BAND")
 		k.Insert(t, admin, "settings", map[string]any{"section": "scoring", "key": "cut_medium", "value": 1})
-		verb[any](t, k, officer, "POST", "check-compliance-rules")
-		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		callFunction[any](t, k, officer, "POST", "check-compliance-rules")
+		callFunction[any](t, k, officer, "POST", "assign-risk-clusters")
 		seen["plain"] = func() string { mu.Lock(); defer mu.Unlock(); return sent["/plain"] }
 		seen["scores"] = func() string { mu.Lock(); defer mu.Unlock(); return sent["/scores"] }
 		const person, place = `"entity_type":"worker"`, `"entity_type":"zone"`
@@ -200,8 +200,8 @@ func TestAssignmentsTellNoBand(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		officer := testkit.As(actor.Safety)
 		k.Insert(t, officer, "courses", map[string]any{"code": "BAND", "title": "Band", "risk_threshold": 1})
-		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
-		verb[any](t, k, officer, "POST", "auto-assign-training")
+		callFunction[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		callFunction[any](t, k, officer, "POST", "auto-assign-training")
 		reasons := map[string]bool{}
 		for _, role := range []actor.Role{actor.Manager, actor.Viewer} {
 			as := testkit.As(role)

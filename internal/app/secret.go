@@ -12,7 +12,7 @@ import (
 
 	"holdfast/internal/config"
 	"holdfast/internal/doctor"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // refusePublishedKey keeps a server from starting with a master key that anybody
@@ -42,7 +42,7 @@ func warnOfExposedKey(ctx context.Context, c *config.Config) {
 // makeKey writes a new key for its owner's eyes. O_EXCL: of two processes that
 // start at once, one makes the key and the other reads it.
 func makeKey(path string) ([]byte, error) {
-	key := make([]byte, seal.MasterSize)
+	key := make([]byte, secrets.MasterSize)
 	rand.Read(key)
 	err := writeKey(path, key)
 	if os.IsExist(err) {

@@ -290,13 +290,13 @@ func (s *shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Tim
 		return nil
 	}
 	uploads := s.waitingUploads()
-	shelf, err := blob.OpenShelf(s.c.BackupTo)
+	backend, err := blob.OpenBackend(s.c.BackupTo)
 	if err != nil {
 		return err
 	}
 	seq := s.state.Log.Seq + 1
 	head := backup.Segment{Log: s.state.Log.ID, Seq: seq, Made: made, PageSize: c.PageSize, Pages: c.Pages, Changed: c.Count()}
-	err = shelf.Create(ctx, backup.SegmentName(head.Log, seq), func(w io.Writer) error {
+	err = backend.Create(ctx, backup.SegmentName(head.Log, seq), func(w io.Writer) error {
 		out, err := backup.NewSegmentWriter(w, s.state.To, head, func(to backup.Page) error { return c.Each(to) })
 		if err != nil {
 			return err
@@ -417,11 +417,11 @@ func (s *shipper) catchUp(ctx context.Context) error {
 	if s.caught {
 		return nil
 	}
-	shelf, err := blob.OpenShelf(s.c.BackupTo)
+	backend, err := blob.OpenBackend(s.c.BackupTo)
 	if err != nil {
 		return err
 	}
-	names, err := shelf.List(ctx, backup.SegmentPrefix(s.state.Log.ID))
+	names, err := backend.List(ctx, backup.SegmentPrefix(s.state.Log.ID))
 	if err != nil {
 		return err
 	}

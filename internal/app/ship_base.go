@@ -89,7 +89,7 @@ func (s *shipper) beginLog(at wal.Position) (err error) {
 }
 
 // pruneSegments removes the segments from which no backup goes on that is kept.
-func (s *shipper) pruneSegments(ctx context.Context, shelf blob.Shelf, kept []string) error {
+func (s *shipper) pruneSegments(ctx context.Context, backend blob.Backend, kept []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	needed, logs := map[string]int64{}, map[string]bool{}
@@ -106,7 +106,7 @@ func (s *shipper) pruneSegments(ctx context.Context, shelf blob.Shelf, kept []st
 	}
 	for log := range logs {
 		least, ok := needed[log]
-		if err := removeSegments(ctx, shelf, log, least, !ok); err != nil {
+		if err := removeSegments(ctx, backend, log, least, !ok); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (s *shipper) pruneSegments(ctx context.Context, shelf blob.Shelf, kept []st
 	return s.saveState()
 }
 
-func removeSegments(ctx context.Context, shelf blob.Shelf, log string, upTo int64, all bool) error {
-	names, err := shelf.List(ctx, backup.SegmentPrefix(log))
+func removeSegments(ctx context.Context, backend blob.Backend, log string, upTo int64, all bool) error {
+	names, err := backend.List(ctx, backup.SegmentPrefix(log))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func removeSegments(ctx context.Context, shelf blob.Shelf, log string, upTo int6
 		if seq := backup.SegmentSeq(log, name); seq == 0 || seq > upTo && !all {
 			continue
 		}
-		if err := shelf.Remove(ctx, name); err != nil {
+		if err := backend.Remove(ctx, name); err != nil {
 			return err
 		}
 	}

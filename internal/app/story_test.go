@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/testkit"
 )
 
-func verb[T any](t *testing.T, k *testkit.Kit, as, method, name string) (out T) {
+func callFunction[T any](t *testing.T, k *testkit.Kit, as, method, name string) (out T) {
 	t.Helper()
 	r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name, As: as})
 	if r.Status != 200 || json.Unmarshal(r.Body, &out) != nil {
@@ -124,7 +124,7 @@ func theScoreCountsTheRecords(t *testing.T, k *testkit.Kit, zone string, inciden
 
 func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores map[string]float64, bands map[string]int) {
 	t.Helper()
-	out := verb[struct {
+	out := callFunction[struct {
 		Assigned int `json:"entities_assigned"`
 		Clusters []struct {
 			Name  string `json:"cluster_name"`
@@ -165,7 +165,7 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 		"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},
 			"evidence":{"of":"training_assignments","absence":"insufficient_data"},
 			"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
-	verb[any](t, k, officer, "POST", "check-compliance-rules")
+	callFunction[any](t, k, officer, "POST", "check-compliance-rules")
 	type event struct {
 		ID         string `json:"entity_id"`
 		Value      float64
@@ -247,8 +247,8 @@ func lapsedCertificates(t *testing.T, k *testkit.Kit) map[string]float64 {
 func theTrainingReachesPeople(t *testing.T, k *testkit.Kit, zone string, score float64) {
 	t.Helper()
 	officer := testkit.As(actor.Safety)
-	verb[any](t, k, officer, "POST", "auto-assign-training")
-	again := verb[struct {
+	callFunction[any](t, k, officer, "POST", "auto-assign-training")
+	again := callFunction[struct {
 		Created int `json:"assignments_created"`
 		Courses int `json:"courses_checked"`
 	}](t, k, officer, "POST", "auto-assign-training")
@@ -295,7 +295,7 @@ func theTrainingReachesPeople(t *testing.T, k *testkit.Kit, zone string, score f
 
 func theBoardAgrees(t *testing.T, k *testkit.Kit, worst string) {
 	t.Helper()
-	board := verb[struct {
+	board := callFunction[struct {
 		User  string `json:"user_id"`
 		Total int    `json:"total_points"`
 		Zones []struct {

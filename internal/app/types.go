@@ -7,7 +7,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/functions"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 	"holdfast/internal/store"
 	"holdfast/internal/typegen"
 	"holdfast/internal/warehouse"
@@ -29,7 +29,7 @@ func typeSource() typegen.Source {
 	src := typegen.Source{Catalog: catalog.Default()}
 	described := store.New(nil, src.Catalog, store.Effects{}, time.Now)
 	for _, fn := range functions.Table(functions.Deps{Store: described, Now: time.Now}) {
-		call := typegen.Call{Name: fn.Name, Doc: fn.Doc, In: shape.Input(fn.In), Out: shape.Of(fn.Out)}
+		call := typegen.Call{Name: fn.Name, Doc: fn.Doc, In: schema.Input(fn.In), Out: schema.Of(fn.Out)}
 		src.Functions = append(src.Functions, call)
 		if fn.Alias != "" {
 			call.Name = fn.Alias
@@ -37,7 +37,7 @@ func typeSource() typegen.Source {
 		}
 	}
 	for _, v := range warehouse.Verbs() {
-		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: v.Input(), Out: shape.Of(v.Out)})
+		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: v.Input(), Out: schema.Of(v.Out)})
 	}
 	return src
 }

@@ -12,9 +12,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit"
+	"holdfast/internal/verb"
 )
 
 // says is who may say which verb, written without a look at the table.
@@ -332,7 +332,7 @@ func TestVerbTable(t *testing.T) {
 		for _, v := range k.App.Verbs() {
 			out := reflect.TypeOf(v.Out)
 			f, ok := out.FieldByName("Answer")
-			if v.Doc == "" || len(v.Roles) == 0 || !ok || f.Type != reflect.TypeFor[rpc.Answer]() {
+			if v.Doc == "" || len(v.Roles) == 0 || !ok || f.Type != reflect.TypeFor[verb.Answer]() {
 				t.Errorf("%s: doc %q, roles %v, answer %v", v.Name, v.Doc, v.Roles, ok)
 			}
 			for i := range out.NumField() {
@@ -341,7 +341,7 @@ func TestVerbTable(t *testing.T) {
 				if of.Kind() == reflect.Slice {
 					of = of.Elem()
 				}
-				if of == reflect.TypeFor[rpc.Record]() && f.Tag.Get("record") == "" {
+				if of == reflect.TypeFor[verb.Record]() && f.Tag.Get("record") == "" {
 					t.Errorf("%s: %s does not say whose records it holds", v.Name, f.Name)
 				}
 			}

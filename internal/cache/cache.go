@@ -193,7 +193,7 @@ func (c *Cache) fillEntry(ctx context.Context, k Key, ttl time.Duration, build B
 type flight struct {
 	done  chan struct{}
 	t     *tenant
-	s     *shelf
+	s     *bucket
 	key   Key
 	ttl   time.Duration
 	start func()
@@ -273,7 +273,7 @@ func (c *Cache) ClearTenant(tenant string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.countEntries(t, -t.entries, -t.bytes)
-	t.shelves = map[string]*shelf{}
+	t.shelves = map[string]*bucket{}
 }
 
 // Clear is ClearTenant for some of its functions, by name.

@@ -10,21 +10,21 @@ import (
 // A tenant holds one tenant's answers, a shelf for each function.
 type tenant struct {
 	mu      sync.RWMutex
-	shelves map[string]*shelf
+	shelves map[string]*bucket
 	entries int
 	bytes   int64
 	flights int  // on any shelf, also cleared ones
 	gone    bool // the janitor has taken it out of the cache
 }
 
-type shelf struct {
-	entries map[spot]*entry
-	flights map[spot]*flight
+type bucket struct {
+	entries map[entryKey]*entry
+	flights map[entryKey]*flight
 	bytes   int64
 }
 
 // A spot is the rest of a key, within tenant and function.
-type spot struct{ role, user, params string }
+type entryKey struct{ role, user, params string }
 
 type entry struct {
 	body Body
@@ -32,7 +32,7 @@ type entry struct {
 	size int64
 }
 
-func (k Key) entryKey() spot { return spot{k.Role, k.User, k.Params} }
+func (k Key) entryKey() entryKey { return entryKey{k.Role, k.User, k.Params} }
 
 // entrySize is what an answer counts against the bounds: its plain bytes, as many
 // again for the gzip form that may come, and the bookkeeping.
@@ -51,10 +51,10 @@ func (t *tenant) lookupEntry(k Key) *entry {
 }
 
 // bucketOf finds or makes a function's shelf. The tenant must be locked.
-func (t *tenant) bucketOf(function string) *shelf {
+func (t *tenant) bucketOf(function string) *bucket {
 	s := t.shelves[function]
 	if s == nil {
-		s = &shelf{entries: map[spot]*entry{}, flights: map[spot]*flight{}}
+		s = &bucket{entries: map[entryKey]*entry{}, flights: map[entryKey]*flight{}}
 		t.shelves[function] = s
 	}
 	return s
@@ -82,7 +82,7 @@ func (c *Cache) addTenant(name string) *tenant {
 	defer c.mu.Unlock()
 	t := c.tenants[name]
 	if t == nil {
-		t = &tenant{shelves: map[string]*shelf{}}
+		t = &tenant{shelves: map[string]*bucket{}}
 		c.tenants[name] = t
 	}
 	return t
@@ -96,7 +96,7 @@ func (c *Cache) countEntries(t *tenant, entries int, bytes int64) {
 	c.bytes.Add(bytes)
 }
 
-func (c *Cache) dropEntry(t *tenant, s *shelf, at spot) {
+func (c *Cache) dropEntry(t *tenant, s *bucket, at entryKey) {
 	size := s.entries[at].size
 	delete(s.entries, at)
 	s.bytes -= size
@@ -106,8 +106,8 @@ func (c *Cache) dropEntry(t *tenant, s *shelf, at spot) {
 // evictOne forgets the tenant's answer that is nearest its end. The tenant must be
 // locked.
 func (c *Cache) evictOne(t *tenant) {
-	var from *shelf
-	var at spot
+	var from *bucket
+	var at entryKey
 	var ends time.Time
 	for _, s := range t.shelves {
 		for k, e := range s.entries {

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 	"holdfast/internal/suggest"
 )
 
@@ -67,23 +67,23 @@ type Field struct {
 	Format   Format
 	Label    string // shown to people; made from Name when empty
 	Doc      string
-	Unit     string       // kg, mm, m, h, percent; empty for counts and texts
-	Required bool         // never null
-	Default  string       // literal for an absent value; "" = null (or an error when Required)
-	OneOf    []string     // closed set of a Text field
-	Min, Max string       // inclusive decimal bounds of a number; "" = none
-	MaxLen   int          // characters of a text, elements of an array; 0 = the format's limit
-	Ref      string       // resource this id points to; the reference stays in the tenant
-	Names    string       // resource whose record this id, or each id of an Array, names when a caller sets it; unlike Ref it may outlive the record
-	ReadOnly bool         // kept by the server; refused in a body with 428C9
-	Fixed    bool         // settable at creation only
-	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
-	Setters  []actor.Role // who sets the value; empty = everyone who may write the row
-	Prefix   string       // Number: prefix of the generated value, "SO" -> SO-2026-000001
-	Prefixes Prefixes     // Number: other prefixes, each with a sequence of its own, by another field
-	Filled   bool         // Required, and found by the server when a new record does not say it
-	Shape    *shape.Shape // JSON: what the value is made of
-	Ruled    bool         // JSON: a rule of its domain checks it, more closely than Shape
+	Unit     string        // kg, mm, m, h, percent; empty for counts and texts
+	Required bool          // never null
+	Default  string        // literal for an absent value; "" = null (or an error when Required)
+	OneOf    []string      // closed set of a Text field
+	Min, Max string        // inclusive decimal bounds of a number; "" = none
+	MaxLen   int           // characters of a text, elements of an array; 0 = the format's limit
+	Ref      string        // resource this id points to; the reference stays in the tenant
+	Names    string        // resource whose record this id, or each id of an Array, names when a caller sets it; unlike Ref it may outlive the record
+	ReadOnly bool          // kept by the server; refused in a body with 428C9
+	Fixed    bool          // settable at creation only
+	Readers  []actor.Role  // who sees the value; empty = everyone who sees the row
+	Setters  []actor.Role  // who sets the value; empty = everyone who may write the row
+	Prefix   string        // Number: prefix of the generated value, "SO" -> SO-2026-000001
+	Prefixes Prefixes      // Number: other prefixes, each with a sequence of its own, by another field
+	Filled   bool          // Required, and found by the server when a new record does not say it
+	Shape    *schema.Shape // JSON: what the value is made of
+	Ruled    bool          // JSON: a rule of its domain checks it, more closely than Shape
 }
 
 // Prefixes are the prefixes of a business number by the value of another field of

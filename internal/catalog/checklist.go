@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // inspectionsResources are what is looked at, when, and what was found; and the talks
@@ -42,7 +42,7 @@ func checklistTemplates() Resource {
 				MaxLen:   50,
 				Doc:      "Kinds of equipment or vehicle it is for; empty = all.",
 			},
-			{Name: "sections", Type: JSON, Shape: shape.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
+			{Name: "sections", Type: JSON, Shape: schema.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
 				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, " +
 					"show_when, on_fail}]}. " +
 					"A condition is {op, value} on the own answer (fail_when), {item, op, value} on another's (show_when), or {all: [...]} / {any: [...]}; " +

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // Describe says what JSON value the field is in an answer, and what a request
 // may give for it.
-func (f *Field) Describe() shape.Shape {
-	s := shape.Shape{
-		Kind:  [...]shape.Kind{shape.Text, shape.Integer, shape.Number, shape.Number, shape.Bool, shape.Text, shape.Text, shape.Text, shape.Any, shape.List}[f.Type],
+func (f *Field) Describe() schema.Shape {
+	s := schema.Shape{
+		Kind: [...]schema.Kind{schema.Text, schema.Integer, schema.Number, schema.Number, schema.Bool,
+			schema.Text, schema.Text, schema.Text, schema.Any, schema.List}[f.Type],
 		Title: f.Label, Doc: f.describeField(), Unit: f.Unit, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Null: !f.Required,
 	}
 	switch f.Type {
@@ -25,7 +26,7 @@ func (f *Field) Describe() shape.Shape {
 	case Date:
 		s.Format = "date"
 	case Array:
-		s.Of = &shape.Shape{Kind: shape.Text, OneOf: f.OneOf}
+		s.Of = &schema.Shape{Kind: schema.Text, OneOf: f.OneOf}
 		if f.Names != "" {
 			s.Of.Format = "uuid"
 		}

@@ -1,6 +1,6 @@
 package catalog
 
-import "holdfast/internal/shape"
+import "holdfast/internal/schema"
 
 // The documents that JSON columns hold. A member that is not named here may
 // stand beside the others; those that are named have the type they say.
@@ -206,10 +206,10 @@ type deliveryResponse struct {
 }
 
 // freeObject is an object whose members depend on what the record is about.
-var freeObject = shape.Of(map[string]any{})
+var freeObject = schema.Of(map[string]any{})
 
 // anything is any JSON value.
-var anything = &shape.Shape{}
+var anything = &schema.Shape{}
 
 // texts is an object of texts by name.
-var texts = shape.Of(map[string]string{})
+var texts = schema.Of(map[string]string{})

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // personalAccess is the access of what belongs to one person: administrators see
@@ -46,7 +46,7 @@ func badgesResource() Resource {
 			{Name: "code", Format: Code, Required: true},
 			{Name: "name", Format: Name, Required: true},
 			{Name: "description"},
-			{Name: "rule", Type: JSON, Shape: shape.Of(badgeRule{}), Required: true,
+			{Name: "rule", Type: JSON, Shape: schema.Of(badgeRule{}), Required: true,
 				Doc: "{metric: reports | near_misses | verifications | checklist_weeks | training_valid, at_least: n}."},
 		},
 		Unique: [][]string{{"code"}},

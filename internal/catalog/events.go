@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // EventResources are the records of the events that leave the server: where
@@ -50,7 +50,7 @@ func webhookDeliveries() Resource {
 			{Name: "webhook_id", Type: UUID, Ref: "webhooks", Required: true, ReadOnly: true},
 			{Name: "event_id", Type: UUID, Required: true, ReadOnly: true, Doc: "The webhook-id header: the same in every attempt and replay."},
 			{Name: "type", Format: Name, Required: true, ReadOnly: true},
-			{Name: "payload", Type: JSON, Shape: shape.Of(deliveryPayload{}), Required: true, ReadOnly: true},
+			{Name: "payload", Type: JSON, Shape: schema.Of(deliveryPayload{}), Required: true, ReadOnly: true},
 			{Name: "status", Required: true, ReadOnly: true, Default: "pending", OneOf: []string{"pending", "retrying", "delivered", "dead"}},
 			{Name: "attempt", Type: Int, Required: true, ReadOnly: true, Default: "0", Doc: "Attempts made."},
 			{Name: "queued_at", Type: Time, Required: true, ReadOnly: true},
@@ -58,10 +58,10 @@ func webhookDeliveries() Resource {
 			{Name: "done_at", Type: Time, ReadOnly: true},
 			{Name: "response_status", Type: Int, ReadOnly: true, Doc: "HTTP status of the last attempt; null when none came."},
 			{Name: "response_ms", Type: Int, Unit: "ms", ReadOnly: true},
-			{Name: "request", Type: JSON, Shape: shape.Of(deliveryRequest{}), ReadOnly: true, Doc: "Address and headers of the last attempt."},
-			{Name: "response", Type: JSON, Shape: shape.Of(deliveryResponse{}), ReadOnly: true, Doc: "Headers and beginning of the body of the last answer."},
+			{Name: "request", Type: JSON, Shape: schema.Of(deliveryRequest{}), ReadOnly: true, Doc: "Address and headers of the last attempt."},
+			{Name: "response", Type: JSON, Shape: schema.Of(deliveryResponse{}), ReadOnly: true, Doc: "Headers and beginning of the body of the last answer."},
 			{Name: "error", Format: Name, ReadOnly: true},
-			{Name: "attempts", Type: JSON, Shape: shape.Of([]deliveryAttempt{}), Required: true, ReadOnly: true, Default: "[]",
+			{Name: "attempts", Type: JSON, Shape: schema.Of([]deliveryAttempt{}), Required: true, ReadOnly: true, Default: "[]",
 				Doc: "Array of {at, status, ms, error}, the latest 20."},
 			{Name: "replay_of", Type: UUID, ReadOnly: true, Doc: "Delivery this one repeats."},
 		},

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 func logisticsResources() []Resource {
@@ -64,7 +64,7 @@ func ordersResource() Resource {
 			{Name: "party_gln", Format: GLN, Label: "Party GLN"},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
-			{Name: "ship_to", Type: JSON, Shape: shape.Of(postalAddress{}), Doc: "{name, lines, city, region, postal_code, country, phone}"},
+			{Name: "ship_to", Type: JSON, Shape: schema.Of(postalAddress{}), Doc: "{name, lines, city, region, postal_code, country, phone}"},
 			{Name: "requested_at", Type: Time},
 			{Name: "promised_at", Type: Time},
 			{Name: "carrier", Format: Code},
@@ -262,21 +262,21 @@ func shipmentsResource() Resource {
 			{Name: "service", Format: Name, MaxLen: 64},
 			{Name: "tracking_no", Format: Name, MaxLen: 100},
 			{Name: "sscc", Type: Array, Format: Code, Required: true, Default: "[]", MaxLen: 500, Label: "SSCC"},
-			{Name: "packages", Type: JSON, Shape: shape.Of([]parcel{}), Required: true, Default: "[]", Doc: "Array of {sscc, pieces, weight_kg}."},
+			{Name: "packages", Type: JSON, Shape: schema.Of([]parcel{}), Required: true, Default: "[]", Doc: "Array of {sscc, pieces, weight_kg}."},
 			{Name: "driver_id", Type: UUID, Ref: "drivers"},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
 			{Name: "route_id", Type: UUID, Ref: "routes", ReadOnly: true, Doc: "The route that it is a stop of."},
 			{Name: "stop_seq", Type: Int, Min: "1", Max: "10000"},
 			{Name: "arrived_at", Type: Time, Doc: "When the driver reached the stop."},
-			{Name: "origin", Type: JSON, Shape: shape.Of(place{}), Doc: "{name, city, postal_code, country, lat, lon}"},
-			{Name: "destination", Type: JSON, Shape: shape.Of(place{}),
+			{Name: "origin", Type: JSON, Shape: schema.Of(place{}), Doc: "{name, city, postal_code, country, lat, lon}"},
+			{Name: "destination", Type: JSON, Shape: schema.Of(place{}),
 				Doc: "{name, city, postal_code, country, lat, lon}; routes are planned by lat and lon, degrees of WGS 84."},
 			{Name: "planned_at", Type: Time},
 			{Name: "dispatched_at", Type: Time, ReadOnly: true},
 			{Name: "eta", Type: Time, Label: "ETA"},
 			{Name: "completed_at", Type: Time, ReadOnly: true},
-			{Name: "proof", Type: JSON, Shape: shape.Of(deliveryProof{}), Doc: "{name, photo, signature, lat, lon}"},
+			{Name: "proof", Type: JSON, Shape: schema.Of(deliveryProof{}), Doc: "{name, photo, signature, lat, lon}"},
 			{Name: "exception_code", Format: Code},
 			{Name: "exception_note", MaxLen: 1000, Doc: "What happened, in words."},
 			{Name: "freight_cost", Type: Decimal, Min: "0", Readers: everyone},

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 func platformResources() []Resource {
@@ -27,7 +27,7 @@ func tenantsResource() Resource {
 			{Name: "join_policy", Required: true, Default: "invite", OneOf: []string{"invite", "domain", "open"}},
 			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
-			{Name: "limits", Type: JSON, Shape: shape.Of(map[string]rateLimit{}), Ruled: true,
+			{Name: "limits", Type: JSON, Shape: schema.Of(map[string]rateLimit{}), Ruled: true,
 				Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
 			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Import files that are kept; empty = the server's. Set with a service key."},
 			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",
@@ -149,7 +149,7 @@ func importJobs() Resource {
 				Doc: "Line that the file's header begins on, or its row of a sheet; 0 = it has none; null before the file is processed, and for JSON."},
 			{Name: "mapping", Type: JSON, Shape: freeObject, Ruled: true,
 				Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
-			{Name: "options", Type: JSON, Shape: shape.Of(importOptions{}), Ruled: true, Required: true, Default: "{}",
+			{Name: "options", Type: JSON, Shape: schema.Of(importOptions{}), Ruled: true, Required: true, Default: "{}",
 				Doc: "mode, header, header_row, delimiter, encoding, date_order (dmy, mdy or ymd: what stands first), decimal_mark, " +
 					"timezone, defaults, values, epoch, short_years, sheet, skip_hidden, skip_totals, guess, dry_run, force; " +
 					"what is not said is found by looking."},

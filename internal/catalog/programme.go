@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // programmeResources are the records of a safety programme: exposure, training, rules,
@@ -176,7 +176,7 @@ func trainingAssignments() Resource {
 			{Name: "certificate_no", Format: Name, MaxLen: 60},
 			{Name: "issuer", Format: Name, Doc: "Who issued an external certificate, which one person enters with its file " +
 				"and another completes; null for the own training."},
-			{Name: "attachments", Type: JSON, Shape: shape.Of([]attachment{}), Required: true, Default: "[]",
+			{Name: "attachments", Type: JSON, Shape: schema.Of([]attachment{}), Required: true, Default: "[]",
 				Doc: "Array of {name, url, note}."},
 			{Name: "entered_by", Type: UUID, ReadOnly: true,
 				Doc: "Who entered the external certificate, and so may not verify it."},
@@ -229,7 +229,7 @@ func regulationsResource() Resource {
 			{Name: "citation", Format: Name},
 			{Name: "url", MaxLen: 500, Label: "URL"},
 			{Name: "category", Format: Name, MaxLen: 60},
-			{Name: "rule", Type: JSON, Shape: shape.Of(regulationRule{}), Ruled: true, Required: true,
+			{Name: "rule", Type: JSON, Shape: schema.Of(regulationRule{}), Ruled: true, Required: true,
 				Doc: "{scope:{entity_types,filter}, metric, window_days, per, normalize, min_exposure_hours, warn, breach, evidence, applies_if}."},
 			{Name: "severity", Required: true, Default: "medium", OneOf: severities},
 			{Name: "owner_user_id", Type: UUID, Names: "members"},
@@ -337,7 +337,7 @@ func predictiveScores() Resource {
 			{Name: "entity_id", Type: UUID, Required: true, ReadOnly: true},
 			{Name: "score", Type: Decimal, Required: true, ReadOnly: true, Doc: "0-100, one decimal."},
 			{Name: "confidence", Type: Decimal, Required: true, ReadOnly: true, Doc: "0-1, two decimals."},
-			{Name: "inputs", Type: JSON, Shape: shape.Of(scoreInputs{}), Required: true, ReadOnly: true,
+			{Name: "inputs", Type: JSON, Shape: schema.Of(scoreInputs{}), Required: true, ReadOnly: true,
 				Doc: "incident_count, near_miss_count, shift_hours, workload, period_days."},
 			{Name: "cluster", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
 			{Name: "model_kind", Required: true, ReadOnly: true, OneOf: []string{"weighted", "eb", "poisson"}},
@@ -376,7 +376,7 @@ func riskClusters() Resource {
 			},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
-			{Name: "members", Type: JSON, Shape: shape.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers,
+			{Name: "members", Type: JSON, Shape: schema.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers,
 				Doc: "Array of {entity_type, entity_id, score, previous}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},

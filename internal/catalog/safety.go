@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 func safetyResources() []Resource { return []Resource{incidentsResource(), actionsResource()} }
@@ -38,7 +38,7 @@ func incidentsResource() Resource {
 			{Name: "anonymous", Type: Bool, Required: true, Default: "false", Fixed: true},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
-			{Name: "entities", Type: JSON, Shape: shape.Of([]incidentEntity{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
+			{Name: "entities", Type: JSON, Shape: schema.Of([]incidentEntity{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
 				Doc: "Array of {entity_type, entity_id, role}."},
 			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20, OneOf: hazards, Label: "Categories",
 				Doc: "What kind of hazard it was, one or several."},
@@ -46,10 +46,10 @@ func incidentsResource() Resource {
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
 			{Name: "lon", Type: Float, Min: "-180", Max: "180"},
-			{Name: "attachments", Type: JSON, Shape: shape.Of([]attachment{}), Required: true, Default: "[]", Doc: "Array of {name, url, note}."},
+			{Name: "attachments", Type: JSON, Shape: schema.Of([]attachment{}), Required: true, Default: "[]", Doc: "Array of {name, url, note}."},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
-			{Name: "root_causes", Type: JSON, Shape: shape.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
+			{Name: "root_causes", Type: JSON, Shape: schema.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
 				Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
 			{Name: "lessons"},
 			{Name: "lead_user_id", Type: UUID, Names: "members", Doc: "Who leads the investigation."},
@@ -114,7 +114,7 @@ func actionsResource() Resource {
 			{Name: "review_on", Type: Date, Doc: "When to look whether it has helped."},
 			{Name: "reviewed_at", Type: Time, ReadOnly: true, Doc: "When its effectiveness was judged."},
 			{Name: "suggested_by", Type: UUID, ReadOnly: true, Doc: "The picker or driver whose suggestion it is."},
-			{Name: "evidence", Type: JSON, Shape: shape.Of([]evidence{}), Required: true, Default: "[]",
+			{Name: "evidence", Type: JSON, Shape: schema.Of([]evidence{}), Required: true, Default: "[]",
 				Doc: "Array of {kind, text, url, photo_id}: what shows that it was done."},
 			{Name: "follows_id", Type: UUID, Ref: "actions"},
 			{Name: "cancel_reason", Format: Name},

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 func warehouseResources() []Resource {
@@ -82,7 +82,7 @@ func itemsResource() Resource {
 			{Name: "description"},
 			{Name: "category", Format: Name},
 			{Name: "base_uom", Format: Code, Required: true, Default: "EA", Label: "Base unit", Doc: "UN/CEFACT Recommendation 20 code."},
-			{Name: "barcodes", Type: JSON, Shape: shape.Of([]barcode{}), Required: true, Default: "[]", Doc: "Array of {value, type, uom}."},
+			{Name: "barcodes", Type: JSON, Shape: schema.Of([]barcode{}), Required: true, Default: "[]", Doc: "Array of {value, type, uom}."},
 			{Name: "gtin", Format: GTIN, Label: "GTIN"},
 			{Name: "tracking", Required: true, Default: "none", OneOf: []string{"none", "lot", "serial"}},
 			{Name: "has_expiry", Type: Bool, Required: true, Default: "false"},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // changeMasterKey seals everything with another key, and signs tokens with another.
@@ -38,7 +38,7 @@ func lookMasterKey(ctx context.Context, p *Patient) []Finding {
 // PublishedKey returns the finding that the master key in effect is one that
 // anybody can look up, or nil.
 func PublishedKey(c *config.Config, key []byte) *Finding {
-	if !seal.IsPublished(key) {
+	if !secrets.IsPublished(key) {
 		return nil
 	}
 	place := c.MasterKeyPath()

@@ -1,7 +1,7 @@
 // Package heap bounds how much garbage lies beside what lives in memory while
 // something large is worked on, and gives back what only the start needed.
 //
-// Layer: foundations. Begin at [Thrifty].
+// Layer: foundations. Begin at [LimitGrowth].
 package heap
 
 import (
@@ -17,10 +17,10 @@ var thrifty struct {
 	usual int
 }
 
-// Thrifty lets the heap grow by percent of what lives between two collections,
+// LimitGrowth lets the heap grow by percent of what lives between two collections,
 // the least that anybody asks for at the moment, until done is called. What the
 // operator chose (GOGC) is never raised, nor turned on.
-func Thrifty(percent int) (done func()) {
+func LimitGrowth(percent int) (done func()) {
 	t := &thrifty
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/totp"
@@ -220,7 +220,7 @@ func TestMFA_attempts(t *testing.T) {
 		if w := fault.As(err).RetryAfter; w < 29*time.Second || w > 31*time.Second {
 			k.Errorf("wait %s", w)
 		}
-		if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" ||
+		if d, ok := fault.As(err).Data.(access.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" ||
 			d.RetryAfter != fault.WaitSeconds(fault.As(err).RetryAfter) || d.Limit != 5 || d.ResetAt == "" {
 			k.Errorf("the interface's members: %+v", fault.As(err).Data)
 		}

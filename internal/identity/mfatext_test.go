@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
 )
@@ -201,7 +201,7 @@ func TestMFA_phoneStranger(t *testing.T) {
 func (k *kit) refused(err error, code string, most int) {
 	k.Helper()
 	k.code(err, code)
-	if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Limit != most {
+	if d, ok := fault.As(err).Data.(access.Refusal); !ok || d.Limit != most {
 		k.Errorf("told %+v, want the limit %d", fault.As(err).Data, most)
 	}
 }

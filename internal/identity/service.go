@@ -11,10 +11,10 @@ import (
 	"holdfast/internal/identity/admin"
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/keyring"
+	"holdfast/internal/identity/mailqueue"
 	"holdfast/internal/identity/mfa"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/password"
-	"holdfast/internal/identity/post"
 	"holdfast/internal/identity/profile"
 	"holdfast/internal/identity/providers"
 	"holdfast/internal/identity/sessions"
@@ -126,7 +126,7 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 	if err = s.Keyring.PrepareKeys(ctx); err != nil {
 		return nil, err
 	}
-	s.Post = &codes.Post{Base: b, Links: s.Links, Mailer: m, Outbox: post.New(cfg.Log), Recent: post.NewRecent()}
+	s.Post = &codes.Post{Base: b, Links: s.Links, Mailer: m, Outbox: mailqueue.New(cfg.Log), Recent: mailqueue.NewRecent()}
 	s.seat()
 	s.enter(relying)
 	return s, nil

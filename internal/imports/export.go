@@ -28,7 +28,7 @@ type Corrected struct {
 	actor  actor.Actor
 	job    *jobs.Job
 	filter RowFilter
-	veil   plan.Veil
+	mask   plan.FieldMask
 	chunks []staged.Chunk
 }
 
@@ -51,7 +51,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
 		planned := false
-		if c.veil, planned, err = veilOf(tx, m.targets, a, job); err != nil {
+		if c.mask, planned, err = fieldMaskOf(tx, m.targets, a, job); err != nil {
 			return err
 		}
 		if !planned {
@@ -73,7 +73,7 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 	out := csv.NewWriter(b)
 	_, err := b.WriteString("\ufeff")
 	why := c.filter.Status == "invalid"
-	header := c.veil.Header()
+	header := c.mask.Header()
 	if why {
 		header = append(header, "What is wrong")
 	}
@@ -118,10 +118,10 @@ func (c *Corrected) writeRow(out *csv.Writer, r *staged.Record, why bool) error 
 	if !c.filter.matchesRow(r) {
 		return nil
 	}
-	r = c.veil.Over(r)
+	r = c.mask.MaskRecord(r)
 	cells := append([]string(nil), r.Cells...)
 	if why {
-		for len(cells) < len(c.veil.Header()) {
+		for len(cells) < len(c.mask.Header()) {
 			cells = append(cells, "")
 		}
 		cells = append(cells, joinErrors(r.Errors))

@@ -44,7 +44,7 @@ type RowPage struct {
 	Total    int64       `json:"total"`
 	HasMore  bool        `json:"hasMore"`
 
-	veil   plan.Veil
+	mask   plan.FieldMask
 	sequel sequel
 }
 
@@ -153,14 +153,14 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	f.PageSize = min(f.PageSize, 200)
 	p := &RowPage{Page: f.Page, PageSize: f.PageSize, Rows: []StagedRow{}, Columns: []string{}}
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		veil, planned, err := veilOf(tx, m.targets, a, job)
+		mask, planned, err := fieldMaskOf(tx, m.targets, a, job)
 		if err != nil {
 			return err
 		}
 		if !planned {
 			return jobs.Unplanned(job)
 		}
-		p.veil, p.Columns = veil, veil.Header()
+		p.mask, p.Columns = mask, mask.Header()
 		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (p *RowPage) takeChunk(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) er
 		if p.Total <= from || p.Total > to {
 			continue
 		}
-		row := stagedRow(p.veil.Over(r), c.first+i)
+		row := stagedRow(p.mask.MaskRecord(r), c.first+i)
 		row.Status = c.became.statusOf(r)
 		if after == nil {
 			if after, err = p.sequelOf(tx, job, c); err != nil {
@@ -270,7 +270,7 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []staged.RowError{}}
 	from, to := int64(page-1)*int64(p.PageSize), int64(page)*int64(p.PageSize)
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		veil, _, err := veilOf(tx, m.targets, a, job)
+		mask, _, err := fieldMaskOf(tx, m.targets, a, job)
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 				return err
 			}
 			for i := range list {
-				for _, e := range veil.Mute(list[i].Errors) {
+				for _, e := range mask.MaskErrors(list[i].Errors) {
 					if p.Total >= from && p.Total < to {
 						p.Errors = append(p.Errors, e)
 					}

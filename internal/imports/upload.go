@@ -14,12 +14,12 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/imports/staged"
 	"holdfast/internal/imports/targets"
-	"holdfast/internal/once"
 	"holdfast/internal/store"
 )
 
@@ -34,7 +34,7 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*jobs.
 		if job, err = m.createJob(tx, a, t, r); err != nil {
 			return err
 		}
-		return once.Tell(tx, job)
+		return idempotency.Record(tx, job)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: create: %w", err)
@@ -212,7 +212,7 @@ func (m *Importer) attachFile(ctx context.Context, a actor.Actor, f *File, jobOf
 		if fresh, err = m.attachTx(tx, a, id, f.set); err != nil {
 			return err
 		}
-		return once.Tell(tx, fresh)
+		return idempotency.Record(tx, fresh)
 	})
 	f.taken = err == nil || fault.Is(err, fault.Unavailable) // which may have been written all the same
 	if err != nil {

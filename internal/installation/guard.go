@@ -34,7 +34,7 @@ type Guard struct {
 // Place is a directory or bucket outside the data directory. Its zero value is none.
 type Place struct {
 	Setting string // that names it
-	Address string // as blob.OpenShelf reads it
+	Address string // as blob.OpenBackend reads it
 	Shown   string // the address without secrets
 
 	owner  string // id of the installation, as it was when the place was looked at last; "" = not known yet
@@ -112,16 +112,16 @@ func (g *Guard) lookAt(ctx context.Context, p *Place, is Installation, again boo
 		return
 	}
 	p.looked = g.now()
-	shelf, err := blob.OpenShelf(p.Address)
+	backend, err := blob.OpenBackend(p.Address)
 	if err != nil {
 		p.err = err
 		return
 	}
 	if is.IsHeld() || !g.claims {
-		p.owner, p.err = OwnerOf(ctx, shelf)
+		p.owner, p.err = OwnerOf(ctx, backend)
 		return
 	}
-	p.owner, p.err = Claim(ctx, shelf, is.ID, g.now())
+	p.owner, p.err = Claim(ctx, backend, is.ID, g.now())
 }
 
 // isForeign reports whether another installation owns the place, or may own it.
@@ -241,11 +241,11 @@ func (g *Guard) TakeOver(ctx context.Context) error {
 		if p.Setting == "" {
 			continue
 		}
-		shelf, err := blob.OpenShelf(p.Address)
+		backend, err := blob.OpenBackend(p.Address)
 		if err != nil {
 			return err
 		}
-		if err := TakeOver(ctx, shelf, is.ID, g.now()); err != nil {
+		if err := TakeOver(ctx, backend, is.ID, g.now()); err != nil {
 			return err
 		}
 	}

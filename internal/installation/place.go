@@ -21,7 +21,7 @@ type marker struct {
 }
 
 // OwnerOf returns the id of the installation that owns a place; "" when nobody does.
-func OwnerOf(ctx context.Context, place blob.Shelf) (string, error) {
+func OwnerOf(ctx context.Context, place blob.Backend) (string, error) {
 	f, err := place.Open(ctx, MarkerName)
 	if fault.Is(err, fault.NotFound) {
 		return "", nil
@@ -43,7 +43,7 @@ func OwnerOf(ctx context.Context, place blob.Shelf) (string, error) {
 
 // Claim makes an installation the owner of a place that nobody owns, and returns
 // who owns it then.
-func Claim(ctx context.Context, place blob.Shelf, id string, now time.Time) (owner string, err error) {
+func Claim(ctx context.Context, place blob.Backend, id string, now time.Time) (owner string, err error) {
 	if owner, err = OwnerOf(ctx, place); err != nil || owner != "" {
 		return owner, err
 	}
@@ -60,14 +60,14 @@ func Claim(ctx context.Context, place blob.Shelf, id string, now time.Time) (own
 }
 
 // TakeOver makes an installation the owner of a place, whoever owned it.
-func TakeOver(ctx context.Context, place blob.Shelf, id string, now time.Time) error {
+func TakeOver(ctx context.Context, place blob.Backend, id string, now time.Time) error {
 	if err := place.Remove(ctx, MarkerName); err != nil {
 		return fmt.Errorf("installation: take over: %w", err)
 	}
 	return writeMarker(ctx, place, id, now)
 }
 
-func writeMarker(ctx context.Context, place blob.Shelf, id string, now time.Time) error {
+func writeMarker(ctx context.Context, place blob.Backend, id string, now time.Time) error {
 	text, err := json.Marshal(marker{Installation: id, Since: now.UTC()})
 	if err != nil {
 		return fmt.Errorf("installation: write %s: %w", MarkerName, err)

@@ -139,9 +139,9 @@ const turnSQL = `
 	VALUES ($1, $2, 'turn', 'null', 'done', 0, 0, $3, $3)
 	ON CONFLICT (tenant_id, kind, key) DO UPDATE SET made_at = excluded.made_at`
 
-// Turn queues taking a tenant's turn at something: whoever else takes it waits for
+// LockKind queues taking the lock of a tenant for a kind of job: another transaction that takes it waits for
 // the end of the transaction.
-func Turn(tx *db.Tx, tenant, kind string, now time.Time) {
+func LockKind(tx *db.Tx, tenant, kind string, now time.Time) {
 	tx.Queue(turnSQL, []any{tenant, kind, now.UTC()}, nil)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"holdfast/internal/limit"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/web"
 )
 
@@ -173,22 +173,22 @@ func (v vector) Collect(to chan<- prometheus.Metric) {
 }
 
 // Counting wraps a limiter so that its refusals are counted.
-func (m *Metrics) Counting(c limit.Counter) limit.Counter { return counting{c, m} }
+func (m *Metrics) Counting(c ratelimit.Counter) ratelimit.Counter { return counting{c, m} }
 
 type counting struct {
-	limit.Counter
+	ratelimit.Counter
 	m *Metrics
 }
 
-// Take implements limit.Counter.
-func (c counting) Take(key string, k limit.Category, p limit.Plan, n int) limit.State {
+// Take implements ratelimit.Counter.
+func (c counting) Take(key string, k ratelimit.Category, p ratelimit.Plan, n int) ratelimit.State {
 	s := c.Counter.Take(key, k, p, n)
 	c.noteState(k, s)
 	return s
 }
 
-// Pass implements limit.Counter.
-func (c counting) Pass(key string, k, next limit.Category, p limit.Plan) (taken, room limit.State) {
+// Pass implements ratelimit.Counter.
+func (c counting) Pass(key string, k, next ratelimit.Category, p ratelimit.Plan) (taken, room ratelimit.State) {
 	taken, room = c.Counter.Pass(key, k, next, p)
 	if c.noteState(k, taken); taken.OK {
 		c.noteState(next, room)
@@ -196,13 +196,13 @@ func (c counting) Pass(key string, k, next limit.Category, p limit.Plan) (taken,
 	return taken, room
 }
 
-func (c counting) noteState(k limit.Category, s limit.State) {
+func (c counting) noteState(k ratelimit.Category, s ratelimit.State) {
 	if !s.OK {
 		c.m.refused.WithLabelValues(k.String()).Inc()
 	}
 }
 
-// Once is limit.Fleet's; a limiter of one process is always the first.
+// Once is ratelimit.Fleet's; a limiter of one process is always the first.
 func (c counting) Once(key string, d time.Duration) bool {
 	f, ok := c.Counter.(interface {
 		Once(key string, d time.Duration) bool

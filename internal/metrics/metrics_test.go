@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/limit"
 	"holdfast/internal/metrics"
+	"holdfast/internal/ratelimit"
 	"holdfast/internal/web"
 )
 
@@ -60,16 +60,16 @@ func TestPanics(t *testing.T) {
 // A refusal counts under the window that refused.
 func TestRefusals(t *testing.T) {
 	m := metrics.New("v1", "sqlite")
-	plan, err := limit.Parse(`{"api": {"minute": 3, "burst": 3}, "read": {"minute": 2, "burst": 2}}`)
+	plan, err := ratelimit.Parse(`{"api": {"minute": 3, "burst": 3}, "read": {"minute": 2, "burst": 2}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := m.Counting(limit.New(limit.Options{}))
-	c.Pass("a", limit.API, limit.Read, plan)
-	c.Add("a", limit.Read, 2)
-	c.Pass("a", limit.API, limit.Read, plan) // no room for reads
-	c.Take("a", limit.API, plan, 1)
-	c.Take("a", limit.API, plan, 1) // the fourth
+	c := m.Counting(ratelimit.New(ratelimit.Options{}))
+	c.Pass("a", ratelimit.API, ratelimit.Read, plan)
+	c.Add("a", ratelimit.Read, 2)
+	c.Pass("a", ratelimit.API, ratelimit.Read, plan) // no room for reads
+	c.Take("a", ratelimit.API, plan, 1)
+	c.Take("a", ratelimit.API, plan, 1) // the fourth
 	got := text(t, m)
 	for _, want := range []string{`holdfast_limit_refused_total{category="api"} 1`, `holdfast_limit_refused_total{category="read"} 1`} {
 		if !strings.Contains(got, want+"\n") {

@@ -16,7 +16,7 @@ import (
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/providers"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
 )
@@ -102,7 +102,7 @@ func (s *Service) storeAssertionID(tx *db.Tx, c *Connection, a *samlsp.Assertion
 		end = s.now().Add(s.cfg.RequestTTL)
 	}
 	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING",
-		seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
+		secrets.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
 	if err == nil && n == 0 {
 		return fault.New(fault.Invalid, "flow_state_already_used", "The SAML response was used before")
 	}
@@ -219,7 +219,7 @@ func (s *Service) redeemCode(ctx context.Context, c *Connection, q request, in A
 	case in.Code == "" || len(in.Code) > 4096:
 		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
-	plain, err := s.keys.Open(seal.RequestSecrets, q.sealed, q.id)
+	plain, err := s.keys.Open(secrets.RequestSecrets, q.sealed, q.id)
 	if err != nil {
 		return nil, err
 	}

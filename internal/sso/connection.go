@@ -11,8 +11,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/stamp"
-	"holdfast/internal/seal"
+	"holdfast/internal/identity/gotruetime"
+	"holdfast/internal/secrets"
 )
 
 // Kinds of connection.
@@ -33,7 +33,7 @@ type Connection struct {
 	Issuer         string            `json:"issuer"` // SAML: the entity id
 	MetadataURL    string            `json:"metadata_url,omitempty"`
 	MetadataXML    string            `json:"metadata_xml,omitempty"`
-	MetadataAt     stamp.Time        `json:"metadata_at,omitzero"`
+	MetadataAt     gotruetime.Time   `json:"metadata_at,omitzero"`
 	ClientID       string            `json:"client_id,omitempty"`
 	Scopes         []string          `json:"scopes"`
 	NameIDFormat   string            `json:"name_id_format,omitempty"`
@@ -48,9 +48,9 @@ type Connection struct {
 	SCIM           bool              `json:"scim"` // a bearer token has been made
 	Domains        []Domain          `json:"domains"`
 	LastTest       json.RawMessage   `json:"last_test,omitempty"`
-	LastTestAt     stamp.Time        `json:"last_test_at,omitzero"`
-	CreatedAt      stamp.Time        `json:"created_at"`
-	UpdatedAt      stamp.Time        `json:"updated_at"`
+	LastTestAt     gotruetime.Time   `json:"last_test_at,omitzero"`
+	CreatedAt      gotruetime.Time   `json:"created_at"`
+	UpdatedAt      gotruetime.Time   `json:"updated_at"`
 	ServiceAddress Addresses         `json:"service_provider"`
 
 	sealed  string
@@ -73,7 +73,7 @@ const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.is
 	(SELECT n.name FROM sso_names n WHERE n.name = c.identifier AND n.connection_id = c.id)`
 
 func (s *Service) scanConnection(r *db.Row) (*Connection, error) {
-	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
+	at := func(i int) gotruetime.Time { return gotruetime.Time{Time: r.Time(i)} }
 	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
 		Issuer:      r.Text(6),
 		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11),
@@ -423,8 +423,8 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 // TokenSCIM makes a connection's bearer token for SCIM, in place of any
 // before; it is shown this once.
 func (s *Service) TokenSCIM(ctx context.Context, a actor.Actor, id string) (token string, err error) {
-	token = "hf_scim_" + seal.RandomHex(32)
-	return token, s.setSCIM(ctx, a, id, "sso.scim_token_made", seal.Digest(token))
+	token = "hf_scim_" + secrets.RandomHex(32)
+	return token, s.setSCIM(ctx, a, id, "sso.scim_token_made", secrets.Digest(token))
 }
 
 // RevokeSCIM ends a connection's bearer token for SCIM, if there is one.

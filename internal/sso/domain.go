@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/letter"
-	"holdfast/internal/identity/stamp"
-	"holdfast/internal/seal"
+	"holdfast/internal/identity/gotruetime"
+	"holdfast/internal/identity/mailtemplate"
+	"holdfast/internal/secrets"
 )
 
 // Domain is an e-mail domain a connection claims. It counts once it is proved.
 type Domain struct {
-	Domain     string     `json:"domain"`
-	VerifiedAt stamp.Time `json:"verified_at,omitzero"`
-	Method     string     `json:"method,omitempty"`    // dns, email or operator
-	DNSName    string     `json:"dns_name,omitempty"`  // where the TXT record has to stand
-	DNSValue   string     `json:"dns_value,omitempty"` // and what it has to say
+	Domain     string          `json:"domain"`
+	VerifiedAt gotruetime.Time `json:"verified_at,omitzero"`
+	Method     string          `json:"method,omitempty"`    // dns, email or operator
+	DNSName    string          `json:"dns_name,omitempty"`  // where the TXT record has to stand
+	DNSValue   string          `json:"dns_value,omitempty"` // and what it has to say
 
 	id, codeHash string
 }
@@ -46,7 +46,7 @@ const (
 const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.connection_id"
 
 func scanDomain(r *db.Row) (d Domain, owner string) {
-	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5)}
+	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: gotruetime.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5)}
 	if d.VerifiedAt.IsZero() {
 		d.DNSName, d.DNSValue = dnsLabel+d.Domain, dnsWord+r.Text(4)
 	}
@@ -103,7 +103,7 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 			continue
 		}
 		id := db.NewID()
-		tx.Queue(setDomainsSQL, []any{id, d, c.TenantID, c.ID, seal.RandomHex(16), s.now()}, nil)
+		tx.Queue(setDomainsSQL, []any{id, d, c.TenantID, c.ID, secrets.RandomHex(16), s.now()}, nil)
 		if a.Role != actor.Service {
 			continue
 		}
@@ -126,7 +126,7 @@ func (s *Service) proveDomain(tx *db.Tx, c *Connection, a actor.Actor, d Domain,
 	if err != nil {
 		return err
 	}
-	d.VerifiedAt = stamp.Time{Time: s.now()}
+	d.VerifiedAt = gotruetime.Time{Time: s.now()}
 	_, err = tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id, d.VerifiedAt.Time, method)
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
@@ -188,7 +188,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 	if err != nil || !d.VerifiedAt.IsZero() {
 		return err
 	}
-	now, code := s.now(), seal.RandomHex(16)
+	now, code := s.now(), secrets.RandomHex(16)
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		if err := s.countCode(tx, "domain:"+d.Domain, codeInterval, domainCodes); err != nil {
 			return err
@@ -197,7 +197,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 			return err
 		}
 		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL",
-			[]any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
+			[]any{d.id, secrets.Digest(code), now.Add(codeLife)}, nil)
 		s.writeAudit(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
 		return tx.Flush()
 	})
@@ -205,7 +205,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 		return err
 	}
 	return s.ident.Post.Deliver(ctx,
-		letter.Letter{Kind: letter.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
+		mailtemplate.Letter{Kind: mailtemplate.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
 }
 
 // countCode counts a mail of key, and refuses it sooner than interval after the
@@ -239,7 +239,7 @@ func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most i
 	f := fault.New(fault.Limited, "over_email_send_rate_limit",
 		"For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
 	f.RetryAfter = max(opens.Sub(now), time.Second)
-	gate.Explain(f, allowed, now.Add(f.RetryAfter))
+	access.Explain(f, allowed, now.Add(f.RetryAfter))
 	return f
 }
 
@@ -263,7 +263,7 @@ func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, co
 		if err != nil {
 			return err
 		}
-		if n == 0 || subtle.ConstantTimeCompare([]byte(seal.Digest(code)), []byte(d.codeHash)) != 1 {
+		if n == 0 || subtle.ConstantTimeCompare([]byte(secrets.Digest(code)), []byte(d.codeHash)) != 1 {
 			refused = wrong
 			return nil
 		}

@@ -13,9 +13,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/identity/stamp"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/sso/outbound"
 	"holdfast/internal/sso/samlsp"
 )
@@ -56,7 +56,7 @@ var formats = map[string]string{
 // drafting checks what is said of connections, and takes it over.
 type drafting struct {
 	saml, allowPrivate bool // see Config
-	keys               seal.Keys
+	keys               secrets.Keys
 	now                func() time.Time
 	client             *http.Client
 	ours               func(identifier string) bool // names a provider of this server
@@ -178,7 +178,7 @@ func (w *drafting) applyOIDC(c *Connection, d Draft) error {
 		if len(*d.ClientSecret) > 1000 {
 			return refuseInvalid("client_secret is longer than 1000 characters")
 		}
-		c.sealed = string(w.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
+		c.sealed = string(w.keys.Close(secrets.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (w *drafting) openSecret(c *Connection) (string, error) {
 	if c.sealed == "" {
 		return "", nil
 	}
-	plain, err := w.keys.Open(seal.ConnectionSecret, []byte(c.sealed), c.ID)
+	plain, err := w.keys.Open(secrets.ConnectionSecret, []byte(c.sealed), c.ID)
 	return string(plain), err
 }
 
@@ -237,7 +237,7 @@ func (w *drafting) applySAML(ctx context.Context, c *Connection, d Draft) error 
 		c.MetadataURL = *d.MetadataURL
 		return w.fetchMetadata(ctx, c)
 	case given(d.MetadataXML):
-		c.MetadataURL, c.MetadataAt = "", stamp.Time{}
+		c.MetadataURL, c.MetadataAt = "", gotruetime.Time{}
 		return w.takeMetadata(c, []byte(*d.MetadataXML))
 	case c.MetadataXML == "":
 		return refuseInvalid("Either metadata_xml or metadata_url must be set")
@@ -261,7 +261,7 @@ func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
 	if err := w.takeMetadata(c, b); err != nil {
 		return err
 	}
-	c.MetadataAt = stamp.Time{Time: w.now()}
+	c.MetadataAt = gotruetime.Time{Time: w.now()}
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
 )
@@ -177,7 +177,7 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 	if err != nil {
 		return "", fault.Wrap(err, fault.NotFound, "saml_idp_not_found", "The provider's metadata are no longer usable")
 	}
-	q.samlID = "_" + seal.RandomHex(20)
+	q.samlID = "_" + secrets.RandomHex(20)
 	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.signedState(q.id), Format: c.NameIDFormat, Now: s.now()})
 }
 
@@ -227,8 +227,8 @@ func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w ope
 	if err != nil {
 		return "", err
 	}
-	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
-	q.sealed = s.keys.Close(seal.RequestSecrets, []byte(asJSON(sec)), q.id)
+	sec := openid.Secrets{Nonce: secrets.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
+	q.sealed = s.keys.Close(secrets.RequestSecrets, []byte(asJSON(sec)), q.id)
 	loc, err := p.Location(ctx, s.signedState(q.id), sec, w)
 	return loc, classifyAnswer(err)
 }

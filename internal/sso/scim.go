@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/providers"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Person is an account as SCIM sees it (RFC 7643 section 4.1).
@@ -52,7 +52,7 @@ func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection,
 	if !strings.HasPrefix(token, "hf_scim_") || len(token) > 100 {
 		return nil, "", refused
 	}
-	hash := seal.Digest(token)
+	hash := secrets.Digest(token)
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		c = nil
 		stored := ""

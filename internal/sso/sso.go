@@ -20,7 +20,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/outbound"
 )
@@ -46,7 +46,7 @@ type Service struct {
 	cfg    Config
 	db     *db.DB
 	ident  *identity.Service
-	keys   seal.Keys
+	keys   secrets.Keys
 	now    func() time.Time
 	client *http.Client
 	drafts *drafting
@@ -61,7 +61,7 @@ var everywhere = db.Scope{All: true}
 
 // New returns the service.
 func New(cfg Config, d *db.DB, ident *identity.Service, now func() time.Time) (*Service, error) {
-	keys, err := seal.New(cfg.MasterKey)
+	keys, err := secrets.New(cfg.MasterKey)
 	if err != nil {
 		return nil, fmt.Errorf("sso: %w", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // class is a JSON object with a name: what languages are written from that, other
@@ -26,7 +26,7 @@ type member struct {
 
 // value is the type of a member or of an element.
 type value struct {
-	kind   shape.Kind
+	kind   schema.Kind
 	format string
 	oneOf  []string
 	name   string // of the closed set, or of the class of an object or a record
@@ -100,9 +100,9 @@ func (c *classes) declareWritten(what, doc string, r *catalog.Resource, mark fun
 	}
 }
 
-func (c *classes) columnValue(r *catalog.Resource, f *catalog.Field, s *shape.Shape) value {
+func (c *classes) columnValue(r *catalog.Resource, f *catalog.Field, s *schema.Shape) value {
 	if isEnum(f) {
-		return value{kind: shape.Text, oneOf: f.OneOf, name: pascalCase(r.Name, f.Name)}
+		return value{kind: schema.Text, oneOf: f.OneOf, name: pascalCase(r.Name, f.Name)}
 	}
 	return c.shapeValue(s, pascalCase(r.Name, f.Name))
 }
@@ -119,27 +119,27 @@ func (c *classes) declareCall(call *Call) {
 }
 
 // shapeValue is the type of a shape; name is what an object in it is called.
-func (c *classes) shapeValue(s *shape.Shape, name string) value {
+func (c *classes) shapeValue(s *schema.Shape, name string) value {
 	v := value{kind: s.Kind, format: s.Format, null: s.Null}
 	switch s.Kind {
-	case shape.Text:
+	case schema.Text:
 		v.oneOf = s.OneOf
-	case shape.List, shape.Map:
+	case schema.List, schema.Map:
 		of := c.shapeValue(s.Of, name)
 		v.of = &of
-	case shape.Object:
+	case schema.Object:
 		if len(s.Members) == 0 {
-			return value{kind: shape.Map, of: &value{kind: shape.Any}, null: s.Null}
+			return value{kind: schema.Map, of: &value{kind: schema.Any}, null: s.Null}
 		}
 		v.name = c.declareObject(s, name, s.Doc)
-	case shape.Record:
+	case schema.Record:
 		v.name = pascalCase(s.Rows) + "Row"
 	}
 	return v
 }
 
 // declareObject declares a class of the shape's members and returns its name.
-func (c *classes) declareObject(s *shape.Shape, name, doc string) string {
+func (c *classes) declareObject(s *schema.Shape, name, doc string) string {
 	k := class{name: name, doc: doc}
 	for i := range s.Members {
 		m := &s.Members[i]

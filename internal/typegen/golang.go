@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // Go returns the source of a Go package with a struct for rows, inserts and
@@ -116,7 +116,7 @@ func (w *goWriter) writeClass(k *class) {
 func goMember(k *class, m *member) goField {
 	kind := goType(&m.of)
 	absent := ""
-	switch nilable := m.of.kind == shape.List || m.of.kind == shape.Map || m.of.kind == shape.Any; {
+	switch nilable := m.of.kind == schema.List || m.of.kind == schema.Map || m.of.kind == schema.Any; {
 	case m.optional && m.null && goWritten(k):
 		kind, absent = "Nullable["+kind+"]", ",omitzero"
 	case m.optional && nilable:
@@ -136,7 +136,7 @@ func goWritten(k *class) bool {
 
 func goType(v *value) string {
 	switch v.kind {
-	case shape.Text:
+	case schema.Text:
 		if v.name != "" {
 			return v.name
 		}
@@ -144,24 +144,24 @@ func goType(v *value) string {
 			return "time.Time"
 		}
 		return "string"
-	case shape.Integer:
+	case schema.Integer:
 		return "int64"
-	case shape.Number:
+	case schema.Number:
 		return "float64"
-	case shape.Bool:
+	case schema.Bool:
 		return "bool"
-	case shape.List:
+	case schema.List:
 		return "[]" + goElement(v.of)
-	case shape.Map:
+	case schema.Map:
 		return "map[string]" + goElement(v.of)
-	case shape.Object, shape.Record:
+	case schema.Object, schema.Record:
 		return v.name
 	}
 	return "any"
 }
 
 func goElement(v *value) string {
-	if v.null && v.kind != shape.Any && v.kind != shape.List && v.kind != shape.Map {
+	if v.null && v.kind != schema.Any && v.kind != schema.List && v.kind != schema.Map {
 		return "*" + goType(v)
 	}
 	return goType(v)

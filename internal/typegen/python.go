@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // Python returns a module with a pydantic model for rows, inserts and updates of
@@ -113,19 +113,19 @@ func pyName(wire string) string {
 
 func pyType(v *value) string {
 	switch v.kind {
-	case shape.Text:
+	case schema.Text:
 		return pyText(v)
-	case shape.Integer:
+	case schema.Integer:
 		return "int"
-	case shape.Number:
+	case schema.Number:
 		return "float"
-	case shape.Bool:
+	case schema.Bool:
 		return "bool"
-	case shape.List:
+	case schema.List:
 		return "List[" + pyElement(v.of) + "]"
-	case shape.Map:
+	case schema.Map:
 		return "Dict[str, " + pyElement(v.of) + "]"
-	case shape.Object, shape.Record:
+	case schema.Object, schema.Record:
 		return v.name
 	}
 	return "Any"

@@ -7,15 +7,15 @@ package typegen
 
 import (
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // Call is a function or a verb: what it takes and what it answers.
 type Call struct {
 	Name string // get-dashboard-snapshot-v2, allocate_order
 	Doc  string
-	In   *shape.Shape // object; no members when it takes nothing
-	Out  *shape.Shape // nil where its answer is not described
+	In   *schema.Shape // object; no members when it takes nothing
+	Out  *schema.Shape // nil where its answer is not described
 }
 
 // Source is what types are made from.

@@ -8,20 +8,20 @@ import (
 	"testing"
 
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 func source() Source {
-	text := shape.Shape{Kind: shape.Text}
-	line := shape.Shape{Kind: shape.Object, Members: []shape.Member{
+	text := schema.Shape{Kind: schema.Text}
+	line := schema.Shape{Kind: schema.Object, Members: []schema.Member{
 		{Name: "from", Required: true, Shape: text},
-		{Name: "seen_at", Shape: shape.Shape{Kind: shape.Text, Format: "date-time", Null: true}},
-		{Name: "sku-ids", Shape: shape.Shape{Kind: shape.List, Of: &shape.Shape{Kind: shape.Text, Null: true}}},
+		{Name: "seen_at", Shape: schema.Shape{Kind: schema.Text, Format: "date-time", Null: true}},
+		{Name: "sku-ids", Shape: schema.Shape{Kind: schema.List, Of: &schema.Shape{Kind: schema.Text, Null: true}}},
 	}}
-	in := shape.Shape{Kind: shape.Object, Members: []shape.Member{
-		{Name: "lines", Required: true, Shape: shape.Shape{Kind: shape.List, Of: &line}},
-		{Name: "strategy", Shape: shape.Shape{Kind: shape.Text, OneOf: []string{"fefo", "fifo"}, Doc: "What goes\nfirst."}},
-		{Name: "item", Required: true, Shape: shape.Shape{Kind: shape.Record, Rows: "items"}},
+	in := schema.Shape{Kind: schema.Object, Members: []schema.Member{
+		{Name: "lines", Required: true, Shape: schema.Shape{Kind: schema.List, Of: &line}},
+		{Name: "strategy", Shape: schema.Shape{Kind: schema.Text, OneOf: []string{"fefo", "fifo"}, Doc: "What goes\nfirst."}},
+		{Name: "item", Required: true, Shape: schema.Shape{Kind: schema.Record, Rows: "items"}},
 	}}
 	return Source{Catalog: catalog.Default(), Verbs: []Call{{Name: "take_in", Doc: "Says \"in\".", In: &in, Out: &in}}}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // TypeScript returns a module with the type Database that
@@ -125,7 +125,7 @@ func updateMark(f *catalog.Field) string {
 }
 
 // columnDoc is a column's documentation where it says more than its name does.
-func columnDoc(f *catalog.Field, s *shape.Shape) string {
+func columnDoc(f *catalog.Field, s *schema.Shape) string {
 	if f.Doc == "" && f.Unit == "" {
 		return ""
 	}
@@ -222,7 +222,7 @@ func (w *tsWriter) writeCall(c *Call) {
 }
 
 // hasKnownRecords reports that all records of an answer are rows of the catalog.
-func hasKnownRecords(c *catalog.Catalog, s *shape.Shape) bool {
+func hasKnownRecords(c *catalog.Catalog, s *schema.Shape) bool {
 	known := true
 	s.Records(func(collection string) {
 		_, ok := c.Get(collection)
@@ -241,7 +241,7 @@ const (
 )
 
 // tsColumn is the type of a column; closed sets are named once, in Enums.
-func tsColumn(r *catalog.Resource, f *catalog.Field, s *shape.Shape) string {
+func tsColumn(r *catalog.Resource, f *catalog.Field, s *schema.Shape) string {
 	if !isEnum(f) {
 		return tsType(s, 5, inAnswer)
 	}
@@ -252,7 +252,7 @@ func tsColumn(r *catalog.Resource, f *catalog.Field, s *shape.Shape) string {
 	return t
 }
 
-func tsType(s *shape.Shape, depth int, dir direction) string {
+func tsType(s *schema.Shape, depth int, dir direction) string {
 	t := tsBare(s, depth, dir)
 	if s.Null {
 		t += " | null"
@@ -260,35 +260,35 @@ func tsType(s *shape.Shape, depth int, dir direction) string {
 	return t
 }
 
-func tsBare(s *shape.Shape, depth int, dir direction) string {
+func tsBare(s *schema.Shape, depth int, dir direction) string {
 	switch s.Kind {
-	case shape.Text:
+	case schema.Text:
 		if len(s.OneOf) > 0 {
 			return tsUnion(s.OneOf)
 		}
 		return "string"
-	case shape.Integer, shape.Number:
+	case schema.Integer, schema.Number:
 		return "number"
-	case shape.Bool:
+	case schema.Bool:
 		return "boolean"
-	case shape.List:
+	case schema.List:
 		of := tsType(s.Of, depth, dir)
-		if strings.ContainsAny(of, "|") && s.Of.Kind != shape.Object {
+		if strings.ContainsAny(of, "|") && s.Of.Kind != schema.Object {
 			of = "(" + of + ")"
 		}
 		return of + "[]"
-	case shape.Map:
+	case schema.Map:
 		return "{ [key: string]: " + tsType(s.Of, depth, dir) + " }"
-	case shape.Object:
+	case schema.Object:
 		return tsObject(s, depth, dir)
-	case shape.Record:
+	case schema.Record:
 		return `Database["public"]["Tables"][` + strconv.Quote(s.Rows) + `]["Row"]`
 	}
 	return "Json"
 }
 
 // tsObject is on one line while it is short.
-func tsObject(s *shape.Shape, depth int, dir direction) string {
+func tsObject(s *schema.Shape, depth int, dir direction) string {
 	if len(s.Members) == 0 {
 		return "{ [key: string]: Json }"
 	}

@@ -3,18 +3,18 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // readRecord reads a record without locking it; nil for no id.
-func readRecord(c *rpc.Call, resource, field, id string) (store.Row, error) {
+func readRecord(c *verb.Call, resource, field, id string) (store.Row, error) {
 	if id == "" {
 		return nil, nil
 	}
 	rows, err := c.Rows(resource, "id = $2", id)
 	if err == nil && len(rows) == 0 {
-		err = rpc.Missing(resource, field)
+		err = verb.Missing(resource, field)
 	}
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func readRecord(c *rpc.Call, resource, field, id string) (store.Row, error) {
 }
 
 // byID reads records by their ids.
-func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, error) {
+func byID(c *verb.Call, resource string, ids []string) (map[string]store.Row, error) {
 	out := map[string]store.Row{}
 	if len(ids) == 0 {
 		return out, nil
@@ -36,22 +36,22 @@ func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, err
 }
 
 // postMovement books one movement.
-func postMovement(c *rpc.Call, m store.Row) (rpc.Record, error) {
+func postMovement(c *verb.Call, m store.Row) (verb.Record, error) {
 	rows, err := c.Tx.InsertRows("stock_movements", []store.Row{m})
 	if err != nil {
-		return rpc.Record{}, err
+		return verb.Record{}, err
 	}
 	return c.Record("stock_movements", rows[0]), nil
 }
 
 // inBase turns a quantity in a unit into base units of an item.
-func inBase(c *rpc.Call, item, unit string, quantity decimal.Dec) (decimal.Dec, error) {
+func inBase(c *verb.Call, item, unit string, quantity decimal.Dec) (decimal.Dec, error) {
 	u := queueUnits(c.Tx.Tx, c.TenantID, []string{item})
 	if err := c.Flush(); err != nil {
 		return 0, err
 	}
 	if u.base[item] == "" {
-		return 0, rpc.Missing("items", "item_id")
+		return 0, verb.Missing("items", "item_id")
 	}
 	base, err := u.toBase(item, unit, quantity)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/inventory"
 )
 
@@ -298,7 +298,7 @@ func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	c := r.c
 	out := &ReceiveOut{
 		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows), Movements: c.Records("stock_movements", r.moves),
-		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []rpc.Record{},
+		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []verb.Record{},
 	}
 	if len(r.tasks) > 0 {
 		out.Then("put_away", "Put the goods away")

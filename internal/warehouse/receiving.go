@@ -10,8 +10,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // receiving is one receipt on its way into the books.
 type receiving struct {
-	c       *rpc.Call
+	c       *verb.Call
 	in      *ReceiveIn
 	orders  []store.Row
 	lines   []store.Row // of the orders
@@ -121,7 +121,7 @@ func checkReceivable(o store.Row) error {
 func (r *receiving) readDock() error {
 	rows, err := r.c.Rows("zones", "id = $2", r.in.ZoneID)
 	if err == nil && len(rows) == 0 {
-		err = rpc.Missing("zones", "zone_id")
+		err = verb.Missing("zones", "zone_id")
 	}
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
 	if a.OrderLineID != "" {
 		at := slices.IndexFunc(r.lines, func(l store.Row) bool { return l["id"] == any(a.OrderLineID) })
 		if at < 0 {
-			return rpc.Missing("order_lines", a.at+"order_line_id")
+			return verb.Missing("order_lines", a.at+"order_line_id")
 		}
 		a.line = r.lines[at]
 		if a.item == "" {
@@ -219,7 +219,7 @@ func (r *receiving) convertQuantities() error {
 	for _, a := range r.goods {
 		it := r.items[a.item]
 		if it == nil {
-			return rpc.Missing("items", a.at+"item_id")
+			return verb.Missing("items", a.at+"item_id")
 		}
 		if a.Quantity == 0 && len(a.Serials) > 0 {
 			a.Quantity, a.UoM = decimal.FromInt(int64(len(a.Serials))), ""

@@ -5,8 +5,8 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/crew"
 )
 
@@ -67,13 +67,13 @@ func onTheWay(c store.Change, now time.Time) *fault.Error {
 }
 
 // lockRoute locks a route for the caller; a driver's own are there for him.
-func lockRoute(c *rpc.Call, id string) (store.Row, error) {
+func lockRoute(c *verb.Call, id string) (store.Row, error) {
 	r, err := c.One("routes", "route_id", id)
 	if err != nil {
 		return nil, err
 	}
 	if c.Role == actor.Driver && (c.WorkerID == "" || r["assigned_worker_id"] != any(c.WorkerID)) {
-		return nil, rpc.Missing("routes", "route_id")
+		return nil, verb.Missing("routes", "route_id")
 	}
 	return r, nil
 }
@@ -88,13 +88,13 @@ func lockStops(tx *store.Tx, route string) ([]store.Row, error) {
 
 // RouteOut is a route with its stops.
 type RouteOut struct {
-	rpc.Answer
-	Route rpc.Record   `json:"route" record:"routes"`
-	Stops []rpc.Record `json:"stops" record:"shipments" doc:"In their order."`
+	verb.Answer
+	Route verb.Record   `json:"route" record:"routes"`
+	Stops []verb.Record `json:"stops" record:"shipments" doc:"In their order."`
 }
 
 // routeOut reads a route back, with what can be done with it.
-func (w Watch) routeOut(c *rpc.Call, id string) (*RouteOut, error) {
+func (w Watch) routeOut(c *verb.Call, id string) (*RouteOut, error) {
 	rec, err := c.Again("routes", id)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // A task is goods that somebody carries from one zone to another, and how much of
@@ -20,7 +20,7 @@ type task struct {
 
 // lockOpenTask reads an open task; quantity nil = all that is left of it. HF001 when it is
 // not open, HF002 when less is left, HF003 when quantity is finer than the unit.
-func lockOpenTask(c *rpc.Call, resource, id string, quantity *decimal.Dec) (task, error) {
+func lockOpenTask(c *verb.Call, resource, id string, quantity *decimal.Dec) (task, error) {
 	row, err := c.One(resource, "task_id", id)
 	if err != nil {
 		return task{}, err
@@ -51,7 +51,7 @@ func (t task) taskMovement(kind string, fields ...string) store.Row {
 }
 
 // recordProgress notes on the task what has been carried of it.
-func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
+func (t task) recordProgress(c *verb.Call) (verb.Record, error) {
 	done := t.row.Decimal("quantity_done") + t.quantity
 	set := store.Row{"quantity_done": done, "status": "in_progress"}
 	if done >= t.row.Decimal("quantity") {
@@ -59,7 +59,7 @@ func (t task) recordProgress(c *rpc.Call) (rpc.Record, error) {
 	}
 	id := t.row.Text("id")
 	if err := c.Tx.UpdateRows(t.resource, []string{id}, set); err != nil {
-		return rpc.Record{}, err
+		return verb.Record{}, err
 	}
 	return c.Again(t.resource, id)
 }

@@ -6,7 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 )
 
 // units convert quantities of items between their units. A conversion is exact
@@ -110,7 +110,7 @@ type spoken struct {
 }
 
 // checkBaseUnitDecimals holds what is said to the decimals of the items' base units.
-func checkBaseUnitDecimals(c *rpc.Call, list ...spoken) error {
+func checkBaseUnitDecimals(c *verb.Call, list ...spoken) error {
 	return fineRows(c.Tx.Tx, c.TenantID, list, 1)
 }
 

@@ -4,8 +4,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // AdjustStockIn corrects the stock of one place without a count.
@@ -29,12 +29,12 @@ type AdjustStockIn struct {
 // because the caller's adjustments of the item today, this one included, are worth
 // more than setting adjust_limit_value.
 type AdjustStockOut struct {
-	rpc.Answer
-	Movement *rpc.Record `json:"movement" record:"stock_movements"`
-	Approval *rpc.Record `json:"approval" record:"stock_adjustments"`
+	verb.Answer
+	Movement *verb.Record `json:"movement" record:"stock_movements"`
+	Approval *verb.Record `json:"approval" record:"stock_adjustments"`
 }
 
-func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
+func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if _, err := readRecord(c, "zones", "zone_id", in.ZoneID); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ type DecideAdjustmentIn struct {
 	Reason       string `json:"reason" required:"true" max:"500" doc:"Why."`
 }
 
-func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
+func approveAdjustment(c *verb.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
 	row, err := lockUndecided(c, in)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, er
 	return out, nil
 }
 
-func rejectAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
+func rejectAdjustment(c *verb.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
 	if _, err := lockUndecided(c, in); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func rejectAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, err
 }
 
 // lockUndecided holds an adjustment that somebody else asked for.
-func lockUndecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
+func lockUndecided(c *verb.Call, in *DecideAdjustmentIn) (store.Row, error) {
 	row, err := c.One("stock_adjustments", "adjustment_id", in.AdjustmentID)
 	if err != nil {
 		return nil, err
@@ -151,14 +151,14 @@ func lockUndecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 }
 
 // requireSecondPerson refuses all but a second person to decide on what the first did.
-func requireSecondPerson(c *rpc.Call, first any, what string) error {
+func requireSecondPerson(c *verb.Call, first any, what string) error {
 	if c.Seconds(first) {
 		return nil
 	}
 	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)
 }
 
-func decideAdjustment(c *rpc.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
+func decideAdjustment(c *verb.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
 	set["decided_by"], set["decided_at"], set["decision_note"] = c.UserID, query.FormatTime(c.Now()), in.Reason
 	if err := c.Tx.UpdateRows("stock_adjustments", []string{in.AdjustmentID}, set); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // AllocateOrderIn names an outbound order and says how stock is chosen.
@@ -21,11 +21,11 @@ type AllocateOrderIn struct {
 // AllocateOrderOut is the order with what it was promised now.
 type AllocateOrderOut struct {
 	OrderLinesOut
-	Reservations []rpc.Record `json:"reservations" record:"reservations" doc:"Those that are new."`
-	Short        []Short      `json:"short" doc:"What found no stock."`
+	Reservations []verb.Record `json:"reservations" record:"reservations" doc:"Those that are new."`
+	Short        []Short       `json:"short" doc:"What found no stock."`
 }
 
-func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
+func (w Watch) allocateOrder(c *verb.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
 	k := w.workOf(c)
 	if _, err := lockWorkableOrder(c, in.OrderID); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOu
 }
 
 // lockWorkableOrder locks an outbound order that work may go on with.
-func lockWorkableOrder(c *rpc.Call, id string) (store.Row, error) {
+func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
 	o, err := c.One("orders", "order_id", id)
 	if err != nil {
 		return nil, err

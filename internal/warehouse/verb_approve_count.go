@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // DecideCountIn names a count whose variance waits, and says why it is decided
@@ -14,7 +14,7 @@ type DecideCountIn struct {
 }
 
 // waitingCount holds a count whose variance waits for a decision.
-func waitingCount(c *rpc.Call, in *DecideCountIn) (store.Row, error) {
+func waitingCount(c *verb.Call, in *DecideCountIn) (store.Row, error) {
 	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func waitingCount(c *rpc.Call, in *DecideCountIn) (store.Row, error) {
 }
 
 // approveCount books a variance, unless stock has moved since it was entered.
-func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
+func approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	task, err := waitingCount(c, in)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 }
 
 // recountStock closes a count without booking it and opens it anew.
-func recountStock(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
+func recountStock(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	task, err := waitingCount(c, in)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func recountStock(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []rpc.Record{}, Expected: []Expected{}, Movements: []rpc.Record{}}
+	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []Expected{}, Movements: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	return out, nil
 }

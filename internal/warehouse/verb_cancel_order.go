@@ -1,8 +1,8 @@
 package warehouse
 
 import (
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 )
 
@@ -12,7 +12,7 @@ type CancelOrderIn struct {
 	Reason  string `json:"reason" max:"200" doc:"Why; kept as hold_reason."`
 }
 
-func cancelOrder(c *rpc.Call, in *CancelOrderIn) (*OrderOut, error) {
+func cancelOrder(c *verb.Call, in *CancelOrderIn) (*OrderOut, error) {
 	set := store.Row{"status": "cancelled"}
 	if in.Reason != "" {
 		set["hold_reason"] = in.Reason

@@ -3,8 +3,8 @@ package warehouse
 import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 )
 
@@ -15,12 +15,12 @@ type ClaimPickListIn struct {
 
 // ClaimPickListOut is the list and what is to be fetched.
 type ClaimPickListOut struct {
-	rpc.Answer
-	PickList rpc.Record   `json:"pick_list" record:"pick_lists"`
-	Lines    []rpc.Record `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
+	verb.Answer
+	PickList verb.Record   `json:"pick_list" record:"pick_lists"`
+	Lines    []verb.Record `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
 }
 
-func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {
+func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {
 	l, err := c.One("pick_lists", "pick_list_id", in.PickListID)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 // lockPickLine locks a pick line and its list for the caller. An operator's own
 // lists and those of nobody are his; others are not there for him. The order is
 // locked before them, as everybody does who takes promises back.
-func (w Watch) lockPickLine(c *rpc.Call, id string) (line, list store.Row, err error) {
+func (w Watch) lockPickLine(c *verb.Call, id string) (line, list store.Row, err error) {
 	if line, err = readRecord(c, "pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +65,7 @@ func (w Watch) lockPickLine(c *rpc.Call, id string) (line, list store.Row, err e
 	}
 	picker := list.Text("assigned_worker_id")
 	if c.Role == actor.Operator && picker != "" && picker != c.WorkerID {
-		return nil, nil, rpc.Missing("pick_lines", "pick_line_id")
+		return nil, nil, verb.Missing("pick_lines", "pick_line_id")
 	}
 	if picker == "" && c.WorkerID != "" {
 		err = w.workOf(c).UpdateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.WorkerID})

@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
 )
@@ -15,7 +15,7 @@ type CloseOrderIn struct {
 }
 
 // closeOrder cancels what has not come in or left of an order, which completes it.
-func (w Watch) closeOrder(c *rpc.Call, in *CloseOrderIn) (*OrderLinesOut, error) {
+func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error) {
 	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
 		return nil, err
 	}

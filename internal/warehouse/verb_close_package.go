@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
@@ -27,10 +27,10 @@ type ClosePackageIn struct {
 
 // ClosePackageOut is the package with its SSCC.
 type ClosePackageOut struct {
-	rpc.Answer
-	Package  rpc.Record `json:"package" record:"packages"`
-	Shipment rpc.Record `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
-	Labels   LabelLinks `json:"labels"`
+	verb.Answer
+	Package  verb.Record `json:"package" record:"packages"`
+	Shipment verb.Record `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
+	Labels   LabelLinks  `json:"labels"`
 }
 
 // LabelLinks lead to a record's label.
@@ -44,7 +44,7 @@ type LabelLinks struct {
 // Specifications, restricted circulation numbers).
 const inHouse = "2000000"
 
-func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
+func (w Watch) closePackage(c *verb.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
 	k := w.workOf(c)
 	p, err := readRecord(c, "packages", "package_id", in.PackageID)
 	if err != nil {

@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // ConfirmOrderIn names a draft order.
@@ -12,7 +12,7 @@ type ConfirmOrderIn struct {
 }
 
 // confirmOrder moves the order; the effect of that move allocates.
-func (w Watch) confirmOrder(c *rpc.Call, in *ConfirmOrderIn) (*OrderLinesOut, error) {
+func (w Watch) confirmOrder(c *verb.Call, in *ConfirmOrderIn) (*OrderLinesOut, error) {
 	o, err := c.One("orders", "order_id", in.OrderID)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 )
 
@@ -32,13 +32,13 @@ type CreateShipmentIn struct {
 
 // ShipmentOut is a shipment with its lines.
 type ShipmentOut struct {
-	rpc.Answer
-	Shipment rpc.Record   `json:"shipment" record:"shipments"`
-	Lines    []rpc.Record `json:"lines" record:"shipment_lines"`
-	Packages []rpc.Record `json:"packages" record:"packages" doc:"That travel with it."`
+	verb.Answer
+	Shipment verb.Record   `json:"shipment" record:"shipments"`
+	Lines    []verb.Record `json:"lines" record:"shipment_lines"`
+	Packages []verb.Record `json:"packages" record:"packages" doc:"That travel with it."`
 }
 
-func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
+func (w Watch) createShipment(c *verb.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
 	k := w.workOf(c)
 	if err := checkKnown(c, "drivers", "driver_id", in.DriverID); err != nil {
 		return nil, err
@@ -91,14 +91,14 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 }
 
 // checkKnown refuses an id that the tenant does not have, "" is none.
-func checkKnown(c *rpc.Call, resource, field, id string) error {
+func checkKnown(c *verb.Call, resource, field, id string) error {
 	_, err := readRecord(c, resource, field, id)
 	return err
 }
 
 // lockOrderLines locks the orders of the order lines that the elements of lines
 // name, then the lines.
-func lockOrderLines(c *rpc.Call, ids []string) ([]store.Row, error) {
+func lockOrderLines(c *verb.Call, ids []string) ([]store.Row, error) {
 	if _, err := locking.LockOrdersOfLines(c.Tx, ids); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func lockOrderLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 }
 
 // lockLines locks the order lines that the elements of lines name, in their order.
-func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
+func lockLines(c *verb.Call, ids []string) ([]store.Row, error) {
 	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 	known := store.TextColumn(rows, "id")
 	for i, id := range ids {
 		if !slices.Contains(known, id) {
-			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
+			return nil, verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 	}
 	return rows, nil
@@ -124,7 +124,7 @@ func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
 func lineField(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i, member) }
 
 // lockShippable locks the orders, and returns the lines of them or those named.
-func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
+func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 && len(orders) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
 	}
@@ -162,7 +162,7 @@ func (k work) lockShippable(c *rpc.Call, orders, ids []string) ([]store.Row, err
 
 // makeShipmentLines makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
-func (k work) makeShipmentLines(c *rpc.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+func (k work) makeShipmentLines(c *verb.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
 	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
 		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(store.TextColumn(lines, "id")))
@@ -200,7 +200,7 @@ func (k work) makeShipmentLines(c *rpc.Call, lines []store.Row, ids []string, as
 }
 
 // shipmentOut reads a shipment back, with what can be done with it.
-func shipmentOut(c *rpc.Call, id string) (*ShipmentOut, error) {
+func shipmentOut(c *verb.Call, id string) (*ShipmentOut, error) {
 	rec, err := c.Again("shipments", id)
 	if err != nil {
 		return nil, err

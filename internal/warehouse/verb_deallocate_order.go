@@ -3,8 +3,8 @@ package warehouse
 import (
 	"slices"
 
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // DeallocateOrderIn names an order, or one of its lines.
@@ -13,7 +13,7 @@ type DeallocateOrderIn struct {
 	LineID  string `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Only this line of it."`
 }
 
-func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
+func (w Watch) deallocateOrder(c *verb.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
 	k := w.workOf(c)
 	if _, err := c.One("orders", "order_id", in.OrderID); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesO
 	}
 	if in.LineID != "" {
 		if !slices.Contains(lines, in.LineID) {
-			return nil, rpc.Missing("order_lines", "order_line_id")
+			return nil, verb.Missing("order_lines", "order_line_id")
 		}
 		lines = []string{in.LineID}
 	}

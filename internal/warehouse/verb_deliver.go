@@ -6,8 +6,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // drivers may say what happens on the road, of their own shipments.
@@ -39,10 +39,10 @@ type DeliverIn struct {
 // DeliverOut is the shipment with its orders.
 type DeliverOut struct {
 	ShipmentOut
-	Orders []rpc.Record `json:"orders" record:"orders"`
+	Orders []verb.Record `json:"orders" record:"orders"`
 }
 
-func (w Watch) deliverShipment(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
+func (w Watch) deliverShipment(c *verb.Call, in *DeliverIn) (*DeliverOut, error) {
 	k := w.workOf(c)
 	sh, err := lockDrivenShipment(c, in.ShipmentID)
 	if err != nil {
@@ -70,13 +70,13 @@ func (w Watch) deliverShipment(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) 
 }
 
 // lockDrivenShipment locks a shipment for the caller; a driver's own are there for him.
-func lockDrivenShipment(c *rpc.Call, id string) (store.Row, error) {
+func lockDrivenShipment(c *verb.Call, id string) (store.Row, error) {
 	sh, err := c.One("shipments", "shipment_id", id)
 	if err != nil {
 		return nil, err
 	}
 	if c.Role == actor.Driver && (c.WorkerID == "" || sh["assigned_worker_id"] != any(c.WorkerID)) {
-		return nil, rpc.Missing("shipments", "shipment_id")
+		return nil, verb.Missing("shipments", "shipment_id")
 	}
 	return sh, nil
 }
@@ -97,7 +97,7 @@ func proofOf(p *ProofIn) map[string]any {
 }
 
 // recordComplaints notes what was short or damaged.
-func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
+func (k work) recordComplaints(c *verb.Call, in *DeliverIn) error {
 	if len(in.Lines) == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (k work) recordComplaints(c *rpc.Call, in *DeliverIn) error {
 	for i, l := range in.Lines {
 		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
 		if at < 0 {
-			return rpc.Missing("order_lines", lineField(i, "order_line_id"))
+			return verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
 			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"), "is named above already")

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // DispatchIn names one shipment or several.
@@ -16,23 +16,23 @@ type DispatchIn struct {
 
 // Dispatched is what became of one shipment.
 type Dispatched struct {
-	ShipmentID string     `json:"shipment_id"`
-	OK         bool       `json:"ok"`
-	Reasons    []string   `json:"reasons" doc:"Why it may not leave."`
-	Shipment   rpc.Record `json:"shipment" record:"shipments"`
+	ShipmentID string      `json:"shipment_id"`
+	OK         bool        `json:"ok"`
+	Reasons    []string    `json:"reasons" doc:"Why it may not leave."`
+	Shipment   verb.Record `json:"shipment" record:"shipments"`
 }
 
 // DispatchOut is what became of each shipment.
 type DispatchOut struct {
-	rpc.Answer
-	Shipment  rpc.Record   `json:"shipment" record:"shipments" doc:"The one, where one was named."`
+	verb.Answer
+	Shipment  verb.Record  `json:"shipment" record:"shipments" doc:"The one, where one was named."`
 	Shipments []Dispatched `json:"shipments"`
 }
 
 // road is the way of an outbound shipment to its departure.
 var road = []string{"planned", "packed", "ready", "in_transit"}
 
-func (w Watch) dispatchShipments(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
+func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, error) {
 	ids := in.ShipmentIDs
 	if in.ShipmentID != "" {
 		ids = []string{in.ShipmentID}

@@ -7,8 +7,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // EnterCountIn is what was found. Stock of the count that no line names was not
@@ -30,7 +30,7 @@ type CountLine struct {
 	ReasonCode  string      `json:"reason_code" max:"64" doc:"Why it differs, where that is known."`
 }
 
-func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
+func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 	if !waits {
 		return finishCount(c, in.CountTaskID, rows, store.Row{"status": "approved"})
 	}
-	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []rpc.Record{}, Expected: []Expected{}}
+	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []Expected{}}
 	out.Then("approve_count", "A second person approves the variance")
 	out.Then("recount", "Count again")
 	out.CountTask, err = c.Again("count_tasks", in.CountTaskID)
@@ -70,7 +70,7 @@ func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
 }
 
 // foundRows puts what was found beside what the books say.
-func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
+func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
 	levels, err := readCountable(c, task)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
 // countWaits reports whether the variances of a count need a second person: all
 // of them together are worth more than the tenant's limit, or what the caller
 // counts of one item today is.
-func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value decimal.Dec) (bool, error) {
+func countWaits(c *verb.Call, rows []store.Row, items map[string]*article, value decimal.Dec) (bool, error) {
 	ru := queueRules(c.Tx.Tx, c.TenantID, c.Now())
 	if err := c.Flush(); err != nil || ru.countLimit == nil || value > *ru.countLimit {
 		return ru.countLimit != nil, err
@@ -181,7 +181,7 @@ func countWaits(c *rpc.Call, rows []store.Row, items map[string]*article, value 
 
 // varianceValue adds up what the variances cost, each without its sign: a gain
 // here does not make up for a loss there. It returns the items too.
-func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, total decimal.Dec, err error) {
+func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, total decimal.Dec, err error) {
 	var ids, lots, owners set
 	for _, row := range rows {
 		ids.addID(row.Text("item_id"))
@@ -203,13 +203,13 @@ func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, to
 	for i, row := range rows { // what was entered comes first, in its order
 		it := items[row.Text("item_id")]
 		if it == nil {
-			return nil, 0, rpc.Missing("items", lineField(i, "item_id"))
+			return nil, 0, verb.Missing("items", lineField(i, "item_id"))
 		}
 		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
-			return nil, 0, rpc.Missing("lots", lineField(i, "lot_id"))
+			return nil, 0, verb.Missing("lots", lineField(i, "lot_id"))
 		}
 		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
-			return nil, 0, rpc.Missing("goods_owners", lineField(i, "owner_id"))
+			return nil, 0, verb.Missing("goods_owners", lineField(i, "owner_id"))
 		}
 		v, err := it.stockValue(row.Decimal("variance"))
 		if err != nil {
@@ -223,7 +223,7 @@ func varianceValue(c *rpc.Call, rows []store.Row) (items map[string]*article, to
 }
 
 // finishCount books the variances and closes the task.
-func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*CountOut, error) {
+func finishCount(c *verb.Call, id string, lines []store.Row, set store.Row) (*CountOut, error) {
 	task, err := c.Rows("count_tasks", "id = $2", id)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*Cou
 		}
 		counts = append(counts, n)
 	}
-	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []rpc.Record{}}
+	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []verb.Record{}}
 	if len(counts) > 0 {
 		if counts, err = c.Tx.InsertRows("stock_counts", counts); err != nil {
 			return nil, err

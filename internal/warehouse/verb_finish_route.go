@@ -7,8 +7,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // FinishRouteIn is what the vehicle shows at the end.
@@ -18,7 +18,7 @@ type FinishRouteIn struct {
 	Driving  *int64      `json:"driving_min" min:"0" max:"100000" doc:"At the wheel; all the time when absent."`
 }
 
-func (w Watch) finishRoute(c *rpc.Call, in *FinishRouteIn) (*RouteOut, error) {
+func (w Watch) finishRoute(c *verb.Call, in *FinishRouteIn) (*RouteOut, error) {
 	k := w.workOf(c)
 	r, err := lockRoute(c, in.RouteID)
 	if err != nil {

@@ -1,8 +1,8 @@
 package warehouse
 
 import (
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // HoldOrderIn names the order and says why it has to wait.
@@ -13,22 +13,22 @@ type HoldOrderIn struct {
 
 // OrderOut is an order as it is afterwards.
 type OrderOut struct {
-	rpc.Answer
-	Order rpc.Record `json:"order" record:"orders"`
+	verb.Answer
+	Order verb.Record `json:"order" record:"orders"`
 }
 
 // OrderLinesOut is an order with its lines as they are afterwards.
 type OrderLinesOut struct {
 	OrderOut
-	Lines []rpc.Record `json:"lines" record:"order_lines"`
+	Lines []verb.Record `json:"lines" record:"order_lines"`
 }
 
-func holdOrder(c *rpc.Call, in *HoldOrderIn) (*OrderOut, error) {
+func holdOrder(c *verb.Call, in *HoldOrderIn) (*OrderOut, error) {
 	return turnOrder(c, in.OrderID, store.Row{"status": "on_hold", "hold_reason": in.Reason})
 }
 
 // turnOrder changes an order and answers it.
-func turnOrder(c *rpc.Call, id string, set store.Row) (*OrderOut, error) {
+func turnOrder(c *verb.Call, id string, set store.Row) (*OrderOut, error) {
 	if _, err := c.One("orders", "order_id", id); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func turnOrder(c *rpc.Call, id string, set store.Row) (*OrderOut, error) {
 }
 
 // orderOut reads an order back, with what can be done with it.
-func orderOut(c *rpc.Call, id string) (*OrderOut, error) {
+func orderOut(c *verb.Call, id string) (*OrderOut, error) {
 	rec, err := c.Again("orders", id)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func orderOut(c *rpc.Call, id string) (*OrderOut, error) {
 }
 
 // orderSteps are the verbs that an order takes in its state and stage.
-func orderSteps(o store.Row) (steps []rpc.Step) {
-	then := func(verb, label string) { steps = append(steps, rpc.Step{Verb: verb, Label: label}) }
+func orderSteps(o store.Row) (steps []verb.Step) {
+	then := func(name, label string) { steps = append(steps, verb.Step{Verb: name, Label: label}) }
 	outbound := o["type"] == "outbound"
 	switch o.Text("status") {
 	case "draft":
@@ -94,7 +94,7 @@ func outboundSteps(o store.Row, then func(verb, label string)) {
 }
 
 // orderLinesOut reads an order and its lines back.
-func orderLinesOut(c *rpc.Call, id string) (*OrderLinesOut, error) {
+func orderLinesOut(c *verb.Call, id string) (*OrderLinesOut, error) {
 	o, err := orderOut(c, id)
 	if err != nil {
 		return nil, err

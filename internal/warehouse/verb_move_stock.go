@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // MoveStockIn is goods that were carried from one place to another.
@@ -23,11 +23,11 @@ type MoveStockIn struct {
 
 // MovedOut is the movement that was booked.
 type MovedOut struct {
-	rpc.Answer
-	Movement rpc.Record `json:"movement" record:"stock_movements"`
+	verb.Answer
+	Movement verb.Record `json:"movement" record:"stock_movements"`
 }
 
-func moveStock(c *rpc.Call, in *MoveStockIn) (*MovedOut, error) {
+func moveStock(c *verb.Call, in *MoveStockIn) (*MovedOut, error) {
 	for _, z := range [...][2]string{{"from_zone_id", in.FromZoneID}, {"to_zone_id", in.ToZoneID}} {
 		if _, err := readRecord(c, "zones", z[0], z[1]); err != nil {
 			return nil, err

@@ -8,8 +8,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -51,17 +51,17 @@ type PackIn struct {
 
 // PackOut is the package with what is in it.
 type PackOut struct {
-	rpc.Answer
-	Package    rpc.Record   `json:"package" record:"packages"`
-	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"That it travels with; null where none takes it yet."`
-	Lines      []rpc.Record `json:"lines" record:"package_lines"`
-	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
+	verb.Answer
+	Package    verb.Record   `json:"package" record:"packages"`
+	Shipment   verb.Record   `json:"shipment" record:"shipments" doc:"That it travels with; null where none takes it yet."`
+	Lines      []verb.Record `json:"lines" record:"package_lines"`
+	OrderLines []verb.Record `json:"order_lines" record:"order_lines"`
 }
 
 // filling is a package that is filled.
 type filling struct {
 	work
-	call     *rpc.Call
+	call     *verb.Call
 	in       *PackIn
 	shipment string   // that it travels with, "" while none takes it
 	orders   []string // whose goods may go into it
@@ -69,7 +69,7 @@ type filling struct {
 	loads    []packing.Load
 }
 
-func (w Watch) packGoods(c *rpc.Call, in *PackIn) (*PackOut, error) {
+func (w Watch) packGoods(c *verb.Call, in *PackIn) (*PackOut, error) {
 	f := &filling{work: w.workOf(c), call: c, in: in, shipment: in.ShipmentID, orders: []string{in.OrderID}}
 	if (in.ShipmentID == "") == (in.OrderID == "") {
 		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").

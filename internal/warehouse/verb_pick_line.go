@@ -5,8 +5,8 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // PickLineIn says what was taken from a bin, and what was scanned there.
@@ -22,14 +22,14 @@ type PickLineIn struct {
 
 // PickLineOut is the line with what moved and where to go next.
 type PickLineOut struct {
-	rpc.Answer
-	Line      rpc.Record `json:"pick_line" record:"pick_lines"`
-	Movement  rpc.Record `json:"movement" record:"stock_movements"`
-	OrderLine rpc.Record `json:"order_line" record:"order_lines"`
-	NextLine  rpc.Record `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
+	verb.Answer
+	Line      verb.Record `json:"pick_line" record:"pick_lines"`
+	Movement  verb.Record `json:"movement" record:"stock_movements"`
+	OrderLine verb.Record `json:"order_line" record:"order_lines"`
+	NextLine  verb.Record `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
 }
 
-func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
+func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func codesOf(item store.Row) []string {
 }
 
 // pickLineOut reads back what a pick changed.
-func pickLineOut(c *rpc.Call, id string) (*PickLineOut, error) {
+func pickLineOut(c *verb.Call, id string) (*PickLineOut, error) {
 	out := &PickLineOut{}
 	var err error
 	if out.Line, err = c.Again("pick_lines", id); err != nil {
@@ -119,7 +119,7 @@ func pickLineOut(c *rpc.Call, id string) (*PickLineOut, error) {
 	for _, f := range []struct {
 		resource, where string
 		args            []any
-		into            *rpc.Record
+		into            *verb.Record
 	}{
 		{"stock_movements", "ref_type = 'pick_lines' AND ref_id = $2 ORDER BY id DESC LIMIT 1", []any{id}, &out.Movement},
 		{"order_lines", "id = $2", []any{line["order_line_id"]}, &out.OrderLine},

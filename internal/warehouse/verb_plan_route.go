@@ -7,8 +7,8 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/routing"
 )
 
@@ -20,7 +20,7 @@ type PlanRouteIn struct {
 	IDs      []string `json:"shipment_ids" required:"true" max:"200" format:"uuid" names:"shipments" doc:"Its stops, of the own fleet and not yet on the road."`
 }
 
-func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
+func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 	k := w.workOf(c)
 	today, err := readLocalToday(k.Tx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (w Watch) planRoute(c *rpc.Call, in *PlanRouteIn) (*RouteOut, error) {
 
 // lockRoutable locks shipments that a route may take, in the order in which they are
 // named.
-func lockRoutable(c *rpc.Call, ids []string) ([]store.Row, error) {
+func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name shipment_ids").At("shipment_ids", "is empty")
 	}

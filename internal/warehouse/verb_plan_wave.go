@@ -7,8 +7,8 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // PlanWaveIn says which orders are fetched together: those named, or what waits.
@@ -22,12 +22,12 @@ type PlanWaveIn struct {
 
 // PlanWaveOut is the wave.
 type PlanWaveOut struct {
-	rpc.Answer
-	Wave   rpc.Record   `json:"wave" record:"waves"`
-	Orders []rpc.Record `json:"orders" record:"orders"`
+	verb.Answer
+	Wave   verb.Record   `json:"wave" record:"waves"`
+	Orders []verb.Record `json:"orders" record:"orders"`
 }
 
-func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
+func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 	k := w.workOf(c)
 	taken, err := listOrdersInWaves(k.Tx)
 	if err != nil {

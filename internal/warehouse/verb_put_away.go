@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // PutAwayIn is goods that were put in their place: those of a task, or others.
@@ -20,12 +20,12 @@ type PutAwayIn struct {
 
 // PutAwayOut is the movement and the task it worked off.
 type PutAwayOut struct {
-	rpc.Answer
-	Movement rpc.Record  `json:"movement" record:"stock_movements"`
-	Task     *rpc.Record `json:"task" record:"putaway_tasks"`
+	verb.Answer
+	Movement verb.Record  `json:"movement" record:"stock_movements"`
+	Task     *verb.Record `json:"task" record:"putaway_tasks"`
 }
 
-func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
+func putAway(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if _, err := readRecord(c, "zones", "to_zone_id", in.ToZoneID); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
 }
 
 // putAwayLoose puts goods away that no task names.
-func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
+func putAwayLoose(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	switch {
 	case in.ItemID == "":
 		return nil, refuseMovement("task_id", "name a task, or the item, where it was and how much")

@@ -4,8 +4,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
@@ -18,14 +18,14 @@ type RecallLotIn struct {
 
 // RecallLotOut says where the lot is and who has it.
 type RecallLotOut struct {
-	rpc.Answer
-	Lot       rpc.Record   `json:"lot" record:"lots"`
-	Zones     []Held       `json:"zones" doc:"Where stock of the lot lies; what was available there is on hold."`
-	Orders    []rpc.Record `json:"orders" record:"orders"`
-	Shipments []rpc.Record `json:"shipments" record:"shipments"`
-	Customers []Customer   `json:"customers" doc:"Who was sent the lot, or is about to be."`
-	Movements []rpc.Record `json:"movements" record:"stock_movements"`
-	Released  []rpc.Record `json:"released" record:"reservations" doc:"Promises of the lot that were given back: their orders can be allocated again."`
+	verb.Answer
+	Lot       verb.Record   `json:"lot" record:"lots"`
+	Zones     []Held        `json:"zones" doc:"Where stock of the lot lies; what was available there is on hold."`
+	Orders    []verb.Record `json:"orders" record:"orders"`
+	Shipments []verb.Record `json:"shipments" record:"shipments"`
+	Customers []Customer    `json:"customers" doc:"Who was sent the lot, or is about to be."`
+	Movements []verb.Record `json:"movements" record:"stock_movements"`
+	Released  []verb.Record `json:"released" record:"reservations" doc:"Promises of the lot that were given back: their orders can be allocated again."`
 }
 
 // Held is stock of a lot in a zone.
@@ -43,7 +43,7 @@ type Customer struct {
 	GLN  string `json:"party_gln"`
 }
 
-func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
+func (w Watch) recallLot(c *verb.Call, in *RecallLotIn) (*RecallLotOut, error) {
 	lot, err := c.One("lots", "lot_id", in.LotID)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 }
 
 // listZones says where stock of the lot lies.
-func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
+func (out *RecallLotOut) listZones(c *verb.Call, levels []store.Row) error {
 	at := map[string]int{}
 	var ids []string
 	for _, l := range levels {
@@ -235,7 +235,7 @@ func (out *RecallLotOut) listZones(c *rpc.Call, levels []store.Row) error {
 }
 
 // describeTrail reads the orders, the customers and the shipments of a trail.
-func (out *RecallLotOut) describeTrail(c *rpc.Call, t *trail) error {
+func (out *RecallLotOut) describeTrail(c *verb.Call, t *trail) error {
 	in := c.DB().InUUID
 	orders, err := c.Rows("orders", in("id", 2)+" ORDER BY order_no", query.List(t.orders))
 	if err != nil {

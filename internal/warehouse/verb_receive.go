@@ -2,7 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
 )
 
@@ -34,16 +34,16 @@ type ReceiveLine struct {
 
 // ReceiveOut is what a receipt brought about.
 type ReceiveOut struct {
-	rpc.Answer
-	Receipt      rpc.Record   `json:"receipt" record:"receipts"`
-	ReceiptLines []rpc.Record `json:"receipt_lines" record:"receipt_lines"`
-	Order        *rpc.Record  `json:"order" record:"orders"`
-	Lines        []rpc.Record `json:"lines" record:"order_lines"`
-	Movements    []rpc.Record `json:"movements" record:"stock_movements"`
-	PutawayTasks []rpc.Record `json:"putaway_tasks" record:"putaway_tasks"`
+	verb.Answer
+	Receipt      verb.Record   `json:"receipt" record:"receipts"`
+	ReceiptLines []verb.Record `json:"receipt_lines" record:"receipt_lines"`
+	Order        *verb.Record  `json:"order" record:"orders"`
+	Lines        []verb.Record `json:"lines" record:"order_lines"`
+	Movements    []verb.Record `json:"movements" record:"stock_movements"`
+	PutawayTasks []verb.Record `json:"putaway_tasks" record:"putaway_tasks"`
 }
 
-func receiveGoods(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
+func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
 		r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines,

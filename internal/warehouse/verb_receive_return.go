@@ -6,8 +6,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
 )
 
@@ -31,13 +31,13 @@ type ReturnLine struct {
 
 // ReceiveReturnOut is what came back and the order as it is afterwards.
 type ReceiveReturnOut struct {
-	rpc.Answer
-	Movements []rpc.Record `json:"movements" record:"stock_movements"`
-	Order     rpc.Record   `json:"order" record:"orders"`
-	Lines     []rpc.Record `json:"lines" record:"order_lines"`
+	verb.Answer
+	Movements []verb.Record `json:"movements" record:"stock_movements"`
+	Order     verb.Record   `json:"order" record:"orders"`
+	Lines     []verb.Record `json:"lines" record:"order_lines"`
 }
 
-func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) {
+func receiveReturn(c *verb.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) {
 	r := &receiving{c: c, in: &ReceiveIn{OrderID: in.OrderID}, claimed: map[string]decimal.Dec{}}
 	if err := r.findOrders(); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 		at := fmt.Sprintf("lines[%d].", i)
 		line := r.lineOf(l.OrderLineID)
 		if line == nil {
-			return rpc.Missing("order_lines", at+"order_line_id")
+			return verb.Missing("order_lines", at+"order_line_id")
 		}
 		base, bad := r.units.toBase(line.Text("item_id"), l.UoM, l.Quantity)
 		if bad != nil {
@@ -141,7 +141,7 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 			return err
 		}
 		if len(known) != len(k.ids) {
-			return rpc.Missing(k.resource, "lines."+k.field)
+			return verb.Missing(k.resource, "lines."+k.field)
 		}
 	}
 	return nil

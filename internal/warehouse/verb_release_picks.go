@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/routing"
 )
 
@@ -24,15 +24,15 @@ type ReleasePicksIn struct {
 
 // ReleasePicksOut is the lists that were made.
 type ReleasePicksOut struct {
-	rpc.Answer
-	PickLists []rpc.Record `json:"pick_lists" record:"pick_lists"`
-	Lines     []rpc.Record `json:"lines" record:"pick_lines" doc:"In walking order, list by list."`
+	verb.Answer
+	PickLists []verb.Record `json:"pick_lists" record:"pick_lists"`
+	Lines     []verb.Record `json:"lines" record:"pick_lines" doc:"In walking order, list by list."`
 }
 
 // waveLines is how many lines a list of a wave has when nobody says.
 const waveLines = 60
 
-func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
+func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
 	k := w.workOf(c)
 	wave, err := plannedWave(c, in)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 
 // plannedWave locks the wave that is named and takes those of its orders that may be
 // picked; nil where orders are named.
-func plannedWave(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
+func plannedWave(c *verb.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
 		return nil, refuseMovement("order_ids", "name the orders, or a planned wave")
@@ -227,7 +227,7 @@ func pickLine(list string, seq int64, r store.Row) store.Row {
 }
 
 // pickListsOut reads lists and their lines back.
-func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
+func pickListsOut(c *verb.Call, lists []store.Row) (*ReleasePicksOut, error) {
 	in := c.DB().InUUID
 	ids := jsonList(store.TextColumn(lists, "id"))
 	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)

@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // PlanReplenishmentIn names the rules that are looked at.
@@ -13,12 +13,12 @@ type PlanReplenishmentIn struct {
 
 // PlanReplenishmentOut is the tasks that were opened.
 type PlanReplenishmentOut struct {
-	rpc.Answer
-	Tasks []rpc.Record `json:"tasks" record:"replenish_tasks"`
-	Short []Lacking    `json:"short" doc:"What no reserve has."`
+	verb.Answer
+	Tasks []verb.Record `json:"tasks" record:"replenish_tasks"`
+	Short []Lacking     `json:"short" doc:"What no reserve has."`
 }
 
-func (w Watch) planReplenishment(c *rpc.Call, in *PlanReplenishmentIn) (*PlanReplenishmentOut, error) {
+func (w Watch) planReplenishment(c *verb.Call, in *PlanReplenishmentIn) (*PlanReplenishmentOut, error) {
 	for _, id := range in.RuleIDs {
 		if _, err := inUse(c, id, "rule_ids"); err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func (w Watch) planReplenishment(c *rpc.Call, in *PlanReplenishmentIn) (*PlanRep
 }
 
 // inUse reads a rule that is not archived.
-func inUse(c *rpc.Call, id, field string) (store.Row, error) {
+func inUse(c *verb.Call, id, field string) (store.Row, error) {
 	rule, err := readRecord(c, "replenish_rules", field, id)
 	if err == nil && rule["archived_at"] != nil {
 		err = notReady("the rule is archived").At(field, "is archived")
@@ -54,12 +54,12 @@ type ReplenishIn struct {
 
 // ReplenishOut is the movement and the task it worked off.
 type ReplenishOut struct {
-	rpc.Answer
-	Movement rpc.Record `json:"movement" record:"stock_movements"`
-	Task     rpc.Record `json:"task" record:"replenish_tasks"`
+	verb.Answer
+	Movement verb.Record `json:"movement" record:"stock_movements"`
+	Task     verb.Record `json:"task" record:"replenish_tasks"`
 }
 
-func (w Watch) replenishZone(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
+func (w Watch) replenishZone(c *verb.Call, in *ReplenishIn) (*ReplenishOut, error) {
 	id, err := w.taskOf(c, in)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (w Watch) replenishZone(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error
 
 // taskOf is the task that is named, or the first of the rule's that is open, which
 // is opened where there is none.
-func (w Watch) taskOf(c *rpc.Call, in *ReplenishIn) (string, error) {
+func (w Watch) taskOf(c *verb.Call, in *ReplenishIn) (string, error) {
 	switch {
 	case in.TaskID != "" && in.RuleID != "":
 		return "", refuseMovement("rule_id", "name a task or a rule, not both")

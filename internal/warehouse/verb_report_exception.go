@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/db"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // ReportExceptionIn says what went wrong on the road.
@@ -13,7 +13,7 @@ type ReportExceptionIn struct {
 	Note       string `json:"note" max:"1000" doc:"In words; kept as exception_note."`
 }
 
-func (w Watch) reportException(c *rpc.Call, in *ReportExceptionIn) (*ShipmentOut, error) {
+func (w Watch) reportException(c *verb.Call, in *ReportExceptionIn) (*ShipmentOut, error) {
 	if _, err := lockDrivenShipment(c, in.ShipmentID); err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package warehouse
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // ResumeOrderIn names an order on hold.
@@ -13,7 +13,7 @@ type ResumeOrderIn struct {
 	Reason  string `json:"reason" max:"200" doc:"Why it goes on; kept as resume_reason."`
 }
 
-func resumeOrder(c *rpc.Call, in *ResumeOrderIn) (*OrderOut, error) {
+func resumeOrder(c *verb.Call, in *ResumeOrderIn) (*OrderOut, error) {
 	o, err := c.One("orders", "order_id", in.OrderID)
 	if err != nil {
 		return nil, err

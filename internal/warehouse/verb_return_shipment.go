@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/db"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
 )
 
@@ -18,10 +18,10 @@ type ReturnShipmentIn struct {
 // back.
 type ReturnShipmentOut struct {
 	ShipmentOut
-	ReturnOrder rpc.Record `json:"return_order" record:"orders" doc:"Null when nothing had left."`
+	ReturnOrder verb.Record `json:"return_order" record:"orders" doc:"Null when nothing had left."`
 }
 
-func (w Watch) returnShipment(c *rpc.Call, in *ReturnShipmentIn) (*ReturnShipmentOut, error) {
+func (w Watch) returnShipment(c *verb.Call, in *ReturnShipmentIn) (*ReturnShipmentOut, error) {
 	k := w.workOf(c)
 	sh, err := lockDrivenShipment(c, in.ShipmentID)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // ScanIn is what a scanner read.
@@ -27,12 +27,12 @@ type ScanContext struct {
 
 // ScanOut is what the code is.
 type ScanOut struct {
-	rpc.Answer
-	Kind   string      `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker" doc:"What it is; plate: stock on one."`
-	Record *rpc.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
-	Item   *rpc.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
-	UoM    string      `json:"uom,omitempty" doc:"Unit that the barcode is on."`
-	Parsed *ScanParsed `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
+	verb.Answer
+	Kind   string       `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker" doc:"What it is; plate: stock on one."`
+	Record *verb.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
+	Item   *verb.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
+	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on."`
+	Parsed *ScanParsed  `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
 }
 
 // ScanParsed is what a GS1 code says.
@@ -51,12 +51,12 @@ type ScanParsed struct {
 
 // scanning is one code on its way to what it is.
 type scanning struct {
-	c   *rpc.Call
+	c   *verb.Call
 	in  *ScanIn
 	out *ScanOut
 }
 
-func scanCode(c *rpc.Call, in *ScanIn) (*ScanOut, error) {
+func scanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
 	s := &scanning{c: c, in: in, out: &ScanOut{}}
 	if err := s.findCode(); err != nil {
 		return nil, err

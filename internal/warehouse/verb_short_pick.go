@@ -3,8 +3,8 @@ package warehouse
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // ShortPickIn says how much of a line was found.
@@ -18,15 +18,15 @@ type ShortPickIn struct {
 // ShortPickOut is the line with what was given back and found elsewhere.
 type ShortPickOut struct {
 	PickLineOut
-	Released    decimal.Dec  `json:"released" doc:"Base units that are no longer promised from this bin."`
-	CountTask   rpc.Record   `json:"count_task" record:"count_tasks" doc:"The bin is to be counted."`
-	Reallocated []rpc.Record `json:"reallocated" record:"reservations" doc:"What another bin gives; the list has lines for it."`
-	Short       []Short      `json:"short" doc:"What no bin has."`
+	Released    decimal.Dec   `json:"released" doc:"Base units that are no longer promised from this bin."`
+	CountTask   verb.Record   `json:"count_task" record:"count_tasks" doc:"The bin is to be counted."`
+	Reallocated []verb.Record `json:"reallocated" record:"reservations" doc:"What another bin gives; the list has lines for it."`
+	Short       []Short       `json:"short" doc:"What no bin has."`
 }
 
 // shortPick moves what was found, gives the rest back, and looks for it in other
 // bins, for which the list gets lines of its own.
-func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
+func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	k := w.workOf(c)
 	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}
-	out := &ShortPickOut{Reallocated: []rpc.Record{}, Short: []Short{}}
+	out := &ShortPickOut{Reallocated: []verb.Record{}, Short: []Short{}}
 	done, err := k.reallocateRest(line, out)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (k work) appendPickLines(list string, rows []store.Row) error {
 }
 
 // openRecount opens a blind count of the item at the bin, unless one is open.
-func (k work) openRecount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
+func (k work) openRecount(c *verb.Call, line store.Row, reason string, out *ShortPickOut) error {
 	open, err := k.Rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
 		line["zone_id"], line["item_id"])
 	if err != nil {

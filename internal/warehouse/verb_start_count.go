@@ -4,8 +4,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // StartCountIn says what is to be counted.
@@ -21,11 +21,11 @@ type StartCountIn struct {
 
 // CountOut is a count as it is afterwards.
 type CountOut struct {
-	rpc.Answer
-	CountTask rpc.Record   `json:"count_task" record:"count_tasks"`
-	Lines     []rpc.Record `json:"lines" record:"count_lines"`
-	Expected  []Expected   `json:"expected" doc:"What the books say, unless the count is blind."`
-	Movements []rpc.Record `json:"movements" record:"stock_movements"`
+	verb.Answer
+	CountTask verb.Record   `json:"count_task" record:"count_tasks"`
+	Lines     []verb.Record `json:"lines" record:"count_lines"`
+	Expected  []Expected    `json:"expected" doc:"What the books say, unless the count is blind."`
+	Movements []verb.Record `json:"movements" record:"stock_movements"`
 }
 
 // Expected is what the books say of one stock key.
@@ -39,7 +39,7 @@ type Expected struct {
 	Quantity    decimal.Dec `json:"quantity"`
 }
 
-func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
+func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
 	zone, err := readRecord(c, "zones", "zone_id", in.ZoneID)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func startCount(c *rpc.Call, in *StartCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []rpc.Record{}, Movements: []rpc.Record{}, Expected: []Expected{}}
+	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []verb.Record{}, Movements: []verb.Record{}, Expected: []Expected{}}
 	out.Then("enter_count", "Enter what was found")
 	if task["blind"] == true {
 		return out, nil
@@ -79,7 +79,7 @@ func optionalText(r store.Row, name string) *string {
 }
 
 // openCount opens a count task, unless one is open for the zone and item.
-func openCount(c *rpc.Call, row store.Row) (store.Row, error) {
+func openCount(c *verb.Call, row store.Row) (store.Row, error) {
 	key := row.Text("zone_id") + "|" + row.Text("item_id")
 	err := c.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.TenantID, key}, func(r *db.Row) error {
 		return fault.New(fault.Conflict, CodeInUse, "count %s is open for that place already", r.Text(0)).At("zone_id", "is being counted")
@@ -110,7 +110,7 @@ func keyCounts(_ *store.Tx, changes []store.Change) error {
 }
 
 // readCountable reads the stock that a count is about.
-func readCountable(c *rpc.Call, task store.Row) ([]store.Row, error) {
+func readCountable(c *verb.Call, task store.Row) ([]store.Row, error) {
 	if task["item_id"] == nil {
 		return c.Rows("stock_levels", "zone_id = $2 AND quantity > 0 ORDER BY stock_key", task["zone_id"])
 	}

@@ -7,8 +7,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/crew"
 )
 
@@ -21,13 +21,13 @@ type StartRouteIn struct {
 
 // StartRouteOut is the route and what became of each of its shipments.
 type StartRouteOut struct {
-	rpc.Answer
-	Route     rpc.Record   `json:"route" record:"routes"`
+	verb.Answer
+	Route     verb.Record  `json:"route" record:"routes"`
 	Shipments []Dispatched `json:"shipments"`
 	Warnings  []string     `json:"warnings" doc:"Against driving now: (EC) 561/2006."`
 }
 
-func (w Watch) startRoute(c *rpc.Call, in *StartRouteIn) (*StartRouteOut, error) {
+func (w Watch) startRoute(c *verb.Call, in *StartRouteIn) (*StartRouteOut, error) {
 	k := w.workOf(c)
 	r, err := lockRoute(c, in.RouteID)
 	if err != nil {
@@ -98,7 +98,7 @@ func nobodyLeaves(stops []store.Row, why map[string][]string) error {
 
 // mayStart refuses a reading below the vehicle's last, and a driver or a vehicle
 // that is out on another route. It locks both.
-func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
+func mayStart(c *verb.Call, r store.Row, odometer decimal.Dec) error {
 	if _, err := c.One("drivers", "driver_id", r.Text("driver_id")); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func mayStart(c *rpc.Call, r store.Row, odometer decimal.Dec) error {
 }
 
 // setOff starts the route and sends its shipments off.
-func (w Watch) setOff(c *rpc.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
+func (w Watch) setOff(c *verb.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
 	k := w.workOf(c)
 	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Now())}
 	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {

@@ -3,7 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 )
 
 // SuggestPutawayIn is goods that look for a place.
@@ -16,18 +16,18 @@ type SuggestPutawayIn struct {
 
 // SuggestPutawayOut is the places, best first.
 type SuggestPutawayOut struct {
-	rpc.Answer
+	verb.Answer
 	Zones []Suggestion `json:"zones" doc:"Places that take all of it, best first; at most ten."`
 }
 
 // Suggestion is a place that would take the goods.
 type Suggestion struct {
-	Zone rpc.Record   `json:"zone" record:"zones"`
+	Zone verb.Record  `json:"zone" record:"zones"`
 	Room *decimal.Dec `json:"room" doc:"Capacity units free; null when the zone is not limited."`
 	Why  string       `json:"why" doc:"What speaks for it."`
 }
 
-func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, error) {
+func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, error) {
 	from, err := readRecord(c, "zones", "from_zone_id", in.FromZoneID)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 	it := items[in.ItemID]
 	switch {
 	case it == nil:
-		return nil, rpc.Missing("items", "item_id")
+		return nil, verb.Missing("items", "item_id")
 	case lot != nil && lot.Text("item_id") != it.id:
 		return nil, refuseMovement("lot_id", "the lot belongs to another item")
 	case in.Quantity > maxMove:
@@ -57,7 +57,7 @@ func suggestPutaway(c *rpc.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, erro
 }
 
 // showSuggestions shows the ten best places.
-func showSuggestions(c *rpc.Call, q *placeRequest) (*SuggestPutawayOut, error) {
+func showSuggestions(c *verb.Call, q *placeRequest) (*SuggestPutawayOut, error) {
 	out := &SuggestPutawayOut{Zones: []Suggestion{}}
 	best := q.found[:min(10, len(q.found))]
 	ids := make([]string, len(best))

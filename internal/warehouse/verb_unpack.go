@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
@@ -18,16 +18,16 @@ type UnpackIn struct {
 
 // UnpackOut is the package, and what its goods belong to, as they are afterwards.
 type UnpackOut struct {
-	rpc.Answer
-	Package    rpc.Record   `json:"package" record:"packages"`
-	Repacked   rpc.Record   `json:"repacked" record:"packages" doc:"Open, with the rest of a closed one, whose SSCC is spent."`
-	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"Null where the package went with none."`
-	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
+	verb.Answer
+	Package    verb.Record   `json:"package" record:"packages"`
+	Repacked   verb.Record   `json:"repacked" record:"packages" doc:"Open, with the rest of a closed one, whose SSCC is spent."`
+	Shipment   verb.Record   `json:"shipment" record:"shipments" doc:"Null where the package went with none."`
+	OrderLines []verb.Record `json:"order_lines" record:"order_lines"`
 }
 
 // unpackGoods takes goods out of a package. They lie in the lane again, where they
 // were picked to, and can be packed again or put back.
-func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
+func (w Watch) unpackGoods(c *verb.Call, in *UnpackIn) (*UnpackOut, error) {
 	k := w.workOf(c)
 	p, contents, err := k.lockPackage(c, in.PackageID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 	}
 	out := &UnpackOut{}
 	for _, r := range []struct {
-		into         *rpc.Record
+		into         *verb.Record
 		resource, id string
 	}{
 		{&out.Package, "packages", in.PackageID},
@@ -74,7 +74,7 @@ func (w Watch) unpackGoods(c *rpc.Call, in *UnpackIn) (*UnpackOut, error) {
 
 // lockPackage locks a package that has not left, with its shipment and the orders of
 // what is in it.
-func (k work) lockPackage(c *rpc.Call, id string) (store.Row, []packing.Content, error) {
+func (k work) lockPackage(c *verb.Call, id string) (store.Row, []packing.Content, error) {
 	seen, err := readRecord(c, "packages", "package_id", id)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ func takeOut(in *UnpackIn, contents []packing.Content) ([]packing.Content, error
 	for i, l := range in.Lines {
 		has := packing.TakeOut(rest, l.LineID, l.readIdentity(), l.Quantity)
 		if has == 0 {
-			return nil, rpc.Missing("order_lines", lineField(i, "order_line_id"))
+			return nil, verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 		if l.Quantity > has {
 			return nil, refuseAbove(lineField(i, "quantity"), l.Quantity, has, "is in the package")

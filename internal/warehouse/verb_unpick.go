@@ -2,8 +2,8 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/packing"
 )
 
@@ -16,14 +16,14 @@ type UnpickIn struct {
 
 // UnpickOut is the movement and the order line as it is afterwards.
 type UnpickOut struct {
-	rpc.Answer
-	Line      rpc.Record   `json:"pick_line" record:"pick_lines"`
-	Movements []rpc.Record `json:"movements" record:"stock_movements"`
-	OrderLine rpc.Record   `json:"order_line" record:"order_lines"`
+	verb.Answer
+	Line      verb.Record   `json:"pick_line" record:"pick_lines"`
+	Movements []verb.Record `json:"movements" record:"stock_movements"`
+	OrderLine verb.Record   `json:"order_line" record:"order_lines"`
 }
 
 // unpickGoods takes picked goods back to a bin, where they are free.
-func (w Watch) unpickGoods(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
+func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 	k := w.workOf(c)
 	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err

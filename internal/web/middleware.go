@@ -27,16 +27,16 @@ type Front struct {
 	Observe Observer       // may be nil
 	Shape   Shape          // of what is refused here
 	Leaving *atomic.Bool   // set when the server stops: answers end their connection; may be nil
-	Pace    *Pace          // of bodies; nil = 8 KB a second after 10 s, half an hour in all
+	Pace    *MinBodyRate   // of bodies; nil = 8 KB a second after 10 s, half an hour in all
 	Trace   *trace.Tracer  // begins a trace with each request; nil = none
-	// Witness is told, before the answer leaves, of what an audit log keeps: a
+	// AuditHook gets, before the answer leaves, what an audit log keeps: a
 	// known caller was refused (403), or was given records as a file. May be nil.
-	Witness func(context.Context, Witnessed)
+	AuditHook func(context.Context, AuditedRequest)
 	// Used is told of every request that was made with an API key. May be nil.
-	Used func(Witnessed)
+	Used func(AuditedRequest)
 }
 
-func (f *Front) bodyPace() Pace {
+func (f *Front) bodyPace() MinBodyRate {
 	if f.Pace != nil {
 		return *f.Pace
 	}

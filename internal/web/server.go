@@ -14,7 +14,7 @@ import (
 // Limits of one connection.
 const (
 	headerTimeout = 5 * time.Second
-	readTimeout   = 2 * time.Minute // without a body; a body has its Pace
+	readTimeout   = 2 * time.Minute // without a body; a body has its MinBodyRate
 	writeTimeout  = 2 * time.Minute
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 128 << 10 // PostgREST clients send filters of up to 64 KB in the URL

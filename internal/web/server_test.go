@@ -29,7 +29,7 @@ func simpleShape(_ *http.Request, e *fault.Error) Reply {
 
 // stand starts a server with short limits and returns its address and what
 // stops it.
-func stand(t *testing.T, h http.Handler, c *Crowd, set func(*http.Server)) (address string, stop func() error) {
+func stand(t *testing.T, h http.Handler, c *ConnLimit, set func(*http.Server)) (address string, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,7 +47,7 @@ func stand(t *testing.T, h http.Handler, c *Crowd, set func(*http.Server)) (addr
 	return l.Addr().String(), stop
 }
 
-var wide = &Crowd{Total: 1000, PerAddress: 1000}
+var wide = &ConnLimit{Total: 1000, PerAddress: 1000}
 
 // dial connects and sends. A server that refuses early may close before it has
 // read everything: what it said is still there to be read.
@@ -87,7 +87,7 @@ func TestSlowSenders(t *testing.T) {
 		}
 		return err
 	})
-	front := &Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 100, Most: time.Hour}}
+	front := &Front{Pace: &MinBodyRate{Grace: 2 * time.Second, Rate: 100, Most: time.Hour}}
 	address, _ := stand(t, front.Handler(read), wide, func(s *http.Server) {
 		s.ReadHeaderTimeout, s.ReadTimeout = 2*time.Second, 2*time.Second
 	})
@@ -144,7 +144,7 @@ func TestSlowAnswerAfterBody(t *testing.T) {
 			return nil
 		}
 	})
-	address, _ := stand(t, (&Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) {
+	address, _ := stand(t, (&Front{Pace: &MinBodyRate{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) {
 		s.ReadTimeout = 2 * time.Second
 	})
 	if got := closed(t, dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")); !strings.HasSuffix(got, "done") {
@@ -177,7 +177,7 @@ func TestSlowReader(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	h := (&Front{}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-	address, _ := stand(t, h, &Crowd{Total: 12, PerAddress: 8}, nil)
+	address, _ := stand(t, h, &ConnLimit{Total: 12, PerAddress: 8}, nil)
 	answered := func(c net.Conn) string {
 		line, err := bufio.NewReader(c).ReadString('\n')
 		if err != nil {
@@ -230,7 +230,7 @@ func TestCrowd(t *testing.T) {
 			t.Fatalf("places are not given back: %s", got)
 		}
 	}
-	crowd := &Crowd{Total: 12, PerAddress: 1}
+	crowd := &ConnLimit{Total: 12, PerAddress: 1}
 	address, _ = stand(t, h, crowd, nil)
 	crowd.Trust([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	for i := range 5 {

@@ -435,7 +435,7 @@ func TestDeadNode(t *testing.T) {
 		}
 		k.ahead(k.s.pace.lease + time.Second)
 		k.until("the delivery", func() bool { return s.count() == 1 })
-		if err := (&turn{s: k.s, lane: lanes[0]}).releaseLane(context.Background()); err != nil { // the dead node wakes up
+		if err := (&lease{s: k.s, lane: lanes[0]}).releaseLane(context.Background()); err != nil { // the dead node wakes up
 			t.Error(err)
 		}
 		k.until("it to be noted", func() bool { return k.log(e.ID)[0].status == "delivered" })

@@ -179,7 +179,7 @@ func (s *Service) expiredLeases(now time.Time) []string {
 
 // serveLane sends what is due in a lane, for one turn, and gives the lane back.
 func (s *Service) serveLane(ctx context.Context, l *lane) {
-	t := &turn{s: s, lane: l, ep: &endpoint{tenant: l.tenant, id: l.id, url: l.url}, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
+	t := &lease{s: s, lane: l, ep: &endpoint{tenant: l.tenant, id: l.id, url: l.url}, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("webhook delivery panicked", "webhook", l.id, "panic", p, "stack", string(debug.Stack()))

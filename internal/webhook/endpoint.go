@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -78,7 +78,7 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 		if rows, err = s.store.In(tx, a).InsertRows(s.webhooks.Name, []store.Row{cloneRow(row)}); err != nil {
 			return err
 		}
-		return once.Tell(tx, showEndpoint(rows[0], nil)) // its secret is kept nowhere in clear
+		return idempotency.Record(tx, showEndpoint(rows[0], nil)) // its secret is kept nowhere in clear
 	})
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoi
 			return err
 		}
 		out = showEndpoint(changes[0].After, secret)
-		return once.Tell(tx, showEndpoint(changes[0].After, nil))
+		return idempotency.Record(tx, showEndpoint(changes[0].After, nil))
 	})
 	return out, err
 }

@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/store"
 )
 
@@ -118,7 +118,7 @@ func (s *Service) requeueDeliveries(ctx context.Context, a actor.Actor, id, acti
 		if n == 1 && rows[0].replayOf == nil {
 			done.EventID = rows[0].event
 		}
-		return once.Tell(tx, done)
+		return idempotency.Record(tx, done)
 	})
 	return n, err
 }

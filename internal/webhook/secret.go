@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // secretSize is the length of a signing secret; the rule asks for 24 bytes or
@@ -28,9 +28,9 @@ func formatSecret(secret []byte) string {
 // sealSecret seals a secret for its webhook: a sealed text moved to another row
 // does not open.
 func (s *Service) sealSecret(secret []byte, id string) string {
-	return string(s.keys.Close(seal.WebhookSecret, secret, id))
+	return string(s.keys.Close(secrets.WebhookSecret, secret, id))
 }
 
 func (s *Service) openSecret(sealed, id string) ([]byte, error) {
-	return s.keys.Open(seal.WebhookSecret, []byte(sealed), id)
+	return s.keys.Open(secrets.WebhookSecret, []byte(sealed), id)
 }

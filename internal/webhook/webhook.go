@@ -25,7 +25,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/store"
 )
 
@@ -63,7 +63,7 @@ type Service struct {
 	db         *db.DB
 	webhooks   *catalog.Resource
 	deliveries *catalog.Resource
-	keys       seal.Keys
+	keys       secrets.Keys
 	private    bool
 	loopback   bool
 	product    string
@@ -108,7 +108,7 @@ func New(o Options) (*Service, error) {
 		*r = found
 	}
 	var err error
-	if s.keys, err = seal.New(o.Key); err != nil {
+	if s.keys, err = secrets.New(o.Key); err != nil {
 		return nil, err
 	}
 	if s.product = headerToken(s.product); s.product == "" {

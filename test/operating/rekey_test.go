@@ -19,7 +19,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/identity/totp"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/testkit/program"
 )
 
@@ -91,7 +91,7 @@ func posted(v *program.Server, path, bearer string, body any) map[string]any {
 }
 
 // sealedRows are the rows of a column.
-func sealedRows(s *program.Site, c seal.Column) map[string][]byte {
+func sealedRows(s *program.Site, c secrets.Column) map[string][]byte {
 	s.Helper()
 	out := map[string][]byte{}
 	s.Open(func(ctx context.Context, d *db.DB) error {
@@ -108,7 +108,7 @@ func sealedRows(s *program.Site, c seal.Column) map[string][]byte {
 }
 
 // unname makes the sealed values of a column be as older versions wrote them.
-func unname(s *program.Site, c seal.Column) {
+func unname(s *program.Site, c secrets.Column) {
 	s.Helper()
 	for id, sealed := range sealedRows(s, c) {
 		var old any = sealed[8:]
@@ -119,15 +119,15 @@ func unname(s *program.Site, c seal.Column) {
 	}
 }
 
-func keyFile(t *testing.T, name string) (path string, keys seal.Keys) {
+func keyFile(t *testing.T, name string) (path string, keys secrets.Keys) {
 	t.Helper()
-	master := make([]byte, seal.MasterSize)
+	master := make([]byte, secrets.MasterSize)
 	rand.Read(master)
 	path = filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(base64.StdEncoding.EncodeToString(master)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := seal.New(master)
+	keys, err := secrets.New(master)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func keyFile(t *testing.T, name string) (path string, keys seal.Keys) {
 
 // keyAside takes a site's master key out of its data directory, where a server
 // would find it without being told.
-func keyAside(s *program.Site, name string) (path string, keys seal.Keys) {
+func keyAside(s *program.Site, name string) (path string, keys secrets.Keys) {
 	s.Helper()
 	text, err := os.ReadFile(s.MasterKeyFile())
 	if err != nil {
@@ -146,7 +146,7 @@ func keyAside(s *program.Site, name string) (path string, keys seal.Keys) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if keys, err = seal.New(master); err != nil {
+	if keys, err = secrets.New(master); err != nil {
 		s.Fatal(err)
 	}
 	if err := os.Remove(s.MasterKeyFile()); err != nil {
@@ -225,7 +225,7 @@ func TestRekey(t *testing.T) {
 		signed, _ := v.SignIn(k.email, k.password)
 		s.Refused(`runs on this database|uses the data directory`, "keys", "rekey", "--master-key-file", first, "--new-key-file", second)
 		v.Stop()
-		for _, c := range []seal.Column{seal.SigningKey, seal.FactorSecret, seal.ConnectionSecret} {
+		for _, c := range []secrets.Column{secrets.SigningKey, secrets.FactorSecret, secrets.ConnectionSecret} {
 			unname(s, c)
 		}
 
@@ -234,7 +234,7 @@ func TestRekey(t *testing.T) {
 		s.Refused(`are the same`, "keys", "rekey", "--old-key-file", first, "--new-key-file", first)
 		s.Refused(`--new-key-file`, "keys", "rekey", "--master-key-file", first)
 		s.Exec("keys", "rekey", "--master-key-file", first, "--new-key-file", second)
-		for c := range seal.Columns {
+		for c := range secrets.Columns {
 			rows := sealedRows(s, c)
 			if len(rows) == 0 {
 				s.Errorf("nothing is sealed in %s.%s: give it something in fill", c.Table(), c.Name())

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 
+	"holdfast/internal/access"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/web"
 )
 
@@ -26,7 +26,7 @@ var services = []service{
 // Routes say what of Supabase is not here, and what there
 // is instead. A WebSocket of Realtime is answered in its own protocol, for its
 // clients take nothing else for an answer.
-func Routes(g *gate.Gate) []route.Route {
+func Routes(g *access.Gate) []route.Route {
 	var list []route.Route
 	for _, s := range services {
 		serve := func(w http.ResponseWriter, c *route.Call) error {

@@ -19,13 +19,13 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/bcrypt"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/keyring"
@@ -138,7 +138,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 
 // face serves the routes of /auth/v1 as if they were at the root.
 func (s *server) face(x route.Windows) http.Handler {
-	h, err := route.Handler(&route.Door{Identity: s.svc, Windows: x}, auth.New(s.svc, auth.Options{Windows: x}).Routes())
+	h, err := route.Handler(&route.Authenticator{Identity: s.svc, Windows: x}, auth.New(s.svc, auth.Options{Windows: x}).Routes())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -163,14 +163,14 @@ func (s *server) unknown(_ http.ResponseWriter, _ *http.Request, came bool) erro
 }
 
 func (s *server) visit(w http.ResponseWriter, r *http.Request) error {
-	return s.limit(w, gate.Attempt{Account: "a visit"})
+	return s.limit(w, access.Attempt{Account: "a visit"})
 }
 
 func (s *server) depart(w http.ResponseWriter, r *http.Request) error {
-	return s.limit(w, gate.Attempt{Account: "a departure"})
+	return s.limit(w, access.Attempt{Account: "a departure"})
 }
 
-func (s *server) limit(_ http.ResponseWriter, a gate.Attempt) error {
+func (s *server) limit(_ http.ResponseWriter, a access.Attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := a.Account

@@ -105,7 +105,7 @@ func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 func (a *API) postedCallback(w http.ResponseWriter, c *route.Call) error {
 	v, err := readForm(w, c)
 	if err != nil { // a person is looking at this
-		return route.Astray(w, a.svc, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
+		return route.RedirectOnError(w, a.svc, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
 	}
 	q := url.Values{}
 	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {

@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"reflect"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
@@ -121,7 +121,7 @@ func (a *API) redirectTarget(c *route.Call, inBody string) string {
 // countAttempt charges an attempt to the address and, when it names one, the account:
 // an address or a telephone number.
 func (a *API) countAttempt(w http.ResponseWriter, c *route.Call, named string) error {
-	return a.countAs(w, c, named, gate.Attempt{})
+	return a.countAs(w, c, named, access.Attempt{})
 }
 
 // A knower reports whether an account knows an address.
@@ -129,7 +129,7 @@ type knower = func(ctx context.Context, account, address string) (bool, error)
 
 // countAs is count for an attempt that is more than a guess at a password; more,
 // where it is given, knows the caller by another thing than his sign-ins.
-func (a *API) countAs(w http.ResponseWriter, c *route.Call, named string, t gate.Attempt, more ...knower) error {
+func (a *API) countAs(w http.ResponseWriter, c *route.Call, named string, t access.Attempt, more ...knower) error {
 	if a.opt.Windows.Limit == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (a *API) countSecret(w http.ResponseWriter, c *route.Call) error {
 	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	return a.opt.Windows.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
+	return a.opt.Windows.Limit(w, access.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
 }
 
 // showFullWindow says what is left of nothing that counts: all.
@@ -177,7 +177,7 @@ func (a *API) countFoundAccount(w http.ResponseWriter, c *route.Call, named, inv
 		if userID == "" {
 			return nil // what can be nobody's name
 		}
-		return a.opt.Windows.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID,
+		return a.opt.Windows.Limit(w, access.Attempt{Address: client.Address, Account: accountID + userID,
 			Known: func() bool { return known }, Found: true, Many: c.Exempt})
 	}
 	return client
@@ -202,7 +202,7 @@ func (a *API) countOwn(w http.ResponseWriter, c *route.Call) error {
 	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	return a.opt.Windows.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.Actor.UserID, Session: true})
+	return a.opt.Windows.Limit(w, access.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.Actor.UserID, Session: true})
 }
 
 // captcha is the answer to a captcha as supabase-js sends it.
@@ -214,7 +214,7 @@ type captcha struct {
 
 // askMail counts a request for a mail or a text and then asks whether a person makes it.
 func (a *API) askMail(w http.ResponseWriter, c *route.Call, account string, solved captcha) error {
-	if err := a.countAs(w, c, account, gate.Attempt{Mail: true}); err != nil {
+	if err := a.countAs(w, c, account, access.Attempt{Mail: true}); err != nil {
 		return err
 	}
 	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.Client())

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/api/route"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
-	"holdfast/internal/limit"
+	"holdfast/internal/ratelimit"
 )
 
 // counting serves with the product's own limits where limited, to callers whose
@@ -20,7 +20,7 @@ import (
 func (s *server) counting(limited bool) {
 	x := route.Windows{}
 	if limited {
-		x.Limit = gate.New(nil, limit.New(limit.Options{})).TakeAuth
+		x.Limit = access.New(nil, ratelimit.New(ratelimit.Options{})).TakeAuth
 	}
 	h := s.face(x)
 	s.Server.Close()

@@ -6,7 +6,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/identity"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/web"
 )
 
@@ -21,7 +21,8 @@ func (m tenancy) previewMail(w http.ResponseWriter, c *route.Call) error {
 	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
-	made, err := m.svc.Post.PreviewMail(c.Context(), c.Actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
+	made, err := m.svc.Post.PreviewMail(c.Context(), c.Actor, mailtemplate.Kind(in.Kind), in.Locale,
+		mailtemplate.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"holdfast/internal/access"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/signin"
 	"holdfast/internal/web"
@@ -199,7 +199,7 @@ func (a *API) countCodeOf(w http.ResponseWriter, c *route.Call, v identity.Verif
 	if v.TokenHash != "" && v.Account() == "" {
 		return a.countSecret(w, c)
 	}
-	return a.countAs(w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
+	return a.countAs(w, c, v.Account(), access.Attempt{}, a.svc.Post.Asked)
 }
 
 func (a *API) serveSettings(w http.ResponseWriter, c *route.Call) error {

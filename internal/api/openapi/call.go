@@ -10,8 +10,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/functions"
-	"holdfast/internal/rpc"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
+	"holdfast/internal/verb"
 )
 
 // mayCall reports whether members with a role may call a function.
@@ -59,7 +59,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	if several {
 		id += "_" + strings.ToLower(method)
 	}
-	in := shape.Input(fn.In)
+	in := schema.Input(fn.In)
 	op := object{
 		"operationId": id, "summary": fn.Doc, "description": callersSentence(fn.Roles), "tags": []string{"functions"},
 		"responses": object{
@@ -85,14 +85,14 @@ func (w *writing) outSchema(out any) object {
 	if out == nil {
 		return object{"type": "object", "description": "OK"}
 	}
-	s := shape.Of(out)
+	s := schema.Of(out)
 	w.nameRecords(s)
 	return s.Schema()
 }
 
 // nameRecords makes schemas of the records in an answer that the role has no
 // collection of.
-func (w *writing) nameRecords(s *shape.Shape) {
+func (w *writing) nameRecords(s *schema.Shape) {
 	s.Records(func(collection string) {
 		if w.schemas[collection] == nil {
 			w.schemas[collection] = object{"type": "object", "description": "A record of " + spacedName(collection) + "."}
@@ -100,7 +100,7 @@ func (w *writing) nameRecords(s *shape.Shape) {
 	})
 }
 
-func queryParameters(in *shape.Shape) []any {
+func queryParameters(in *schema.Shape) []any {
 	out := []any{}
 	for i := range in.Members {
 		m := &in.Members[i]
@@ -117,12 +117,12 @@ func queryParameters(in *shape.Shape) []any {
 }
 
 // writeVerb describes a verb.
-func (w *writing) writeVerb(v *rpc.Verb) {
+func (w *writing) writeVerb(v *verb.Verb) {
 	if !v.Permits(w.role) {
 		return
 	}
 	w.tags["verbs"] = "What a person says they did, done in one transaction."
-	in, params := shape.Input(v.In).Schema(), []any{}
+	in, params := schema.Input(v.In).Schema(), []any{}
 	if v.Reads {
 		in = v.Input().Schema()
 	} else {
@@ -132,7 +132,7 @@ func (w *writing) writeVerb(v *rpc.Verb) {
 	said := object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "description": callersSentence(v.Roles),
 		"tags": []string{"verbs"}, "parameters": params,
-		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
+		"requestBody": bodyOf(in, schema.Input(v.In).Example().(object)),
 		"responses":   responses,
 	}
 	path := object{"post": said}
@@ -153,12 +153,12 @@ func extendSchema(schema object, name string) object {
 }
 
 // verbAnswer describes what a verb answers; what they all do is written once.
-func (w *writing) verbAnswer(v *rpc.Verb) object {
-	s := shape.Of(v.Out)
+func (w *writing) verbAnswer(v *verb.Verb) object {
+	s := schema.Of(v.Out)
 	w.nameRecords(s)
-	every := shape.Of(rpc.Answer{})
-	s.Members = slices.DeleteFunc(s.Members, func(m shape.Member) bool {
-		return slices.ContainsFunc(every.Members, func(c shape.Member) bool { return c.Name == m.Name })
+	every := schema.Of(verb.Answer{})
+	s.Members = slices.DeleteFunc(s.Members, func(m schema.Member) bool {
+		return slices.ContainsFunc(every.Members, func(c schema.Member) bool { return c.Name == m.Name })
 	})
 	schema := s.Schema()
 	return extendSchema(schema, "VerbAnswer")
@@ -277,14 +277,14 @@ func (w *writing) successAnswer(r *route.Route) object {
 func (w *writing) typedRef(answer any) object {
 	t := reflect.TypeOf(answer)
 	if t.Kind() != reflect.Struct {
-		return shape.Of(answer).Schema()
+		return schema.Of(answer).Schema()
 	}
 	_, name, _ := strings.Cut(t.String(), ".")
 	name = strings.ToUpper(name[:1]) + name[1:]
 	if name == "Permissions" { // which browsers' own types have already
 		name = "CallerPermissions"
 	}
-	w.schemas[name] = shape.Of(answer).Schema()
+	w.schemas[name] = schema.Of(answer).Schema()
 	return schemaRef(name)
 }
 

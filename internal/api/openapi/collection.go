@@ -7,7 +7,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
 )
 
 // writeCollection describes one resource: its rows, what a write takes, and the
@@ -219,7 +219,7 @@ func insertExample(r *catalog.Resource) object {
 		}
 		s := f.Describe()
 		o[f.Name] = s.Example()
-		if s.Kind == shape.Text && len(s.OneOf) == 0 && s.Format == "" {
+		if s.Kind == schema.Text && len(s.OneOf) == 0 && s.Format == "" {
 			o[f.Name] = "example"
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
 	"holdfast/internal/functions"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 )
 
 // Source is what there is to describe, and the address it is served at.
@@ -24,7 +24,7 @@ type Source struct {
 	Version   string
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
-	Verbs     []rpc.Verb
+	Verbs     []verb.Verb
 	Routes    []route.Route
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"holdfast/internal/event"
-	"holdfast/internal/rpc"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
+	"holdfast/internal/verb"
 )
 
 func withDoc(schema object, doc string) object {
@@ -91,15 +91,15 @@ func errorSchemas() object {
 		"CommonColumns": object{"type": "object", "description": "Columns that records have in common.", "properties": schemasOf(commonColumns...)},
 		"WholeRow":      object{"description": "A row has all of these.", "required": commonColumns},
 		"archived_at":   schemasOf("archived_at")["archived_at"],
-		"VerbRequest":   withDoc(shape.Input(rpc.Common{}).Schema(), "What every verb takes."),
-		"VerbAnswer":    withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
+		"VerbRequest":   withDoc(schema.Input(verb.Common{}).Schema(), "What every verb takes."),
+		"VerbAnswer":    withDoc(schema.Of(verb.Answer{}).Schema(), "What every verb answers."),
 		"EventHead":     event.Head(),
-		shape.AnyName:   object{"description": "Any JSON value: a text, a number, true, false, null, a list or an object."},
+		schema.AnyName:  object{"description": "Any JSON value: a text, a number, true, false, null, a list or an object."},
 		"Filter":        object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
 		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.",
 			"required": []string{"code", "message"},
 			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),
-				"details": withDoc(schemaRef(shape.AnyName), "Where and why; a list where relations are ambiguous."), "hint": text("What would help.")}},
+				"details": withDoc(schemaRef(schema.AnyName), "Where and why; a list where relations are ambiguous."), "hint": text("What would help.")}},
 		"FunctionError": object{"type": "object", "description": "Error body of functions.", "required": []string{"error"},
 			"properties": object{"error": text("What is wrong."), "details": text("Where and why.")}},
 		"IdentityError": object{"type": "object", "description": "Error body of identity.",

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/web"
@@ -20,14 +20,14 @@ import (
 // Reports serves the public report page: a form anybody may fill in who holds
 // its address.
 type Reports struct {
-	gate  *gate.Gate
-	desk  *report.Desk
-	album *photo.Album
+	gate  *access.Gate
+	desk  *report.Service
+	album *photo.Store
 	look  *look
 }
 
 // NewReports returns the page of a desk, whose photos go into an album.
-func NewReports(g *gate.Gate, d *report.Desk, al *photo.Album) (*Reports, error) {
+func NewReports(g *access.Gate, d *report.Service, al *photo.Store) (*Reports, error) {
 	l, err := newLook()
 	return &Reports{g, d, al, l}, err
 }

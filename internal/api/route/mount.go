@@ -6,16 +6,16 @@ import (
 	"path"
 	"strings"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/web"
 )
 
 // Handler serves routes, and refuses every other path in its surface's words. It
 // is an error where a route is not said whole, or is there twice.
-func Handler(d *Door, routes []Route) (http.Handler, error) {
+func Handler(d *Authenticator, routes []Route) (http.Handler, error) {
 	var order []*place
 	paths := map[string]*place{}
 	for i := range routes {
@@ -50,7 +50,7 @@ func Handler(d *Door, routes []Route) (http.Handler, error) {
 
 // place is one path and what is served there.
 type place struct {
-	door    *Door
+	door    *Authenticator
 	pattern string // what the log calls it
 	at      string // its pattern in the mux
 	surface *surface
@@ -63,7 +63,7 @@ var unserved = []string{"/", "/functions", "/functions/", "/functions/v1", "/fun
 	"/auth/v1/scim", "/auth/v1/scim/"}
 
 // placeAt is a path that nothing is served at.
-func (d *Door) placeAt(pattern string) *place {
+func (d *Authenticator) placeAt(pattern string) *place {
 	return &place{door: d, pattern: pattern, surface: surfaceOf(pattern), at: pattern}
 }
 
@@ -114,7 +114,7 @@ func (p *place) servePath(w http.ResponseWriter, r *http.Request) error {
 // what is left, whatever it is.
 func (p *place) countUncounted(w http.ResponseWriter, r *http.Request) error {
 	switch {
-	case gate.IsCounted(w):
+	case access.IsCounted(w):
 		return nil
 	case p.surface.identity && p.door.Windows.Session != nil:
 		return p.door.Windows.Session(w, r, actor.Actor{Role: actor.Anon})
@@ -147,7 +147,7 @@ func (p *place) answerCall(w http.ResponseWriter, r *http.Request) error {
 		web.Note(w, p.pattern, c.Actor.TenantID, c.Actor.UserID, c.Actor.KeyID)
 	}
 	if err != nil && rt.Who == Returning {
-		return Astray(w, p.door.Identity, err)
+		return RedirectOnError(w, p.door.Identity, err)
 	}
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func wildcardNames(pattern string) []string {
 // serveCleanPaths answers what http.ServeMux would redirect, in HTML: a path that is
 // not written as the routes are is served by nobody, and its error is its
 // surface's.
-func (d *Door) serveCleanPaths(next http.Handler) http.Handler {
+func (d *Authenticator) serveCleanPaths(next http.Handler) http.Handler {
 	lost := web.Wrap(Shape, func(w http.ResponseWriter, r *http.Request) error {
 		if over := d.placeAt(r.URL.Path).countUncounted(w, r); over != nil {
 			return over

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
-	"holdfast/internal/gate"
 )
 
 func done(w http.ResponseWriter, _ *Call) error {
@@ -20,7 +20,7 @@ func done(w http.ResponseWriter, _ *Call) error {
 // caller would be open to everybody.
 func TestRouteIsSaidWhole(t *testing.T) {
 	whole := Route{Method: "GET", Pattern: "/x", Who: Public, Doc: "X", Handle: done}
-	if _, err := Handler(&Door{}, []Route{whole}); err != nil {
+	if _, err := Handler(&Authenticator{}, []Route{whole}); err != nil {
 		t.Fatal(err)
 	}
 	for missing, r := range map[string]Route{
@@ -30,11 +30,11 @@ func TestRouteIsSaidWhole(t *testing.T) {
 		"handler":       {Method: "GET", Pattern: "/x", Who: Public, Doc: "X"},
 		"path":          {Method: "GET", Who: Public, Doc: "X", Handle: done},
 	} {
-		if _, err := Handler(&Door{}, []Route{whole, r}); err == nil || !strings.Contains(err.Error(), missing) {
+		if _, err := Handler(&Authenticator{}, []Route{whole, r}); err == nil || !strings.Contains(err.Error(), missing) {
 			t.Errorf("a route without %s: %v", missing, err)
 		}
 	}
-	if _, err := Handler(&Door{}, []Route{whole, whole}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := Handler(&Authenticator{}, []Route{whole, whole}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("one route twice: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestCallersAreKnown(t *testing.T) {
 	if Caller(0).String() != "nobody" || callers.String() != "nobody" {
 		t.Error("who is no caller has a name")
 	}
-	h, err := Handler(&Door{}, []Route{{Method: "GET", Pattern: "/x", Who: callers - 1, Doc: "X", Handle: done}})
+	h, err := Handler(&Authenticator{}, []Route{{Method: "GET", Pattern: "/x", Who: callers - 1, Doc: "X", Handle: done}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +78,14 @@ func TestGateCallers(t *testing.T) {
 		"suspended": {UserID: "u", TenantID: "t", Role: actor.Owner, Suspended: true},
 		"service":   {Role: actor.Service},
 	}
-	g := gate.New(func(r *http.Request) (actor.Actor, error) { return callers[r.Header.Get("Authorization")], nil }, nil)
+	g := access.New(func(r *http.Request) (actor.Actor, error) { return callers[r.Header.Get("Authorization")], nil }, nil)
 	var routes []Route
 	for path, who := range map[string]Caller{"/visitor": Visitor, "/signed": SignedIn, "/asking": SignedIn, "/tenant": TenantMember} {
 		for _, m := range []string{"GET", "POST"} {
 			routes = append(routes, Route{Method: m, Pattern: path, Who: who, Doc: path, Handle: done, Question: path == "/asking"})
 		}
 	}
-	h, err := Handler(&Door{Gate: g}, routes)
+	h, err := Handler(&Authenticator{Gate: g}, routes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSurfaces(t *testing.T) {
 	}
 	beside := route("POST", "/v1/beside")
 	beside.Beside = true
-	h, err := Handler(&Door{}, []Route{route("GET", "/v1/x"), route("POST", "/v1/x"), beside, route("GET", "/auth/v1/x/{id}"),
+	h, err := Handler(&Authenticator{}, []Route{route("GET", "/v1/x"), route("POST", "/v1/x"), beside, route("GET", "/auth/v1/x/{id}"),
 		route("GET", "/auth/v1/scim/v2/x"), route("GET", "/v1/{$}")})
 	if err != nil {
 		t.Fatal(err)

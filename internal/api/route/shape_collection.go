@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/internal/access"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/web"
 )
@@ -24,7 +24,7 @@ type collectionError struct {
 // limitError is the interface's 429 body with PostgREST's code beside it.
 type limitError struct {
 	Code string `json:"code"`
-	gate.Refusal
+	access.Refusal
 }
 
 // CollectionShape writes a fault as the collections do.
@@ -47,7 +47,7 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		body.Hint = e.Hint
 	}
 	h := proxyStatus(body.Code)
-	if ref, ok := e.Data.(gate.Refusal); ok {
+	if ref, ok := e.Data.(access.Refusal); ok {
 		return web.Reply{Status: web.Status(e.Kind), Body: limitError{Code: body.Code, Refusal: ref}, Header: h}
 	}
 	if e.Kind == fault.Unauthorized {

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
+	"holdfast/internal/access"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
-	"holdfast/internal/gate"
 	"holdfast/internal/web"
 )
 
@@ -19,7 +19,7 @@ type functionError struct {
 // FunctionShape is the interface's {error, details}; a 429 has its own body.
 func FunctionShape(r *http.Request, e *fault.Error) web.Reply {
 	status := web.Status(e.Kind)
-	if ref, ok := e.Data.(gate.Refusal); ok {
+	if ref, ok := e.Data.(access.Refusal); ok {
 		return web.Reply{Status: status, Body: ref}
 	}
 	reply := web.Reply{Status: status, Body: functionError{Error: e.Msg, Details: functionDetails(r, e)}}

@@ -3,8 +3,8 @@ package route
 import (
 	"net/http"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
-	"holdfast/internal/gate"
 	"holdfast/internal/web"
 )
 
@@ -13,7 +13,7 @@ import (
 type Windows struct {
 	// Limit counts an attempt of the authentication category before any
 	// password is hashed.
-	Limit func(w http.ResponseWriter, a gate.Attempt) error
+	Limit func(w http.ResponseWriter, a access.Attempt) error
 	// Session counts a request of a signed-in user, or a refresh, under the API
 	// category.
 	Session func(w http.ResponseWriter, r *http.Request, a actor.Actor) error
@@ -30,7 +30,7 @@ type Windows struct {
 
 // WindowsOf are those of a gate: attempts are counted by address and by canonical
 // account, before any password is hashed.
-func WindowsOf(g *gate.Gate) Windows {
+func WindowsOf(g *access.Gate) Windows {
 	return Windows{
 		Limit: g.TakeAuth,
 		Session: func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
@@ -48,7 +48,7 @@ func WindowsOf(g *gate.Gate) Windows {
 }
 
 // countAttempt counts an attempt.
-func (x *Windows) countAttempt(w http.ResponseWriter, a gate.Attempt) error {
+func (x *Windows) countAttempt(w http.ResponseWriter, a access.Attempt) error {
 	if x.Limit == nil {
 		return nil
 	}

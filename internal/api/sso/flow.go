@@ -99,7 +99,7 @@ func (a *API) serveMetadata(w http.ResponseWriter, c *route.Call) error {
 func (a *API) consumeAssertion(w http.ResponseWriter, c *route.Call) error {
 	in, err := a.readPosted(w, c)
 	if err != nil {
-		return route.Astray(w, a.ident, err)
+		return route.RedirectOnError(w, a.ident, err)
 	}
 	return leadBack(w, a.svc.FinishSAML(c.Context(), in, c.Client()).Location)
 }
@@ -127,7 +127,7 @@ func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	for _, k := range []string{"state", "code", "error", "iss"} {
 		if len(q[k]) > 1 {
-			return route.Astray(w, a.ident, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
+			return route.RedirectOnError(w, a.ident, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
 		}
 	}
 	to := a.svc.FinishOIDC(c.Context(),

@@ -138,7 +138,7 @@ func (k *kit) counting(x route.Windows) {
 	providers := ssoapi.New(k.svc, k.ident)
 	own := auth.New(k.ident, auth.Options{Windows: x, Custom: providers.Authorize})
 	var err error
-	k.h, err = route.Handler(&route.Door{Identity: k.ident, SSO: k.svc, Windows: x}, append(own.Routes(), providers.Routes()...))
+	k.h, err = route.Handler(&route.Authenticator{Identity: k.ident, SSO: k.svc, Windows: x}, append(own.Routes(), providers.Routes()...))
 	k.ok(err)
 }
 

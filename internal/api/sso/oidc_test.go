@@ -16,11 +16,11 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
 )
@@ -118,7 +118,7 @@ func TestDepartures(t *testing.T) {
 		k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
 		k.configure(map[string]identity.Provider{"github": {ClientID: "ours", Secret: "s"}})
 		var counted []string
-		limit := func(http.ResponseWriter, gate.Attempt) error {
+		limit := func(http.ResponseWriter, access.Attempt) error {
 			counted = append(counted, "an attempt")
 			return nil
 		}
@@ -148,7 +148,7 @@ func TestSignInIsOneAttempt(t *testing.T) {
 			counted = append(counted, what)
 			return nil
 		}
-		limit := func(http.ResponseWriter, gate.Attempt) error { return note("an attempt") }
+		limit := func(http.ResponseWriter, access.Attempt) error { return note("an attempt") }
 		code := func(_ http.ResponseWriter, _ *http.Request, came bool) error {
 			return note(map[bool]string{true: "a wrong code", false: "asked"}[came])
 		}

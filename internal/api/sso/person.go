@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/stamp"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/sso"
 )
 
@@ -55,7 +55,7 @@ func (a *API) showUser(p sso.Person) scimUser {
 	active := flag(p.Active)
 	out := scimUser{Schemas: []string{schemaUser}, ID: p.ID, ExternalID: p.ExternalID, UserName: p.UserName, Display: p.Display, Active: &active,
 		Emails: []email{{Value: p.Email, Type: "work", Primary: true}},
-		Meta:   &meta{"User", stamp.Time{Time: p.CreatedAt}, stamp.Time{Time: p.UpdatedAt}, a.svc.SCIMBase() + "/Users/" + p.ID}}
+		Meta:   &meta{"User", gotruetime.Time{Time: p.CreatedAt}, gotruetime.Time{Time: p.UpdatedAt}, a.svc.SCIMBase() + "/Users/" + p.ID}}
 	if p.Given != "" || p.Family != "" || p.Display != "" {
 		out.Name = &scimName{Formatted: p.Display, Given: p.Given, Family: p.Family}
 	}

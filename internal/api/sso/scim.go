@@ -10,7 +10,7 @@ import (
 
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/stamp"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/sso"
 	"holdfast/internal/web"
 )
@@ -49,10 +49,10 @@ func scimBody(w http.ResponseWriter, c *scimCall, v any) error {
 }
 
 type meta struct {
-	Type     string     `json:"resourceType"`
-	Created  stamp.Time `json:"created"`
-	Modified stamp.Time `json:"lastModified"`
-	Location string     `json:"location"`
+	Type     string          `json:"resourceType"`
+	Created  gotruetime.Time `json:"created"`
+	Modified gotruetime.Time `json:"lastModified"`
+	Location string          `json:"location"`
 }
 
 // parseQuery reads filter, startIndex and count. Of filters, attribute eq

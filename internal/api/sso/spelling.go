@@ -5,20 +5,20 @@ import (
 
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/stamp"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/sso"
 )
 
 // samlProvider is a SAML connection in the form of the admin API.
 type samlProvider struct {
-	ID       string      `json:"id"`
-	Resource string      `json:"resource_id,omitempty"`
-	TenantID string      `json:"tenant_id"`
-	SAML     samlPart    `json:"saml"`
-	Domains  []domainRef `json:"domains"`
-	Disabled bool        `json:"disabled"`
-	Created  stamp.Time  `json:"created_at"`
-	Updated  stamp.Time  `json:"updated_at"`
+	ID       string          `json:"id"`
+	Resource string          `json:"resource_id,omitempty"`
+	TenantID string          `json:"tenant_id"`
+	SAML     samlPart        `json:"saml"`
+	Domains  []domainRef     `json:"domains"`
+	Disabled bool            `json:"disabled"`
+	Created  gotruetime.Time `json:"created_at"`
+	Updated  gotruetime.Time `json:"updated_at"`
 }
 
 type samlPart struct {
@@ -86,8 +86,8 @@ type customProvider struct {
 	Enabled     bool              `json:"enabled"`
 	Domains     []domainRef       `json:"domains"`
 	CallbackURL string            `json:"callback_url"`
-	Created     stamp.Time        `json:"created_at"`
-	Updated     stamp.Time        `json:"updated_at"`
+	Created     gotruetime.Time   `json:"created_at"`
+	Updated     gotruetime.Time   `json:"updated_at"`
 }
 
 func asCustom(c *sso.Connection) any {

@@ -13,7 +13,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/rpc"
+	"holdfast/internal/verb"
 )
 
 type object = map[string]any
@@ -23,7 +23,7 @@ type Source struct {
 	URL     string // of the server
 	Version string
 	Catalog *catalog.Catalog
-	Verbs   []rpc.Verb
+	Verbs   []verb.Verb
 }
 
 // writing is one document in the making.
@@ -122,8 +122,8 @@ func (w *writing) filtersOf(r *catalog.Resource) (names []string) {
 
 // defineRow describes a row with the columns that the role sees. Primary and foreign
 // keys are marked in the description as PostgREST marks them: tools look for that.
-func (w *writing) defineRow(r *catalog.Resource) *schema {
-	out := &schema{Type: "object", Description: r.Doc, Properties: map[string]*schema{}}
+func (w *writing) defineRow(r *catalog.Resource) *swaggerSchema {
+	out := &swaggerSchema{Type: "object", Description: r.Doc, Properties: map[string]*swaggerSchema{}}
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if !f.Visible(w.role) {
@@ -149,11 +149,11 @@ var columnTypes = map[catalog.Type]struct {
 	catalog.Array: {"array", "text[]"},
 }
 
-func defineColumn(f *catalog.Field) *schema {
+func defineColumn(f *catalog.Field) *swaggerSchema {
 	t := columnTypes[f.Type]
-	out := &schema{Type: t.kind, Format: t.format, ReadOnly: f.ReadOnly && f.Name != "id"}
+	out := &swaggerSchema{Type: t.kind, Format: t.format, ReadOnly: f.ReadOnly && f.Name != "id"}
 	if f.Type == catalog.Array {
-		out.Items = &schema{Type: "string"}
+		out.Items = &swaggerSchema{Type: "string"}
 	}
 	if f.Type == catalog.Text {
 		out.MaxLength = f.MaxLen

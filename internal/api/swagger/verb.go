@@ -4,31 +4,31 @@ import (
 	"encoding/json"
 	"strings"
 
-	"holdfast/internal/rpc"
-	"holdfast/internal/shape"
+	"holdfast/internal/schema"
+	"holdfast/internal/verb"
 )
 
-// schema is a schema of Swagger 2.0. It reads JSON Schema 2020-12 too, of which it
+// swaggerSchema is a schema of Swagger 2.0. It reads JSON Schema 2020-12 too, of which it
 // leaves out what Swagger does not know.
-type schema struct {
-	Ref         string             `json:"$ref,omitempty"`
-	Type        any                `json:"type,omitempty"` // a name; when read, a list of names too
-	Format      string             `json:"format,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Enum        []any              `json:"enum,omitempty"`
-	Default     any                `json:"default,omitempty"`
-	Minimum     any                `json:"minimum,omitempty"`
-	Maximum     any                `json:"maximum,omitempty"`
-	MaxLength   int                `json:"maxLength,omitempty"`
-	ReadOnly    bool               `json:"readOnly,omitempty"`
-	Nullable    bool               `json:"x-nullable,omitempty"`
-	Required    []string           `json:"required,omitempty"` // which must not be empty
-	Properties  map[string]*schema `json:"properties,omitempty"`
-	Items       *schema            `json:"items,omitempty"`
+type swaggerSchema struct {
+	Ref         string                    `json:"$ref,omitempty"`
+	Type        any                       `json:"type,omitempty"` // a name; when read, a list of names too
+	Format      string                    `json:"format,omitempty"`
+	Description string                    `json:"description,omitempty"`
+	Enum        []any                     `json:"enum,omitempty"`
+	Default     any                       `json:"default,omitempty"`
+	Minimum     any                       `json:"minimum,omitempty"`
+	Maximum     any                       `json:"maximum,omitempty"`
+	MaxLength   int                       `json:"maxLength,omitempty"`
+	ReadOnly    bool                      `json:"readOnly,omitempty"`
+	Nullable    bool                      `json:"x-nullable,omitempty"`
+	Required    []string                  `json:"required,omitempty"` // which must not be empty
+	Properties  map[string]*swaggerSchema `json:"properties,omitempty"`
+	Items       *swaggerSchema            `json:"items,omitempty"`
 }
 
 // addVerb describes a verb that the role may say.
-func (w *writing) addVerb(v *rpc.Verb) {
+func (w *writing) addVerb(v *verb.Verb) {
 	if !v.Permits(w.role) {
 		return
 	}
@@ -40,11 +40,11 @@ func (w *writing) addVerb(v *rpc.Verb) {
 }
 
 // inputSchema describes the body of a verb.
-func (w *writing) inputSchema(v *rpc.Verb) *schema {
-	out := &schema{}
-	text, err := json.Marshal(shape.Input(v.In).Schema())
+func (w *writing) inputSchema(v *verb.Verb) *swaggerSchema {
+	out := &swaggerSchema{}
+	text, err := json.Marshal(schema.Input(v.In).Schema())
 	if err != nil || json.Unmarshal(text, out) != nil {
-		return &schema{Type: "object"}
+		return &swaggerSchema{Type: "object"}
 	}
 	w.simplifySchema(out)
 	return out
@@ -52,12 +52,12 @@ func (w *writing) inputSchema(v *rpc.Verb) *schema {
 
 // simplifySchema makes a schema that was read one of Swagger: one type at a time, no null,
 // references to what is defined here.
-func (w *writing) simplifySchema(s *schema) {
+func (w *writing) simplifySchema(s *swaggerSchema) {
 	if s.Ref != "" {
 		name := s.Ref[strings.LastIndex(s.Ref, "/")+1:]
-		*s = schema{Ref: "#/definitions/" + name}
+		*s = swaggerSchema{Ref: "#/definitions/" + name}
 		if w.definitions[name] == nil {
-			*s = schema{Type: "object"}
+			*s = swaggerSchema{Type: "object"}
 		}
 		return
 	}
@@ -70,7 +70,7 @@ func (w *writing) simplifySchema(s *schema) {
 		}
 	}
 	if s.Type == "array" && s.Items == nil {
-		s.Items = &schema{}
+		s.Items = &swaggerSchema{}
 	}
 	if s.Items != nil {
 		w.simplifySchema(s.Items)

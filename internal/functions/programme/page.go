@@ -35,7 +35,7 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 		lines: map[string]map[wording.Topic][]wording.Line{}, people: queueMembers(tx, tenant),
 	}
 	w := wording.QueueWords(tx, tenant)
-	job.Turn(tx, tenant, pageTurn, d.now)
+	job.LockKind(tx, tenant, pageTurn, d.now)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("programme: page: %w", err)
 	}

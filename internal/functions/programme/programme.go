@@ -29,7 +29,7 @@ type Programme struct {
 	store *store.Store
 	now   func() time.Time
 	hooks Hooks
-	heavy chan struct{} // holds a token while a large tenant is worked for
+	slot  chan struct{} // holds a token while a large tenant is worked for
 	mu    sync.Mutex
 	asked map[string]bool // large tenants with a request that runs or waits for its turn; under mu
 }
@@ -75,7 +75,7 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	if h.Moved == nil {
 		h.Moved = func(*db.Tx, string, []Move) error { return nil }
 	}
-	return &Programme{store: s, now: now, hooks: h, heavy: make(chan struct{}, 1), asked: map[string]bool{}}
+	return &Programme{store: s, now: now, hooks: h, slot: make(chan struct{}, 1), asked: map[string]bool{}}
 }
 
 // seesPeople reports whether a role may see scores of single people; managers see

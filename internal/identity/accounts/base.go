@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Base is what every room stands on: configuration, database, clock, secrets, what
@@ -17,7 +17,7 @@ type Base struct {
 	Config      Config
 	DB          *db.DB
 	Now         func() time.Time // UTC, in microseconds as databases keep them
-	Secrets     seal.Keys
+	Secrets     secrets.Keys
 	TokenIssuer string
 	Tokens      *tokenCache
 	ServiceKeys cache.Memo[*TenantKey] // by hash, and by id
@@ -29,7 +29,7 @@ func NewBase(cfg Config, d *db.DB, now func() time.Time) (*Base, error) {
 	b := &Base{Config: cfg, DB: d, Tokens: NewTokenCache(), TokenIssuer: strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"}
 	b.Now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	var err error
-	if b.Secrets, err = seal.New(cfg.MasterKey); err != nil {
+	if b.Secrets, err = secrets.New(cfg.MasterKey); err != nil {
 		return nil, err
 	}
 	b.Providers, err = newProviders(cfg, b.TokenIssuer, b.Now)

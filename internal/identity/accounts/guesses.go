@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/web"
 )
 
@@ -29,7 +29,7 @@ type guesses struct {
 
 // QueueGuesses reads into g, at the next flush, what was tried at the account that
 // where names by key, a condition on users; else at the name itself.
-func QueueGuesses(tx *db.Tx, keys seal.Keys, g *guesses, where, key string) {
+func QueueGuesses(tx *db.Tx, keys secrets.Keys, g *guesses, where, key string) {
 	g.Account = keys.UUID("nobody", where, key)
 	g.queue(tx)
 	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where, []any{key, false}, g.read)
@@ -64,7 +64,7 @@ func (g guesses) Refuse(now time.Time) error {
 	f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong passwords were tried here today: "+
 		"sign in with a passkey or a mailed link, or from where you signed in before")
 	f.RetryAfter = opens.Sub(now)
-	gate.Explain(f, maxGuesses, opens)
+	access.Explain(f, maxGuesses, opens)
 	return f
 }
 

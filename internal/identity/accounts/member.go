@@ -79,7 +79,7 @@ func queueMemberships(tx *db.Tx, userID string, each func(Member)) {
 }
 
 // WishedTenant reads data.tenant_id: one canonical UUID, or "".
-func WishedTenant(data map[string]any) string {
+func RequestedTenant(data map[string]any) string {
 	text, _ := data[wishedTenant].(string)
 	id, ok := CanonicalID(text)
 	if !ok || id == db.NoTenant {
@@ -91,7 +91,7 @@ func WishedTenant(data map[string]any) string {
 // CheckWishedTenant refuses a tenant_id that can be no tenant's. null, which
 // takes the member away, is none.
 func CheckWishedTenant(data map[string]any) error {
-	if data[wishedTenant] == nil || WishedTenant(data) != "" {
+	if data[wishedTenant] == nil || RequestedTenant(data) != "" {
 		return nil
 	}
 	f := fault.New(fault.Invalid, "validation_failed", "data.tenant_id must be the UUID of a tenant that you belong to")

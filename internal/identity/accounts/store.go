@@ -83,10 +83,10 @@ func (u *User) Addressed() *User {
 	return u
 }
 
-// Tell makes of the answer for a new account the one by which applications for
+// HideAsTaken makes of the answer for a new account the one by which applications for
 // supabase-js know that the address or number is taken: it has no identities,
 // no role and an id of nobody's.
-func (u *User) Tell(provider string) {
+func (u *User) HideAsTaken(provider string) {
 	u.ID, u.Role, u.Identities = uuid.NewString(), "", []Identity{}
 	u.AppMetadata = map[string]any{"provider": provider, "providers": []string{provider}}
 }

@@ -7,8 +7,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/identity/stamp"
 	"holdfast/internal/identity/token"
 )
 
@@ -33,7 +33,7 @@ type Passkey struct {
 }
 
 // Time is an instant in JSON's fixed-width UTC form.
-type Time = stamp.Time
+type Time = gotruetime.Time
 
 // User is an account as supabase-js reads it. It never holds a hash or a token
 // in its exported part.

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/signin"
 	"holdfast/internal/identity/tenants"
 )
@@ -227,6 +227,6 @@ func (s *Administration) InviteUser(ctx context.Context, a actor.Actor, in LinkR
 	if err != nil {
 		return nil, err
 	}
-	return l.User, s.Post.Send(letter.Letter{Kind: letter.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP,
+	return l.User, s.Post.Send(mailtemplate.Letter{Kind: mailtemplate.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP,
 		Valid: tenants.InviteLife})
 }

@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 	"holdfast/internal/testkit/dbtest"
 )
 
@@ -24,7 +24,7 @@ func sealing(b *testing.B, engine db.Engine) {
 	log := make([]byte, 32)
 	rand.Read(log)
 	d.KeepLog(log)
-	c := Chain{DB: d, Keys: seal.Keys{Log: log}, Now: time.Now}
+	c := Chain{DB: d, Keys: secrets.Keys{Log: log}, Now: time.Now}
 	e := audit.Entry{Tenant: "0190a000-0000-7000-8000-000000000001", At: time.Now(), By: actor.Actor{UserID: "0190a000-0000-7000-8000-0000000000a1",
 		SessionID: "0190a000-0000-7000-8000-0000000000b1", Address: "192.0.2.1", RequestID: "0190a000-0000-7000-8000-0000000000c1"},
 		Action: "orders.insert", EntityType: "orders", EntityID: "0190a000-0000-7000-8000-0000000000d1",

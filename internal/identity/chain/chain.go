@@ -49,13 +49,13 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Chain seals and verifies; safe for concurrent use, also by several nodes.
 type Chain struct {
 	DB   *db.DB
-	Keys seal.Keys
+	Keys secrets.Keys
 	Now  func() time.Time
 }
 
@@ -312,7 +312,7 @@ func (c *Chain) isGenuine(tenant string, h head) bool {
 // Rekey links what waits under old's keys, and puts the heads under the MAC of
 // c's in place of old's. Where a head is not genuine it stays, so that Verify
 // goes on to say so; those tenants are returned.
-func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
+func (c *Chain) Rekey(tx *db.Tx, old secrets.Keys) (broken []string, err error) {
 	before := Chain{Keys: old, Now: c.Now}
 	if err := before.sealAll(tx); err != nil {
 		return nil, err

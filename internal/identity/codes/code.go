@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Store makes and matches what is mailed, texted or handed to a browser to be shown once:
@@ -125,14 +125,14 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 		o.Redirect = s.Config.Home()
 	}
 	now, id := s.Now(), db.NewID()
-	digits, err := seal.Digits(s.Config.OTPLength)
+	digits, err := secrets.Digits(s.Config.OTPLength)
 	if err != nil {
 		return Code{}, err
 	}
 	if o.Digits != "" {
 		digits = o.Digits
 	}
-	c := Code{Digits: digits, Hash: seal.RandomHex(28)}
+	c := Code{Digits: digits, Hash: secrets.RandomHex(28)}
 	var flow, method, browser any
 	if o.PKCE.Challenge != "" {
 		c.Hash, method = "pkce_"+c.Hash, "s256"
@@ -141,7 +141,7 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 		f := db.NewID()
 		flow = f
 		if o.Browser != "" {
-			c.Cookie, browser = CookieName(f), seal.Digest(o.Browser)
+			c.Cookie, browser = CookieName(f), secrets.Digest(o.Browser)
 		}
 		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, browser_hash, token_id, secrets, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -159,7 +159,7 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 			strange = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.strange ELSE 0 END,
 			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
-		[]any{id, u.ID, slot, o.Kind, o.Address, seal.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL), now.Add(-s.Config.MailInterval),
+		[]any{id, u.ID, slot, o.Kind, o.Address, secrets.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL), now.Add(-s.Config.MailInterval),
 			o.From}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	// The token first, where applications look for it.
@@ -218,7 +218,7 @@ func CodeBy(tx *db.Tx, where string, args ...any) (OneTime, error) {
 
 // CodeByLink finds a live code by the hash in its link.
 func (s *Store) CodeByLink(tx *db.Tx, hash string) (OneTime, error) {
-	t, err := CodeBy(tx, "link_hash = $1", seal.Digest(hash))
+	t, err := CodeBy(tx, "link_hash = $1", secrets.Digest(hash))
 	if fault.Is(err, fault.NotFound) || err == nil && (!s.Now().Before(t.Expires) || t.codeHash == "" && t.halves()) {
 		return t, ErrLink()
 	}
@@ -268,7 +268,7 @@ func (s *Store) KeepProof(tx *db.Tx, t OneTime) error {
 	now, id := s.Now(), db.NewID()
 	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, asked_from, created_at, expires_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 0, '', $8, $9)`,
-		id, t.User, t.Kind, t.Address, seal.Digest(seal.RandomHex(28)), Proved, t.attempts, now, now.Add(s.Config.CodeTTL))
+		id, t.User, t.Kind, t.Address, secrets.Digest(secrets.RandomHex(28)), Proved, t.attempts, now, now.Add(s.Config.CodeTTL))
 	return err
 }
 

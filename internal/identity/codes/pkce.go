@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // CookieName names the cookie of one flow, so that two in one browser do not
@@ -99,7 +99,8 @@ func (s *Store) IssueCode(tx *db.Tx, f Flow) (string, error) {
 		return c, nil
 	}
 	now := s.Now()
-	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1", f.ID, seal.Digest(c), now, now.Add(s.Config.FlowTTL))
+	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1",
+		f.ID, secrets.Digest(c), now, now.Add(s.Config.FlowTTL))
 	return c, err
 }
 
@@ -119,7 +120,7 @@ type FlowSecrets struct {
 
 // SealFlow seals the secrets of the flow with an id.
 func (s *Store) SealFlow(id string, v FlowSecrets) []byte {
-	return s.Secrets.Close(seal.FlowSecrets, []byte(accounts.WriteJSON(v)), id)
+	return s.Secrets.Close(secrets.FlowSecrets, []byte(accounts.WriteJSON(v)), id)
 }
 
 // OpenFlow returns the secrets of a flow; none are empty.
@@ -128,7 +129,7 @@ func (s *Store) OpenFlow(f Flow) (FlowSecrets, error) {
 	if len(f.secrets) == 0 {
 		return v, nil
 	}
-	plain, err := s.Secrets.Open(seal.FlowSecrets, f.secrets, f.ID)
+	plain, err := s.Secrets.Open(secrets.FlowSecrets, f.secrets, f.ID)
 	if err != nil {
 		return v, err
 	}

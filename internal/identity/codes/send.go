@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/letter"
-	"holdfast/internal/identity/post"
+	"holdfast/internal/identity/mailqueue"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/mail"
 )
 
@@ -24,18 +24,18 @@ type Post struct {
 	*accounts.Base
 	Links  *accounts.Links
 	Mailer Mailer
-	Outbox *post.Queue
-	Recent *post.Recent
+	Outbox *mailqueue.Queue
+	Recent *mailqueue.Recent
 }
 
 // Send queues one letter.
-func (s *Post) Send(l letter.Letter) error {
+func (s *Post) Send(l mailtemplate.Letter) error {
 	return s.Outbox.Add(func(ctx context.Context) error { return s.Deliver(ctx, l) })
 }
 
 // Deliver words a letter and hands it on; what letters of accounts say is sent
 // off the request path, or its time would tell who has one.
-func (s *Post) Deliver(ctx context.Context, l letter.Letter) error {
+func (s *Post) Deliver(ctx context.Context, l mailtemplate.Letter) error {
 	m, err := s.word(ctx, l)
 	if err != nil {
 		return err
@@ -48,11 +48,11 @@ func (s *Post) Deliver(ctx context.Context, l letter.Letter) error {
 
 // Alert tells the owner of an account, after the commit, that what protects it
 // was changed.
-func (s *Post) Alert(tx *db.Tx, u *accounts.User, what letter.Change, about string) {
+func (s *Post) Alert(tx *db.Tx, u *accounts.User, what mailtemplate.Change, about string) {
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return
 	}
-	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Change: what, Other: about}
+	l := mailtemplate.Letter{Kind: mailtemplate.ProtectionChanged, User: u.ID, To: u.Email, Change: what, Other: about}
 	tx.After(func() { s.Links.Ours(s.Send(l)) })
 }
 
@@ -71,7 +71,7 @@ func TooSoon(left time.Duration, most int) error {
 	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.",
 		fault.WaitSeconds(left))
 	f.RetryAfter = left
-	gate.Explain(f, most, time.Now().Add(left))
+	access.Explain(f, most, time.Now().Add(left))
 	return f
 }
 

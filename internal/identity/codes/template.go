@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/mail"
 	"holdfast/internal/store"
 )
@@ -16,9 +16,9 @@ import (
 // word renders a letter in the language of its reader, as the tenant that
 // sends it worded it, or in our own words. A template that can no longer be
 // used is named in the log: the letter goes out all the same.
-func (s *Post) word(ctx context.Context, l letter.Letter) (mail.Message, error) {
+func (s *Post) word(ctx context.Context, l mailtemplate.Letter) (mail.Message, error) {
 	l.Site = s.Config.SiteURL
-	var own *letter.Template
+	var own *mailtemplate.Template
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) (err error) {
 		own, err = s.style(tx, &l)
 		return err
@@ -39,7 +39,7 @@ func (s *Post) word(ctx context.Context, l letter.Letter) (mail.Message, error) 
 // style completes a letter's tenant and language and returns the tenant's
 // template, or nil. The tenant is the one that sends it, else the one the
 // account works in: never the one somebody merely wishes for.
-func (s *Post) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
+func (s *Post) style(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Template, error) {
 	if l.User != "" {
 		u, err := accounts.UserByID(tx, l.User)
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -67,14 +67,14 @@ func (s *Post) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
 	if l.Kind.Ours() {
 		return nil, nil
 	}
-	var own *letter.Template
+	var own *mailtemplate.Template
 	locale := l.Locale
 	if locale == "" {
-		locale = letter.Locales()[0]
+		locale = mailtemplate.Locales()[0]
 	}
 	err := tx.Query("SELECT subject, text, html FROM mail_templates WHERE tenant_id = $1 AND kind = $2 AND locale = $3",
 		[]any{l.TenantID, string(l.Kind), locale}, func(r *db.Row) error {
-			own = &letter.Template{Subject: r.Text(0), Text: r.Text(1), HTML: r.Text(2)}
+			own = &mailtemplate.Template{Subject: r.Text(0), Text: r.Text(1), HTML: r.Text(2)}
 			return nil
 		})
 	return own, err
@@ -85,12 +85,12 @@ func localeIn(value string) string {
 	if json.Unmarshal([]byte(value), &v) != nil {
 		return ""
 	}
-	return letter.LocaleOf(v)
+	return mailtemplate.LocaleOf(v)
 }
 
-func (s *Post) styleOf(tx *db.Tx, u *accounts.User, l *letter.Letter) error {
+func (s *Post) styleOf(tx *db.Tx, u *accounts.User, l *mailtemplate.Letter) error {
 	if tag, ok := u.UserMetadata["locale"].(string); ok {
-		l.Locale = letter.LocaleOf(tag)
+		l.Locale = mailtemplate.LocaleOf(tag)
 	}
 	if l.TenantID != "" {
 		return nil
@@ -114,8 +114,8 @@ func (s *Post) CheckMailTemplates(_ *store.Tx, changes []store.Change) error {
 		if c.Op == store.Delete {
 			continue
 		}
-		t := letter.Template{Subject: c.After.Text("subject"), Text: c.After.Text("text"), HTML: c.After.Text("html")}
-		if err := t.Check(letter.Kind(c.After.Text("kind")), s.Links.Linkable); err != nil {
+		t := mailtemplate.Template{Subject: c.After.Text("subject"), Text: c.After.Text("text"), HTML: c.After.Text("html")}
+		if err := t.Check(mailtemplate.Kind(c.After.Text("kind")), s.Links.Linkable); err != nil {
 			return err
 		}
 	}
@@ -125,14 +125,14 @@ func (s *Post) CheckMailTemplates(_ *store.Tx, changes []store.Change) error {
 // PreviewMail renders a mail of the caller's tenant with sample values, for
 // its administrators: the given words, or where they are empty those that
 // would be sent now.
-func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Kind, locale string, t letter.Template) (mail.Message, error) {
+func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind mailtemplate.Kind, locale string, t mailtemplate.Template) (mail.Message, error) {
 	if !a.Administrator() || a.TenantID == "" {
 		return mail.Message{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may see its mails")
 	}
-	if locale != "" && letter.LocaleOf(locale) == "" {
+	if locale != "" && mailtemplate.LocaleOf(locale) == "" {
 		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "locale must be one of en, de").At("locale", "unknown")
 	}
-	l := letter.Sample(kind, letter.LocaleOf(locale))
+	l := mailtemplate.Sample(kind, mailtemplate.LocaleOf(locale))
 	if l.Kind = kindNamed(kind); l.Kind == "" {
 		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "there is no mail of this kind").At("kind", "unknown")
 	}
@@ -140,7 +140,7 @@ func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Kind,
 	if l.Link != "" {
 		l.Link = s.TokenIssuer + "/verify?token=sample&type=signup"
 	}
-	if t == (letter.Template{}) {
+	if t == (mailtemplate.Template{}) {
 		return s.word(ctx, l)
 	}
 	if err := t.Check(kind, s.Links.Linkable); err != nil {
@@ -149,8 +149,8 @@ func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Kind,
 	return t.Message(l)
 }
 
-func kindNamed(k letter.Kind) letter.Kind {
-	for _, known := range letter.Kinds() {
+func kindNamed(k mailtemplate.Kind) mailtemplate.Kind {
+	for _, known := range mailtemplate.Kinds() {
 		if known == k {
 			return k
 		}

@@ -16,10 +16,10 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/identity/passkey"
-	"holdfast/internal/identity/stamp"
 	"holdfast/internal/identity/totp"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Kinds and states of factors, as the wire names them.
@@ -40,14 +40,14 @@ func (k *Keeper) unprovedLife() time.Duration { return max(5*time.Minute, k.Life
 
 // Factor is one second factor as supabase-js reads it.
 type Factor struct {
-	ID               string     `json:"id"`
-	FriendlyName     string     `json:"friendly_name,omitempty"`
-	Kind             string     `json:"factor_type"`
-	Status           string     `json:"status"`
-	Phone            string     `json:"phone,omitempty"`
-	CreatedAt        stamp.Time `json:"created_at"`
-	UpdatedAt        stamp.Time `json:"updated_at"`
-	LastChallengedAt stamp.Time `json:"last_challenged_at,omitzero"`
+	ID               string          `json:"id"`
+	FriendlyName     string          `json:"friendly_name,omitempty"`
+	Kind             string          `json:"factor_type"`
+	Status           string          `json:"status"`
+	Phone            string          `json:"phone,omitempty"`
+	CreatedAt        gotruetime.Time `json:"created_at"`
+	UpdatedAt        gotruetime.Time `json:"updated_at"`
+	LastChallengedAt gotruetime.Time `json:"last_challenged_at,omitzero"`
 
 	UserID     string `json:"-"`
 	sealed     []byte
@@ -73,7 +73,7 @@ func (o Owner) passkeyPerson(known ...string) passkey.Person {
 
 // Keeper does the work; safe for concurrent use.
 type Keeper struct {
-	Keys   seal.Keys
+	Keys   secrets.Keys
 	Now    func() time.Time
 	Life   time.Duration    // of a question
 	Web    *passkey.Relying // nil = no security keys
@@ -90,7 +90,7 @@ type Apps struct{ NoEnrol, NoVerify bool }
 const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at, passed_from"
 
 func scanFactor(r *db.Row) Factor {
-	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
+	at := func(i int) gotruetime.Time { return gotruetime.Time{Time: r.Time(i)} }
 	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6),
 		lastStep:   r.Int(7),
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
@@ -236,7 +236,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		if out.TOTP, err = k.setupTOTP(secret, e.Issuer, o); err != nil {
 			return Enrolled{}, err
 		}
-		sealed = k.Keys.Close(seal.FactorSecret, []byte(secret), out.ID)
+		sealed = k.Keys.Close(secrets.FactorSecret, []byte(secret), out.ID)
 	}
 	_, err = tx.Exec(enrolSQL, out.ID, o.UserID, db.Null(e.FriendlyName), e.Kind, db.Null(out.Phone), sealed, now)
 	return out, err
@@ -283,7 +283,7 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 	if err != nil {
 		return f, err
 	}
-	f.FriendlyName, f.UpdatedAt = name, stamp.Time{Time: k.Now()}
+	f.FriendlyName, f.UpdatedAt = name, gotruetime.Time{Time: k.Now()}
 	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, db.Null(name), k.Now())
 	return f, err
 }

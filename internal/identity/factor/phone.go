@@ -6,8 +6,8 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/stamp"
-	"holdfast/internal/seal"
+	"holdfast/internal/identity/gotruetime"
+	"holdfast/internal/secrets"
 )
 
 // Texts says what is done with codes by text message. They are the weakest
@@ -45,7 +45,7 @@ func (k *Keeper) makeTextCode(tx *db.Tx, f Factor, q *Question) (digits string, 
 		return "", errTextsOff()
 	}
 	if digits = k.Texts.Fixed[f.Phone]; digits == "" {
-		if digits, err = seal.Digits(k.Texts.Digits); err != nil {
+		if digits, err = secrets.Digits(k.Texts.Digits); err != nil {
 			return "", err
 		}
 	}
@@ -80,7 +80,7 @@ func (k *Keeper) Move(tx *db.Tx, f Factor, phone string) (Factor, error) {
 	if f.Kind != Phone {
 		return f, fault.New(fault.Invalid, "validation_failed", "only a phone factor has a phone")
 	}
-	f.Phone, f.UpdatedAt = phone, stamp.Time{Time: k.Now()}
+	f.Phone, f.UpdatedAt = phone, gotruetime.Time{Time: k.Now()}
 	dropChallenges(tx, f.ID)
 	_, err := tx.Exec("UPDATE mfa_factors SET phone = $2, updated_at = $3 WHERE id = $1", f.ID, phone, k.Now())
 	return f, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"holdfast/internal/db"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Codes is how many recovery codes a set has.
@@ -43,7 +43,7 @@ func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 const keyless = "sha256:"
 
 func codeHash(userID, code string) string {
-	return keyless + seal.Digest(userID+"\x00"+normalizeCode(code))
+	return keyless + secrets.Digest(userID+"\x00"+normalizeCode(code))
 }
 
 // keyedHash is how older versions kept a code.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/totp"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // freeAttempts are the wrong answers that cost no wait; each further one
@@ -52,7 +52,7 @@ func (k *Keeper) Attempt(tx *db.Tx, userID string) (refused, err error) {
 	if left := last.Add(waitAfter(failures)).Sub(now); left > 0 {
 		f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong codes: wait %d seconds, then try again", fault.WaitSeconds(left))
 		f.RetryAfter = left
-		gate.Explain(f, freeAttempts, now.Add(left))
+		access.Explain(f, freeAttempts, now.Add(left))
 		return f, nil
 	}
 	_, err = tx.Exec(`INSERT INTO mfa_attempts (user_id, failures, last_at) VALUES ($1, 1, $2)
@@ -238,7 +238,7 @@ func (k *Keeper) answerApp(tx *db.Tx, f Factor, code string) (refused, err error
 	if refused := k.appsOn(); refused != nil {
 		return refused, nil
 	}
-	secret, err := k.Keys.Open(seal.FactorSecret, f.sealed, f.ID)
+	secret, err := k.Keys.Open(secrets.FactorSecret, f.sealed, f.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Kinds of API keys.
@@ -53,7 +53,7 @@ func (s *Keyring) ensureAPIKeys(tx *db.Tx) error {
 	for _, kind := range []string{kindPublishable, KindSecret} {
 		id := db.NewID()
 		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
-			[]any{id, kind, seal.Digest(token.Opaque(prefixOf(kind), id, s.Secrets.API)), s.Now()}, nil)
+			[]any{id, kind, secrets.Digest(token.Opaque(prefixOf(kind), id, s.Secrets.API)), s.Now()}, nil)
 	}
 	return tx.Flush()
 }
@@ -63,7 +63,7 @@ func (s *Keyring) loadAPIKeys(ctx context.Context) error {
 	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.Config.PublishableKey},
 		{configuredKey, KindSecret, s.Config.SecretKey}} {
 		if fixed.key != "" {
-			k.ByHash[seal.Digest(fixed.key)] = apiKey{ID: fixed.id, Kind: fixed.kind}
+			k.ByHash[secrets.Digest(fixed.key)] = apiKey{ID: fixed.id, Kind: fixed.kind}
 		}
 	}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {

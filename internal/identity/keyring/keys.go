@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Keyring holds the keys that sign access tokens and the API keys, and counts the
@@ -122,7 +122,7 @@ func (s *Keyring) insertSigningKey(tx *db.Tx) error {
 		return fmt.Errorf("identity: encode signing key: %w", err)
 	}
 	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id,
-		s.Secrets.Close(seal.SigningKey, plain, id), s.Now())
+		s.Secrets.Close(secrets.SigningKey, plain, id), s.Now())
 	return err
 }
 
@@ -137,7 +137,7 @@ func (s *Keyring) LoadKeys(ctx context.Context) error {
 		keys = nil
 		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil,
 			func(r *db.Row) error {
-				plain, err := s.Secrets.Open(seal.SigningKey, r.Bytes(1), r.Text(0))
+				plain, err := s.Secrets.Open(secrets.SigningKey, r.Bytes(1), r.Text(0))
 				if err != nil {
 					return err
 				}

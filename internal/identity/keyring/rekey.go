@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/identity/chain"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Rekeying is a change of the master key.
@@ -45,12 +45,12 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	if r.Overlap < 0 {
 		return out, fault.New(fault.Invalid, "validation_failed", "the old API keys cannot end before now")
 	}
-	old, err := seal.New(r.Old)
+	old, err := secrets.New(r.Old)
 	if err != nil {
 		return out, err
 	}
 	b := &accounts.Base{DB: d, Tokens: accounts.NewTokenCache(), Now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
-	if b.Secrets, err = seal.New(r.New); err != nil {
+	if b.Secrets, err = secrets.New(r.New); err != nil {
 		return out, err
 	}
 	d.KeepLog(b.Secrets.Log)
@@ -73,8 +73,8 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	return out, nil
 }
 
-func (s *Keyring) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Rekeyed, err error) {
-	for c := range seal.Columns {
+func (s *Keyring) rekey(tx *db.Tx, old secrets.Keys, overlap time.Duration) (out Rekeyed, err error) {
+	for c := range secrets.Columns {
 		n, err := s.sealAgain(tx, old, c)
 		if err != nil {
 			return out, err
@@ -109,14 +109,14 @@ func (s *Keyring) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Re
 func (s *Keyring) derived(tx *db.Tx) (bool, error) {
 	all := true
 	err := tx.Query("SELECT id, kind, hash FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) error {
-		all = all && r.Text(2) == seal.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.Secrets.API))
+		all = all && r.Text(2) == secrets.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.Secrets.API))
 		return nil
 	})
 	return all, err
 }
 
 // sealAgain walks a column and returns how many values it sealed anew.
-func (s *Keyring) sealAgain(tx *db.Tx, old seal.Keys, c seal.Column) (total int, err error) {
+func (s *Keyring) sealAgain(tx *db.Tx, old secrets.Keys, c secrets.Column) (total int, err error) {
 	type value struct {
 		id     string
 		sealed []byte

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/factor"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/web"
@@ -216,7 +216,7 @@ func (s *Factors) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 func (s *Factors) raiseOwn(tx *db.Tx, me own, r raised, c accounts.Client) (*sessions.Grant, error) {
 	if r.first {
 		s.Audit(tx, accounts.Event{Tenant: me.sess.Tenant, User: me.ID, Action: "mfa.enrolled", Entity: "factor", EntityID: r.factor, Client: c})
-		s.Post.Alert(tx, me.User, letter.FactorAdded, "")
+		s.Post.Alert(tx, me.User, mailtemplate.FactorAdded, "")
 		if err := s.EndSessionsWhere(tx, me.ID, " AND id <> $2 AND aal <> 'aal2'", me.sess.ID); err != nil {
 			return nil, err
 		}
@@ -247,7 +247,7 @@ func (s *Factors) UnenrolFactor(ctx context.Context, a actor.Actor, id string) e
 			return fault.New(fault.Unprocessable, "insufficient_aal", "AAL2 required to unenroll verified factor")
 		}
 		if f.Status == factor.Verified {
-			s.Post.Alert(tx, me.User, letter.FactorRemoved, "")
+			s.Post.Alert(tx, me.User, mailtemplate.FactorRemoved, "")
 		}
 		return s.DropFactor(tx, f, accounts.Event{Tenant: a.TenantID, User: me.ID, Client: accounts.ClientOf(a)})
 	})
@@ -287,7 +287,7 @@ func (s *Factors) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []
 			return err
 		}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "mfa.recovery_codes_made", Entity: "user", EntityID: me.ID, Client: accounts.ClientOf(a)})
-		s.Post.Alert(tx, me.User, letter.CodesMade, "")
+		s.Post.Alert(tx, me.User, mailtemplate.CodesMade, "")
 		codes, err = s.Keeper.NewCodes(tx, me.ID)
 		return err
 	})
@@ -307,7 +307,7 @@ func (s *Factors) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, 
 func (s *Factors) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*sessions.Session, error) {
 	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		r := raised{method: "recovery_code"}
-		s.Post.Alert(tx, me.User, letter.CodeTried, "")
+		s.Post.Alert(tx, me.User, mailtemplate.CodeTried, "")
 		ok, err := s.Keeper.UseCode(tx, me.ID, code)
 		if err != nil {
 			return r, nil, err

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/factor"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/sms"
 )
 
@@ -70,7 +70,8 @@ func (s *Factors) textFactor(u *accounts.User, phone, channel, digits string) er
 		return nil
 	}
 	tag, _ := u.UserMetadata["locale"].(string)
-	text := letter.Text(letter.LocaleOf(tag), s.Config.ProductName, digits, max(1, int(s.Config.ChallengeTTL.Minutes())))
+	text := mailtemplate.Text(mailtemplate.LocaleOf(tag), s.Config.ProductName, digits,
+		max(1, int(s.Config.ChallengeTTL.Minutes())))
 	m := sms.Message{To: phone, Channel: channel, Text: text}
 	return s.Post.Outbox.Add(func(ctx context.Context) error {
 		if err := s.Config.SMS.Send(ctx, m); err != nil {

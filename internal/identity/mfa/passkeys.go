@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/factor"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/token"
@@ -175,7 +175,7 @@ func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challen
 		}
 		out = accounts.Passkey{ID: db.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: accounts.Time{Time: s.Now()}}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "passkey.registered", Entity: "passkey", EntityID: out.ID, Client: accounts.ClientOf(a)})
-		s.Post.Alert(tx, me.User, letter.PasskeyAdded, "")
+		s.Post.Alert(tx, me.User, mailtemplate.PasskeyAdded, "")
 		_, err = tx.Exec(registeredPasskeySQL, out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.Now())
 		return err
 	})
@@ -344,7 +344,7 @@ func (s *Passkeys) RemovePasskey(ctx context.Context, a actor.Actor, id string) 
 func (s *Passkeys) DropPasskey(tx *db.Tx, a actor.Actor, u *accounts.User, k accounts.Passkey) error {
 	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "passkey.removed", Entity: "passkey", EntityID: k.ID,
 		Details: map[string]any{"of": u.ID}, Client: accounts.ClientOf(a)})
-	s.Post.Alert(tx, u, letter.PasskeyRemoved, "")
+	s.Post.Alert(tx, u, mailtemplate.PasskeyRemoved, "")
 	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
 		return err
 	}

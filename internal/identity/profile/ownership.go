@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/tenants"
 )
@@ -110,7 +110,7 @@ func (s *Store) transferOwnership(tx *db.Tx, a actor.Actor, to string) error {
 	if err != nil {
 		return err
 	}
-	s.Post.Alert(tx, from, letter.OwnershipGiven, heir.Email)
-	s.Post.Alert(tx, heir, letter.OwnershipTaken, from.Email)
+	s.Post.Alert(tx, from, mailtemplate.OwnershipGiven, heir.Email)
+	s.Post.Alert(tx, heir, mailtemplate.OwnershipTaken, from.Email)
 	return tx.Flush()
 }

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/factor"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/mfa"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/sessions"
@@ -176,24 +176,24 @@ func (s *Store) removeIdentities(tx *db.Tx, a actor.Actor, u *accounts.User) err
 	return tx.Flush()
 }
 
-var wayOf = map[string]letter.WayKind{factor.TOTP: letter.ByApp, factor.WebAuthn: letter.ByKey, factor.Phone: letter.ByPhone}
+var wayOf = map[string]mailtemplate.WayKind{factor.TOTP: mailtemplate.ByApp, factor.WebAuthn: mailtemplate.ByKey, factor.Phone: mailtemplate.ByPhone}
 
 // otherWays names what else opens an account, for the mail about a new password.
-func (s *Store) otherWays(tx *db.Tx, u *accounts.User) (list []letter.Way, err error) {
+func (s *Store) otherWays(tx *db.Tx, u *accounts.User) (list []mailtemplate.Way, err error) {
 	if u.Passkeys, err = mfa.PasskeysOf(tx, u.ID); err != nil {
 		return nil, err
 	}
 	for _, k := range u.Passkeys {
-		list = append(list, letter.Way{Kind: letter.ByPasskey, Name: k.FriendlyName})
+		list = append(list, mailtemplate.Way{Kind: mailtemplate.ByPasskey, Name: k.FriendlyName})
 	}
 	for _, f := range u.Factors {
 		if f.Status == factor.Verified {
-			list = append(list, letter.Way{Kind: wayOf[f.Kind], Name: f.FriendlyName})
+			list = append(list, mailtemplate.Way{Kind: wayOf[f.Kind], Name: f.FriendlyName})
 		}
 	}
 	for _, i := range u.Identities {
 		if i.Provider != "email" && i.Provider != "phone" {
-			list = append(list, letter.Way{Kind: letter.ByProvider, Name: i.Provider})
+			list = append(list, mailtemplate.Way{Kind: mailtemplate.ByProvider, Name: i.Provider})
 		}
 	}
 	return list, nil

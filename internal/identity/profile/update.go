@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/mfa"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/signin"
@@ -143,7 +143,7 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 		return nil, err
 	}
 	var u *accounts.User
-	var mails []letter.Letter
+	var mails []mailtemplate.Letter
 	err = s.Write(ctx, func(tx *db.Tx) (err error) {
 		mails = nil
 		if u, err = accounts.LockedUser(tx, a.UserID); err != nil {
@@ -179,7 +179,7 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 			if err != nil {
 				return err
 			}
-			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email, Ways: ways})
+			mails = append(mails, mailtemplate.Letter{Kind: mailtemplate.PasswordChanged, User: u.ID, To: u.Email, Ways: ways})
 		}
 		if in.Phone != "" && in.Phone != u.Phone {
 			if err := s.startPhoneChange(tx, u, in, a); err != nil {
@@ -196,7 +196,7 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 		return s.showTenant(tx, u, a.SessionID)
 	})
 	if fault.HasCode(err, "tenant_forbidden") {
-		if err := s.Sessions.Denied(ctx, a, accounts.WishedTenant(in.Data)); err != nil {
+		if err := s.Sessions.Denied(ctx, a, accounts.RequestedTenant(in.Data)); err != nil {
 			return nil, err
 		}
 	}
@@ -350,7 +350,7 @@ func (s *Store) applyData(tx *db.Tx, a actor.Actor, u *accounts.User, data map[s
 	if data == nil {
 		return nil
 	}
-	if id := accounts.WishedTenant(data); id != "" {
+	if id := accounts.RequestedTenant(data); id != "" {
 		if _, err := s.Sessions.SwitchTo(tx, a, id); err != nil {
 			return err
 		}
@@ -367,7 +367,7 @@ func (s *Store) applyData(tx *db.Tx, a actor.Actor, u *accounts.User, data map[s
 // agree. One to an address that somebody has does as well, and its owner is told
 // by mail: the answer tells nobody else, unless the operator wants it to. With autoconfirm an anonymous account takes its address at once, as a
 // sign-up does.
-func (s *Store) startChange(tx *db.Tx, u *accounts.User, in Update, c accounts.Client) ([]letter.Letter, error) {
+func (s *Store) startChange(tx *db.Tx, u *accounts.User, in Update, c accounts.Client) ([]mailtemplate.Letter, error) {
 	if s.Config.Autoconfirm && u.IsAnonymous {
 		return nil, s.Addresses.SetAddress(tx, u, in.Email, c)
 	}

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/signin"
@@ -122,7 +122,7 @@ func (s *OAuth) attachIdentity(tx *db.Tx, u *accounts.User, provider string, who
 			return err
 		}
 	}
-	s.Post.Alert(tx, u, letter.Linked, cfg.Name)
+	s.Post.Alert(tx, u, mailtemplate.Linked, cfg.Name)
 	return s.linkIdentity(tx, u, cfg, who, email, c)
 }
 
@@ -156,7 +156,7 @@ func (s *OAuth) Unlink(ctx context.Context, a actor.Actor, identityID string) er
 		}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user", EntityID: u.ID,
 			Details: map[string]any{"provider": gone.Provider}, Client: accounts.ClientOf(a)})
-		s.Post.Alert(tx, u, letter.Unlinked, gone.Provider)
+		s.Post.Alert(tx, u, mailtemplate.Unlinked, gone.Provider)
 		accounts.DropIdentity(tx, gone.IdentityID)
 		return tx.Flush()
 	})

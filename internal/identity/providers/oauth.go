@@ -14,14 +14,14 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/redirect"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/signin"
 	"holdfast/internal/identity/tenants"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // OAuth is sign-in at providers, what they link to accounts, and the exchange of
@@ -99,8 +99,8 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 			"The implicit flow is switched off; send code_challenge and code_challenge_method",
 		)
 	}
-	id, browser, now := db.NewID(), seal.RandomHex(32), s.Now()
-	sec := codes.FlowSecrets{Nonce: seal.RandomHex(16), Verifier: oidc.NewVerifier()}
+	id, browser, now := db.NewID(), secrets.RandomHex(32), s.Now()
+	sec := codes.FlowSecrets{Nonce: secrets.RandomHex(16), Verifier: oidc.NewVerifier()}
 	loc, err := p.AuthURL(
 		ctx,
 		oidc.Request{State: s.signedState(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra},
@@ -118,7 +118,7 @@ func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) 
 			browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			id, in.Provider, in.Redirect, db.Null(in.PKCE.Challenge), db.Null(strings.ToLower(in.PKCE.Method)), s.Codes.SealFlow(id,
-				sec), seal.Digest(browser), now, now.Add(s.Config.ProviderTTL), db.Null(in.LinkTo))
+				sec), secrets.Digest(browser), now, now.Add(s.Config.ProviderTTL), db.Null(in.LinkTo))
 		return err
 	})
 	return AuthStart{Location: loc, CookieName: codes.CookieName(id), Browser: browser, MaxAge: s.Config.ProviderTTL}, err
@@ -194,7 +194,7 @@ func (s *OAuth) claimFlow(ctx context.Context, in Callback) (codes.Flow, error) 
 		// it to the browser is the verifier, and nothing is linked before that
 		// is shown.
 		byVerifier := f.LinkUser != "" && f.Challenge != ""
-		if mine := in.Cookie(codes.CookieName(id)); !byVerifier && subtle.ConstantTimeCompare([]byte(seal.Digest(mine)), []byte(f.BrowserHash)) != 1 {
+		if mine := in.Cookie(codes.CookieName(id)); !byVerifier && subtle.ConstantTimeCompare([]byte(secrets.Digest(mine)), []byte(f.BrowserHash)) != 1 {
 			return badState("OAuth state belongs to another browser")
 		}
 		n, err := tx.Exec("UPDATE flow_states SET used_at = $2 WHERE id = $1 AND used_at IS NULL", id, s.Now())
@@ -317,8 +317,8 @@ func errOtherGuest() error {
 
 // proof is what a sign-in with an address that nobody has proved waits for.
 type proof struct {
-	mail   letter.Letter  // none where one was sent lately
-	cookie signin.Landing // of the browser that signed in, where it has no verifier
+	mail   mailtemplate.Letter // none where one was sent lately
+	cookie signin.Landing      // of the browser that signed in, where it has no verifier
 }
 
 // askProof makes the code by which the owner of the address proves it; in the
@@ -332,11 +332,11 @@ func (s *OAuth) askProof(tx *db.Tx, u *accounts.User, f codes.Flow, identity str
 	if f.Challenge != "" {
 		o.PKCE = codes.PKCE{Challenge: f.Challenge, Method: "s256"}
 	} else if f.ID != "" {
-		o.Browser = seal.RandomHex(32)
+		o.Browser = secrets.RandomHex(32)
 	}
 	made, err := s.Codes.MakeCode(tx, u, o)
 	return &proof{
-		mail:   letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL},
+		mail:   mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: u.Email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL},
 		cookie: signin.Landing{CookieName: made.Cookie, Browser: o.Browser, MaxAge: s.Config.CodeTTL},
 	}, err
 }

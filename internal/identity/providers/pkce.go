@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/signin"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Exchange redeems an authorization code with its verifier. The code works
@@ -40,7 +40,7 @@ func (s *OAuth) Exchange(ctx context.Context, authCode, verifier string, c accou
 
 // redeemCode ends a flow; no grant and no error is the first half of an e-mail change.
 func (s *OAuth) redeemCode(tx *db.Tx, authCode, verifier string, c accounts.Client) (*sessions.Grant, error) {
-	f, err := codes.FlowBy(tx, "code_hash = $1", seal.Digest(authCode))
+	f, err := codes.FlowBy(tx, "code_hash = $1", secrets.Digest(authCode))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, fault.New(fault.NotFound, "flow_state_not_found", "invalid flow state, no valid flow state found")

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 const revokeKeysSQL = `
@@ -54,7 +54,7 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 	}
 	now := s.Now()
 	k := ServiceKey{ID: db.NewID(), State: "active", CreatedAt: accounts.Time{Time: now}, CreatedBy: a.UserID,
-		Secret: token.TenantPrefix + seal.RandomHex(32)}
+		Secret: token.TenantPrefix + secrets.RandomHex(32)}
 	if !until.IsZero() {
 		k.ExpiresAt = &accounts.Time{Time: until}
 	}
@@ -72,7 +72,7 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 			return err
 		}
 		tx.Queue(insertServiceKeysSQL,
-			[]any{a.TenantID, k.ID, id, seal.Digest(k.Secret), now, a.UserID, nullableTime(until)}, nil)
+			[]any{a.TenantID, k.ID, id, secrets.Digest(k.Secret), now, a.UserID, nullableTime(until)}, nil)
 		s.auditChange(tx, a, accounts.Event{Action: "service_key.made", Entity: "service_account", EntityID: id,
 			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(textOrEmpty(expires), "never")}})
 		return tx.Flush()

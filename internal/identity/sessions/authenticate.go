@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/keyring"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // ServiceKey reports a request that shows the service key, alone or as bearer, to
@@ -163,7 +163,7 @@ func (s *Authenticator) byAPIKey(ctx context.Context, key string, c accounts.Cre
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	h := seal.Digest(key)
+	h := secrets.Digest(key)
 	k := keys.ByHash[h]
 	ok := k.Live(s.Now())
 	switch {

@@ -16,7 +16,7 @@ const MethodSAML = "sso/saml"
 // begins at one that is disabled, nothing outlives the assertion, and an
 // address whose domain is enforced signs in at its provider only. begin calls
 // it for every sign-in there is.
-func (s *Store) checkConnectionRules(tx *db.Tx, u *accounts.User, st *accounts.Belonging, sess *Row) error {
+func (s *Store) checkConnectionRules(tx *db.Tx, u *accounts.User, st *accounts.UserMemberships, sess *Row) error {
 	if !u.SSO {
 		return st.Elsewhere(u)
 	}

@@ -128,7 +128,7 @@ func (s *Store) renewGrant(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Clie
 	u, sess := g.user, g.sess
 	// A session whose membership has ended works where a new one would.
 	if g.member.TenantID == "" {
-		st, err := accounts.BelongingOf(tx, u)
+		st, err := accounts.MembershipsOf(tx, u)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/keyring"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // OAuthStyle marks a fault that is written as RFC 6749 section 5.2 has it; its
@@ -73,7 +73,7 @@ func scanKey(r *db.Row) (*accounts.TenantKey, error) {
 
 // byKey is the actor of a key that was shown.
 func (s *ServiceAccounts) byKey(ctx context.Context, key string, c accounts.Credential) (actor.Actor, error) {
-	k, err := s.findKey(ctx, "hash", seal.Digest(key))
+	k, err := s.findKey(ctx, "hash", secrets.Digest(key))
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -160,7 +160,7 @@ func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope 
 		return AccountToken{}, oauthError(fault.Invalid, "invalid_request", "client_id and client_secret are required")
 	}
 	bad := oauthError(fault.Unauthorized, "invalid_client", "There is no such client, or its secret is not valid")
-	k, err := s.findKey(ctx, "hash", seal.Digest(secret))
+	k, err := s.findKey(ctx, "hash", secrets.Digest(secret))
 	if err != nil {
 		return AccountToken{}, err
 	}

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/identity/keyring"
 	"holdfast/internal/identity/tenants"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // EndAll ends every session of everybody, and with it every token that
@@ -93,8 +93,8 @@ func (s *Store) Begin(tx *db.Tx, u *accounts.User, how token.Method, c accounts.
 // Entrance is how an account comes in.
 type Entrance struct {
 	How     token.Method
-	Passkey string              // id of one held by somebody its authenticator has recognised: two factors at once
-	Belongs *accounts.Belonging // nil = to be asked
+	Passkey string                    // id of one held by somebody its authenticator has recognised: two factors at once
+	Belongs *accounts.UserMemberships // nil = to be asked
 }
 
 // BeginBy is Begin for an entrance that says more than its method.
@@ -112,12 +112,12 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 	}
 	if st == nil || st.Email != u.Email {
 		var err error
-		if st, err = accounts.BelongingOf(tx, u); err != nil {
+		if st, err = accounts.MembershipsOf(tx, u); err != nil {
 			return nil, err
 		}
 	}
 	m := st.Home(u)
-	sess := Row{ID: db.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how}, key: []byte(seal.RandomHex(16)), Created: now,
+	sess := Row{ID: db.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how}, key: []byte(secrets.RandomHex(16)), Created: now,
 		notAfter: now.Add(s.Config.SessionTTL)}
 	if in.Passkey != "" {
 		sess.aal, sess.factor = accounts.AAL2, in.Passkey

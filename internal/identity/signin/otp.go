@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 )
 
 // OTP sends one-time passwords by mail and text, to those who ask for them.
@@ -50,12 +50,12 @@ func (s *OTP) queueWork(ctx context.Context, purpose string, in MailRequest, c a
 // Recover mails a link to choose a new password, if there is an account.
 func (s *OTP) Recover(ctx context.Context, in MailRequest, c accounts.Client) error {
 	return s.queueWork(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
-		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error) {
+		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (mailtemplate.Kind, codes.CodeOrder, error) {
 			if lately, err := s.Post.AskedLately(tx, u, codes.KindRecovery, c); err != nil || lately {
 				return "", codes.CodeOrder{}, err
 			}
 			s.Audit(tx, accounts.Event{User: u.ID, Action: "user.recovery_requested", Entity: "user", EntityID: u.ID, Client: c})
-			return letter.Recovery, codes.CodeOrder{Kind: codes.KindRecovery, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
+			return mailtemplate.Recovery, codes.CodeOrder{Kind: codes.KindRecovery, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
 		})
 	})
 }
@@ -63,10 +63,10 @@ func (s *OTP) Recover(ctx context.Context, in MailRequest, c accounts.Client) er
 // mailCode finds the account, lets choose decide and mails the code. An
 // unknown address, or an empty kind, mails nothing.
 func (s *OTP) mailCode(ctx context.Context, email string, _ accounts.Client,
-	choose func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error)) error {
-	var l letter.Letter
+	choose func(tx *db.Tx, u *accounts.User) (mailtemplate.Kind, codes.CodeOrder, error)) error {
+	var l mailtemplate.Letter
 	err := s.Write(ctx, func(tx *db.Tx) error {
-		l = letter.Letter{}
+		l = mailtemplate.Letter{}
 		u, err := accounts.UserByEmail(tx, email)
 		if fault.Is(err, fault.NotFound) {
 			return nil
@@ -79,7 +79,7 @@ func (s *OTP) mailCode(ctx context.Context, email string, _ accounts.Client,
 			return err
 		}
 		made, err := s.Codes.MakeCode(tx, u, o)
-		l = letter.Letter{Kind: kind, User: u.ID, To: o.Address, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
+		l = mailtemplate.Letter{Kind: kind, User: u.ID, To: o.Address, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
 		return err
 	})
 	if err != nil || l.Kind == "" {
@@ -111,12 +111,12 @@ func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error 
 				return err
 			}
 		}
-		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error) {
+		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (mailtemplate.Kind, codes.CodeOrder, error) {
 			o := codes.CodeOrder{Kind: codes.KindMagicLink, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}
 			if u.EmailConfirmedAt.IsZero() {
 				o.Kind = codes.KindSignup
 				if made {
-					return letter.Confirmation, o, nil
+					return mailtemplate.Confirmation, o, nil
 				}
 				if _, err := s.Accounts.Disown(tx, u); err != nil {
 					return "", o, err
@@ -124,12 +124,12 @@ func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error 
 				if lately, err := s.Post.AskedLately(tx, u, codes.KindSignup, c); err != nil || lately {
 					return "", o, err
 				}
-				return letter.Confirmation, o, nil
+				return mailtemplate.Confirmation, o, nil
 			}
 			if lately, err := s.Post.AskedLately(tx, u, codes.KindMagicLink, c); err != nil || lately {
 				return "", o, err
 			}
-			return letter.MagicLink, o, nil
+			return mailtemplate.MagicLink, o, nil
 		})
 	})
 }
@@ -179,14 +179,14 @@ func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c accounts
 	switch typ {
 	case "signup":
 		return s.queueWork(ctx, "confirmation", in, c, func(ctx context.Context, email string) error {
-			return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (letter.Kind, codes.CodeOrder, error) {
+			return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (mailtemplate.Kind, codes.CodeOrder, error) {
 				if !u.EmailConfirmedAt.IsZero() {
 					return "", codes.CodeOrder{}, nil
 				}
 				if lately, err := s.Post.AskedLately(tx, u, codes.KindSignup, c); err != nil || lately {
 					return "", codes.CodeOrder{}, err
 				}
-				return letter.Confirmation, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
+				return mailtemplate.Confirmation, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
 			})
 		})
 	case "email_change":
@@ -198,7 +198,7 @@ func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c accounts
 }
 
 func (s *OTP) resendChange(ctx context.Context, email string, in MailRequest, c accounts.Client) error {
-	var letters []letter.Letter
+	var letters []mailtemplate.Letter
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		letters = nil
 		u, err := accounts.UserByEmail(tx, email)
@@ -225,16 +225,17 @@ func (s *OTP) resendChange(ctx context.Context, email string, in MailRequest, c 
 // ChangeCodes makes the codes of a pending e-mail change: one for the new
 // address, and one for the current when it is proved. Who has the new address
 // already is told that instead, by mail.
-func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequest, c accounts.Client) ([]letter.Letter, error) {
+func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequest, c accounts.Client) ([]mailtemplate.Letter, error) {
 	made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeNew, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
 	if err != nil {
 		return nil, err
 	}
-	out := []letter.Letter{{Kind: letter.EmailChangeNew, User: u.ID, To: email, Other: u.Email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}}
+	out := []mailtemplate.Letter{{Kind: mailtemplate.EmailChangeNew, User: u.ID, To: email,
+		Other: u.Email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}}
 	owner, err := accounts.UserByEmail(tx, email)
 	switch {
 	case err == nil && owner.ID != u.ID: // nobody gets the code: the change never comes about
-		out[0] = letter.Letter{Kind: letter.Known, User: owner.ID, To: email, Link: s.Config.Home()}
+		out[0] = mailtemplate.Letter{Kind: mailtemplate.Known, User: owner.ID, To: email, Link: s.Config.Home()}
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return nil, err
 	}
@@ -242,13 +243,13 @@ func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequ
 		return out, nil
 	}
 	made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeCurrent, Address: u.Email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
-	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.Link, Code: made.Digits,
+	return append(out, mailtemplate.Letter{Kind: mailtemplate.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.Link, Code: made.Digits,
 		Valid: s.Config.CodeTTL}), err
 }
 
 // Reauthenticate mails a code that PUT /user takes as nonce.
 func (s *OTP) Reauthenticate(ctx context.Context, a actor.Actor) error {
-	var l letter.Letter
+	var l mailtemplate.Letter
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		u, err := accounts.LockedUser(tx, a.UserID)
 		if err != nil {
@@ -264,7 +265,7 @@ func (s *OTP) Reauthenticate(ctx context.Context, a actor.Actor) error {
 			return err
 		}
 		made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindReauth, Address: u.Email})
-		l = letter.Letter{Kind: letter.Reauthentication, User: u.ID, To: u.Email, Code: made.Digits, Valid: s.Config.CodeTTL}
+		l = mailtemplate.Letter{Kind: mailtemplate.Reauthentication, User: u.ID, To: u.Email, Code: made.Digits, Valid: s.Config.CodeTTL}
 		return err
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/sms"
 )
 
@@ -90,13 +90,13 @@ func (s *OTP) TextCode(ctx context.Context, to string, choose func(tx *db.Tx) (*
 		}
 		made, err := s.Codes.MakeCode(tx, u, o)
 		tag, _ := u.UserMetadata["locale"].(string)
-		digits, locale, channel = made.Digits, letter.LocaleOf(tag), o.Channel
+		digits, locale, channel = made.Digits, mailtemplate.LocaleOf(tag), o.Channel
 		return err
 	})
 	if err != nil || digits == "" || s.Config.PhoneCodes[to] != "" {
 		return err
 	}
-	m := sms.Message{To: to, Channel: channel, Text: letter.Text(locale, s.Config.ProductName, digits, int(s.Config.CodeTTL.Minutes()))}
+	m := sms.Message{To: to, Channel: channel, Text: mailtemplate.Text(locale, s.Config.ProductName, digits, int(s.Config.CodeTTL.Minutes()))}
 	if err := s.Config.SMS.Send(ctx, m); err != nil {
 		return fmt.Errorf("identity: text message: %w", err)
 	}

@@ -131,7 +131,7 @@ func (s *SignUps) signUpByText(ctx context.Context, draft *accounts.User, channe
 		return nil, err
 	}
 	if taken && s.Config.SignupTellsTaken {
-		answer.Tell("phone")
+		answer.HideAsTaken("phone")
 		return &answer, nil
 	}
 	answer.Identities = []accounts.Identity{accounts.PhoneIdentity(&answer)}

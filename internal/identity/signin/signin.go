@@ -192,7 +192,7 @@ func (s *SignIns) signIn(ctx context.Context, checked *accounts.User, rehashed s
 	var g *sessions.Grant
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		found := accounts.QueueLockedUser(tx, checked.ID)
-		in := sessions.Entrance{How: token.Method{Method: "password"}, Belongs: accounts.QueueBelonging(tx, checked.ID, checked.Email)}
+		in := sessions.Entrance{How: token.Method{Method: "password"}, Belongs: accounts.QueueMemberships(tx, checked.ID, checked.Email)}
 		u, err := accounts.FlushedUser(tx, found)
 		if fault.Is(err, fault.NotFound) {
 			return errCredentials()

@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/tenants"
 	"holdfast/internal/identity/token"
@@ -143,7 +143,7 @@ func (s *SignUps) adoptInvited(tx *db.Tx, u *accounts.User, hash string, data ma
 func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash string, c accounts.Client) (*accounts.User, error) {
 	answer := s.Accounts.Draft(email, in.Data)
 	answer.ConfirmationSentAt = answer.CreatedAt
-	var mail letter.Letter
+	var mail mailtemplate.Letter
 	taken := false
 	err := s.Accounts.OnceMore(func() error {
 		return s.Write(ctx, func(tx *db.Tx) error {
@@ -161,14 +161,14 @@ func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			}
 			if taken {
 				answer.ID = s.Secrets.UUID("decoy", email)
-				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.Config.Home()}
+				mail = mailtemplate.Letter{Kind: mailtemplate.Known, User: u.ID, To: email, Link: s.Config.Home()}
 				s.Audit(tx, accounts.Event{Action: "user.sign_up_repeated", Entity: "user", EntityID: u.ID, Client: c})
 				return tx.Flush()
 			}
 			answer.ID = u.ID
 			s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Client: c})
 			made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
-			mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
+			mail = mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
 			return err
 		})
 	})
@@ -176,7 +176,7 @@ func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 		return nil, err
 	}
 	if taken && s.Config.SignupTellsTaken {
-		answer.Tell("email")
+		answer.HideAsTaken("email")
 		return answer, s.Post.Send(mail)
 	}
 	return answer.SignedUp(), s.Post.Send(mail)

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/identity/sessions"
 	"holdfast/internal/identity/tenants"
 	"holdfast/internal/identity/token"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Verification takes the codes and links that were sent.
@@ -330,7 +330,8 @@ func (s *Verification) flowOfCode(tx *db.Tx, t codes.OneTime) (codes.Flow, error
 // sameBrowser is the identity that a flow without a challenge asked a proof for,
 // in the browser that holds the flow's cookie; "" in any other.
 func (s *Verification) sameBrowser(f codes.Flow, in Open) (string, error) {
-	if f.BrowserHash == "" || in.Cookie == nil || subtle.ConstantTimeCompare([]byte(seal.Digest(in.Cookie(codes.CookieName(f.ID)))), []byte(f.BrowserHash)) != 1 {
+	if f.BrowserHash == "" || in.Cookie == nil ||
+		subtle.ConstantTimeCompare([]byte(secrets.Digest(in.Cookie(codes.CookieName(f.ID)))), []byte(f.BrowserHash)) != 1 {
 		return "", nil
 	}
 	sec, err := s.Codes.OpenFlow(f)

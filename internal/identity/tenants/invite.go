@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Invitation is a standing offer of membership.
@@ -139,7 +139,7 @@ func (s *Invitations) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.Link, markLinked(tx, inv, seal.Digest(c.Hash))
+	return c.Link, markLinked(tx, inv, secrets.Digest(c.Hash))
 }
 
 // invitationLink leads to the site, which shows the invitation to who signs in there.

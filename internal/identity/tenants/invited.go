@@ -356,7 +356,7 @@ func (s *Invitations) JoinAsWished(tx *db.Tx, u *accounts.User, c accounts.Clien
 		delete(u.UserMetadata, accounts.WishedInvite)
 		tx.Queue("UPDATE users SET user_metadata = $2 WHERE id = $1", []any{u.ID, accounts.WriteJSON(u.UserMetadata)}, nil)
 	}
-	id := accounts.WishedTenant(u.UserMetadata)
+	id := accounts.RequestedTenant(u.UserMetadata)
 	if id == "" {
 		return tx.Flush()
 	}

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
+	"holdfast/internal/access"
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/codes"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/job"
-	"holdfast/internal/seal"
+	"holdfast/internal/secrets"
 )
 
 // Mails of invitations wait in the database: who was told that somebody is
@@ -52,7 +52,7 @@ func (s *Invitations) queueMails(tx *db.Tx, tenantID string, list ...Invitation)
 		f := fault.New(fault.Limited, "over_email_send_rate_limit",
 			"A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
 		f.RetryAfter = time.Hour
-		gate.Explain(f, invitesADay, now.Add(f.RetryAfter))
+		access.Explain(f, invitesADay, now.Add(f.RetryAfter))
 		return f
 	}
 	if s.Config.Ring != nil {
@@ -112,7 +112,7 @@ func (s *Invitations) mailedInvitation(ctx context.Context, j job.Job) (inv *Inv
 // link that opens it; an account holder is asked to sign in, and so is who was
 // mailed a code within the mail interval, which stays good.
 func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first bool) error {
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.invitationLink(inv), Role: string(inv.Role),
+	l := mailtemplate.Letter{Kind: mailtemplate.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.invitationLink(inv), Role: string(inv.Role),
 		Valid: inv.ExpiresAt.Sub(s.Now())}
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
@@ -136,8 +136,8 @@ func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first 
 		if err != nil {
 			return err
 		}
-		l.Kind, l.Link = letter.Invite, c.Link
-		return markLinked(tx, inv, seal.Digest(c.Hash))
+		l.Kind, l.Link = mailtemplate.Invite, c.Link
+		return markLinked(tx, inv, secrets.Digest(c.Hash))
 	})
 	if err != nil {
 		return err

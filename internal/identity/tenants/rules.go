@@ -8,7 +8,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/accounts"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/store"
 )
 
@@ -61,7 +61,8 @@ func (s *Store) CheckSettings(tx *store.Tx, changes []store.Change) error {
 
 func checkLocale(c store.Change) error {
 	var v string
-	if accounts.ChangedText(c, "section") == "general" && json.Unmarshal([]byte(jsonText(c.After["value"])), &v) == nil && slices.Contains(letter.Locales(), v) {
+	if accounts.ChangedText(c, "section") == "general" &&
+		json.Unmarshal([]byte(jsonText(c.After["value"])), &v) == nil && slices.Contains(mailtemplate.Locales(), v) {
 		return nil
 	}
 	return fault.New(fault.Unprocessable, "22023", "setting locale must be %s, in section general", settingHelp[accounts.SettingLocale])

@@ -182,7 +182,7 @@ type Store struct {
 // Memberships lists where the caller belongs, for a tenant picker.
 func (s *Store) Memberships(ctx context.Context, a actor.Actor) (list []accounts.Member, err error) {
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		st := accounts.QueueBelonging(tx, a.UserID, "")
+		st := accounts.QueueMemberships(tx, a.UserID, "")
 		if err := tx.Flush(); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ type editing struct {
 	m    *Checker
 	job  *jobs.Job
 	plan *plan.Plan
-	veil plan.Veil
+	mask plan.FieldMask
 	st   *stager
 	seq  int
 	at   int // index in the chunk
@@ -85,7 +85,7 @@ func (m *Checker) editRow(ctx context.Context, a actor.Actor, jobID string, row 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := e.applyTo(&ed.list[ed.at], ed.veil); err != nil {
+	if err := e.applyTo(&ed.list[ed.at], ed.mask); err != nil {
 		return nil, nil, err
 	}
 	batch := make([]*draft.Draft, len(ed.list))
@@ -106,7 +106,7 @@ func (m *Checker) editRow(ctx context.Context, a actor.Actor, jobID string, row 
 	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.saveChunk(tx, a, row, c) }); err != nil {
 		return nil, nil, err
 	}
-	rec := ed.veil.Over(&ed.list[ed.at])
+	rec := ed.mask.MaskRecord(&ed.list[ed.at])
 	if len(rec.Errors) > 0 {
 		return rec, nil, nil
 	}
@@ -148,7 +148,7 @@ func (ed *editing) loadRow(tx *db.Tx, a actor.Actor, jobID string, row int) erro
 	if err != nil {
 		return err
 	}
-	ed.veil = p.Veil(t, a.Role)
+	ed.mask = p.FieldMask(t, a.Role)
 	v := &draft.Reader{Survey: p.Survey(t, settings), Now: m.store.Now()}
 	v.Rows = int(job.TotalRows)
 	ed.st = m.newStager(&jobs.Step{Job: job, Actor: a}, v)
@@ -243,7 +243,7 @@ func (ed *editing) rereadLines(ctx context.Context) error {
 
 // applyTo puts the texts into a record. What was damaged about it is settled by
 // writing the damaged cells anew.
-func (e Edit) applyTo(r *staged.Record, v plan.Veil) error {
+func (e Edit) applyTo(r *staged.Record, v plan.FieldMask) error {
 	headers, anew := v.Headers, map[int]bool{}
 	for name, text := range e.Cells {
 		at := slices.Index(headers, name)

@@ -184,7 +184,7 @@ func (m *Checker) processFile(ctx context.Context, s *jobs.Step) (*plan.Processe
 		return nil, err
 	}
 	if v.Rows > manyRows {
-		defer heap.Thrifty(leaner)()
+		defer heap.LimitGrowth(leaner)()
 	}
 	if err := st.runStager(ctx, open); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (f *Form) Close() {
 // in the data directory, in a file without a name, for its turn to be developed.
 // Errors are fault.TooLarge past a bound, fault.NoSpace for a full disk and
 // fault.Invalid for a form that cannot be read (RFC 7578).
-func (al *Album) ReadForm(parts *multipart.Reader, name string) (_ *Form, err error) {
+func (al *Store) ReadForm(parts *multipart.Reader, name string) (_ *Form, err error) {
 	f := &Form{Texts: map[string][]string{}}
 	defer func() {
 		if err != nil {

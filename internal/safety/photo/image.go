@@ -36,11 +36,11 @@ const (
 // atOnce is how many photos are decoded at the same time.
 const atOnce = 2
 
-// Darkroom makes photos fit to be kept. It is safe for concurrent use.
-type Darkroom struct{ free chan struct{} }
+// DecodeSemaphore makes photos fit to be kept, a few at a time. It is safe for concurrent use.
+type DecodeSemaphore struct{ free chan struct{} }
 
 // NewDarkroom returns a room for two photos at once.
-func NewDarkroom() *Darkroom { return &Darkroom{make(chan struct{}, atOnce)} }
+func NewDecodeSemaphore() *DecodeSemaphore { return &DecodeSemaphore{make(chan struct{}, atOnce)} }
 
 // Image is a photo as it is kept: a JPEG without metadata.
 type Image struct {
@@ -53,7 +53,7 @@ type Image struct {
 // would keep others waiting. It
 // fails with fault.Unsupported for another kind of file, fault.TooLarge past
 // the bounds and fault.Invalid for a broken one.
-func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
+func (d *DecodeSemaphore) Develop(ctx context.Context, r io.Reader) (*Image, error) {
 	select {
 	case d.free <- struct{}{}:
 		defer func() { <-d.free }()

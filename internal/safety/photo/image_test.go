@@ -71,7 +71,7 @@ func exif(raw []byte, turn uint16, order binary.ByteOrder) []byte {
 }
 
 func develop(t testing.TB, raw []byte) (*Image, error) {
-	return NewDarkroom().Develop(t.Context(), bytes.NewReader(raw))
+	return NewDecodeSemaphore().Develop(t.Context(), bytes.NewReader(raw))
 }
 
 // red reports where the red corner is: "tl", "tr", "bl", "br".
@@ -185,7 +185,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want kind %d", name, err, c.kind)
 		}
 	}
-	if _, err := NewDarkroom().Develop(t.Context(), io.MultiReader(bytes.NewReader(whole[:99]), failing{})); !fault.Is(err, fault.Invalid) {
+	if _, err := NewDecodeSemaphore().Develop(t.Context(), io.MultiReader(bytes.NewReader(whole[:99]), failing{})); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func FuzzDevelop(f *testing.F) {
 	for _, raw := range [][]byte{small, exif(small, 6, binary.BigEndian), asPNG(f, corner(16, 16)), webpRaw, bomb(9, 9, 16, 6)} {
 		f.Add(raw)
 	}
-	room := NewDarkroom()
+	room := NewDecodeSemaphore()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		p, err := room.Develop(t.Context(), bytes.NewReader(raw))
 		if err != nil {

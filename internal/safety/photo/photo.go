@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/blob"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/once"
+	"holdfast/internal/idempotency"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -64,12 +64,12 @@ type Files interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Album keeps the photos of records: the picture among the files, its record in
+// Store keeps the photos of records: the picture among the files, its record in
 // a collection of photos. Who may read a record may see its photos.
-type Album struct {
+type Store struct {
 	store *store.Store
 	files Files
-	room  *Darkroom
+	room  *DecodeSemaphore
 	quota int64
 
 	scratch string // directory for photos that wait for their turn
@@ -78,8 +78,8 @@ type Album struct {
 // New returns an album in which the photos of one tenant may take quota bytes:
 // whoever finds a report link must not fill the disk that all share. Uploads wait
 // in the directory scratch.
-func New(s *store.Store, files Files, quota int64, scratch string) *Album {
-	return &Album{store: s, files: files, room: NewDarkroom(), quota: quota, scratch: scratch}
+func New(s *store.Store, files Files, quota int64, scratch string) *Store {
+	return &Store{store: s, files: files, room: NewDecodeSemaphore(), quota: quota, scratch: scratch}
 }
 
 // Effects deletes photos with the record they belong to, and pictures with
@@ -186,7 +186,7 @@ func deletePicture(ctx context.Context, files Files, key string) {
 // Add develops a picture and keeps it with a record that the actor may read.
 // Members without a right to report incidents, or to answer what inspections
 // ask, may not.
-func (al *Album) Add(ctx context.Context, a actor.Actor, o Owner, caption string, r io.Reader) (store.Row, error) {
+func (al *Store) Add(ctx context.Context, a actor.Actor, o Owner, caption string, r io.Reader) (store.Row, error) {
 	if err := al.mayAdd(ctx, a, o); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (al *Album) Add(ctx context.Context, a actor.Actor, o Owner, caption string
 		if row, err = al.AddTx(tx, a, o, caption, p); err != nil {
 			return err
 		}
-		return once.Tell(tx, row)
+		return idempotency.Record(tx, row)
 	})
 	if err != nil {
 		al.Discard(ctx, p, err)
@@ -216,7 +216,7 @@ type Kept struct {
 
 // Develop makes a picture fit to be kept and keeps it. Whoever asks names it in
 // a record (AddTx) or discards it.
-func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
+func (al *Store) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 	img, err := al.room.Develop(ctx, r)
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 
 // Discard removes a picture that no record came to name, because of err. When
 // nobody knows whether one did, it is left to the sweep of files without records.
-func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
+func (al *Store) Discard(ctx context.Context, p *Kept, err error) {
 	if !fault.Is(err, fault.Unavailable) {
 		deletePicture(ctx, al.files, p.ref.Key)
 	}
@@ -240,7 +240,7 @@ func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
 const CodeFull = "photo_quota"
 
 // AddTx records a developed picture with a record of the actor's tenant.
-func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kept) (store.Row, error) {
+func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kept) (store.Row, error) {
 	var n, size int64
 	state, most := "", al.quota
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
@@ -285,7 +285,7 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 }
 
 // mayAdd refuses those who may not add photos, and hides what they may not read.
-func (al *Album) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
+func (al *Store) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
 	r, _ := al.store.Catalog().Get(o.adds)
 	if !query.May(r.Access.Create, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", o.photos)
@@ -295,7 +295,7 @@ func (al *Album) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
 
 // checkVisible fails with fault.NotFound for a record that the actor may not read, as
 // for one that is not there.
-func (al *Album) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
+func (al *Store) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
 	r, _ := al.store.Catalog().Get(o.owners)
 	g, err := query.Access(a, r, r.Access.Read)
 	if err != nil {
@@ -313,7 +313,7 @@ func (al *Album) checkVisible(tx *db.Tx, a actor.Actor, o Owner) error {
 
 // List returns the records of a record's photos, oldest first, to whom it may be
 // read by.
-func (al *Album) List(ctx context.Context, a actor.Actor, o Owner) (rows []store.Row, err error) {
+func (al *Store) List(ctx context.Context, a actor.Actor, o Owner) (rows []store.Row, err error) {
 	err = al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		if err := al.checkVisible(tx, a, o); err != nil {
 			return err
@@ -327,7 +327,7 @@ func (al *Album) List(ctx context.Context, a actor.Actor, o Owner) (rows []store
 }
 
 // View opens the picture of a photo; its record says what it is.
-func (al *Album) View(ctx context.Context, a actor.Actor, o Owner, id string) (store.Row, io.ReadSeekCloser, error) {
+func (al *Store) View(ctx context.Context, a actor.Actor, o Owner, id string) (store.Row, io.ReadSeekCloser, error) {
 	rows, err := al.List(ctx, a, o)
 	if err != nil {
 		return nil, nil, err

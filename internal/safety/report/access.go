@@ -7,7 +7,7 @@ import (
 )
 
 // linksResource is the resource of links for an actor who may read them, or change them.
-func (d *Desk) linksResource(a actor.Actor, change bool) (*catalog.Resource, error) {
+func (d *Service) linksResource(a actor.Actor, change bool) (*catalog.Resource, error) {
 	r, _ := d.store.Catalog().Get("report_links")
 	grants := r.Access.Read
 	if change {

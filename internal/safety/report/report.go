@@ -97,14 +97,14 @@ func tenantOf(token string) (string, bool) {
 	return id.String(), err == nil
 }
 
-// Desk takes reports.
-type Desk struct {
+// Service takes reports.
+type Service struct {
 	store *store.Store
-	album *photo.Album
+	album *photo.Store
 }
 
 // New returns a desk.
-func New(s *store.Store, a *photo.Album) *Desk { return &Desk{s, a} }
+func New(s *store.Store, a *photo.Store) *Service { return &Service{s, a} }
 
 // Place is where a link's reports belong.
 type Place struct {
@@ -137,7 +137,7 @@ const findSQL = `
 
 // Find returns the place of a token, or fault.NotFound: unknown, disabled,
 // switched off by the tenant, or the tenant is suspended.
-func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
+func (d *Service) Find(ctx context.Context, token string) (*Place, error) {
 	tenant, ok := tenantOf(token)
 	if !ok {
 		return nil, refuseUnknown()
@@ -263,7 +263,7 @@ func plainText(s string) string {
 // Submit writes the report as an incident and returns its number. The same form
 // sent again gets the same number. Faults name the fields (once, kind,
 // severity, what, when, name, photo).
-func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
+func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
 	now := d.store.Now()
 	at, err := f.checkForm(p, now)
 	if err != nil {
@@ -307,7 +307,7 @@ func (f *Form) formReference() string {
 }
 
 // findSent is the number of the incident that this form has become.
-func (d *Desk) findSent(ctx context.Context, p *Place, f *Form) (no string, err error) {
+func (d *Service) findSent(ctx context.Context, p *Place, f *Form) (no string, err error) {
 	err = d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
 		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.formReference()}, func(r *db.Row) error {
 			no = r.Text(0)
@@ -322,7 +322,7 @@ func (d *Desk) findSent(ctx context.Context, p *Place, f *Form) (no string, err 
 
 // writeIncident makes the incident. Nobody was hurt, so its severity is the least; what
 // it could have been is what the form says.
-func (d *Desk) writeIncident(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
+func (d *Service) writeIncident(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
 	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": shortTitle(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
 		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.formReference()}
 	if f.Name != "" {
@@ -359,7 +359,7 @@ func shortTitle(s string) string {
 }
 
 // Rotate gives a link a new token; codes printed before no longer work.
-func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
+func (d *Service) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
 	var row store.Row
 	err := d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		r, err := d.linksResource(a, true)
@@ -383,7 +383,7 @@ func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row,
 }
 
 // Link returns a link's record, to those who may read links.
-func (d *Desk) Link(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
+func (d *Service) Link(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
 	r, err := d.linksResource(a, false)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
-	"holdfast/internal/rpc"
 	"holdfast/internal/store"
+	"holdfast/internal/verb"
 )
 
 // OwnerActivityIn names a goods owner and a span of days.
@@ -27,9 +27,9 @@ type OwnerActivityIn struct {
 
 // OwnerActivityOut is what was done with an owner's goods, day by day.
 type OwnerActivityOut struct {
-	rpc.Answer
-	Owner rpc.Record `json:"owner" record:"goods_owners"`
-	Days  []OwnerDay `json:"days" doc:"Each day of the span, in order."`
+	verb.Answer
+	Owner verb.Record `json:"owner" record:"goods_owners"`
+	Days  []OwnerDay  `json:"days" doc:"Each day of the span, in order."`
 }
 
 // OwnerDay is one day's work on an owner's goods, and what lay there at its end.
@@ -50,11 +50,11 @@ type Handled struct {
 const ownerDays = 92
 
 // ListActivity lists what was done with an owner's goods. A client sees its own alone.
-func ListActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
+func ListActivity(c *verb.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
 	id := in.OwnerID
 	if c.Role == actor.Client {
 		if id != "" && id != c.GoodsOwner {
-			return nil, rpc.Missing("goods_owners", "owner_id")
+			return nil, verb.Missing("goods_owners", "owner_id")
 		}
 		id = c.GoodsOwner
 	}
@@ -66,7 +66,7 @@ func ListActivity(c *rpc.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
 		return nil, err
 	}
 	if len(owner) == 0 {
-		return nil, rpc.Missing("goods_owners", "owner_id")
+		return nil, verb.Missing("goods_owners", "owner_id")
 	}
 	days, err := readSpan(in)
 	if err != nil {
@@ -113,7 +113,7 @@ const net = "CAST(COALESCE(SUM(CASE WHEN from_zone_id IS NULL AND to_zone_id IS 
 
 // fillDays reads each day's movements, and what lay there from what lies there now,
 // less what came since.
-func (out *OwnerActivityOut) fillDays(c *rpc.Call, owner string, days []localtime.Date, zone *time.Location) error {
+func (out *OwnerActivityOut) fillDays(c *verb.Call, owner string, days []localtime.Date, zone *time.Location) error {
 	tenant, since := c.TenantID, make([]decimal.Dec, len(days)+1)
 	var now decimal.Dec
 	for i := range out.Days {

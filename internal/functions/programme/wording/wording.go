@@ -15,7 +15,7 @@ import (
 	"unicode"
 
 	"holdfast/internal/db"
-	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/mail"
 )
 
@@ -165,7 +165,7 @@ func QueueWords(tx *db.Tx, tenant string) *Wording {
 	tx.Queue(localeSQL, []any{tenant}, func(r *db.Row) error {
 		var tag string
 		// A setting that is no text leaves the default.
-		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil && letter.LocaleOf(tag) == german.Lang {
+		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil && mailtemplate.LocaleOf(tag) == german.Lang {
 			w = german
 		}
 		return nil

@@ -1,0 +1,195 @@
+// Package ratelimit counts requests and statements in rolling windows, one minute
+// and a burst of ten seconds, and says when a refused one may come again.
+//
+// Layer: adapters. Begin at [New].
+package ratelimit
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// Options of New. The zero value is ready for use.
+type Options struct {
+	Now     func() time.Time // the clock; time.Now when nil
+	MaxKeys int              // bound on remembered keys, each of some 600 bytes; 100,000 when 0
+}
+
+// A State is what a key has used and may still use, for the X-RateLimit
+// headers and the 429 body of the interface.
+//
+// Limit, Used and Remaining speak of the minute, and of the burst when that is
+// what refused (then Remaining is 0). Reset is when all of the limit is free
+// again if nothing more is counted, or for a refused call when it would pass.
+type State struct {
+	Limit     int
+	Remaining int
+	Used      int
+	Reset     time.Time
+	OK        bool
+	// RetryAfter is the wait after which the refused call
+	// passes if nothing else is counted meanwhile. It is 0 when OK, and when
+	// more was asked for than the rule ever allows at once.
+	RetryAfter time.Duration
+}
+
+const shards = 64
+
+// A Limiter holds the windows of this process. Its methods may be called by
+// many goroutines.
+type Limiter struct {
+	now   func() time.Time
+	start time.Time
+	seed  maphash.Seed
+	limit int // keys in a shard
+	shard [shards]shard
+}
+
+type shard struct {
+	sync.Mutex
+	windows map[name]*window
+	swept   int64    // slot of the last sweep
+	_       [40]byte // a shard's lock is not on its neighbour's cache line
+}
+
+type name struct {
+	category Category
+	key      string
+}
+
+// New returns an empty limiter.
+func New(o Options) *Limiter {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxKeys <= 0 {
+		o.MaxKeys = 100_000
+	}
+	l := &Limiter{now: o.Now, start: o.Now(), seed: maphash.MakeSeed(), limit: max(o.MaxKeys/shards, 1)}
+	for i := range l.shard {
+		l.shard[i].windows = map[name]*window{}
+	}
+	return l
+}
+
+// Take implements Counter.
+func (l *Limiter) Take(key string, c Category, p Plan, n int) State {
+	m := l.currentMoment()
+	s := l.shardOf(key)
+	s.Lock()
+	defer s.Unlock()
+	return s.takeUnits(name{c, key}, p.Rule(c), n, m, l.limit)
+}
+
+// Pass implements Counter.
+func (l *Limiter) Pass(key string, c, next Category, p Plan) (taken, room State) {
+	m := l.currentMoment()
+	s := l.shardOf(key) // one shard has all of a key's windows
+	s.Lock()
+	defer s.Unlock()
+	taken = s.takeUnits(name{c, key}, p.Rule(c), 1, m, l.limit)
+	if taken.OK {
+		room = s.peekState(name{next, key}, p.Rule(next), m)
+	}
+	return taken, room
+}
+
+// Add implements Counter.
+func (l *Limiter) Add(key string, c Category, n int) {
+	m := l.currentMoment()
+	s := l.shardOf(key)
+	s.Lock()
+	defer s.Unlock()
+	w := s.findOrMakeWindow(name{c, key}, m.slot, l.limit)
+	w.advanceTo(m.slot)
+	w.countPast(n)
+}
+
+// Peek implements Counter.
+func (l *Limiter) Peek(key string, c Category, p Plan) State {
+	m := l.currentMoment()
+	s := l.shardOf(key)
+	s.Lock()
+	defer s.Unlock()
+	return s.peekState(name{c, key}, p.Rule(c), m)
+}
+
+func (l *Limiter) shardOf(key string) *shard {
+	return &l.shard[maphash.String(l.seed, key)%shards]
+}
+
+// currentMoment is now. Slots count from ring length on, since a window looks back
+// one ring, and by the monotonic clock.
+func (l *Limiter) currentMoment() moment {
+	now := l.now()
+	since := now.Sub(l.start)
+	s := int64(max(since, 0) / slot)
+	return moment{now: now, slot: s + minuteSlots, in: since - time.Duration(s)*slot}
+}
+
+func (s *shard) takeUnits(k name, r Rule, n int, m moment, limit int) State {
+	w := s.findOrMakeWindow(k, m.slot, limit)
+	w.advanceTo(m.slot)
+	if !w.countWithin(r, n) {
+		return m.refusedState(w, r, n)
+	}
+	return m.passedState(r, w.minute, w.newestSlot())
+}
+
+func (s *shard) peekState(k name, r Rule, m moment) State {
+	w := s.windows[k]
+	if w == nil {
+		w = &window{last: m.slot} // does not escape into the map
+	}
+	w.advanceTo(m.slot)
+	if w.minute >= r.Minute || w.burst >= r.Burst {
+		return m.refusedState(w, r, 1)
+	}
+	return m.passedState(r, w.minute, w.newestSlot())
+}
+
+// findOrMakeWindow finds or makes a key's window. Once a minute the shard forgets the
+// keys that were idle for one.
+func (s *shard) findOrMakeWindow(k name, now int64, limit int) *window {
+	if now-s.swept >= minuteSlots {
+		s.sweepIdle(now)
+	}
+	w := s.windows[k]
+	if w != nil {
+		return w
+	}
+	if len(s.windows) >= limit {
+		s.evictOne()
+	}
+	w = &window{last: now}
+	s.windows[k] = w
+	return w
+}
+
+func (s *shard) sweepIdle(now int64) {
+	s.swept = now
+	for k, w := range s.windows {
+		if now-w.last >= minuteSlots {
+			delete(s.windows, k)
+		}
+	}
+}
+
+// evictOne forgets, of a few keys that the map's random order offers, the one
+// with the least to forget. So a flood of new keys pushes out itself and does
+// not clear the count of a key under attack.
+func (s *shard) evictOne() {
+	var least name
+	var lost *window
+	seen := 0
+	for k, w := range s.windows {
+		if lost == nil || w.minute < lost.minute || w.minute == lost.minute && w.last < lost.last {
+			least, lost = k, w
+		}
+		if seen++; seen == 8 {
+			break
+		}
+	}
+	delete(s.windows, least)
+}
