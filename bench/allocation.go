@@ -66,8 +66,8 @@ func (m *measurement) allocated(ctx context.Context, s *site, desks []*desk) err
 		}
 	}
 	for n, d := range desks[1:] {
-		note := fmt.Sprintf("p99 %.1f, p50 %.1f ms; at %d levels %.1f, %.1f", median(p99s[n+1]), median(medians[n+1]), desks[0].levels,
-			median(p99s[0]), median(medians[0]))
+		note := fmt.Sprintf("p99 %.1f, p50 %.1f ms; at %d levels %.1f, %.1f", median(p99s[n+1]), median(medians[n+1]),
+			desks[0].levels, median(p99s[0]), median(medians[0]))
 		title := fmt.Sprintf("allocation of %d lines, p99 at %d levels", allocatedLines, d.levels)
 		if err := m.add(of(title, s.engine, ratios[n+1], note).atMost(1.5, "")); err != nil {
 			return err
@@ -126,7 +126,8 @@ func (d *desk) order(ctx context.Context, s *site, items []int) (id string, err 
 	for i, item := range found {
 		lines = append(lines, map[string]any{"order_id": order, "line_no": i + 1, "item_id": item.ID, "qty_ordered": 1})
 	}
-	return order, errors.Join(d.post(ctx, s, "orders", map[string]any{"id": order, "party_name": "Customer"}), d.post(ctx, s, "order_lines", lines))
+	return order, errors.Join(d.post(ctx, s, "orders", map[string]any{"id": order, "party_name": "Customer"}),
+		d.post(ctx, s, "order_lines", lines))
 }
 
 // post creates rows.
@@ -142,7 +143,8 @@ func (d *desk) post(ctx context.Context, s *site, collection string, rows any) e
 // say calls a verb on an order and returns the milliseconds it took.
 func (d *desk) say(ctx context.Context, s *site, verb, order string) (ms float64, err error) {
 	begin := time.Now()
-	_, err = s.call(ctx, "POST", "/v1/rpc/"+verb, d.token, "application/json", strings.NewReader(`{"order_id":"`+order+`"}`))
+	_, err = s.call(ctx, "POST", "/v1/rpc/"+verb, d.token, "application/json",
+		strings.NewReader(`{"order_id":"`+order+`"}`))
 	return float64(time.Since(begin)) / float64(time.Millisecond), err
 }
 

@@ -75,7 +75,8 @@ func (m *measurement) backups(ctx context.Context, engine string) (err error) {
 	}
 	for k, what := range []string{"reads", "inserts"} {
 		title := fmt.Sprintf("p99 of 200 %s a second beside a backup", what)
-		if err := m.add(slower(title, engine, calm[k], busy[k], fmt.Sprintf("%d backups", made)).atMost(1.5, "")); err != nil {
+		if err := m.add(slower(title, engine, calm[k], busy[k], fmt.Sprintf("%d backups", made)).atMost(1.5,
+			"")); err != nil {
 			return err
 		}
 	}
@@ -107,19 +108,23 @@ func (s *site) files() error {
 // mixed asks 200 times a second: for a list, then to write a record.
 func (m *measurement) mixed(ctx context.Context, s *site, token string, round int) (both [2]load.Report, err error) {
 	auth := []string{"Authorization: Bearer " + token, "Content-Type: application/json"}
-	p := m.plan(s, s.server, besideConns, load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: auth, Status: http.StatusOK}, round)
+	p := m.plan(s, s.server, besideConns, load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: auth,
+		Status: http.StatusOK}, round)
 	p.Every = besideEvery
 	if both[0], err = measure(ctx, p); err != nil {
 		return both, err
 	}
-	p.Request = load.Request{Method: "POST", Path: "/v1/orders", Header: auth, Body: `{"type":"outbound","party_name":"Beside"}`, Status: http.StatusCreated}
+	p.Request = load.Request{Method: "POST", Path: "/v1/orders", Header: auth,
+		Body: `{"type":"outbound","party_name":"Beside"}`, Status: http.StatusCreated}
 	p.Warm = 100 * time.Millisecond
 	both[1], err = measure(ctx, p)
 	return both, err
 }
 
 // mixedBeside is mixed while backups are made, and says how many were.
-func (m *measurement) mixedBeside(ctx context.Context, s *site, token, shelf string) (loud [2]load.Report, made int, err error) {
+func (m *measurement) mixedBeside(
+	ctx context.Context, s *site, token, shelf string,
+) (loud [2]load.Report, made int, err error) {
 	over, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
@@ -197,7 +202,8 @@ func (m *measurement) restored(ctx context.Context, s *site, shelf string) error
 		}
 	}
 	return m.add(of("restore, hashes and rows compared", s.engine, ratios,
-		fmt.Sprintf("of the speed of a copy; %d MB in %.1f s, copied in %.1f s", size>>20, restore.Seconds(), plain.Seconds())).atLeast(0.5, ""))
+		fmt.Sprintf("of the speed of a copy; %d MB in %.1f s, copied in %.1f s", size>>20, restore.Seconds(),
+			plain.Seconds())).atLeast(0.5, ""))
 }
 
 // copyAll copies the files of a directory, each made durable, and says how many

@@ -177,8 +177,10 @@ func drawPeers(run *peers.Run) []byte {
 			ours, ok := peers.Ratio(f.Holdfast, f.ByHand)
 			theirs, known := peers.Ratio(f.Other, f.ByHand)
 			if ok && known {
-				list[0].results = append(list[0].results, result{Case: row.Title, Engine: row.Engine, Value: ours.Median, Low: ours.Low, High: ours.High})
-				s.results = append(s.results, result{Case: row.Title, Engine: row.Engine, Value: theirs.Median, Low: theirs.Low, High: theirs.High})
+				list[0].results = append(list[0].results, result{Case: row.Title, Engine: row.Engine, Value: ours.Median,
+					Low: ours.Low, High: ours.High})
+				s.results = append(s.results, result{Case: row.Title, Engine: row.Engine, Value: theirs.Median, Low: theirs.Low,
+					High: theirs.High})
 			}
 		}
 		if s.results != nil {

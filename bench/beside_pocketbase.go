@@ -25,7 +25,8 @@ func (b *besides) orders(ctx context.Context, s *stage) (all []peers.Order, err 
 			return nil, err
 		}
 		for {
-			path := fmt.Sprintf("/rest/v1/orders?select=%s,carrier&order=id.asc&limit=1000&offset=%d", columnsButID(), len(all)-n*b.run.Orders)
+			path := fmt.Sprintf("/rest/v1/orders?select=%s,carrier&order=id.asc&limit=1000&offset=%d", columnsButID(),
+				len(all)-n*b.run.Orders)
 			raw, err := s.call(ctx, "GET", path, token, "", nil)
 			if err != nil {
 				return nil, err
@@ -92,7 +93,8 @@ func (b *besides) pocketRest(ctx context.Context) error {
 	for _, title := range []string{peers.Size, peers.Start, peers.AtRest} {
 		f := found[title]
 		b.run.Add(*f)
-		if err := b.add(of(f.Peer+": "+title, "sqlite", f.Holdfast, fmt.Sprintf("%s, against %.3g", f.Unit, median(f.Other)))); err != nil {
+		if err := b.add(of(f.Peer+": "+title, "sqlite", f.Holdfast,
+			fmt.Sprintf("%s, against %.3g", f.Unit, median(f.Other)))); err != nil {
 			return err
 		}
 	}
@@ -185,8 +187,8 @@ func pocketWorks(token, member, tenant string, deep int, from seeds) []work {
 		return get(peers.PocketPage(collection, tenant, offset/50+1), them)
 	}
 	row := `{"tenant":"` + tenant + `",` + insertBody[1:]
-	insert := work{conns: 32, ours: post(201, "/rest/v1/orders", insertBody, us), theirs: post(200, peers.Orders, row, them),
-		hand: post(201, "/orders", insertBody)}
+	insert := work{conns: 32, ours: post(201, "/rest/v1/orders", insertBody, us),
+		theirs: post(200, peers.Orders, row, them), hand: post(201, "/orders", insertBody)}
 	one := insert
 	insert.title, one.title, one.conns = peers.Insert32, peers.Insert1, 1
 	return []work{
@@ -194,11 +196,11 @@ func pocketWorks(token, member, tenant string, deep int, from seeds) []work {
 		{title: peers.Open, conns: 8, ours: get(newest, us), theirs: page("open", 0), hand: get("/orders")},
 		{title: peers.Deep, conns: 8, ours: get(fmt.Sprint(newest, "&offset=", deep), us), theirs: page("orders", deep),
 			hand: get(fmt.Sprint("/orders?offset=", deep))},
-		{title: peers.Read, conns: 8, seeds: from, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}", us),
-			theirs: get(peers.Orders+"/{carry}", them), hand: get("/order?id={carry}")},
+		{title: peers.Read, conns: 8, seeds: from, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}",
+			us), theirs: get(peers.Orders+"/{carry}", them), hand: get("/order?id={carry}")},
 		one, insert,
-		{title: peers.Many, conns: 2, ours: post(201, "/rest/v1/orders", manyBody(), us), theirs: post(200, peers.PocketMany, peers.PocketBatch(row, many), them),
-			hand: post(201, "/many", manyBody())},
+		{title: peers.Many, conns: 2, ours: post(201, "/rest/v1/orders", manyBody(), us),
+			theirs: post(200, peers.PocketMany, peers.PocketBatch(row, many), them), hand: post(201, "/many", manyBody())},
 		{title: peers.SignIn, conns: 4, ours: post(200, "/auth/v1/token?grant_type=password", signInBody(tenant)),
 			theirs: post(200, peers.PocketSign, peers.PocketSignBody), hand: post(200, "/argon2", signInBody(tenant))},
 	}

@@ -34,10 +34,12 @@ func denoWorks(token, theirs string, size int) []work {
 	get := func(path string, header ...string) load.Request {
 		return load.Request{Method: "GET", Path: path, Header: header, Status: 200}
 	}
-	hit := work{title: peers.Hit, conns: 8, ours: get(fmt.Sprintf(snapshotPath, size), us), theirs: get(peers.DenoObject, them), hand: get("/hit")}
+	hit := work{title: peers.Hit, conns: 8, ours: get(fmt.Sprintf(snapshotPath, size), us),
+		theirs: get(peers.DenoObject, them), hand: get("/hit")}
 	text := hit
 	text.title, text.theirs = peers.HitText, get(peers.DenoText, them)
-	miss := work{title: peers.Miss, conns: 8, ours: get(missPath, us, "Cache-Control: no-cache"), theirs: get(peers.DenoAnew, them), hand: get("/snapshot")}
+	miss := work{title: peers.Miss, conns: 8, ours: get(missPath, us, "Cache-Control: no-cache"),
+		theirs: get(peers.DenoAnew, them), hand: get("/snapshot")}
 	counted := miss
 	counted.title, counted.theirs = peers.Counted, get(peers.DenoCount, them)
 	return []work{hit, text, miss, counted}
@@ -82,11 +84,11 @@ func goTrueWorks(token, theirs string, conns int, fresh func(context.Context) (s
 	const again, carry = `{"refresh_token":"{carry}"}`, "refresh_token"
 	body := signInBody(data.Number(1))
 	return []work{
-		{title: peers.SignIn, conns: 4, ours: post("/auth/v1/token?grant_type=password", body, ""), theirs: post(peers.GoTrueSign, peers.GoTrueSignBody, ""),
-			hand: post("/argon2", body, "")},
+		{title: peers.SignIn, conns: 4, ours: post("/auth/v1/token?grant_type=password", body, ""),
+			theirs: post(peers.GoTrueSign, peers.GoTrueSignBody, ""), hand: post("/argon2", body, "")},
 		{title: peers.User, conns: 8, ours: get("/auth/v1/user", token), theirs: get(peers.GoTrueUser, theirs)},
-		{title: peers.Refresh, conns: conns, fresh: fresh, ours: post("/auth/v1/token?grant_type=refresh_token", again, carry),
-			theirs: post(peers.GoTrueRefresh, again, carry), hand: post("/refresh?sign", again, carry)},
+		{title: peers.Refresh, conns: conns, fresh: fresh, ours: post("/auth/v1/token?grant_type=refresh_token", again,
+			carry), theirs: post(peers.GoTrueRefresh, again, carry), hand: post("/refresh?sign", again, carry)},
 	}
 }
 
@@ -135,14 +137,19 @@ func smoothWorks(token, theirs, tenant string, deep int, from seeds) []work {
 	rows := "[" + strings.Repeat(row+",", many-1) + row + "]"
 	newest := listPath + "&order=created_at.desc"
 	return []work{
-		{title: peers.List, conns: 8, ours: get(newest, us), theirs: get(peers.SmoothPage(tenant, limit.OrderColumns, 0), them), hand: get("/orders")},
+		{title: peers.List, conns: 8, ours: get(newest, us),
+			theirs: get(peers.SmoothPage(tenant, limit.OrderColumns, 0), them), hand: get("/orders")},
 		{title: peers.Deep, conns: 8, ours: get(fmt.Sprint(newest, "&offset=", deep), us),
-			theirs: get(peers.SmoothPage(tenant, limit.OrderColumns, deep), them), hand: get(fmt.Sprint("/orders?offset=", deep))},
-		{title: peers.Read, conns: 8, seeds: from, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}", us),
-			theirs: get(peers.SmoothOrders+"?select="+limit.OrderColumns+"&id=eq.{carry}", them), hand: get("/order?id={carry}")},
-		{title: peers.Insert32, conns: 32, ours: post("/rest/v1/orders", insertBody, us), theirs: post(peers.SmoothOrders, row, them),
-			hand: post("/orders", insertBody)},
-		{title: peers.Many, conns: 2, ours: post("/rest/v1/orders", manyBody(), us), theirs: post(peers.SmoothOrders, rows, them), hand: post("/many", manyBody())},
+			theirs: get(peers.SmoothPage(tenant, limit.OrderColumns, deep), them),
+			hand:   get(fmt.Sprint("/orders?offset=", deep))},
+		{title: peers.Read, conns: 8, seeds: from, ours: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}",
+			us),
+			theirs: get(peers.SmoothOrders+"?select="+limit.OrderColumns+"&id=eq.{carry}", them),
+			hand:   get("/order?id={carry}")},
+		{title: peers.Insert32, conns: 32, ours: post("/rest/v1/orders", insertBody, us),
+			theirs: post(peers.SmoothOrders, row, them), hand: post("/orders", insertBody)},
+		{title: peers.Many, conns: 2, ours: post("/rest/v1/orders", manyBody(), us),
+			theirs: post(peers.SmoothOrders, rows, them), hand: post("/many", manyBody())},
 	}
 }
 

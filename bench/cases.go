@@ -21,7 +21,8 @@ import (
 var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
 	alone  = []string{"start", "xlsx", "limiter", "flat", "vast", "kpis", "scores", "tenants", "webhooks", "greedy",
-		"fleet", "import", "killed", "neighbour", "backup", "shipping", "silence", "walk", "handheld", "allocation", "crowded"}
+		"fleet", "import", "killed", "neighbour", "backup", "shipping", "silence", "walk", "handheld", "allocation",
+		"crowded"}
 )
 
 func caseNames() []string {
@@ -221,7 +222,8 @@ func (m *measurement) start(ctx context.Context) error {
 		if err := m.add(of(c.name, "sqlite", took, "seconds to the first 200").atMost(c.goal, " s")); err != nil {
 			return err
 		}
-		idle := of("memory at rest", "sqlite", rest, "MB, 5 s after the start"+strings.Join(c.flags, "")).atMost(c.rest, " MB")
+		idle := of("memory at rest", "sqlite", rest, "MB, 5 s after the start"+strings.Join(c.flags, "")).atMost(c.rest,
+			" MB")
 		if err := m.add(idle); err != nil {
 			return err
 		}
@@ -414,11 +416,14 @@ func (m *measurement) room(ctx context.Context, s *site, tenants ...data.Tenant)
 
 // uncached asks for an answer that is made for it.
 func uncached(path, token string) load.Request {
-	return load.Request{Method: "GET", Path: path, Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200}
+	return load.Request{Method: "GET", Path: path, Header: []string{"Authorization: Bearer " + token,
+		"Cache-Control: no-cache"}, Status: 200}
 }
 
 // grown compares what a request costs in a small tenant and in a large one.
-func (m *measurement) grown(ctx context.Context, s *site, title string, conns int, path string, goal float64, tenants ...data.Tenant) error {
+func (m *measurement) grown(
+	ctx context.Context, s *site, title string, conns int, path string, goal float64, tenants ...data.Tenant,
+) error {
 	var requests []load.Request
 	for _, t := range tenants {
 		token, err := s.token(ctx, t.ID)
@@ -443,7 +448,8 @@ func (m *measurement) grown(ctx context.Context, s *site, title string, conns in
 	}
 	memory := median(each(b, func(r load.Report) float64 { return float64(r.RSS) })) / (1 << 20)
 	r := of(title, s.engine, ratios, fmt.Sprintf("%.0f req/CPUs small, %.0f large; p99 %.1f, %.1f ms; server %.0f MB",
-		median(each(a, perCPU)), median(each(b, perCPU)), median(each(a, slowest)), median(each(b, slowest)), memory)).atMost(goal, "")
+		median(each(a, perCPU)), median(each(b, perCPU)), median(each(a, slowest)), median(each(b, slowest)),
+		memory)).atMost(goal, "")
 	r.Server, r.Limit = b, a
 	return m.add(r)
 }

@@ -42,7 +42,8 @@ func comparisons(token string, size int, body []byte, some []string, deep int) [
 		return load.Request{Method: "GET", Path: path, Header: header, Status: 200}
 	}
 	post := func(path, body string, header ...string) load.Request {
-		return load.Request{Method: "POST", Path: path, Header: append(header, "Content-Type: application/json"), Body: body, Status: 201}
+		return load.Request{Method: "POST", Path: path, Header: append(header, "Content-Type: application/json"), Body: body,
+			Status: 201}
 	}
 	goals := func(sqlite, postgresql float64) struct{ sqlite, postgresql float64 } {
 		return struct{ sqlite, postgresql float64 }{sqlite, postgresql}
@@ -55,7 +56,8 @@ func comparisons(token string, size int, body []byte, some []string, deep int) [
 		{name: "list", title: "list of orders, 50 x 10", conns: 8, goals: goals(0.65, 0.85),
 			server: get(listPath+"&order=id.desc", auth), limit: get("/orders")},
 		{name: "list", title: fmt.Sprintf("  the same, offset %d", deep), conns: 8, goals: goals(0.65, 0.85),
-			server: get(fmt.Sprint(listPath, "&order=id.desc&offset=", deep), auth), limit: get(fmt.Sprint("/orders?offset=", deep))},
+			server: get(fmt.Sprint(listPath, "&order=id.desc&offset=", deep), auth),
+			limit:  get(fmt.Sprint("/orders?offset=", deep))},
 		{name: "list", title: "  by created_at / by id, its own", conns: 8, goals: goals(1/1.3, 1/1.3), own: true,
 			server: get(listPath+"&order=created_at.desc", auth), limit: get(listPath+"&order=id.desc", auth)},
 		{name: "read", title: "one order by id", conns: 8, goals: goals(0.79, 0.85), seeds: some,
@@ -119,6 +121,8 @@ func (m *measurement) compared(ctx context.Context, s *site, c comparison) (*res
 }
 
 // abab runs the product and the limit in turns.
-func (m *measurement) abab(ctx context.Context, s *site, title string, conns int, server, by load.Request) (*result, error) {
+func (m *measurement) abab(
+	ctx context.Context, s *site, title string, conns int, server, by load.Request,
+) (*result, error) {
 	return m.compared(ctx, s, comparison{title: title, conns: conns, server: server, limit: by})
 }

@@ -103,7 +103,8 @@ func (m *measurement) floor(ctx context.Context, s *site, tenant string) (*floor
 		items = append(items, map[string]any{"id": item, "sku": fmt.Sprintf("CROWD-%02d", i), "name": "Wanted"})
 		moves = append(moves, map[string]any{"type": "opening", "item_id": item, "to_zone_id": zone, "quantity": q})
 	}
-	return f, errors.Join(f.d.post(ctx, s, "zones", zones), f.d.post(ctx, s, "items", items), f.d.post(ctx, s, "stock_movements", moves))
+	return f, errors.Join(f.d.post(ctx, s, "zones", zones), f.d.post(ctx, s, "items", items),
+		f.d.post(ctx, s, "stock_movements", moves))
 }
 
 // drafts makes n orders of one of each of some items in turn.
@@ -113,7 +114,8 @@ func (f *floor) drafts(ctx context.Context, n int, items []string) (ids []string
 		for range min(1000, n-len(ids)) {
 			id := uuid.NewString()
 			orders = append(orders, map[string]any{"id": id, "party_name": "Customer"})
-			lines = append(lines, map[string]any{"order_id": id, "line_no": 1, "item_id": items[len(ids)%len(items)], "qty_ordered": 1})
+			lines = append(lines, map[string]any{"order_id": id, "line_no": 1, "item_id": items[len(ids)%len(items)],
+				"qty_ordered": 1})
 			ids = append(ids, id)
 		}
 		err = errors.Join(f.d.post(ctx, f.s, "orders", orders), f.d.post(ctx, f.s, "order_lines", lines))
@@ -139,7 +141,9 @@ func (t *tally) add(ms float64, wrong string) {
 }
 
 // crowd lets all clients work off orders until they are done or the time is over.
-func (f *floor) crowd(ctx context.Context, orders []string, d time.Duration, work func(ctx context.Context, order string) error) *tally {
+func (f *floor) crowd(
+	ctx context.Context, orders []string, d time.Duration, work func(ctx context.Context, order string) error,
+) *tally {
 	queue := make(chan string, len(orders))
 	for _, id := range orders {
 		queue <- id
@@ -174,7 +178,8 @@ func (f *floor) say(ctx context.Context, verb string, in map[string]any, out any
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+f.s.server.address+"/v1/rpc/"+verb, strings.NewReader(string(body)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+f.s.server.address+"/v1/rpc/"+verb,
+		strings.NewReader(string(body)))
 	if err != nil {
 		return err
 	}
@@ -210,7 +215,8 @@ func (f *floor) pick(ctx context.Context, order string) error {
 	if len(released.Lines) != 1 {
 		return fmt.Errorf("%d lines of a pick list, not one", len(released.Lines))
 	}
-	return f.say(ctx, "pick_line", map[string]any{"pick_line_id": released.Lines[0].ID, "quantity": 1, "to_zone_id": f.lane}, nil)
+	return f.say(ctx, "pick_line", map[string]any{"pick_line_id": released.Lines[0].ID, "quantity": 1,
+		"to_zone_id": f.lane}, nil)
 }
 
 // picking measures the crowd on what there is plenty of, for twenty times
@@ -237,9 +243,10 @@ func (m *measurement) picking(ctx context.Context, f *floor) error {
 		return fmt.Errorf("nothing is picked: %.500q %w", t.wrong, err)
 	}
 	slices.Sort(t.took)
-	note := fmt.Sprintf("%.0f a second; p50 %.0f, p99 %.0f ms of three requests, in %.0f s", float64(len(t.took))/seconds, median(t.took),
-		t.took[len(t.took)*99/100], seconds)
-	if err := m.add(of(fmt.Sprintf("orders of %d clients, picked per CPUs", pickers), f.s.engine, []float64{float64(len(t.took)) / all}, note)); err != nil {
+	note := fmt.Sprintf("%.0f a second; p50 %.0f, p99 %.0f ms of three requests, in %.0f s", float64(len(t.took))/seconds,
+		median(t.took), t.took[len(t.took)*99/100], seconds)
+	if err := m.add(of(fmt.Sprintf("orders of %d clients, picked per CPUs", pickers), f.s.engine,
+		[]float64{float64(len(t.took)) / all}, note)); err != nil {
 		return err
 	}
 	share, who := 1-server/all, "PostgreSQL"
@@ -249,7 +256,8 @@ func (m *measurement) picking(ctx context.Context, f *floor) error {
 			return err
 		}
 	}
-	if err := m.add(of("  of the same statements by hand, at least", f.s.engine, []float64{share}, "of the CPU is "+who).atLeast(0.6, "")); err != nil {
+	if err := m.add(of("  of the same statements by hand, at least", f.s.engine, []float64{share}, "of the CPU is "+
+		who).atLeast(0.6, "")); err != nil {
 		return err
 	}
 	return m.add(t.failures(f.s.engine))
@@ -258,7 +266,9 @@ func (m *measurement) picking(ctx context.Context, f *floor) error {
 // failures are the answers that are not 200, but for those that tell a client to
 // come again since every connection to the database is busy.
 func (t *tally) failures(engine string) *result {
-	failed := slices.DeleteFunc(slices.Clone(t.wrong), func(s string) bool { return strings.Contains(s, `"code":"53300"`) })
+	failed := slices.DeleteFunc(slices.Clone(t.wrong), func(s string) bool {
+		return strings.Contains(s, `"code":"53300"`)
+	})
 	note := fmt.Sprintf("%d asked to come again", len(t.wrong)-len(failed))
 	if len(failed) > 0 {
 		note += "; " + failed[0]
@@ -291,7 +301,8 @@ var accounted = regexp.MustCompile(`accounting for [^,]+, ([0-9.]+)% of`)
 // within is the share of a CPU profile that lies in and below the functions of a
 // package.
 func within(ctx context.Context, profile, functions string) (float64, error) {
-	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodefraction=0", "-focus="+functions, profile).Output()
+	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodefraction=0", "-focus="+functions,
+		profile).Output()
 	found := accounted.FindSubmatch(out)
 	if err != nil || found == nil {
 		return 0, fmt.Errorf("go tool pprof of %s: %w: %.200s", profile, err, out)
@@ -312,7 +323,8 @@ func (m *measurement) promising(ctx context.Context, f *floor) error {
 	if len(t.wrong) > 0 {
 		return fmt.Errorf("%d of %d orders are not confirmed: %s", len(t.wrong), len(orders), t.wrong[0])
 	}
-	raw, err := f.s.call(ctx, "GET", "/v1/stock_levels?select=quantity,reserved&item_id=in.("+strings.Join(f.items[wanted:], ",")+")", f.d.token, "", nil)
+	raw, err := f.s.call(ctx, "GET", "/v1/stock_levels?select=quantity,reserved&item_id=in.("+
+		strings.Join(f.items[wanted:], ",")+")", f.d.token, "", nil)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func (m *measurement) fleet(ctx context.Context, engine string) (err error) {
 	for _, t := range tenants {
 		limit := fmt.Sprintf("api=%d/%d", fleetLimit, fleetLimit)
 		if err := errors.Join(s.owner(ctx, t.ID),
-			s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", t.ID, "custom", "--limit", limit, "--limit", "read=100000/100000")); err != nil {
+			s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", t.ID, "custom", "--limit", limit, "--limit",
+				"read=100000/100000")); err != nil {
 			return err
 		}
 	}
@@ -52,7 +53,8 @@ func (m *measurement) fleet(ctx context.Context, engine string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	flags := []string{"--rate-limits", "on", "--redis", redis, "--redis-timeout", "30s", "--public-url", "http://fleet.localhost"}
+	flags := []string{"--rate-limits", "on", "--redis", redis, "--redis-timeout", "30s", "--public-url",
+		"http://fleet.localhost"}
 	if s.server, err = s.o.serve(ctx, s.dir, s.url, flags...); err != nil {
 		return err
 	}
@@ -147,7 +149,8 @@ func startRedis(ctx context.Context, dir string) (url string, stop func() error,
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no")
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly",
+		"no")
 	if err := cmd.Start(); err != nil {
 		return "", nil, fmt.Errorf("%w; scripts/setup installs it", err)
 	}

@@ -35,7 +35,8 @@ func (m *measurement) greedy(ctx context.Context, engine string) (err error) {
 	}
 	// What is measured must not meet its own limit.
 	const wide = "=10000000/10000000"
-	if err := s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", tenants[1].ID, "custom", "--limit", "api"+wide, "--limit", "read"+wide); err != nil {
+	if err := s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", tenants[1].ID, "custom", "--limit", "api"+wide, "--limit",
+		"read"+wide); err != nil {
 		return err
 	}
 	if s.server, err = s.o.serve(ctx, s.dir, s.url, "--rate-limits", "on"); err != nil {
@@ -61,7 +62,8 @@ func (m *measurement) greedy(ctx context.Context, engine string) (err error) {
 		if err != nil {
 			return err
 		}
-		calm, busy, busiest, floods, most = append(calm, r), append(busy, loud), append(busiest, loudest), append(floods, flood), append(most, all)
+		calm, busy, busiest, floods, most = append(calm, r), append(busy, loud), append(busiest, loudest),
+			append(floods, flood), append(most, all)
 	}
 	note := func(list []load.Report) string {
 		return fmt.Sprintf("%.0f requests a second of the other were refused", median(each(list, perSecond)))
@@ -72,9 +74,12 @@ func (m *measurement) greedy(ctx context.Context, engine string) (err error) {
 
 // readsBeside measures the second tenant's reads while the first floods, and how
 // much of the flood was refused.
-func (m *measurement) readsBeside(ctx context.Context, s *site, tokens [2]string, every time.Duration) (loud, flood load.Report, err error) {
+func (m *measurement) readsBeside(
+	ctx context.Context, s *site, tokens [2]string, every time.Duration,
+) (loud, flood load.Report, err error) {
 	plan := m.plan(s, s.server, 8,
-		load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + tokens[0]}, Status: http.StatusTooManyRequests}, 0)
+		load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + tokens[0]},
+			Status: http.StatusTooManyRequests}, 0)
 	plan.Every = every
 	plan.Time += time.Second // it ends after what is measured beside it
 	done := make(chan error, 1)

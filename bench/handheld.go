@@ -36,7 +36,8 @@ func (m *measurement) handheld(ctx context.Context, engine string) (err error) {
 		}
 	}
 	const wide = "=10000000/10000000" // what is timed must not meet its limit
-	if err := s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", tenants[0].ID, "custom", "--limit", "api"+wide, "--limit", "read"+wide); err != nil {
+	if err := s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", tenants[0].ID, "custom", "--limit", "api"+wide, "--limit",
+		"read"+wide); err != nil {
 		return err
 	}
 	if s.server, err = s.o.serve(ctx, s.dir, s.url, "--rate-limits", "on"); err != nil {
@@ -54,7 +55,8 @@ func (m *measurement) handheld(ctx context.Context, engine string) (err error) {
 		}
 		p99, p50 = append(p99, r.P99), append(p50, r.P50)
 	}
-	if err := m.add(of("scan, p99", engine, p99, fmt.Sprintf("ms; p50 %.2f, of 10,000 items", median(p50))).atMost(20, " ms")); err != nil {
+	if err := m.add(of("scan, p99", engine, p99, fmt.Sprintf("ms; p50 %.2f, of 10,000 items", median(p50))).atMost(20,
+		" ms")); err != nil {
 		return err
 	}
 	return m.shift(ctx, s, tenants[1].ID)
@@ -83,8 +85,10 @@ func (m *measurement) shift(ctx context.Context, s *site, tenant string) error {
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("of %d in %.0f s, one each %s; p99 %.1f ms %s", r.Requests+r.Failed, r.Seconds, scansEach, r.P99, r.FirstFail)
-	return m.add(of(fmt.Sprintf("scans of %d handhelds refused", handhelds), s.engine, []float64{float64(r.Failed)}, note).atMost(0, ""))
+	note := fmt.Sprintf("of %d in %.0f s, one each %s; p99 %.1f ms %s", r.Requests+r.Failed, r.Seconds, scansEach, r.P99,
+		r.FirstFail)
+	return m.add(of(fmt.Sprintf("scans of %d handhelds refused", handhelds), s.engine, []float64{float64(r.Failed)},
+		note).atMost(0, ""))
 }
 
 // walk measures the order of a pick path of 60 stops in 20 aisles, in this

@@ -76,7 +76,8 @@ func (m *measurement) signIns(ctx context.Context, s *site, tenant, _ string) er
 
 // users compares GET /user with a handler that writes the same bytes.
 func (m *measurement) users(ctx context.Context, s *site, _, token string) error {
-	r, err := m.abab(ctx, s, "GET /user", 8, load.Request{Method: "GET", Path: "/auth/v1/user", Header: []string{"Authorization: Bearer " + token}, Status: 200},
+	r, err := m.abab(ctx, s, "GET /user", 8, load.Request{Method: "GET", Path: "/auth/v1/user",
+		Header: []string{"Authorization: Bearer " + token}, Status: 200},
 		load.Request{Method: "GET", Path: "/hit", Status: 200})
 	if err != nil {
 		return err
@@ -118,7 +119,8 @@ func (m *measurement) carrying(ctx context.Context, s *site, tenant, path string
 	if err != nil {
 		return load.Report{}, err
 	}
-	req := load.Request{Method: "POST", Path: path, Header: asJSON, Body: `{"refresh_token":"{carry}"}`, Status: 200, Carry: "refresh_token"}
+	req := load.Request{Method: "POST", Path: path, Header: asJSON, Body: `{"refresh_token":"{carry}"}`, Status: 200,
+		Carry: "refresh_token"}
 	if !strings.HasPrefix(path, "/auth/") {
 		plan := m.plan(s, s.limit, conns, req, 1)
 		plan.Seeds, plan.Warm = ids, 0
@@ -192,10 +194,12 @@ func (m *measurement) flood(ctx context.Context, s *site, _, token string) error
 	ms := func(list []load.Report) float64 {
 		return median(each(list, func(r load.Report) float64 { return r.P99 }))
 	}
-	r := of("p99 of reads under 200 sign-ups", s.engine, p99, fmt.Sprintf("%.1f ms against %.1f in peace", ms(busy), ms(idle))).atMost(2, "")
+	r := of("p99 of reads under 200 sign-ups", s.engine, p99,
+		fmt.Sprintf("%.1f ms against %.1f in peace", ms(busy), ms(idle))).atMost(2, "")
 	r.Server, r.Limit = busy, idle
 	for _, x := range []*result{r, of("  memory meanwhile", s.engine, memory, "MB").atMost(1000, " MB"),
-		of("  surplus refused", s.engine, refused, "share of sign-ups answered 503"), of("  of them with Retry-After", s.engine, told, "").atLeast(1, "")} {
+		of("  surplus refused", s.engine, refused, "share of sign-ups answered 503"),
+		of("  of them with Retry-After", s.engine, told, "").atLeast(1, "")} {
 		if err := m.add(x); err != nil {
 			return err
 		}
@@ -208,7 +212,8 @@ type counts struct{ all, refused, told int }
 
 // signUps sends crowds of sign-ups until ctx ends.
 func (s *site) signUps(ctx context.Context, round int) counts {
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxConnsPerHost: crowd, MaxIdleConnsPerHost: crowd}}
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxConnsPerHost: crowd,
+		MaxIdleConnsPerHost: crowd}}
 	var out counts
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -216,7 +221,8 @@ func (s *site) signUps(ctx context.Context, round int) counts {
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				body := fmt.Sprintf(`{"email":"crowd-%d-%d-%d@bench.example","password":"measured-with-care"}`, round, i, n)
-				req, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.server.address+"/auth/v1/signup", strings.NewReader(body))
+				req, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.server.address+"/auth/v1/signup",
+					strings.NewReader(body))
 				if err != nil {
 					return
 				}

@@ -131,14 +131,22 @@ func (t *trials) results() []*result {
 		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 {
 			return t.large[i].rollback.Wall / t.large[i].apply.Wall
 		}), "rollback "+last.rollback.String()).atMost(1, ""),
-		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), "").atMost(0.5, ""),
-		of("  peak memory", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / (1 << 20) }), "MB of the server").atMost(250, " MB"),
-		of("  peak memory, ten times the rows", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / float64(t.small[i].peak) }),
+		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 {
+			return t.large[i].rollback.CPU / t.large[i].apply.CPU
+		}), "").atMost(0.5, ""),
+		of("  peak memory", t.engine, t.each(func(i int) float64 {
+			return float64(t.large[i].peak) / (1 << 20)
+		}), "MB of the server").atMost(250, " MB"),
+		of("  peak memory, ten times the rows", t.engine, t.each(func(i int) float64 {
+			return float64(t.large[i].peak) / float64(t.small[i].peak)
+		}),
 			"ratio").atMost(1.5, ""))
 }
 
 // imported measures one import. prior, if not nil, runs before it is taken back.
-func (m *measurement) imported(ctx context.Context, engine, file string, prior func(*site, context.Context) error) (r imported, err error) {
+func (m *measurement) imported(
+	ctx context.Context, engine, file string, prior func(*site, context.Context) error,
+) (r imported, err error) {
 	s, err := m.tenantOf(ctx, engine)
 	if err != nil {
 		return r, err
@@ -257,7 +265,8 @@ func (s *site) step(ctx context.Context, token, verb, job string) (span, error) 
 		Success bool `json:"success"`
 	}
 	took, err := timed(roots, func() error {
-		raw, err := s.call(ctx, "POST", "/functions/v1/"+verb+"-import-job", token, "application/json", strings.NewReader(`{"job_id":"`+job+`"}`))
+		raw, err := s.call(ctx, "POST", "/functions/v1/"+verb+"-import-job", token, "application/json",
+			strings.NewReader(`{"job_id":"`+job+`"}`))
 		if err != nil {
 			return err
 		}
@@ -339,9 +348,9 @@ func writeItems(path string, rows int) error {
 // itemCells is row i of a file of items, ready for CSV.
 func itemCells(i int) []string {
 	return []string{
-		fmt.Sprintf("SKU-%07d", i), fmt.Sprintf(`"Item number %d, grade %d"`, i, i%7), fmt.Sprintf("Carton of %d for shelf %d", 6+i%18,
-			i%900), fmt.Sprintf("Category %d", i%40), "EA",
-		fmt.Sprintf("%d.%02d", 1+i%900, i%100), fmt.Sprintf("%d.5", 2+i%1800), fmt.Sprintf("0.%03d", 1+i%900), fmt.Sprint(i % 50), fmt.Sprint(1 +
-			i%30), "ABC"[i%3 : i%3+1], "active",
+		fmt.Sprintf("SKU-%07d", i), fmt.Sprintf(`"Item number %d, grade %d"`, i, i%7),
+		fmt.Sprintf("Carton of %d for shelf %d", 6+i%18, i%900), fmt.Sprintf("Category %d", i%40), "EA",
+		fmt.Sprintf("%d.%02d", 1+i%900, i%100), fmt.Sprintf("%d.5", 2+i%1800), fmt.Sprintf("0.%03d", 1+i%900),
+		fmt.Sprint(i % 50), fmt.Sprint(1 + i%30), "ABC"[i%3 : i%3+1], "active",
 	}
 }

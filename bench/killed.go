@@ -100,7 +100,9 @@ func (k *killing) told(ctx context.Context, job string) (t told, err error) {
 
 // watch asks how far a job is until enough says so or its step has ended, and
 // holds it to never going back.
-func (k *killing) watch(ctx context.Context, job string, last told, enough func(told) bool, ended <-chan error) (told, error) {
+func (k *killing) watch(
+	ctx context.Context, job string, last told, enough func(told) bool, ended <-chan error,
+) (told, error) {
 	for {
 		t, err := k.told(ctx, job)
 		if err != nil {
@@ -157,7 +159,8 @@ func (k *killing) kill(ctx context.Context, verb, job string) error {
 	if kept < before.Done || kept >= before.Total {
 		return fmt.Errorf("%s of %d rows killed after %d: %d are kept", verb, before.Total, before.Done, kept)
 	}
-	return k.add(of(fmt.Sprintf("%s of %d rows killed, kept", verb, k.rows), k.s.engine, []float64{float64(kept) / float64(before.Total)},
+	return k.add(of(fmt.Sprintf("%s of %d rows killed, kept", verb, k.rows), k.s.engine,
+		[]float64{float64(kept) / float64(before.Total)},
 		fmt.Sprintf("of the rows; %d were told when it was killed; %s %.1f s after the start", before.Done, after.Status,
 			time.Since(begin).Seconds())).atLeast(killedAt, ""))
 }
@@ -218,7 +221,10 @@ func (k *killing) count(ctx context.Context) (records, counted int64, err error)
 	}
 	defer d.Close()
 	err = d.Read(ctx, db.Scope{Tenant: importer}, func(tx *db.Tx) error {
-		tx.Queue("SELECT COUNT(DISTINCT sku) FROM items WHERE tenant_id = $1", []any{importer}, func(r *db.Row) error { records = r.Int(0); return nil })
+		tx.Queue("SELECT COUNT(DISTINCT sku) FROM items WHERE tenant_id = $1", []any{importer}, func(r *db.Row) error {
+			records = r.Int(0)
+			return nil
+		})
 		return tx.Query("SELECT COALESCE(CAST(SUM(delta) AS bigint), 0) FROM counters WHERE tenant_id = $1 AND name LIKE 'items:%'", []any{importer},
 			func(r *db.Row) error { counted = r.Int(0); return nil })
 	})

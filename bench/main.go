@@ -57,7 +57,8 @@ func main() {
 	flag.IntVar(&o.tenants, "tenants", 20, "tenants in the database")
 	flag.IntVar(&o.rows, "rows", 100_000, "rows of the file that is imported")
 	flag.IntVar(&o.events, "events", 1_000_000, "incidents of the large tenant of case kpis; 10000000 needs 15 GB of disk")
-	flag.IntVar(&o.orders, "orders", 1_000_000, "orders of the large tenant of case vast, and as many items; 10000000 needs 30 GB of disk")
+	flag.IntVar(&o.orders, "orders", 1_000_000,
+		"orders of the large tenant of case vast, and as many items; 10000000 needs 30 GB of disk")
 	flag.IntVar(&o.each, "each", 1000, "records of each of the 10,000 tenants (times -scale) of case tenants")
 	flag.StringVar(&o.engine, "engine", "both", "sqlite, postgresql or both")
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")
@@ -80,7 +81,8 @@ func main() {
 
 // parts are the roles this program plays in processes of its own.
 var parts = map[string]func(args []string) error{
-	"drive": drive, "limit": serveLimit, "read": readCSV, "book": readBook, "take": takeLimits, "without": without, "plot": plot,
+	"drive": drive, "limit": serveLimit, "read": readCSV, "book": readBook, "take": takeLimits, "without": without,
+	"plot":  plot,
 	"peers": comparePeers,
 }
 

@@ -188,7 +188,8 @@ func (m *measurement) neighbour(ctx context.Context, engine string) (err error) 
 		slices.Sort(waits)
 		p99 := waits[len(waits)*99/100]
 		if err := m.add(of(fmt.Sprintf("foreign write, p99 during %s", verb), engine, []float64{p99},
-			fmt.Sprintf("s; %d writes beside %d rows, most %.2f s", len(waits), neighbourRows, waits[len(waits)-1])).atMost(1, " s")); err != nil {
+			fmt.Sprintf("s; %d writes beside %d rows, most %.2f s", len(waits), neighbourRows, waits[len(waits)-1])).atMost(1,
+			" s")); err != nil {
 			return err
 		}
 	}
@@ -200,7 +201,8 @@ func (m *measurement) neighbour(ctx context.Context, engine string) (err error) 
 func (s *site) writeUntil(ctx context.Context, token string, done <-chan error) (waits []float64, err error) {
 	for {
 		begin := time.Now()
-		if _, err := s.call(ctx, "POST", "/rest/v1/orders", token, "application/json", strings.NewReader(`{"type":"outbound","party_name":"Beside"}`)); err != nil {
+		if _, err := s.call(ctx, "POST", "/rest/v1/orders", token, "application/json",
+			strings.NewReader(`{"type":"outbound","party_name":"Beside"}`)); err != nil {
 			return nil, err
 		}
 		waits = append(waits, time.Since(begin).Seconds())

@@ -22,7 +22,8 @@ type series struct {
 // and LABEL=FILE of its series.
 var published = [][]string{
 	{"docs/images/speed-writes.svg", "Writes of the whole server and of one that lacks promises, of the same rows by hand",
-		"whole=bench/figures/whole.jsonl", "without seals=bench/figures/without-seals.jsonl", "without audit=bench/figures/without-audit.jsonl",
+		"whole=bench/figures/whole.jsonl", "without seals=bench/figures/without-seals.jsonl",
+		"without audit=bench/figures/without-audit.jsonl",
 		"without audit, seals, counters, numbers, row policies and notices=bench/figures/without-all.jsonl"},
 	{"docs/images/speed-reads.svg", "Reads, of the same statements by hand", "whole=bench/figures/reads.jsonl"},
 }
@@ -125,7 +126,8 @@ func draw(title string, list []series) []byte {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 820 %d" font-family="sans-serif" font-size="12" role="img">`+"\n", y+24)
-	fmt.Fprintf(&out, "<title>%s</title>\n"+`<rect width="820" height="%d" fill="#fff"/>`+"\n", html.EscapeString(title), y+24)
+	fmt.Fprintf(&out, "<title>%s</title>\n"+`<rect width="820" height="%d" fill="#fff"/>`+"\n", html.EscapeString(title),
+		y+24)
 	fmt.Fprintf(&out, `<text x="12" y="20" font-size="15">%s</text>`+"\n", html.EscapeString(title))
 	for i, s := range list {
 		fmt.Fprintf(&out, `<rect x="%d" y="%d" width="12" height="12" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n",

@@ -139,7 +139,8 @@ func (o options) serve(ctx context.Context, dir, database string, flags ...strin
 
 // record writes a CPU profile of the server while f runs.
 func (p *process) record(ctx context.Context, path string, seconds float64, f func() error) error {
-	req, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", p.admin, max(1, seconds)), nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", p.admin,
+		max(1, seconds)), nil)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,8 @@ func measure(ctx context.Context, p load.Plan) (load.Report, error) {
 	r, err := driven(ctx, p)
 	for _, t := range append([]load.Report{r}, r.Turns...) {
 		if err == nil && t.Failed > 0 {
-			err = fmt.Errorf("%s %s: %d of %d requests failed: %s", p.Request.Method, p.Request.Path, t.Failed, t.Failed+t.Requests, t.FirstFail)
+			err = fmt.Errorf("%s %s: %d of %d requests failed: %s", p.Request.Method, p.Request.Path, t.Failed, t.Failed+
+				t.Requests, t.FirstFail)
 		}
 	}
 	return r, err

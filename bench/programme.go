@@ -72,8 +72,10 @@ func (m *measurement) growth(ctx context.Context, s *site, title string, request
 	}
 	p99 := func(r load.Report) float64 { return r.P99 }
 	p50 := func(r load.Report) float64 { return r.P50 }
-	r := of(fmt.Sprintf("%s, p99 at %d / 10000", title, m.events), s.engine, slow, fmt.Sprintf("p50 %.2f and %.2f ms (ratio %.2f), p99 %.2f and %.2f ms",
-		median(each(large, p50)), median(each(small, p50)), median(middle), median(each(large, p99)), median(each(small, p99)))).atMost(2, "")
+	r := of(fmt.Sprintf("%s, p99 at %d / 10000", title, m.events), s.engine, slow,
+		fmt.Sprintf("p50 %.2f and %.2f ms (ratio %.2f), p99 %.2f and %.2f ms",
+			median(each(large, p50)), median(each(small, p50)), median(middle), median(each(large, p99)),
+			median(each(small, p99)))).atMost(2, "")
 	r.Server, r.Limit = large, small
 	return errors.Join(m.add(r), m.add(of("  its median", s.engine, middle, "").atMost(1.5, "")))
 }
@@ -93,7 +95,8 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	c := data.Crowd{Tenant: data.Tenant{ID: data.Number(1), Name: "Crowd"}, Workers: max(1000, int(100_000*m.scale)), Events: max(10_000, int(1_000_000*m.scale))}
+	c := data.Crowd{Tenant: data.Tenant{ID: data.Number(1), Name: "Crowd"}, Workers: max(1000, int(100_000*m.scale)),
+		Events: max(10_000, int(1_000_000*m.scale))}
 	d, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -122,18 +125,19 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 	}
 	idle := load.Resident(s.server.pid())
 	for _, v := range []verb{
-		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores", `{"entity_type":"worker"}`,
-			func(ctx context.Context) error {
+		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores",
+			`{"entity_type":"worker"}`, func(ctx context.Context) error {
 				n, err := limit.Scores(ctx, d, c.Tenant.ID, 30, time.Now())
 				if err == nil && n != c.Workers {
 					err = fmt.Errorf("%d rows by hand", n)
 				}
 				return err
 			}},
-		{fmt.Sprintf("15 rules over %d workers / their SQL", c.Workers), "check-compliance-rules", `{}`, func(ctx context.Context) error {
-			_, err := limit.Compliance(ctx, d, c.Tenant.ID, time.Now())
-			return err
-		}},
+		{fmt.Sprintf("15 rules over %d workers / their SQL", c.Workers), "check-compliance-rules", `{}`,
+			func(ctx context.Context) error {
+				_, err := limit.Compliance(ctx, d, c.Tenant.ID, time.Now())
+				return err
+			}},
 	} {
 		if err := m.verb(ctx, s, idle, token, v); err != nil {
 			return err
@@ -192,7 +196,8 @@ func (m *measurement) verb(ctx context.Context, s *site, idle int64, token strin
 		ratios, product, bare = append(ratios, a.cpu/b.cpu), append(product, a.cpu), append(bare, b.cpu)
 		took, bareTook = append(took, a.wall), append(bareTook, b.wall)
 	}
-	note := fmt.Sprintf("%.2f against %.2f CPU-s, %.2f against %.2f s", median(product), median(bare), median(took), median(bareTook))
+	note := fmt.Sprintf("%.2f against %.2f CPU-s, %.2f against %.2f s", median(product), median(bare), median(took),
+		median(bareTook))
 	if err := m.add(of(v.title, s.engine, ratios, note).atMost(3, "")); err != nil {
 		return err
 	}
@@ -212,12 +217,13 @@ func (m *measurement) profiled(ctx context.Context, s *site, title string, f fun
 // oneScore measures the score of one worker at a time.
 func (m *measurement) oneScore(ctx context.Context, s *site, token string, c data.Crowd) error {
 	id := data.WorkerID(0)
-	body := `{"entity_type":"worker","entity_id":"` + id[:len(id)-6] + fmt.Sprintf(`{rand:100000-%d}"}`, 100_000+min(c.Workers, 890_000)-1)
+	body := `{"entity_type":"worker","entity_id":"` + id[:len(id)-6] +
+		fmt.Sprintf(`{rand:100000-%d}"}`, 100_000+min(c.Workers, 890_000)-1)
 	var p99, p50 []float64
 	for i := range m.rounds {
 		r, err := m.product(ctx, s, "one score",
-			m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores", Body: body,
-				Header: []string{"Authorization: Bearer " + token, "Content-Type: application/json"}, Status: 200}, i))
+			m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores",
+				Body: body, Header: []string{"Authorization: Bearer " + token, "Content-Type: application/json"}, Status: 200}, i))
 		if err != nil {
 			return err
 		}

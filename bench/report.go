@@ -37,7 +37,8 @@ func (r *result) atMost(goal float64, unit string) *result {
 
 // of makes a result from one value per round.
 func of(name, engine string, values []float64, note string) *result {
-	return &result{Case: name, Engine: engine, Value: median(values), Low: slices.Min(values), High: slices.Max(values), Note: note, Pass: true, At: time.Now()}
+	return &result{Case: name, Engine: engine, Value: median(values), Low: slices.Min(values), High: slices.Max(values),
+		Note: note, Pass: true, At: time.Now()}
 }
 
 func median(list []float64) float64 {
@@ -73,7 +74,9 @@ func compare(name, engine string, server, limit []load.Report) *result {
 	note := fmt.Sprintf("%.0f against %.0f req/CPUs, %.1f against %.1f kB, %.0f against %.0f req/s, p50 %.2f p99 %.1f ms against %.1f, RSS %d MB",
 		median(each(server, perCPU)), median(each(limit, perCPU)), median(each(server, size)), median(each(limit, size)),
 		median(each(server, perSecond)), median(each(limit, perSecond)),
-		median(each(server, func(r load.Report) float64 { return r.P50 })), median(each(server, ms)), median(each(limit, ms)), server[len(server)-1].RSS>>20)
+		median(each(server, func(r load.Report) float64 {
+			return r.P50
+		})), median(each(server, ms)), median(each(limit, ms)), server[len(server)-1].RSS>>20)
 	r := of(name, engine, ratios, note)
 	r.Server, r.Limit = server, limit
 	return r

@@ -70,7 +70,8 @@ func (m *measurement) shipping(ctx context.Context) (err error) {
 	}
 	p50 := func(r load.Report) float64 { return r.P50 }
 	note := fmt.Sprintf("medians %.2f and %.2f ms", median(each(paced[1], p50)), median(each(paced[0], p50)))
-	if err := m.add(slower("p99 of inserts, log shipped", "sqlite", paced[0], paced[1], note).atMost(1.1, "")); err != nil {
+	if err := m.add(slower("p99 of inserts, log shipped", "sqlite", paced[0], paced[1], note).atMost(1.1,
+		"")); err != nil {
 		return err
 	}
 	return m.add(compare("insert, 32 clients, log shipped", "sqlite", full[1], full[0]))

@@ -52,8 +52,8 @@ func (m *measurement) silence(ctx context.Context, engine string) (err error) {
 			}
 			own, next = append(own, o), append(next, n)
 		}
-		for _, r := range []*result{of("who has an account, POST /"+path, engine, own, "AUC at 300 samples of each").atMost(0.55, ""),
-			of("  and the next answer", engine, next, "").atMost(0.55, "")} {
+		for _, r := range []*result{of("who has an account, POST /"+path, engine, own,
+			"AUC at 300 samples of each").atMost(0.55, ""), of("  and the next answer", engine, next, "").atMost(0.55, "")} {
 			if err := m.add(r); err != nil {
 				return err
 			}

@@ -129,8 +129,10 @@ func (s *site) startCluster(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	for _, sql := range []string{"alter system set fsync = on", "alter system set synchronous_commit = on", "alter system set full_page_writes = on",
-		"alter system set max_wal_size = '4GB'", "select pg_reload_conf()", "create database bench template template0 encoding 'UTF8' locale 'C'"} {
+	for _, sql := range []string{"alter system set fsync = on", "alter system set synchronous_commit = on",
+		"alter system set full_page_writes = on",
+		"alter system set max_wal_size = '4GB'", "select pg_reload_conf()",
+		"create database bench template template0 encoding 'UTF8' locale 'C'"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}

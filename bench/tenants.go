@@ -49,7 +49,8 @@ func (m *measurement) manyTenants(ctx context.Context, engine string) (err error
 		estates[i] = e
 	}
 	few, many := estates[0], estates[1]
-	if err := m.add(of(fmt.Sprintf("start with %d tenants", len(many.tenants)), engine, []float64{many.server.took.Seconds()},
+	if err := m.add(of(fmt.Sprintf("start with %d tenants", len(many.tenants)), engine,
+		[]float64{many.server.took.Seconds()},
 		fmt.Sprintf("seconds to the first 200; %.2f with %d", few.server.took.Seconds(), len(few.tenants)))); err != nil {
 		return err
 	}
@@ -133,10 +134,11 @@ func (e *estate) admit(ctx context.Context, d *db.DB) error {
 	var user string
 	email := address(e.tenants[0])
 	err := d.Read(ctx, db.Scope{Tenant: e.tenants[0]}, func(tx *db.Tx) error {
-		return tx.One("SELECT user_id FROM members WHERE tenant_id = $1 AND email = $2", []any{e.tenants[0], email}, func(r *db.Row) error {
-			user = r.Text(0)
-			return nil
-		})
+		return tx.One("SELECT user_id FROM members WHERE tenant_id = $1 AND email = $2", []any{e.tenants[0], email},
+			func(r *db.Row) error {
+				user = r.Text(0)
+				return nil
+			})
 	})
 	for _, t := range e.tenants[1:] {
 		if err != nil {
@@ -180,7 +182,8 @@ func (e *estate) mint(ctx context.Context) error {
 // visit asks each tenant for a list once.
 func (e *estate) visit(ctx context.Context) error {
 	for _, h := range e.headers {
-		if _, err := e.call(ctx, "GET", "/v1/zones?limit=10", strings.TrimPrefix(h, "Authorization: Bearer "), "", nil); err != nil {
+		if _, err := e.call(ctx, "GET", "/v1/zones?limit=10", strings.TrimPrefix(h, "Authorization: Bearer "), "",
+			nil); err != nil {
 			return err
 		}
 	}
@@ -197,7 +200,8 @@ func (m *measurement) spread(ctx context.Context, few, many *estate, title, path
 	reports := make([][]load.Report, len(asked))
 	for i := range m.rounds {
 		for k, e := range asked {
-			p := m.plan(e.site, e.server, 8, load.Request{Method: "GET", Path: path, Header: []string{"{choice}", "Cache-Control: no-cache"}, Status: 200}, i)
+			p := m.plan(e.site, e.server, 8, load.Request{Method: "GET", Path: path,
+				Header: []string{"{choice}", "Cache-Control: no-cache"}, Status: 200}, i)
 			p.Choices = e.headers
 			r, err := m.product(ctx, e.site, fmt.Sprint(title, " ", k), p)
 			if err != nil {
@@ -207,7 +211,8 @@ func (m *measurement) spread(ctx context.Context, few, many *estate, title, path
 		}
 	}
 	n, of := len(few.tenants), len(many.tenants)
-	if err := m.add(dearer(fmt.Sprintf("%s, CPU for %d of %d tenants / of %d", title, n, of, n), few.engine, reports[1], reports[0]).atMost(1.3, "")); err != nil {
+	if err := m.add(dearer(fmt.Sprintf("%s, CPU for %d of %d tenants / of %d", title, n, of, n), few.engine, reports[1],
+		reports[0]).atMost(1.3, "")); err != nil {
 		return err
 	}
 	return m.add(dearer(fmt.Sprintf("  for all of them / of %d", n), few.engine, reports[2], reports[0]))
@@ -227,7 +232,8 @@ func dearer(title, engine string, reports, than []load.Report) *result {
 	for i := range reports {
 		ratios = append(ratios, than[i].PerCPU/reports[i].PerCPU)
 	}
-	r := of(title, engine, ratios, fmt.Sprintf("%.0f req/CPUs, %.0f in few; p99 %.1f, %.1f ms", median(each(reports, perCPU)), median(each(than, perCPU)),
+	r := of(title, engine, ratios, fmt.Sprintf("%.0f req/CPUs, %.0f in few; p99 %.1f, %.1f ms",
+		median(each(reports, perCPU)), median(each(than, perCPU)),
 		median(each(reports, slowest)), median(each(than, slowest))))
 	r.Server, r.Limit = reports, than
 	return r
@@ -251,7 +257,8 @@ func (m *measurement) heldFor(ctx context.Context, e *estate, what string, n int
 		return err
 	}
 	return m.add(of("kept for "+what, e.engine, []float64{float64(after-before) / float64(n) / 1000},
-		fmt.Sprintf("kB of heap and stacks; the process grew from %d to %d MB by %d of them", resident>>20, load.Resident(e.server.pid())>>20, n)))
+		fmt.Sprintf("kB of heap and stacks; the process grew from %d to %d MB by %d of them", resident>>20,
+			load.Resident(e.server.pid())>>20, n)))
 }
 
 // held is what lives in the heap, collected, and in stacks, in bytes.
@@ -297,7 +304,8 @@ func (c *connections) open(ctx context.Context, e *estate, path string, stream b
 			return err
 		}
 		*c = append(*c, conn)
-		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", path, e.server.address, e.headers[i%len(e.headers)]); err != nil {
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", path, e.server.address,
+			e.headers[i%len(e.headers)]); err != nil {
 			return err
 		}
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)

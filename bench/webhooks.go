@@ -48,7 +48,8 @@ func (m *measurement) webhooks(ctx context.Context, engine string) (err error) {
 		if tokens[i], err = s.token(ctx, tenants[i].ID); err != nil {
 			return err
 		}
-		if err := s.post(ctx, "/v1/webhooks", tokens[i], map[string]any{"url": url, "events": []string{"incident.reported"}}); err != nil {
+		if err := s.post(ctx, "/v1/webhooks", tokens[i], map[string]any{"url": url,
+			"events": []string{"incident.reported"}}); err != nil {
 			return err
 		}
 	}
@@ -118,7 +119,8 @@ func slower(name, engine string, calm, busy []load.Report, note string) *result 
 		ratios = append(ratios, busy[i].P99/calm[i].P99)
 	}
 	p99 := func(r load.Report) float64 { return r.P99 }
-	r := of(name, engine, ratios, fmt.Sprintf("%.2f ms against %.2f in peace; %s", median(each(busy, p99)), median(each(calm, p99)), note))
+	r := of(name, engine, ratios, fmt.Sprintf("%.2f ms against %.2f in peace; %s", median(each(busy, p99)),
+		median(each(calm, p99)), note))
 	r.Server, r.Limit = busy, calm
 	return r
 }

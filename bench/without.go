@@ -22,12 +22,17 @@ var promises = map[string][]cut{
 	"seals": {{"internal/identity/chain/chain.go", "n, bad := c.sealTenant(ctx, t)", "n, bad := 0*len(t), error(nil)"}},
 	"counters": {{"internal/store/ledger.go", "if len(r.Counters) == 0 {",
 		"if r != nil {"}, {"internal/store/ledger.go", "for i := range c.Resource.Counters {", "for i := range 0 {"}},
-	"policies": {{"internal/db/migrate.go", `"ALTER TABLE %s ENABLE ROW LEVEL SECURITY"`, `"ALTER TABLE %s DISABLE ROW LEVEL SECURITY"`},
-		{"internal/db/migrate.go", `"ALTER TABLE %s FORCE ROW LEVEL SECURITY"`, `"ALTER TABLE %s NO FORCE ROW LEVEL SECURITY"`}},
-	"numbers": {{"internal/store/number.go", "first, err := q.reserveNumbers(tx, len(rows))", "first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
-		{"internal/store/number.go", "func (n *numbering) giveNumbers(", "var noted atomic.Int64\n\nfunc (n *numbering) giveNumbers("},
+	"policies": {{"internal/db/migrate.go", `"ALTER TABLE %s ENABLE ROW LEVEL SECURITY"`,
+		`"ALTER TABLE %s DISABLE ROW LEVEL SECURITY"`},
+		{"internal/db/migrate.go", `"ALTER TABLE %s FORCE ROW LEVEL SECURITY"`,
+			`"ALTER TABLE %s NO FORCE ROW LEVEL SECURITY"`}},
+	"numbers": {{"internal/store/number.go", "first, err := q.reserveNumbers(tx, len(rows))",
+		"first, err := noted.Add(int64(len(rows)))+1_000_000, error(nil)"},
+		{"internal/store/number.go", "func (n *numbering) giveNumbers(",
+			"var noted atomic.Int64\n\nfunc (n *numbering) giveNumbers("},
 		{"internal/store/number.go", "import (", "import (\n\t\"sync/atomic\""}},
-	"keys":    {{"internal/db/sqlite.go", `"foreign_keys(ON)"`, `"foreign_keys(OFF)"`}}, // SQLite's; PostgreSQL's are dropped in case import
+	// SQLite's; PostgreSQL's are dropped in case import
+	"keys":    {{"internal/db/sqlite.go", `"foreign_keys(ON)"`, `"foreign_keys(OFF)"`}},
 	"notices": {{"internal/cluster/cluster.go", `return b.insertRow(ctx, id, string(body))`, `return nil`}},
 }
 

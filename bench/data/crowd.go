@@ -38,26 +38,32 @@ func WriteCrowd(ctx context.Context, to Target, c Crowd, now time.Time) error {
 		n     int
 		row   func(i int) []any
 	}{
-		{"zones", cols("code", "name", "kind", "max_capacity", "x", "y", "z", "storage_class", "mix_policy", "hazard_tags", "status", "load_units",
-			"pick_sequence"), 10, func(i int) []any {
-			return []any{id, crowdID("0004", i), now, now, 1, fmt.Sprint("Z", i), "Zone", "area", 0, 0, 0, 0, "ambient", "any", "[]", "active", 0, i}
+		{"zones", cols("code", "name", "kind", "max_capacity", "x", "y", "z", "storage_class", "mix_policy", "hazard_tags",
+			"status", "load_units", "pick_sequence"), 10, func(i int) []any {
+			return []any{id, crowdID("0004", i), now, now, 1, fmt.Sprint("Z", i), "Zone", "area", 0, 0, 0, 0, "ambient", "any",
+				"[]", "active", 0, i}
 		}},
 		{"workers", cols("employee_no", "name", "employment", "status"), c.Workers, func(i int) []any {
 			return []any{id, WorkerID(i), now, now, 1, fmt.Sprint("N", i), "W", "employee", "active"}
 		}},
-		{"incidents", cols("kind", "severity", "status", "title", "occurred_at", "reported_at", "anonymous", "entities", "category_tags", "attachments",
-			"root_causes"), c.Events, func(i int) []any {
-			return []any{id, crowdID("0002", i), now, now, 1, kinds[i%5], "low", "closed", "x", at(i), at(i), true, "[]", "[]", "[]", "[]"}
+		{"incidents", cols("kind", "severity", "status", "title", "occurred_at", "reported_at", "anonymous", "entities",
+			"category_tags", "attachments", "root_causes"), c.Events, func(i int) []any {
+			return []any{id, crowdID("0002", i), now, now, 1, kinds[i%5], "low", "closed", "x", at(i), at(i), true, "[]", "[]",
+				"[]", "[]"}
 		}},
-		{"incident_entities", []string{"tenant_id", "incident_id", "entity_type", "entity_id", "at", "kind", "severity"}, c.Events, func(i int) []any {
-			return []any{id, crowdID("0002", i), "worker", WorkerID(i * 7919 % c.Workers), at(i), kinds[i%5], "low"}
-		}},
-		{"shifts", cols("worker_id", "started_at", "ended_at", "break_minutes", "hours", "units_done", "source", "status"), c.Events, func(i int) []any {
-			return []any{id, crowdID("0003", i), now, now, 1, WorkerID(i * 104_729 % c.Workers), at(i).Add(-8 * time.Hour), at(i), 30, 75_000, 4_500_000,
-				"clock", "approved"}
-		}},
+		{"incident_entities", []string{"tenant_id", "incident_id", "entity_type", "entity_id", "at", "kind", "severity"},
+			c.Events, func(i int) []any {
+				return []any{id, crowdID("0002", i), "worker", WorkerID(i * 7919 % c.Workers), at(i), kinds[i%5], "low"}
+			}},
+		{"shifts", cols("worker_id", "started_at", "ended_at", "break_minutes", "hours", "units_done", "source", "status"),
+			c.Events, func(i int) []any {
+				return []any{id, crowdID("0003", i), now, now, 1, WorkerID(i * 104_729 % c.Workers), at(i).Add(-8 * time.Hour),
+					at(i), 30, 75_000, 4_500_000, "clock", "approved"}
+			}},
 	} {
-		if err := to.put(ctx, id, t.table, t.cols, t.n, func(i int, args []any) []any { return append(args, t.row(i)...) }); err != nil {
+		if err := to.put(ctx, id, t.table, t.cols, t.n, func(i int, args []any) []any {
+			return append(args, t.row(i)...)
+		}); err != nil {
 			return fmt.Errorf("data: crowd: %w", err)
 		}
 	}

@@ -45,7 +45,8 @@ func (t Tenant) Levels() int {
 
 // Rows is the number of records.
 func (t Tenant) Rows() int {
-	return t.Zones + t.Items + t.Levels() + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Actions + t.Checks + t.Jobs
+	return t.Zones + t.Items + t.Levels() + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents +
+		t.Actions + t.Checks + t.Jobs
 }
 
 // Number is the id of the nth tenant, from 1.
@@ -57,15 +58,16 @@ func Number(n int) string { return fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", 
 func Standard(n int, scale float64) Tenant {
 	of := func(full int, least float64) int { return max(1, int(float64(full)*max(least, scale))) }
 	fixed := func(full int) int { return max(1, int(float64(full)*min(1, max(0.1, scale)))) }
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: fixed(200), Items: of(5000, 0), Orders: of(20_000, 0), Lines: 3, Picks: of(2000, 0),
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: fixed(200), Items: of(5000, 0),
+		Orders: of(20_000, 0), Lines: 3, Picks: of(2000, 0),
 		Shipments: of(20_000, 0), Drivers: fixed(500), Incidents: of(20_000, 0), Jobs: fixed(200)}
 }
 
 // Sized is the nth tenant with about so many records. Lists of 50 are full at
 // any size from 10,000 on: only what lies behind them grows.
 func Sized(n, rows int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: rows / 10, Orders: rows * 15 / 100, Lines: 3,
-		Picks: rows * 3 / 100, Shipments: rows / 10,
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: rows / 10, Orders: rows * 15 / 100,
+		Lines: 3, Picks: rows * 3 / 100, Shipments: rows / 10,
 		Drivers: 100, Incidents: rows * 8 / 100, Jobs: 50}
 }
 
@@ -79,14 +81,14 @@ func Reported(n, rows int) Tenant {
 
 // Vast is the nth tenant with so many orders, as many items and little else.
 func Vast(n, rows int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: rows, Unstocked: true, Orders: rows, Picks: 10, Shipments: 10,
-		Drivers: 10, Incidents: 10, Jobs: 10}
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: rows, Unstocked: true, Orders: rows,
+		Picks: 10, Shipments: 10, Drivers: 10, Incidents: 10, Jobs: 10}
 }
 
 // Stocked is the nth tenant with so many items, and few other records.
 func Stocked(n, items int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: items, Orders: 200, Lines: 3, Picks: 200, Shipments: 200,
-		Drivers: 20, Incidents: 100, Jobs: 10}
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: items, Orders: 200, Lines: 3,
+		Picks: 200, Shipments: 200, Drivers: 20, Incidents: 100, Jobs: 10}
 }
 
 // chunk is how many rows share a transaction: a page that several of them
@@ -115,8 +117,8 @@ type writer struct {
 func Write(ctx context.Context, to Target, t Tenant, now time.Time) error {
 	w := &writer{ctx: ctx, to: to, t: t, now: now.UTC().Truncate(time.Microsecond),
 		rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
-	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers,
-		w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
+	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people,
+		w.drivers, w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
 		if err := step(); err != nil {
 			return fmt.Errorf("data: %s: %w", t.Name, err)
 		}
@@ -175,9 +177,13 @@ func (w *writer) table(name string, kind, n int, cols []string, row func(i int, 
 }
 
 // put writes n rows of a tenant's table; row appends the values of row i to args.
-func (to Target) put(ctx context.Context, tenant, table string, cols []string, n int, row func(i int, args []any) []any) error {
+func (to Target) put(
+	ctx context.Context, tenant, table string, cols []string, n int, row func(i int, args []any) []any,
+) error {
 	if to.Owner != nil {
-		if _, err := to.Owner.CopyFrom(ctx, pgx.Identifier{table}, cols, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i, nil), nil })); err != nil {
+		if _, err := to.Owner.CopyFrom(ctx, pgx.Identifier{table}, cols, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+			return row(i, nil), nil
+		})); err != nil {
 			return fmt.Errorf("%s: %w", table, err)
 		}
 		return nil
@@ -204,7 +210,8 @@ func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
 		tx.Queue(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
 			VALUES ($1, $2, $3, 'custom', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $4, $4, 1)`,
 			[]any{t.ID, t.Name, "bench-" + t.ID[24:], time.Now()}, nil)
-		audit.Write(tx, audit.Entry{Tenant: t.ID, At: time.Now(), Action: audit.TenantCreated, EntityType: "tenants", EntityID: t.ID})
+		audit.Write(tx, audit.Entry{Tenant: t.ID, At: time.Now(), Action: audit.TenantCreated, EntityType: "tenants",
+			EntityID: t.ID})
 		return nil
 	})
 }
@@ -212,8 +219,8 @@ func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
 func (w *writer) zones() error {
 	w.counts["zones:active"] = int64(w.t.Zones)
 	each := max(1, w.t.Items/w.t.Zones)
-	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "pick_sequence",
-		"storage_class", "mix_policy", "hazard_tags", "status",
+	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity",
+		"pick_sequence", "storage_class", "mix_policy", "hazard_tags", "status",
 		"load_units", "utilization"}, func(i int, args []any) []any {
 		load := int64(each) * 120 * 10000
 		return append(args, fmt.Sprintf("Z-%05d", i), fmt.Sprintf("Zone %d", i), "bin", int64(i%20)*25000, int64(i/20)*30000,
@@ -227,9 +234,10 @@ func quantity(i int) int64 { return int64(20+i%200) * 10000 }
 
 func (w *writer) items() error {
 	low := func(i int) bool { return i%25 == 0 }
-	return w.table("items", item, w.t.Items, []string{"sku", "name", "category", "base_uom", "barcodes", "gtin", "tracking",
-		"has_expiry", "unit_cost", "price", "weight_kg",
-		"capacity_units", "reorder_point", "abc_class", "storage_class", "status", "on_hand", "available", "stock_value", "low_stock"},
+	return w.table("items", item, w.t.Items, []string{"sku", "name", "category", "base_uom", "barcodes", "gtin",
+		"tracking", "has_expiry", "unit_cost", "price", "weight_kg",
+		"capacity_units", "reorder_point", "abc_class", "storage_class", "status", "on_hand", "available", "stock_value",
+		"low_stock"},
 		func(i int, args []any) []any {
 			cost, q, reorder := int64(100+i%900)*100, quantity(i), int64(10*10000)
 			if low(i) {
@@ -245,69 +253,78 @@ func (w *writer) items() error {
 }
 
 func (w *writer) levels() error {
-	return w.table("stock_levels", level, w.t.Levels(), []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity",
-		"reserved"}, func(i int, args []any) []any {
+	return w.table("stock_levels", level, w.t.Levels(), []string{"zone_id", "item_id", "stock_status", "stock_key",
+		"quantity", "reserved"}, func(i int, args []any) []any {
 		z, it := w.id(zone, i%w.t.Zones, w.t.Zones), w.id(item, i, w.t.Items)
 		return append(args, z, it, "available", it+"|"+z+"|||available|0:|", quantity(i), 0)
 	})
 }
 
 // orderStates give one order in ten a state that lists look for.
-var orderStates = []string{"completed", "completed", "completed", "confirmed", "completed", "completed", "completed", "cancelled", "completed", "in_progress"}
+var orderStates = []string{"completed", "completed", "completed", "confirmed", "completed", "completed", "completed",
+	"cancelled", "completed", "in_progress"}
 
 func (w *writer) orders() error {
 	counted, _ := w.cat.Get("orders")
 	return w.table("orders", order, w.t.Orders, []string{"order_no", "type", "status", "stage", "priority", "party_name",
 		"party_code", "requested_at", "promised_at", "carrier", "tags",
-		"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}, func(i int, args []any) []any {
+		"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received",
+		"total_value"}, func(i int, args []any) []any {
 		at, st := w.made(i, w.t.Orders), of(orderStates, i)
-		row := map[string]any{"status": st, "stage": "unallocated", "promised_at": at.Add(48 * time.Hour).UTC().Format(db.TimeLayout)}
+		row := map[string]any{"status": st, "stage": "unallocated",
+			"promised_at": at.Add(48 * time.Hour).UTC().Format(db.TimeLayout)}
 		for k := range counted.Counters {
 			counted.Counters[k].Add(w.counts, counted, row, 1)
 		}
-		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5, fmt.Sprintf("Customer %d", i%700),
-			fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
+		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5,
+			fmt.Sprintf("Customer %d", i%700), fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
 			w.t.Lines, int64(w.t.Lines)*50000, 0, 0, 0, 0, 0, int64(w.t.Lines)*50000*int64(1+i%40))
 	})
 }
 
 func (w *writer) lines() error {
-	return w.table("order_lines", line, w.t.Orders*w.t.Lines, []string{"order_id", "line_no", "item_id", "uom", "qty_ordered",
-		"qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
-		"qty_shipped", "qty_received", "unit_price"}, func(i int, args []any) []any {
-		o := i / w.t.Lines
-		return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA", 50000, 0, 0,
-			0, 0, 0, 0, int64(1+o%40)*10000)
-	})
+	return w.table("order_lines", line, w.t.Orders*w.t.Lines,
+		[]string{"order_id", "line_no", "item_id", "uom", "qty_ordered",
+			"qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
+			"qty_shipped", "qty_received", "unit_price"}, func(i int, args []any) []any {
+			o := i / w.t.Lines
+			return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA",
+				50000, 0, 0, 0, 0, 0, 0, int64(1+o%40)*10000)
+		})
 }
 
 func (w *writer) picks() error {
-	return w.table("pick_lists", pick, w.t.Picks, []string{"pick_no", "strategy", "status", "priority"}, func(i int, args []any) []any {
-		st := of([]string{"completed", "completed", "completed", "released", "completed", "in_progress", "completed", "completed", "cancelled", "draft"}, i)
-		w.counts["pick_lists:"+st]++
-		return append(args, fmt.Sprintf("BP-%09d", i), "batch", st, 3)
-	})
+	return w.table("pick_lists", pick, w.t.Picks, []string{"pick_no", "strategy", "status", "priority"},
+		func(i int, args []any) []any {
+			st := of([]string{"completed", "completed", "completed", "released", "completed", "in_progress", "completed",
+				"completed", "cancelled", "draft"}, i)
+			w.counts["pick_lists:"+st]++
+			return append(args, fmt.Sprintf("BP-%09d", i), "batch", st, 3)
+		})
 }
 
 func (w *writer) people() error {
 	w.counts["workers:active"] = int64(w.t.Drivers)
-	return w.table("workers", worker, w.t.Drivers, []string{"employee_no", "name", "employment", "status"}, func(i int, args []any) []any {
-		return append(args, fmt.Sprintf("E%06d", i), fmt.Sprintf("Worker %d", i), "employee", "active")
-	})
+	return w.table("workers", worker, w.t.Drivers, []string{"employee_no", "name", "employment", "status"},
+		func(i int, args []any) []any {
+			return append(args, fmt.Sprintf("E%06d", i), fmt.Sprintf("Worker %d", i), "employee", "active")
+		})
 }
 
 func (w *writer) drivers() error {
-	return w.table("drivers", driver, w.t.Drivers, []string{"worker_id", "licence_no", "licence_class", "status"}, func(i int, args []any) []any {
-		st := of([]string{"available", "on_trip", "off_duty", "assigned"}, i)
-		w.counts["drivers:"+st]++
-		return append(args, w.id(worker, i, w.t.Drivers), fmt.Sprintf("L%08d", i), "CE", st)
-	})
+	return w.table("drivers", driver, w.t.Drivers, []string{"worker_id", "licence_no", "licence_class", "status"},
+		func(i int, args []any) []any {
+			st := of([]string{"available", "on_trip", "off_duty", "assigned"}, i)
+			w.counts["drivers:"+st]++
+			return append(args, w.id(worker, i, w.t.Drivers), fmt.Sprintf("L%08d", i), "CE", st)
+		})
 }
 
 func (w *writer) shipments() error {
-	states := []string{"delivered", "delivered", "delivered", "delivered", "received", "delivered", "in_transit", "delivered", "planned", "delivered"}
-	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids", "carrier",
-		"sscc", "packages", "planned_at", "completed_at"},
+	states := []string{"delivered", "delivered", "delivered", "delivered", "received", "delivered", "in_transit",
+		"delivered", "planned", "delivered"}
+	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids",
+		"carrier", "sscc", "packages", "planned_at", "completed_at"},
 		func(i int, args []any) []any {
 			at, st := w.made(i, w.t.Shipments), of(states, i)
 			var done any
@@ -324,21 +341,22 @@ func (w *writer) incidents() error {
 	severities := []string{"low", "low", "medium", "low", "high", "low", "medium", "low", "low", "low", "critical"}
 	return w.table("incidents", incident, w.t.Incidents, []string{"incident_no", "kind", "severity", "status", "title",
 		"description", "occurred_at", "reported_at", "anonymous", "zone_id",
-		"entities", "category_tags", "likelihood", "risk_rating", "attachments", "root_causes"}, func(i int, args []any) []any {
-		at, st, sev, kind := w.made(i, w.t.Incidents), "closed", of(severities, i), of(kinds, i)
-		if i > w.t.Incidents*9/10 {
-			st = of([]string{"reported", "triaged", "investigating"}, i)
-		}
-		w.counted("incidents", store.Row{"status": st, "severity": sev, "kind": kind, "reported_at": at})
-		return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i),
-			"Noted during the round; the area was secured and the shift leader informed.", at, at, false,
-			w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", "[]")
-	})
+		"entities", "category_tags", "likelihood", "risk_rating", "attachments", "root_causes"},
+		func(i int, args []any) []any {
+			at, st, sev, kind := w.made(i, w.t.Incidents), "closed", of(severities, i), of(kinds, i)
+			if i > w.t.Incidents*9/10 {
+				st = of([]string{"reported", "triaged", "investigating"}, i)
+			}
+			w.counted("incidents", store.Row{"status": st, "severity": sev, "kind": kind, "reported_at": at})
+			return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i),
+				"Noted during the round; the area was secured and the shift leader informed.", at, at, false,
+				w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", "[]")
+		})
 }
 
 func (w *writer) actions() error {
-	return w.table("actions", action, w.t.Actions, []string{"action_no", "title", "type", "source", "priority", "status", "due_at",
-		"evidence"}, func(i int, args []any) []any {
+	return w.table("actions", action, w.t.Actions, []string{"action_no", "title", "type", "source", "priority", "status",
+		"due_at", "evidence"}, func(i int, args []any) []any {
 		at, st := w.made(i, w.t.Actions), of([]string{"verified", "verified", "open", "cancelled", "in_progress"}, i)
 		w.counted("actions", store.Row{"status": st, "due_at": at})
 		return append(args, fmt.Sprintf("BA-%09d", i), "Put it right", "corrective", "manual", "medium", st, at, "[]")

@@ -19,13 +19,14 @@ import (
 )
 
 // ItemHeader is the header line of the import case's file.
-var ItemHeader = []string{"sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg", "reorder_point",
-	"lead_time_days", "abc_class", "status"}
+var ItemHeader = []string{"sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg",
+	"reorder_point", "lead_time_days", "abc_class", "status"}
 
 // itemColumns is what a row of items needs to exist.
-var itemColumns = []string{"tenant_id", "id", "sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg",
-	"reorder_point", "lead_time_days", "abc_class", "status",
-	"barcodes", "tracking", "has_expiry", "capacity_units", "storage_class", "on_hand", "available", "stock_value", "low_stock",
+var itemColumns = []string{"tenant_id", "id", "sku", "name", "description", "category", "base_uom", "unit_cost",
+	"price", "weight_kg", "reorder_point", "lead_time_days", "abc_class", "status",
+	"barcodes", "tracking", "has_expiry", "capacity_units", "storage_class", "on_hand", "available", "stock_value",
+	"low_stock",
 	"created_at", "updated_at", "version"}
 
 // items reads a file's rows as values for itemColumns.
@@ -70,7 +71,8 @@ func (s *items) Next() bool {
 		d[i] = int64(v)
 	}
 	s.rows++
-	s.vals = []any{s.tenant, id.String(), rec[0], rec[1], rec[2], rec[3], rec[4], d[0], d[1], d[2], d[3], d[4] / decimal.Scale, rec[10], rec[11],
+	s.vals = []any{s.tenant, id.String(), rec[0], rec[1], rec[2], rec[3], rec[4], d[0], d[1], d[2], d[3],
+		d[4] / decimal.Scale, rec[10], rec[11],
 		"[]", "none", false, int64(decimal.One), "ambient", int64(0), int64(0), int64(0), d[3] > 0, s.now, s.now, int64(1)}
 	return true
 }

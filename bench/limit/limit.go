@@ -171,7 +171,8 @@ var sections = [...]struct {
 	{`,"inventory":{"total":`, []string{"items:active:true", "items:active:false"}},
 	{`,"pick_lists":{"active":`, []string{"pick_lists:released", "pick_lists:in_progress"}},
 	{`,"shipments":{"active":`,
-		[]string{"shipments:planned", "shipments:packed", "shipments:ready", "shipments:in_transit", "shipments:arrived", "shipments:exception"}},
+		[]string{"shipments:planned", "shipments:packed", "shipments:ready", "shipments:in_transit", "shipments:arrived",
+			"shipments:exception"}},
 	{`,"drivers":{"active":`, []string{"drivers:available", "drivers:assigned", "drivers:on_trip"}},
 	{`,"safety":{"total":`, nil},
 	{`,"import":{"total":`, []string{"import_jobs:completed", "import_jobs:failed"}},
@@ -257,7 +258,8 @@ func (s *server) values(o *newOrder) ([]any, error) {
 		return nil, err
 	}
 	now := time.Now().UTC().Format(db.TimeLayout)
-	return []any{s.tenant, id.String(), fmt.Sprintf("LM-%09d", s.seq.Add(1)), o.Type, o.Priority, o.PartyName, o.Carrier, now}, nil
+	return []any{s.tenant, id.String(), fmt.Sprintf("LM-%09d", s.seq.Add(1)), o.Type, o.Priority, o.PartyName, o.Carrier,
+		now}, nil
 }
 
 // many writes an array of rows, all or none, and nothing else.
@@ -328,14 +330,17 @@ func snapshotStatements() []statement {
 	plain := func(name, where string) {
 		r, _ := c.Get(name)
 		sql, cols := columnsOf(r)
-		list = append(list, statement{sql: "SELECT " + sql + " FROM " + name + " r WHERE r.tenant_id = $1" + where, cols: cols})
+		list = append(list, statement{sql: "SELECT " + sql + " FROM " + name + " r WHERE r.tenant_id = $1" + where,
+			cols: cols})
 	}
 	states := func(name string, states ...string) {
 		r, _ := c.Get(name)
 		sql, cols := columnsOf(r)
 		var parts []string
 		for i, st := range states {
-			parts = append(parts, fmt.Sprintf("SELECT id FROM (SELECT id FROM %s WHERE tenant_id = $1 AND status = '%s' ORDER BY id DESC LIMIT 51) s%d", name, st, i))
+			parts = append(parts, fmt.Sprintf(
+				"SELECT id FROM (SELECT id FROM %s WHERE tenant_id = $1 AND status = '%s' ORDER BY id DESC LIMIT 51) s%d", name, st,
+				i))
 		}
 		list = append(list, statement{sql: "SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") +
 			") u ORDER BY id DESC LIMIT 51) p CROSS JOIN " + name +

@@ -168,8 +168,8 @@ const insertOrders = `INSERT INTO orders (tenant_id, id, order_no, type, status,
 			AS r (id, order_no, type, priority, party_name, carrier, at)`
 
 func (p *pg) insertMany(ctx context.Context, tenant string, rows [][]any) error {
-	args := []any{tenant, gathered[string](rows, 1), gathered[string](rows, 2), gathered[string](rows, 3), gathered[int64](rows, 4),
-		gathered[string](rows, 5), gathered[string](rows, 6), gathered[string](rows, 7)}
+	args := []any{tenant, gathered[string](rows, 1), gathered[string](rows, 2), gathered[string](rows, 3),
+		gathered[int64](rows, 4), gathered[string](rows, 5), gathered[string](rows, 6), gathered[string](rows, 7)}
 	return p.insert(ctx, tenant, insertOrders, args)
 }
 

@@ -40,8 +40,8 @@ type write struct {
 }
 
 // Pragmas are the settings the product opens its file with.
-var Pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "case_sensitive_like(ON)",
-	"cache_size(-16000)", "temp_store(MEMORY)",
+var Pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
+	"case_sensitive_like(ON)", "cache_size(-16000)", "temp_store(MEMORY)",
 	"wal_autocheckpoint(2000)"}
 
 func openConn(dir string) (*conn, error) {
@@ -236,8 +236,8 @@ func (l *lite) one(w *write) error {
 		return l.writer.exec(w.sql, w.args...)
 	}
 	a := w.args
-	return errors.Join(l.writer.exec(keepNumber, a[0]), l.writer.exec(insertOrder, a[:8]...), l.writer.exec(keepCounter, a[0], db.NoTenant),
-		l.writer.exec(keepAudit, a[0], a[1], a[7], a[8]))
+	return errors.Join(l.writer.exec(keepNumber, a[0]), l.writer.exec(insertOrder, a[:8]...),
+		l.writer.exec(keepCounter, a[0], db.NoTenant), l.writer.exec(keepAudit, a[0], a[1], a[7], a[8]))
 }
 
 func (l *lite) refresh(ctx context.Context, tenant, session string) error {

@@ -45,7 +45,8 @@ const (
 func counted() string {
 	var parts []string
 	for _, table := range []string{"zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs"} {
-		parts = append(parts, "SELECT '"+table+":' || status AS name, COUNT(*) AS sum FROM "+table+" WHERE tenant_id = $1 GROUP BY status")
+		parts = append(parts, "SELECT '"+table+":' || status AS name, COUNT(*) AS sum FROM "+table+
+			" WHERE tenant_id = $1 GROUP BY status")
 	}
 	return strings.Join(parts, " UNION ALL ")
 }
@@ -71,8 +72,10 @@ func ServeDeno(program string, s Served, address string) (cmd *exec.Cmd, token s
 		return nil, "", err
 	}
 	secret := rand.Text() + rand.Text()
-	given, err := json.Marshal(map[string]any{"secret": secret, "listen": listen, "host": db.Host, "port": db.Port, "database": db.Database,
-		"user": db.User, "role": s.Role, "tenant": s.Tenant, "statements": s.Statements, "counted": counted(), "answer": s.Answer})
+	given, err := json.Marshal(map[string]any{"secret": secret, "listen": listen, "host": db.Host, "port": db.Port,
+		"database": db.Database,
+		"user":     db.User, "role": s.Role, "tenant": s.Tenant, "statements": s.Statements, "counted": counted(),
+		"answer": s.Answer})
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,9 +85,11 @@ func ServeDeno(program string, s Served, address string) (cmd *exec.Cmd, token s
 	}
 	// Access to files is what opening PostgreSQL's socket asks for too.
 	reach := fmt.Sprintf("--allow-net=127.0.0.1,unix:%s/.s.PGSQL.%d", db.Host, db.Port)
-	cmd = exec.Command(program, "run", "--quiet", "--no-prompt", "--cached-only", reach, "--allow-read", "--allow-write", "--allow-env", "--allow-sys", at, config)
+	cmd = exec.Command(program, "run", "--quiet", "--no-prompt", "--cached-only", reach, "--allow-read", "--allow-write",
+		"--allow-env", "--allow-sys", at, config)
 	cmd.Env = append(os.Environ(), "DENO_NO_UPDATE_CHECK=1", "DENO_DIR="+filepath.Join(s.Dir, "deno"), "NO_COLOR=1")
-	return cmd, hs256(secret, map[string]any{"role": "authenticated", "tenant_id": s.Tenant}, time.Now().Add(time.Hour)), nil
+	return cmd, hs256(secret, map[string]any{"role": "authenticated", "tenant_id": s.Tenant}, time.Now().Add(time.Hour)),
+		nil
 }
 
 // hs256 is a token with claims (RFC 7519).

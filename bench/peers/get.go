@@ -45,7 +45,8 @@ func (p Peer) program(dir string) (string, error) {
 		// of machine. Started without the script, it is one process to account for.
 		found, err := filepath.Glob(filepath.Join(dir, "node_modules", "@"+p.NPM[0], "*", p.NPM[0]))
 		if err != nil || len(found) != 1 {
-			return "", fmt.Errorf("no program of %s for this kind of machine in %s: %v", p.Name, dir, errors.Join(err, fmt.Errorf("found %v", found)))
+			return "", fmt.Errorf("no program of %s for this kind of machine in %s: %v", p.Name, dir,
+				errors.Join(err, fmt.Errorf("found %v", found)))
 		}
 		at = found[0]
 	}
@@ -59,7 +60,8 @@ func (p Peer) fetch(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", "-ldflags", "-s -w", p.Module+"@"+p.Version)
 	cmd.Env = append(os.Environ(), "GOBIN="+dir, "CGO_ENABLED=0", "GOFLAGS=")
 	if p.Module == "" {
-		args := []string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", p.NPM[0] + "@" + p.Version}
+		args := []string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", p.NPM[0] + "@" +
+			p.Version}
 		cmd = exec.CommandContext(ctx, "npm", append(args, p.NPM[1:]...)...)
 	}
 	cmd.Dir = dir
@@ -70,7 +72,8 @@ func (p Peer) fetch(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("not had within %s", longest)
 	case err != nil:
-		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "), Reason(strings.ReplaceAll(string(out), p.Module+"@"+p.Version+": ", "")))
+		return fmt.Errorf("%s: %s", strings.Join(cmd.Args[:2], " "),
+			Reason(strings.ReplaceAll(string(out), p.Module+"@"+p.Version+": ", "")))
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ const GoTrueSignBody = `{"email":"` + member + `","password":"` + password + `"}
 // GoTrueSQL is what GoTrue wants to find in its database before its migrations.
 func GoTrueSQL(database string) []string {
 	return []string{"do $$ begin create role postgres superuser; exception when duplicate_object then null; end $$",
-		"create role anon", "create role authenticated", "create role service_role", "create role supabase_auth_admin superuser login",
+		"create role anon", "create role authenticated", "create role service_role",
+		"create role supabase_auth_admin superuser login",
 		"create schema auth authorization supabase_auth_admin", "alter database " + database + " set search_path = auth"}
 }
 
@@ -42,9 +43,11 @@ func ServeGoTrue(ctx context.Context, program, database, address string) (*exec.
 	}
 	cmd := exec.Command(program)
 	cmd.Dir = filepath.Dir(program)
-	cmd.Env = append(os.Environ(), "GOTRUE_DB_DRIVER=postgres", "DB_NAMESPACE=auth", "DATABASE_URL="+database, "GOTRUE_DB_MAX_POOL_SIZE=10",
+	cmd.Env = append(os.Environ(), "GOTRUE_DB_DRIVER=postgres", "DB_NAMESPACE=auth", "DATABASE_URL="+database,
+		"GOTRUE_DB_MAX_POOL_SIZE=10",
 		"GOTRUE_DB_MIGRATIONS_PATH="+filepath.Join(migrations, "migrations"), "GOTRUE_API_HOST="+host, "PORT="+port,
-		"API_EXTERNAL_URL=http://"+address, "GOTRUE_SITE_URL=http://"+address, "GOTRUE_JWT_SECRET="+rand.Text()+rand.Text(), "GOTRUE_JWT_EXP=3600",
+		"API_EXTERNAL_URL=http://"+address, "GOTRUE_SITE_URL=http://"+address, "GOTRUE_JWT_SECRET="+rand.Text()+rand.Text(),
+		"GOTRUE_JWT_EXP=3600",
 		"GOTRUE_JWT_AUD=authenticated", "GOTRUE_JWT_DEFAULT_GROUP_NAME=authenticated", "GOTRUE_JWT_ADMIN_ROLES=service_role",
 		"GOTRUE_MAILER_AUTOCONFIRM=true", "GOTRUE_LOG_LEVEL=error",
 		// Its limits are off like ours: they count by this header, which is never sent.

@@ -27,7 +27,8 @@ func (r *Run) section() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n%s, %d processors, load %.1f at the start and %.1f at the end, 2 to 3 of it the run's own; "+
 		"%d tenants of %s records, %s of them orders; medians of %d rounds of %g s.%s\n",
-		r.At.UTC().Format("2006-01-02"), r.Processors, r.Load[0], r.Load[1], r.Tenants, grouped(r.Records), grouped(r.Orders), r.Rounds, r.Seconds,
+		r.At.UTC().Format("2006-01-02"), r.Processors, r.Load[0], r.Load[1], r.Tenants, grouped(r.Records), grouped(r.Orders),
+		r.Rounds, r.Seconds,
 		r.versions())
 	r.ratios(&b)
 	r.sizes(&b)
@@ -67,7 +68,8 @@ func (r *Run) sizes(b *bytes.Buffer) {
 		if row.Unit == "" || len(f.Holdfast) == 0 || len(f.Other) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s of %s |\n", row.Title, measured(f.Holdfast, row.Unit), measured(f.Other, row.Unit), row.Peer)
+		fmt.Fprintf(b, "| %s | %s | %s of %s |\n", row.Title, measured(f.Holdfast, row.Unit), measured(f.Other, row.Unit),
+			row.Peer)
 	}
 }
 

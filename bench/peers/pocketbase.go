@@ -56,11 +56,13 @@ const wall = "tenant = @request.auth.tenant"
 
 // orderFields are the collection's, beside the id that it makes.
 var orderFields = []map[string]any{
-	{"name": "tenant", "type": "text"}, {"name": "order_no", "type": "text"}, {"name": "type", "type": "text"}, {"name": "status", "type": "text"},
+	{"name": "tenant", "type": "text"}, {"name": "order_no", "type": "text"}, {"name": "type", "type": "text"},
+	{"name": "status", "type": "text"},
 	{"name": "priority", "type": "number"}, {"name": "party_name", "type": "text"}, {"name": "carrier", "type": "text"},
 	{"name": "requested_at", "type": "date"}, {"name": "promised_at", "type": "date"},
 	{"name": "qty_ordered", "type": "number"}, {"name": "total_value", "type": "number"},
-	{"name": "created", "type": "autodate", "onCreate": true}, {"name": "updated", "type": "autodate", "onCreate": true, "onUpdate": true},
+	{"name": "created", "type": "autodate", "onCreate": true},
+	{"name": "updated", "type": "autodate", "onCreate": true, "onUpdate": true},
 }
 
 // FillPocket makes the collections and enters orders, the newest last. "orders" keeps
@@ -74,18 +76,21 @@ func FillPocket(ctx context.Context, address, tenant string, orders []Order) (to
 	}
 	p.header = http.Header{"Authorization": {in.Token}}
 	// Its own log of requests would write a row for each: it is switched off.
-	settings := map[string]any{"batch": map[string]any{"enabled": true, "maxRequests": batchMost, "timeout": 60}, "logs": map[string]any{"maxDays": 0}}
+	settings := map[string]any{"batch": map[string]any{"enabled": true, "maxRequests": batchMost, "timeout": 60},
+		"logs": map[string]any{"maxDays": 0}}
 	if err := p.call(ctx, "PATCH", "/api/settings", settings, nil); err != nil {
 		return "", err
 	}
-	members := map[string]any{"name": "members", "type": "auth", "fields": []map[string]any{{"name": "tenant", "type": "text"}},
-		"authAlert": map[string]any{"enabled": false}}
+	members := map[string]any{"name": "members", "type": "auth",
+		"fields": []map[string]any{{"name": "tenant", "type": "text"}}, "authAlert": map[string]any{"enabled": false}}
 	if err := p.call(ctx, "POST", "/api/collections", members, nil); err != nil {
 		return "", err
 	}
-	for _, c := range []struct{ name, see, make string }{{"orders", wall, "@request.body.tenant = @request.auth.tenant"}, {"open", "", ""}} {
-		body := map[string]any{"name": c.name, "type": "base", "fields": orderFields, "listRule": c.see, "viewRule": c.see, "createRule": c.make,
-			"indexes": []string{"CREATE INDEX page_" + c.name + " ON " + c.name + " (tenant, status, created)"}}
+	for _, c := range []struct{ name, see, make string }{{"orders", wall, "@request.body.tenant = @request.auth.tenant"},
+		{"open", "", ""}} {
+		body := map[string]any{"name": c.name, "type": "base", "fields": orderFields, "listRule": c.see, "viewRule": c.see,
+			"createRule": c.make,
+			"indexes":    []string{"CREATE INDEX page_" + c.name + " ON " + c.name + " (tenant, status, created)"}}
 		if err := p.call(ctx, "POST", "/api/collections", body, nil); err != nil {
 			return "", err
 		}
@@ -93,7 +98,8 @@ func FillPocket(ctx context.Context, address, tenant string, orders []Order) (to
 			return "", err
 		}
 	}
-	who := map[string]any{"email": member, "password": password, "passwordConfirm": password, "tenant": tenant, "verified": true}
+	who := map[string]any{"email": member, "password": password, "passwordConfirm": password, "tenant": tenant,
+		"verified": true}
 	if err := p.call(ctx, "POST", "/api/collections/members/records", who, nil); err != nil {
 		return "", err
 	}
@@ -111,7 +117,8 @@ func enter(ctx context.Context, p *client, collection string, orders []Order) er
 		n := min(len(orders), batchMost)
 		var list []any
 		for _, o := range orders[:n] {
-			list = append(list, map[string]any{"method": "POST", "url": "/api/collections/" + collection + "/records", "body": o})
+			list = append(list, map[string]any{"method": "POST", "url": "/api/collections/" + collection + "/records",
+				"body": o})
 		}
 		if err := p.call(ctx, "POST", PocketMany, map[string]any{"requests": list}, nil); err != nil {
 			return err
@@ -126,8 +133,10 @@ func enter(ctx context.Context, p *client, collection string, orders []Order) er
 // filter names it again. Whole records come, since picking ten of their columns
 // costs PocketBase more than sending all.
 func PocketPage(collection, tenant string, page int) string {
-	filter := strings.NewReplacer(" ", "%20", "'", "%27", "&", "%26", "=", "%3D").Replace("tenant='" + tenant + "' && status='confirmed'")
-	return fmt.Sprintf("/api/collections/%s/records?perPage=50&page=%d&skipTotal=1&sort=-created&filter=%s", collection, page, filter)
+	filter := strings.NewReplacer(" ", "%20", "'", "%27", "&", "%26", "=", "%3D").Replace("tenant='" + tenant +
+		"' && status='confirmed'")
+	return fmt.Sprintf("/api/collections/%s/records?perPage=50&page=%d&skipTotal=1&sort=-created&filter=%s", collection,
+		page, filter)
 }
 
 // PocketBatch is a request of many writes, each with the given body.

@@ -47,7 +47,8 @@ func FillSmooth(ctx context.Context, database string, orders []Order) error {
 			select tenant, order_no, type, status, priority, party_name, carrier, requested_at, promised_at, qty_ordered, total_value
 			from json_populate_recordset(null::orders, $1)`, args: []any{string(raw)}},
 		{sql: "create index page on orders (tenant, status, created_at desc)"},
-		{sql: role(clerk)}, {sql: role("anon_" + clerk)}, {sql: "grant all on orders to " + clerk}, {sql: "vacuum analyze orders"},
+		{sql: role(clerk)}, {sql: role("anon_" + clerk)}, {sql: "grant all on orders to " + clerk},
+		{sql: "vacuum analyze orders"},
 	} {
 		if _, err := conn.Exec(ctx, q.sql, q.args...); err != nil {
 			return fmt.Errorf("%.40s: %w", q.sql, err)
@@ -79,9 +80,10 @@ func SmoothSample(ctx context.Context, database, tenant string, n int) (ids []st
 // token of the clerk.
 func ServeSmooth(program, dir, database, address string) (*exec.Cmd, string, error) {
 	secret := rand.Text() + rand.Text()
-	config, err := json.Marshal(map[string]any{"Address": address, "AllowAnon": false, "JWTSecret": secret, "EnableAdminRoute": false,
-		"Database": map[string]any{"URL": database, "AnonRole": "anon_" + clerk, "AllowedDatabases": []string{SmoothDatabase}, "MinPoolConnections": 10,
-			"MaxPoolConnections": 10},
+	config, err := json.Marshal(map[string]any{"Address": address, "AllowAnon": false, "JWTSecret": secret,
+		"EnableAdminRoute": false,
+		"Database": map[string]any{"URL": database, "AnonRole": "anon_" + clerk, "AllowedDatabases": []string{SmoothDatabase},
+			"MinPoolConnections": 10, "MaxPoolConnections": 10},
 		"Logging": map[string]any{"Level": "error", "FileLogging": false, "StdOut": false}})
 	if err != nil {
 		return nil, "", err
@@ -97,5 +99,6 @@ func ServeSmooth(program, dir, database, address string) (*exec.Cmd, string, err
 
 // SmoothPage is the address of a page of the tenant's confirmed orders, newest first.
 func SmoothPage(tenant, columns string, offset int) string {
-	return fmt.Sprintf("%s?select=%s&tenant=eq.%s&status=eq.confirmed&order=created_at.desc&limit=50&offset=%d", SmoothOrders, columns, tenant, offset)
+	return fmt.Sprintf("%s?select=%s&tenant=eq.%s&status=eq.confirmed&order=created_at.desc&limit=50&offset=%d",
+		SmoothOrders, columns, tenant, offset)
 }

@@ -42,7 +42,9 @@ func backupCommand(o *options) *cobra.Command {
 	var s secrets
 	var b app.BackingUp
 	c := &cobra.Command{
-		Use: "backup FILE|DIRECTORY|URL", Short: "Write database, files, keys and settings to one encrypted file, beside a running server", Args: cobra.ExactArgs(1),
+		Use:   "backup FILE|DIRECTORY|URL",
+		Short: "Write database, files, keys and settings to one encrypted file, beside a running server",
+		Args:  cobra.ExactArgs(1),
 		Long: "Write database, files, keys and settings to one encrypted file, beside a running server.\n\n" +
 			"The file is encrypted to a passphrase, of HOLDFAST_BACKUP_PASSPHRASE or --passphrase-file, or to an age public key (--recipient).\n" +
 			"In a directory, which exists or ends in /, and in a bucket the file gets a name with the time.\n" +
@@ -75,7 +77,8 @@ func backupCommand(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&s.passphraseFile, "passphrase-file", "", "file with the passphrase")
 	c.Flags().StringVar(&s.recipient, "recipient", "", "age public key (age1...) to encrypt to, instead of a passphrase")
-	c.Flags().StringVar(&b.Base, "base", "", "earlier backup in the same place; its files are not stored again, and it must be kept")
+	c.Flags().StringVar(&b.Base, "base", "",
+		"earlier backup in the same place; its files are not stored again, and it must be kept")
 	c.Flags().StringVar(&s.identityFile, "identity-file", "", "file with the age identity that opens the base")
 	return c
 }
@@ -98,7 +101,8 @@ func reportBackup(w io.Writer, b app.BackedUp) {
 	}
 	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(b.Where, "/"), b.Name)
 	fmt.Fprintf(w, "%s %s, schema %d: %d rows of %d tables, %d files, %s in %s\n",
-		b.Engine, b.Version, b.Schema, rows, len(b.Counts), countFiles(b.Manifest), formatMegabytes(b.Size), b.Took.Round(time.Millisecond))
+		b.Engine, b.Version, b.Schema, rows, len(b.Counts), countFiles(b.Manifest), formatMegabytes(b.Size),
+		b.Took.Round(time.Millisecond))
 	if len(b.Missing) > 0 {
 		fmt.Fprintf(w, "%d files were deleted while the backup was made and are not in it\n", len(b.Missing))
 	}
@@ -158,7 +162,8 @@ func restoreCommand(o *options) *cobra.Command {
 	c.Flags().StringVar(&s.identityFile, "identity-file", "", "file with the age identity that opens the backup")
 	c.Flags().StringVar(&until, "until", "",
 		"time (RFC 3339) to stop at in the log that was shipped behind the backup (backup_log); its end when absent")
-	c.Flags().BoolVar(&r.Verify, "verify", true, "recompute totals, stock and the audit log too; hashes and rows are always compared")
+	c.Flags().BoolVar(&r.Verify, "verify", true,
+		"recompute totals, stock and the audit log too; hashes and rows are always compared")
 	c.Flags().BoolVar(&r.Replace, "replace", false, "put the data directory that is there aside, as DIR.before-<time>")
 	c.Flags().BoolVar(&r.DryRun, "dry-run", false, "restore and compare in a scratch place that goes afterwards")
 	return c
@@ -174,7 +179,8 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 		d.Made.UTC().Format(time.RFC3339),
 	)
 	if d.Segments > 0 {
-		fmt.Fprintf(w, "%d segments of the log behind it lead to %s: %d rows\n", d.Segments, d.Reached.UTC().Format(time.RFC3339Nano), d.Rows)
+		fmt.Fprintf(w, "%d segments of the log behind it lead to %s: %d rows\n", d.Segments,
+			d.Reached.UTC().Format(time.RFC3339Nano), d.Rows)
 	}
 	if r.Verify {
 		fmt.Fprintln(w, "totals, stock and the audit log agree with the records")
@@ -184,7 +190,8 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 		return
 	}
 	fmt.Fprintf(w, "%d sessions ended, %d webhooks paused\n", d.Sessions, d.Webhooks)
-	fmt.Fprintf(w, "restored into %s in %s; the settings of then are in restored.conf there\n", d.Dir, d.Took.Round(time.Millisecond))
+	fmt.Fprintf(w, "restored into %s in %s; the settings of then are in restored.conf there\n", d.Dir,
+		d.Took.Round(time.Millisecond))
 	fmt.Fprintf(w, "numbers go on at least %d higher, so that none is given twice\n", installation.NumbersStep)
 	if d.Aside != "" {
 		fmt.Fprintf(w, "what was there before is in %s\n", d.Aside)

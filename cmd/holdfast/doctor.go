@@ -42,7 +42,8 @@ func runDoctor(cmd *cobra.Command, o *options, fix bool) []doctor.Finding {
 	cfg, err := o.loadConfig()
 	if err != nil {
 		return []doctor.Finding{{
-			Check: "configuration", Level: doctor.Failure, What: err.Error(), Why: "the server does not start with it", Command: "holdfast config dump",
+			Check: "configuration", Level: doctor.Failure, What: err.Error(), Why: "the server does not start with it",
+			Command: "holdfast config dump",
 		}}
 	}
 	return app.Doctor(cmd.Context(), cfg, fix)

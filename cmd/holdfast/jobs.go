@@ -28,7 +28,8 @@ func listJobs(o *options) *cobra.Command {
 	var f job.Filter
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list [KIND]", Short: "List jobs that wait, are under way or were given up; --status done lists the others", Args: cobra.MaximumNArgs(1),
+		Use: "list [KIND]", Short: "List jobs that wait, are under way or were given up; --status done lists the others",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  holdfast jobs list\n  holdfast jobs list safety-mail --status failed",
 		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			f.Kind = strings.Join(args, "")
@@ -59,7 +60,8 @@ func printJobs(cmd *cobra.Command, list []job.Status) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "KIND\tKEY\tSTATUS\tTRIES\tDUE\tERROR")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.Kind, s.Key, s.Status, s.Tries, s.Due.UTC().Format(time.RFC3339), s.Error)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.Kind, s.Key, s.Status, s.Tries, s.Due.UTC().Format(time.RFC3339),
+			s.Error)
 	}
 	return w.Flush()
 }

@@ -17,7 +17,8 @@ func keysCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "keys", Short: "Change the keys of this installation"}
 	c.AddCommand(
 		&cobra.Command{
-			Use: "rotate", Short: "Sign tokens with a new key; the old one verifies until its tokens have expired", Args: cobra.NoArgs,
+			Use: "rotate", Short: "Sign tokens with a new key; the old one verifies until its tokens have expired",
+			Args: cobra.NoArgs,
 			RunE: o.withApp(func(cmd *cobra.Command, _ []string, a *app.App) error {
 				return a.Identity.Keyring.RotateKeys(cmd.Context())
 			}),
@@ -74,14 +75,16 @@ func rekeyCommand(o *options) *cobra.Command {
 			}
 			reportRekey(cmd.OutOrStdout(), done)
 			if cfg.MasterKey != "" && r.NewFile != "" {
-				fmt.Fprintln(cmd.OutOrStdout(), "Start the servers with the new key as master_key or master_key_file; the old one opens nothing.")
+				fmt.Fprintln(cmd.OutOrStdout(),
+					"Start the servers with the new key as master_key or master_key_file; the old one opens nothing.")
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&r.OldFile, "old-key-file", "", "file with the key so far")
 	c.Flags().StringVar(&r.NewFile, "new-key-file", "", "file with the key from now on")
-	c.Flags().DurationVar(&r.Overlap, "overlap", 0, "how long the old publishable and secret keys are taken beside the new ones; those in JWT form end at once")
+	c.Flags().DurationVar(&r.Overlap, "overlap", 0,
+		"how long the old publishable and secret keys are taken beside the new ones; those in JWT form end at once")
 	return c
 }
 

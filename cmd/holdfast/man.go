@@ -41,7 +41,8 @@ func writePages(dir string, c *cobra.Command) error {
 
 func manPage(c *cobra.Command, name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"Holdfast %s\" \"Holdfast\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), c.Root().Version, name, escapeRoff(c.Short))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"Holdfast %s\" \"Holdfast\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name),
+		c.Root().Version, name, escapeRoff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", escapeRoff(c.UseLine()))
 	if c.Long != "" {
 		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(escapeRoff(c.Long), "\n\n", "\n.PP\n"))

@@ -18,7 +18,8 @@ func adminCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "admin", Short: "Manage administrators"}
 	var tenant, password string
 	create := &cobra.Command{
-		Use: "create EMAIL", Short: "Create an administrator of a tenant, with a password from --password or standard input", Args: cobra.ExactArgs(1),
+		Use: "create EMAIL", Short: "Create an administrator of a tenant, with a password from --password or standard input",
+		Args:    cobra.ExactArgs(1),
 		Example: "  holdfast admin create jo@example.com --tenant acme\n  echo 'correct horse battery' | holdfast admin create jo@example.com --tenant acme",
 		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			pw, err := readSecret(cmd, password)
@@ -66,7 +67,8 @@ func setupLink(o *options) *cobra.Command {
 			return nil
 		}),
 	}
-	c.Flags().StringVar(&tenant, "tenant", "", "tenant id, slug or name the user becomes an owner of; made when it does not exist")
+	c.Flags().StringVar(&tenant, "tenant", "",
+		"tenant id, slug or name the user becomes an owner of; made when it does not exist")
 	return c
 }
 
@@ -166,7 +168,8 @@ func tenantCommand(o *options) *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s of %s\n", u.Email, role, args[0])
 			if time.Since(u.CreatedAt.Time) < time.Minute {
-				fmt.Fprintf(cmd.OutOrStdout(), "the account is new; `holdfast admin setup-link %s` prints a link to set its password\n", u.Email)
+				fmt.Fprintf(cmd.OutOrStdout(),
+					"the account is new; `holdfast admin setup-link %s` prints a link to set its password\n", u.Email)
 			}
 			return nil
 		}),
@@ -196,13 +199,15 @@ func setPlan(o *options) *cobra.Command {
 			return w.Flush()
 		}),
 	}
-	c.Flags().StringArrayVar(&limits, "limit", nil, "category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, webhook, read, write")
+	c.Flags().StringArrayVar(&limits, "limit", nil,
+		"category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, webhook, read, write")
 	return c
 }
 
 func setQuota(o *options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "set-quota TENANT", Short: "Give a tenant its own quota of import files or photos; the next upload obeys", Args: cobra.ExactArgs(1),
+		Use: "set-quota TENANT", Short: "Give a tenant its own quota of import files or photos; the next upload obeys",
+		Args:    cobra.ExactArgs(1),
 		Example: "  holdfast tenant set-quota acme --imports 20480 --photos 51200\n  holdfast tenant set-quota acme --imports default",
 		RunE: o.withApp(func(cmd *cobra.Command, args []string, a *app.App) error {
 			sizes := map[string]string{}

@@ -31,7 +31,8 @@ func migrateCommand(o *options) *cobra.Command {
 	}
 	var dir string
 	fresh := &cobra.Command{
-		Use: "new NAME", Short: "Write the migration that takes the schema to the catalog (for developers)", Args: cobra.ExactArgs(1),
+		Use: "new NAME", Short: "Write the migration that takes the schema to the catalog (for developers)",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := app.NewMigration(cmd.Context(), dir, args[0])
 			if err != nil {
@@ -79,8 +80,10 @@ func verifyCommand(o *options) *cobra.Command {
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&repair, "repair", false, "put counters right first; stock that disagrees with its ledger is only reported")
-	c.Flags().BoolVar(&audit, "audit", false, "check the sealed audit log; keep the printed heads elsewhere to tell later whether a whole database was set back")
+	c.Flags().BoolVar(&repair, "repair", false,
+		"put counters right first; stock that disagrees with its ledger is only reported")
+	c.Flags().BoolVar(&audit, "audit", false,
+		"check the sealed audit log; keep the printed heads elsewhere to tell later whether a whole database was set back")
 	return c
 }
 
@@ -118,8 +121,10 @@ func importCommand(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.Target, "target", "", "what the rows are: "+importTargets())
 	c.Flags().StringVar(&f.Tenant, "tenant", "", "tenant id, slug or name")
-	c.Flags().StringToStringVar(&f.Mapping, "map", nil, "field=header, repeatable; guessed from the header line when absent")
-	c.Flags().StringToStringVar(&f.Options, "set", nil, "option=value, for example mode=insert, date_order=dmy, force=true")
+	c.Flags().StringToStringVar(&f.Mapping, "map", nil,
+		"field=header, repeatable; guessed from the header line when absent")
+	c.Flags().StringToStringVar(&f.Options, "set", nil,
+		"option=value, for example mode=insert, date_order=dmy, force=true")
 	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "check the file and stop before writing")
 	c.MarkFlagRequired("target")
 	c.MarkFlagRequired("tenant")

@@ -55,8 +55,8 @@ func rootCommand() *cobra.Command {
 	// takes what follows them for their values.
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
-	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
-		keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand(),
+	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o),
+		importCommand(o), keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand(),
 		versionCommand())
 	root.AddCommand(backupCommand(o), restoreCommand(o), resumeCommand(o), upgradeCommand(o), doctorCommand(o))
 	return root
@@ -93,7 +93,9 @@ func (o *options) openApp(cmd *cobra.Command) (*app.App, error) {
 }
 
 // withApp runs f on opened services and closes them.
-func (o *options) withApp(f func(cmd *cobra.Command, args []string, a *app.App) error) func(*cobra.Command, []string) error {
+func (o *options) withApp(
+	f func(cmd *cobra.Command, args []string, a *app.App) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a, err := o.openApp(cmd)
 		if err != nil {
@@ -160,7 +162,8 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
 func configCommand(o *options) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Show the settings"}
 	c.AddCommand(&cobra.Command{
-		Use: "dump", Short: "Print every setting in effect, as a configuration file; secrets show only whether they are set", Args: cobra.NoArgs,
+		Use: "dump", Short: "Print every setting in effect, as a configuration file; secrets show only whether they are set",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := o.loadConfig()
 			if err != nil {

@@ -45,7 +45,8 @@ func printPlan(cmd *cobra.Command, p app.UpgradePlan) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MIGRATION\tDOES\tTABLE\tROWS\tOTHERS WAIT FOR\tABOUT")
 	for _, s := range p.Steps {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.Migration, s.Does, s.Table, s.Rows, s.Locks, s.Takes.Round(100*time.Millisecond))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.Migration, s.Does, s.Table, s.Rows, s.Locks,
+			s.Takes.Round(100*time.Millisecond))
 	}
 	w.Flush()
 	fmt.Fprintln(out, "Make a backup first: holdfast backup. The embedded database is copied by itself before it is migrated.")

@@ -324,8 +324,8 @@ func Refuse(s ratelimit.State, what string) error {
 // Explain gives a refusal the interface's members: how much was allowed, and from
 // when the refused call passes. Its RetryAfter is set.
 func Explain(f *fault.Error, most int, reset time.Time) {
-	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: fault.WaitSeconds(f.RetryAfter), Limit: most,
-		ResetAt: reset.UTC().Format(time.RFC3339)}
+	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: fault.WaitSeconds(f.RetryAfter),
+		Limit: most, ResetAt: reset.UTC().Format(time.RFC3339)}
 }
 
 // Guard lets callers through to next with their actor attached (web.Actor).

@@ -60,10 +60,11 @@ type Actor struct {
 	Plan       string   // the tenant's plan, for rate limits
 	Suspended  bool     // the tenant is suspended: reads only
 	KeyID      string   // the API key used, for the audit log
-	Scope      Scope    // of a tenant's own key, which has an account for UserID and no session; nil = whatever the role may
-	Machine    bool     // UserID is a service account's
-	RequestID  string
-	Address    string // client address, for the audit log
+	// of a tenant's own key, which has an account for UserID and no session; nil = whatever the role may
+	Scope     Scope
+	Machine   bool // UserID is a service account's
+	RequestID string
+	Address   string // client address, for the audit log
 }
 
 // Anonymous reports that nobody signed in.

@@ -45,7 +45,8 @@ func (c *Collections) Handler() http.Handler {
 	return web.Wrap(route.CollectionShape, c.serveCollection)
 }
 
-var outcomes = [...]int{store.Rows: http.StatusOK, store.Part: http.StatusPartialContent, store.Created: http.StatusCreated, store.Done: http.StatusNoContent}
+var outcomes = [...]int{store.Rows: http.StatusOK, store.Part: http.StatusPartialContent,
+	store.Created: http.StatusCreated, store.Done: http.StatusNoContent}
 
 // call is one request to a collection, as far as it has been read.
 type call struct {

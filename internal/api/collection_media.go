@@ -31,6 +31,7 @@ func acceptShape(lines []string, one bool) (grammar.Shape, error) {
 			}
 		}
 	}
-	return grammar.Shape{}, fault.New(fault.NotAcceptable, "PGRST107", "none of these media types is available: %s", fault.Clip(list, 200)).
+	return grammar.Shape{}, fault.New(fault.NotAcceptable, "PGRST107", "none of these media types is available: %s",
+		fault.Clip(list, 200)).
 		With("", "ask for application/json, application/vnd.pgrst.object+json or text/csv")
 }

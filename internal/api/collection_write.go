@@ -35,7 +35,9 @@ func (c *Collections) writeRows(w http.ResponseWriter, r *http.Request, k *call)
 		}
 	}
 	run := func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return c.sendWritten(w, r, k, done.(*store.Result)) })
+		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error {
+			return c.sendWritten(w, r, k, done.(*store.Result))
+		})
 		res, err := c.executeWrite(r, k, o)
 		if err != nil {
 			if k.id != "" && fault.HasCode(err, "PGRST116") {
@@ -136,7 +138,8 @@ func ifMatch(r *http.Request) (int64, error) {
 	version, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), "-")
 	n, err := strconv.ParseInt(version, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, "PGRST100", "the If-Match header holds no version").With("", `send the ETag of the record, such as "3"`)
+		return 0, fault.New(fault.Invalid, "PGRST100", "the If-Match header holds no version").With("",
+			`send the ETag of the record, such as "3"`)
 	}
 	return n, nil
 }

@@ -50,8 +50,10 @@ func (c *Collections) resumeAtCursor(k *call, q *grammar.Select) error {
 	given, err := base64.RawURLEncoding.DecodeString(signature)
 	text, broken := base64.RawURLEncoding.DecodeString(body)
 	var p place
-	if err != nil || broken != nil || !hmac.Equal(given, c.sign("cursor", body)[:signSize]) || json.Unmarshal(text, &p) != nil {
-		return fault.New(fault.Invalid, "HF016", "the cursor cannot be read").With("", "take it from the Link of an answer as it stands")
+	if err != nil || broken != nil || !hmac.Equal(given, c.sign("cursor", body)[:signSize]) ||
+		json.Unmarshal(text, &p) != nil {
+		return fault.New(fault.Invalid, "HF016", "the cursor cannot be read").With("",
+			"take it from the Link of an answer as it stands")
 	}
 	if p.Order != c.orderOf(k.a, q) {
 		return fault.New(fault.Invalid, "HF016", "the cursor is of another order, collection or tenant").
@@ -72,7 +74,9 @@ const maxLink = 4096
 
 // linkNextPage leads to the rows behind a full page. A query that is too long to be
 // repeated is left to the client, beside the cursor.
-func (c *Collections) linkNextPage(h http.Header, r *http.Request, k *call, q *grammar.Select, res *store.Result) error {
+func (c *Collections) linkNextPage(
+	h http.Header, r *http.Request, k *call, q *grammar.Select, res *store.Result,
+) error {
 	if res.Next == nil {
 		return nil
 	}

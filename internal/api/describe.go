@@ -80,7 +80,8 @@ type describedImport struct {
 	Fields []string `json:"fields"`
 }
 
-var formatNames = map[catalog.Format]string{catalog.Name: "name", catalog.Code: "code", catalog.Number: "number", catalog.Email: "email", catalog.GTIN: "gtin",
+var formatNames = map[catalog.Format]string{catalog.Name: "name", catalog.Code: "code", catalog.Number: "number",
+	catalog.Email: "email", catalog.GTIN: "gtin",
 	catalog.IANA: "timezone", catalog.Country: "country", catalog.Money: "currency"}
 
 // Description serves GET /v1/catalog: every collection with its fields, types,
@@ -111,7 +112,8 @@ func Description(c *catalog.Catalog) (http.Handler, error) {
 }
 
 func describeResource(r *catalog.Resource) described {
-	out := described{Name: r.Name, Doc: r.Doc, Family: r.Family, Unique: r.Unique, Archives: r.Archives, AppendOnly: r.AppendOnly}
+	out := described{Name: r.Name, Doc: r.Doc, Family: r.Family, Unique: r.Unique, Archives: r.Archives,
+		AppendOnly: r.AppendOnly}
 	for i := range r.Fields {
 		out.Fields = append(out.Fields, viewField(&r.Fields[i]))
 	}
@@ -135,7 +137,8 @@ func describeResource(r *catalog.Resource) described {
 func viewField(f *catalog.Field) describedField {
 	d := describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format],
 		Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
-		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required, ReadOnly: f.ReadOnly, Fixed: f.Fixed}
+		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required,
+		ReadOnly: f.ReadOnly, Fixed: f.Fixed}
 	if f.Shape != nil && !f.ReadOnly {
 		d.List, d.Parts = viewParts(f.Shape)
 	}

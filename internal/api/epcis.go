@@ -27,9 +27,11 @@ func NewEPCIS(v *papers.Visibility) *EPCIS { return &EPCIS{v} }
 
 // Routes lists what is served.
 func (e *EPCIS) Routes() []route.Route {
-	return []route.Route{{Method: "GET", Pattern: "/v1/epcis/events", Who: route.TenantMember, Handle: e.serveEvents, Tag: "epcis", Media: epcis.Media,
-		Query: map[string]string{"EQ_bizStep": "string", "GE_recordTime": "string", "LT_recordTime": "string", "perPage": "integer", "nextPageToken": "string"},
-		Doc:   "What happened to goods, in the order of its recording, as an EPCIS 2.0 document; the Link header leads on"}}
+	return []route.Route{{Method: "GET", Pattern: "/v1/epcis/events", Who: route.TenantMember, Handle: e.serveEvents,
+		Tag: "epcis", Media: epcis.Media,
+		Query: map[string]string{"EQ_bizStep": "string", "GE_recordTime": "string", "LT_recordTime": "string",
+			"perPage": "integer", "nextPageToken": "string"},
+		Doc: "What happened to goods, in the order of its recording, as an EPCIS 2.0 document; the Link header leads on"}}
 }
 
 // Sizes of a page (EPCIS 2.0, 12.5.2 leaves them to the server).

@@ -41,9 +41,9 @@ func NewEvents(g *access.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
 
 // Routes lists what is served.
 func (e *Events) Routes() []route.Route {
-	return []route.Route{{Method: "GET", Pattern: "/v1/events", Who: route.TenantMember, Handle: e.serveStream, Media: "text/event-stream", Tag: "events",
-		Query: map[string]string{"types": "string", "last_event_id": "string"},
-		Doc:   "What happens in the tenant, as server-sent events"}}
+	return []route.Route{{Method: "GET", Pattern: "/v1/events", Who: route.TenantMember, Handle: e.serveStream,
+		Media: "text/event-stream", Tag: "events", Query: map[string]string{"types": "string", "last_event_id": "string"},
+		Doc: "What happens in the tenant, as server-sent events"}}
 }
 
 // serveStream writes the stream. Last-Event-ID (or last_event_id in the query)

@@ -42,7 +42,8 @@ type Functions struct {
 // NewFunctions serves list; answers of functions with a TTL are kept in c,
 // those of functions that change something by keys; nil where there are none.
 func NewFunctions(g *access.Gate, c *cache.Cache, keys *idempotency.Keys, list []functions.Function) *Functions {
-	f := &Functions{gate: g, cache: c, keys: keys, list: list, named: map[string]*functions.Function{}, reads: map[string][]string{}}
+	f := &Functions{gate: g, cache: c, keys: keys, list: list, named: map[string]*functions.Function{},
+		reads: map[string][]string{}}
 	for i := range list {
 		fn := &list[i]
 		f.named[fn.Name] = fn
@@ -115,9 +116,11 @@ func (f *Functions) serveFunction(w http.ResponseWriter, r *http.Request) error 
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if !slices.Contains(fn.Methods, r.Method) && !(r.Method == http.MethodHead && slices.Contains(fn.Methods, http.MethodGet)) {
+	if !slices.Contains(fn.Methods, r.Method) && !(r.Method == http.MethodHead &&
+		slices.Contains(fn.Methods, http.MethodGet)) {
 		w.Header().Set("Allow", web.Allow(fn.Methods))
-		return fault.New(fault.BadMethod, "", "%s is not served by %s; use %s", r.Method, fn.Name, strings.Join(fn.Methods, " or "))
+		return fault.New(fault.BadMethod, "", "%s is not served by %s; use %s", r.Method, fn.Name,
+			strings.Join(fn.Methods, " or "))
 	}
 	a, err := f.gate.Enter(w, r, fn.Writes)
 	web.Note(w, "/functions/v1/"+fn.Name, a.TenantID, a.UserID, a.KeyID)
@@ -210,7 +213,9 @@ func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
 // runFunction answers from the function itself. Functions that change something find
 // what they did before, so that one that is run again does nothing twice: their
 // answers are kept after their effects.
-func (f *Functions) runFunction(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+func (f *Functions) runFunction(
+	w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any,
+) error {
 	do := func(w http.ResponseWriter, _ *idempotency.Claim) error {
 		out, err := runTraced(r.Context(), fn, a, in)
 		if err != nil {
@@ -256,7 +261,9 @@ func checkRole(fn *functions.Function, a actor.Actor) error {
 
 // serveCached answers from ready bytes. Looked up after authorisation; the key
 // holds everything the answer depends on.
-func (f *Functions) serveCached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+func (f *Functions) serveCached(
+	w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any,
+) error {
 	k := keyOf(fn, a, functions.Canonical(in))
 	build := func(ctx context.Context) (cache.Answer, error) {
 		out, err := runTraced(ctx, fn, a, in)

@@ -28,7 +28,9 @@ const formParts = 100
 // section 5.2: as the form has them), and keeps the file as it comes, without a
 // temporary copy. admit is asked before that, with the parts that came first.
 // On an error nothing is left.
-func (i *Imports) receiveForm(w http.ResponseWriter, r *http.Request, admit func(sofar imports.Request) error) (_ *importForm, err error) {
+func (i *Imports) receiveForm(
+	w http.ResponseWriter, r *http.Request, admit func(sofar imports.Request) error,
+) (_ *importForm, err error) {
 	f := &importForm{given: map[string]bool{}, room: formMemory}
 	defer func() {
 		if err != nil {
@@ -49,7 +51,8 @@ func (i *Imports) receiveForm(w http.ResponseWriter, r *http.Request, admit func
 			return nil, brokenForm(err)
 		}
 		if n == formParts {
-			return nil, fault.New(fault.Invalid, "22023", "the form has more than %d parts; use file, target, mapping and options", formParts)
+			return nil, fault.New(fault.Invalid, "22023",
+				"the form has more than %d parts; use file, target, mapping and options", formParts)
 		}
 		if err := f.notePart(p.FormName()); err != nil {
 			return nil, err
@@ -70,7 +73,8 @@ func (i *Imports) receiveForm(w http.ResponseWriter, r *http.Request, admit func
 		}
 	}
 	if f.file == nil {
-		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
+		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file",
+			"missing or repeated")
 	}
 	return f, nil
 }
@@ -83,7 +87,8 @@ func (f *importForm) notePart(name string) error {
 		return nil
 	case "file", "target", "mapping", "options":
 	default:
-		return fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options", route.Clip(name)).At(route.Clip(name), "unknown")
+		return fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options",
+			route.Clip(name)).At(route.Clip(name), "unknown")
 	}
 	if f.given[name] {
 		return fault.New(fault.Invalid, "22023", "part %s is given more than once", name).At(name, "missing or repeated")
@@ -100,7 +105,8 @@ func (f *importForm) readSmallPart(p *multipart.Part) error {
 		return brokenForm(err)
 	}
 	if f.room -= len(text); f.room < 0 {
-		return fault.New(fault.TooLarge, "54000", "the form's parts besides the file are larger than %d MB", formMemory>>20).At(name, "too large")
+		return fault.New(fault.TooLarge, "54000", "the form's parts besides the file are larger than %d MB",
+			formMemory>>20).At(name, "too large")
 	}
 	switch name {
 	case "target":
@@ -125,11 +131,13 @@ func brokenForm(err error) error {
 	if f := fault.As(err); f.Kind != fault.Internal {
 		return err
 	}
-	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read, or broke off before its end: send it again")
+	return fault.Wrap(err, fault.Invalid, "22023",
+		"the multipart form cannot be read, or broke off before its end: send it again")
 }
 
 // boundUpload is the body of an upload. Past what may be sent it fails with
 // fault.TooLarge.
 func boundUpload(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	return web.Bounded(w, r, uploadBody, fault.New(fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it and import the parts"))
+	return web.Bounded(w, r, uploadBody, fault.New(fault.TooLarge, "file_too_large",
+		"the file is larger than 200 MB: split it and import the parts"))
 }

@@ -45,27 +45,31 @@ var pageParameters = map[string]string{"page": "integer", "pageSize": "integer"}
 // Routes lists what is served; the jobs themselves are a collection, import_jobs.
 func (i *Imports) Routes() []route.Route {
 	list := []route.Route{
-		{Method: "POST", Pattern: "/v1/import-jobs", Handle: withCaller(i.createJob), Out: jobs.Job{}, Status: http.StatusCreated, Keyed: true,
-			Doc:  "Create an import job, with its file (multipart) or without (JSON)",
+		{Method: "POST", Pattern: "/v1/import-jobs", Handle: withCaller(i.createJob), Out: jobs.Job{},
+			Status: http.StatusCreated, Keyed: true, Doc: "Create an import job, with its file (multipart) or without (JSON)",
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
-		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: withCaller(i.receiveFile), Out: jobs.Job{}, Doc: "Upload the file of an import job",
-			Query: map[string]string{"name": "string"}},
+		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: withCaller(i.receiveFile), Out: jobs.Job{},
+			Doc: "Upload the file of an import job", Query: map[string]string{"name": "string"}},
 		{Method: "POST", Pattern: "/v1/import-jobs/{id}/cancel", Handle: withCaller(i.cancelJob), Out: jobs.Job{},
 			Doc: "End a job nothing of which was applied, and forget its file"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/errors", Handle: withCaller(i.listErrors), Out: imports.ErrorPage{},
 			Query: pageParameters, Doc: "Rows that were refused, by line and column"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/rows", Handle: withCaller(i.listRows), Out: imports.RowPage{},
-			Query: map[string]string{"page": "integer", "pageSize": "integer", "status": "string", "code": "string", "column": "string"},
+			Query: map[string]string{"page": "integer", "pageSize": "integer", "status": "string", "code": "string",
+				"column": "string"},
 			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
 				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter"},
-		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: withCaller(i.correctRow), Out: imports.StagedRow{},
+		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: withCaller(i.correctRow),
+			Out: imports.StagedRow{},
 			Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Body: map[string]string{"cells": "object"}},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: withCaller(i.showProgress), Out: imports.Progress{}, Media: "text/event-stream",
-			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further"},
-		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: withCaller(i.previewRows), Out: imports.PreviewPage{},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: withCaller(i.showProgress), Out: imports.Progress{},
+			Media: "text/event-stream", Doc: "How far the job is; with Accept: text/event-stream again whenever it is further"},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: withCaller(i.previewRows),
+			Out:   imports.PreviewPage{},
 			Query: pageParameters, Doc: "What applying would do: inserts, and updates with before and after"},
 		{Method: "GET", Pattern: "/v1/import-jobs/{id}/corrected", Handle: withCaller(i.sendCorrected), Media: "text/csv",
-			Query: map[string]string{"status": "string"}, Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
+			Query: map[string]string{"status": "string"},
+			Doc:   "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
 	}
 	for n := range list {
 		list[n].Tag, list[n].Who, list[n].Beside = "imports", route.TenantMember, true
@@ -114,9 +118,13 @@ func (i *Imports) checkUploadAllowed(r *http.Request, a actor.Actor) error {
 }
 
 // createOnce creates a job, once for an Idempotency-Key.
-func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*jobs.Job, error)) error {
+func (i *Imports) createOnce(
+	w http.ResponseWriter, q request, create func(ctx context.Context) (*jobs.Job, error),
+) error {
 	return serveIdempotent(i.keys, w, q, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		r := keepAnswerWith(q.r, claim, func(w http.ResponseWriter, done any) error { return sendCreated(w, done.(*jobs.Job)) })
+		r := keepAnswerWith(q.r, claim, func(w http.ResponseWriter, done any) error {
+			return sendCreated(w, done.(*jobs.Job))
+		})
 		job, err := create(r.Context())
 		if err != nil {
 			return err
@@ -246,7 +254,8 @@ func (i *Imports) listRows(w http.ResponseWriter, r *http.Request, a actor.Actor
 func (i *Imports) correctRow(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	row, err := strconv.Atoi(r.PathValue("row"))
 	if err != nil || row < 1 {
-		return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
+		return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row",
+			"not a whole number from 1")
 	}
 	var e imports.Edit
 	if err := web.DecodeExact(r, editBody, &e); err != nil {
@@ -365,7 +374,8 @@ func positiveParameter(q map[string][]string, name string, otherwise int) (int, 
 	}
 	n, err := strconv.Atoi(v[0])
 	if err != nil || n < 1 || n > 1_000_000 || len(v) > 1 {
-		return 0, fault.New(fault.Invalid, "22023", "%s must be one whole number from 1", name).At(name, "not a whole number from 1")
+		return 0, fault.New(fault.Invalid, "22023", "%s must be one whole number from 1", name).At(name,
+			"not a whole number from 1")
 	}
 	return n, nil
 }

@@ -27,12 +27,16 @@ func NewLabels(p *papers.Printer) *Labels { return &Labels{p} }
 // Routes lists what is served.
 func (l *Labels) Routes() []route.Route {
 	return []route.Route{
-		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.serveLabels, Tag: "labels", Media: "application/pdf",
+		{Method: "GET", Pattern: warehouse.LabelsPath + "{records}", Who: route.TenantMember, Handle: l.serveLabels,
+			Tag: "labels", Media: "application/pdf",
 			Query: map[string]string{"ids": "string", "format": "string", "dpi": "integer"},
-			Doc:   "Labels of packages, zones, items or lots (" + strconv.Itoa(papers.MostLabels) + " ids at most), as PDF or in ZPL II"},
-		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.DeliveryNote), Tag: "labels",
+			Doc: "Labels of packages, zones, items or lots (" + strconv.Itoa(papers.MostLabels) +
+				" ids at most), as PDF or in ZPL II"},
+		{Method: "GET", Pattern: "/v1/shipments/{id}/delivery-note.pdf", Who: route.TenantMember,
+			Handle: l.servePaper(l.printer.DeliveryNote), Tag: "labels",
 			Media: "application/pdf", Doc: "The delivery note of an outbound shipment"},
-		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember, Handle: l.servePaper(l.printer.PickList), Tag: "labels",
+		{Method: "GET", Pattern: "/v1/pick-lists/{id}/pick-list.pdf", Who: route.TenantMember,
+			Handle: l.servePaper(l.printer.PickList), Tag: "labels",
 			Media: "application/pdf", Doc: "A pick list on paper, in walking order"},
 	}
 }
@@ -60,7 +64,8 @@ func (l *Labels) servePaper(of func(context.Context, actor.Actor, string) (*labe
 func (l *Labels) serveLabels(w http.ResponseWriter, c *route.Call) error {
 	of := c.PathValue("records")
 	if !slices.Contains(papers.Labelled, of) {
-		return fault.New(fault.NotFound, "PGRST205", "%s have no labels: %s have", fault.Clip(of, 60), strings.Join(papers.Labelled, ", "))
+		return fault.New(fault.NotFound, "PGRST205", "%s have no labels: %s have", fault.Clip(of, 60),
+			strings.Join(papers.Labelled, ", "))
 	}
 	in, err := readPrint(c.Query)
 	if err != nil {
@@ -95,7 +100,8 @@ func readPrint(q map[string][]string) (in printRequest, err error) {
 	in = printRequest{format: "pdf", dpi: 203}
 	for name, given := range q {
 		if len(given) != 1 {
-			return in, fault.New(fault.Invalid, "22023", "%s may be given once", fault.Clip(name, 60)).At(fault.Clip(name, 60), "repeated")
+			return in, fault.New(fault.Invalid, "22023", "%s may be given once", fault.Clip(name, 60)).At(fault.Clip(name, 60),
+				"repeated")
 		}
 		v := given[0]
 		switch name {
@@ -124,12 +130,14 @@ func readPrint(q map[string][]string) (in printRequest, err error) {
 func readIDs(v string) ([]string, error) {
 	ids := strings.Split(v, ",")
 	if len(ids) > papers.MostLabels {
-		return nil, fault.New(fault.Invalid, "22023", "%d ids are more than the %d of one file", len(ids), papers.MostLabels).At("ids", "too many")
+		return nil, fault.New(fault.Invalid, "22023", "%d ids are more than the %d of one file", len(ids),
+			papers.MostLabels).At("ids", "too many")
 	}
 	for i, s := range ids {
 		id, err := uuid.Parse(s)
 		if err != nil || len(s) != 36 {
-			return nil, fault.New(fault.Invalid, "22P02", "ids: %q is not a UUID", fault.Clip(s, 60)).At(fmt.Sprintf("ids[%d]", i), "not a UUID")
+			return nil, fault.New(fault.Invalid, "22P02", "ids: %q is not a UUID",
+				fault.Clip(s, 60)).At(fmt.Sprintf("ids[%d]", i), "not a UUID")
 		}
 		ids[i] = id.String()
 	}

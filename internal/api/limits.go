@@ -43,7 +43,8 @@ func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
 	return web.JSON(
 		w,
 		http.StatusOK,
-		RateLimitStatus{API: p.windowOf(a, ratelimit.API), Database: p.windowOf(a, ratelimit.Read), DatabaseWrite: p.windowOf(a, ratelimit.Write)},
+		RateLimitStatus{API: p.windowOf(a, ratelimit.API), Database: p.windowOf(a, ratelimit.Read),
+			DatabaseWrite: p.windowOf(a, ratelimit.Write)},
 	)
 }
 

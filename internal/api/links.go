@@ -39,8 +39,10 @@ func (l *ReportLinks) Routes() []route.Route {
 	list := []route.Route{
 		{Method: "POST", Pattern: "/v1/report-links/{id}/rotate", Handle: ofLink(l.rotateLink), Out: rotatedLink{},
 			Doc: "Give a report link a new token: codes printed before no longer work"},
-		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.svg", Handle: ofLink(l.serveSVG), Media: "image/svg+xml", Doc: "The link's QR code, to print"},
-		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.png", Handle: ofLink(l.servePNG), Media: "image/png", Doc: "The link's QR code, to print"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.svg", Handle: ofLink(l.serveSVG), Media: "image/svg+xml",
+			Doc: "The link's QR code, to print"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.png", Handle: ofLink(l.servePNG), Media: "image/png",
+			Doc: "The link's QR code, to print"},
 	}
 	for i := range list {
 		list[i].Tag, list[i].Who = "reports", route.TenantMember
@@ -133,7 +135,8 @@ func picturedCode(w http.ResponseWriter, row store.Row, kind string, body []byte
 	name, _ := row["name"].(string)
 	h := w.Header()
 	h.Set("Content-Type", map[string]string{"svg": "image/svg+xml", "png": "image/png"}[kind])
-	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": "report-" + safety.FileWord(name) + "." + kind}))
+	h.Set("Content-Disposition", mime.FormatMediaType("inline",
+		map[string]string{"filename": "report-" + safety.FileWord(name) + "." + kind}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "no-store")
 	_, err := w.Write(body)

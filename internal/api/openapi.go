@@ -28,7 +28,9 @@ type object = map[string]any
 
 // Handler serves the whole document.
 func (d *Document) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.sendDocument(w, r, actor.Service, "application/json") })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.sendDocument(w, r, actor.Service, "application/json")
+	})
 }
 
 func (d *Document) sendDocument(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
@@ -54,7 +56,8 @@ func (d *Document) sendKept(w http.ResponseWriter, r *http.Request, mediaType, k
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip) // a client that went away is no fault of ours
+	// a client that went away is no fault of ours
+	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip)
 }
 
 // keptDocument is a document with what a role may use, as it was written once; the

@@ -83,15 +83,16 @@ const verdictKept = time.Minute
 // Routes are those of Operation.
 func (o *Operation) Routes() []route.Route {
 	list := []route.Route{
-		{Method: "GET", Pattern: "/v1/jobs", Handle: o.listJobs, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
-			Doc: "Work outside requests: the tenant's own, and the server's schedule (administrators)"},
+		{Method: "GET", Pattern: "/v1/jobs", Handle: o.listJobs, Out: BackgroundJobs{}, Tag: "operation",
+			Query: map[string]string{"status": "string"},
+			Doc:   "Work outside requests: the tenant's own, and the server's schedule (administrators)"},
 		{Method: "POST", Pattern: "/v1/jobs/retry", Handle: o.retryJob, Out: DueJobs{}, Tag: "operation",
 			Body: map[string]string{"kind": "string", "key": "string"},
 			Doc:  "Make the tenant's jobs that wait or were given up due at once: of a kind, or the one named by key (administrators)"},
 		{Method: "GET", Pattern: "/v1/audit-chain", Handle: o.showChain, Out: ChainVerdict{}, Tag: "operation",
 			Doc: "Whether the tenant's audit log is as it was written (administrators)"},
-		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.listRefusals, Out: LimitRefusals{}, Tag: "limits", Question: true,
-			Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)"},
+		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.listRefusals, Out: LimitRefusals{}, Tag: "limits",
+			Question: true, Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)"},
 	}
 	for i := range list {
 		list[i].Who, list[i].Handle = route.TenantMember, forAdministrators(list[i].Handle)
@@ -116,7 +117,8 @@ func (o *Operation) listJobs(w http.ResponseWriter, c *route.Call) error {
 		switch status = given[0]; status {
 		case "pending", "running", "done", "failed":
 		default:
-			return fault.New(fault.Invalid, "22023", "status: pending, running, done or failed").At("status", "is no state of a job")
+			return fault.New(fault.Invalid, "22023", "status: pending, running, done or failed").At("status",
+				"is no state of a job")
 		}
 	}
 	jobs, err := o.Jobs(c.Context(), c.Actor.TenantID, status)

@@ -46,7 +46,8 @@ func (f *Forms) Routes() []route.Route {
 		if strings.HasSuffix(path, ".pdf") {
 			media = "application/pdf"
 		}
-		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serveForm(path, make), Media: media, Tag: "forms", Doc: doc,
+		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serveForm(path, make),
+			Media: media, Tag: "forms", Doc: doc,
 			Query: map[string]string{"site_id": "string", "year": "integer", "case_id": "string", "redact": "boolean"}}
 	}
 	return []route.Route{
@@ -54,14 +55,19 @@ func (f *Forms) Routes() []route.Route {
 		book("/v1/osha/300a.pdf", "OSHA form 300A, the annual summary (site_id, year)", f.form300A),
 		book("/v1/osha/301.pdf", "OSHA form 301, the report of one case (case_id) or of a year's (site_id, year; redact=true)", f.form301),
 		book("/v1/osha/ita-300a.csv",
-			"300A data for OSHA's Injury Tracking Application (site_id, year); refused while a rule of the submission is broken", f.summaryData),
-		book("/v1/osha/ita-cases.csv", "300/301 case data for OSHA's Injury Tracking Application (site_id, year)", f.caseData),
+			"300A data for OSHA's Injury Tracking Application (site_id, year); refused while a rule of the submission is broken",
+			f.summaryData),
+		book("/v1/osha/ita-cases.csv", "300/301 case data for OSHA's Injury Tracking Application (site_id, year)",
+			f.caseData),
 		book("/v1/eu/accidents.csv", "Accidents with more than three days of absence, 89/391/EEC art. 9(1)(c) (year, site_id)", f.accidentsFile),
-		book("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)", f.esawFile),
+		book("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)",
+			f.esawFile),
 	}
 }
 
-func (f *Forms) serveForm(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) route.Handle {
+func (f *Forms) serveForm(
+	path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error),
+) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
 		r, a := c.Request, c.Actor
 		in, err := readBook(c.Query)
@@ -103,7 +109,8 @@ func readBook(q map[string][]string) (in bookRequest, err error) {
 	if len(q["year"]) == 1 {
 		in.Year, err = strconv.ParseInt(q["year"][0], 10, 64)
 		if err != nil || in.Year < 2002 || in.Year > 2100 {
-			return in, fault.New(fault.Invalid, "22023", "year must be a whole number from 2002 to 2100").At("year", "not a year from 2002 to 2100")
+			return in, fault.New(fault.Invalid, "22023", "year must be a whole number from 2002 to 2100").At("year",
+				"not a year from 2002 to 2100")
 		}
 	}
 	if len(q["redact"]) == 1 {
@@ -176,7 +183,8 @@ func (f *Forms) form300A(r *http.Request, a actor.Actor, in bookRequest) (*file,
 		return nil, err
 	}
 	if book.Summary == nil {
-		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", in.Year)
+		return nil, fault.New(fault.NotFound, "PGRST116",
+			"there is no summary of %d for this establishment: make one in osha_summaries", in.Year)
 	}
 	body, err := book.Form300A()
 	return pdfFile(book.FileName("300a", ".pdf"), body, err)

@@ -26,8 +26,9 @@ type Permissions struct {
 
 // right is what a member may do to the rows of a collection in one way.
 type right struct {
-	Rows   string   `json:"rows"`             // all, own, zones, own or zones, none
-	Fields []string `json:"fields,omitempty"` // read: those that are not masked; create, update: the only ones, absent = all that can be written
+	Rows string `json:"rows"` // all, own, zones, own or zones, none
+	// read: those that are not masked; create, update: the only ones, absent = all that can be written
+	Fields []string `json:"fields,omitempty"`
 }
 
 type rights struct {

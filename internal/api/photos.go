@@ -33,15 +33,18 @@ func NewPhotos(a *photo.Store, keys *idempotency.Keys) *Photos { return &Photos{
 // Routes lists what is served.
 func (p *Photos) Routes() []route.Route {
 	var out []route.Route
-	for _, of := range [...]struct{ collection, noun string }{{"incidents", "an incident"}, {"checklist_runs", "an inspection"}} {
+	for _, of := range [...]struct{ collection, noun string }{{"incidents", "an incident"},
+		{"checklist_runs", "an inspection"}} {
 		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
-		doc := "Photos of " + of.noun + " (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)"
+		doc := "Photos of " + of.noun +
+			" (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)"
 		out = append(out,
-			route.Route{Method: "GET", Pattern: path, Handle: p.withRecord(path, of.collection, p.listPhotos), Out: []photoView{}, Doc: doc},
-			route.Route{Method: "POST", Pattern: path, Handle: p.withRecord(path, of.collection, p.addPhoto), Out: photoView{}, Doc: doc,
-				Status: http.StatusCreated, Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
-			route.Route{Method: "GET", Pattern: path + "/{photo}", Handle: p.withRecord(path, of.collection, p.servePhoto), Media: "image/jpeg",
-				Doc: "The picture itself, a JPEG"})
+			route.Route{Method: "GET", Pattern: path, Handle: p.withRecord(path, of.collection, p.listPhotos),
+				Out: []photoView{}, Doc: doc},
+			route.Route{Method: "POST", Pattern: path, Handle: p.withRecord(path, of.collection, p.addPhoto), Out: photoView{},
+				Doc: doc, Status: http.StatusCreated, Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
+			route.Route{Method: "GET", Pattern: path + "/{photo}", Handle: p.withRecord(path, of.collection, p.servePhoto),
+				Media: "image/jpeg", Doc: "The picture itself, a JPEG"})
 	}
 	for i := range out {
 		out[i].Tag, out[i].Who = "photos", route.TenantMember
@@ -126,14 +129,17 @@ func (p *Photos) addPhoto(w http.ResponseWriter, c photoCall) error {
 			return err
 		}
 	}
-	return serveIdempotent(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		r := keepAnswerWith(c.r, claim, func(w http.ResponseWriter, done any) error { return c.sendAdded(w, done.(store.Row)) })
-		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, form.Photo)
-		if err != nil {
-			return err
-		}
-		return c.sendAdded(w, row)
-	})
+	return serveIdempotent(p.keys, w, request{c.r, c.actor, digest},
+		func(w http.ResponseWriter, claim *idempotency.Claim) error {
+			r := keepAnswerWith(c.r, claim, func(w http.ResponseWriter, done any) error {
+				return c.sendAdded(w, done.(store.Row))
+			})
+			row, err := p.album.Add(r.Context(), c.actor, c.of, caption, form.Photo)
+			if err != nil {
+				return err
+			}
+			return c.sendAdded(w, row)
+		})
 }
 
 func (c photoCall) sendAdded(w http.ResponseWriter, row store.Row) error {
@@ -158,7 +164,8 @@ func (p *Photos) readPicture(w http.ResponseWriter, r *http.Request) (*photo.For
 	}
 	if form.Files != 1 || form.Photo == nil {
 		form.Close()
-		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
+		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file",
+			"missing or repeated")
 	}
 	return form, nil
 }

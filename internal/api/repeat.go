@@ -25,13 +25,17 @@ const replayed = "Idempotent-Replayed"
 // whose like succeeded before gets that answer again; print is what makes two
 // requests alike besides their headers. run writes the answer; its claim is
 // nil without a key.
-func serveIdempotent(keys *idempotency.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *idempotency.Claim) error) error {
+func serveIdempotent(
+	keys *idempotency.Keys, w http.ResponseWriter, q request,
+	run func(w http.ResponseWriter, claim *idempotency.Claim) error,
+) error {
 	given := q.r.Header.Values(keyHeader)
 	if len(given) == 0 {
 		return run(w, nil)
 	}
 	if len(given) > 1 || given[0] == "" {
-		return fault.New(fault.Invalid, "HF013", "there must be one Idempotency-Key, and not an empty one").At(keyHeader, "is empty or repeated")
+		return fault.New(fault.Invalid, "HF013", "there must be one Idempotency-Key, and not an empty one").At(keyHeader,
+			"is empty or repeated")
 	}
 	if err := idempotency.CheckKey(given[0]); err != nil {
 		return err
@@ -82,7 +86,9 @@ func (q request) requestDigest() string {
 
 // keepAnswerWith returns the request under whose context the answer made of what was
 // done is kept with it.
-func keepAnswerWith(r *http.Request, claim *idempotency.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
+func keepAnswerWith(
+	r *http.Request, claim *idempotency.Claim, write func(w http.ResponseWriter, done any) error,
+) *http.Request {
 	if claim == nil {
 		return r
 	}

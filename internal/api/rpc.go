@@ -54,7 +54,8 @@ func (v *Verbs) serveVerb(w http.ResponseWriter, r *http.Request) error {
 			w.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		return fault.New(fault.BadMethod, "PGRST101", "%s is not served by %s; use %s", r.Method, verb.Name, strings.Join(methods, " or "))
+		return fault.New(fault.BadMethod, "PGRST101", "%s is not served by %s; use %s", r.Method, verb.Name,
+			strings.Join(methods, " or "))
 	}
 	a, err := v.gate.Enter(w, r, !verb.Reads)
 	web.Note(w, "/v1/rpc/"+verb.Name, a.TenantID, a.UserID, a.KeyID)
@@ -127,9 +128,10 @@ func (v *Verbs) callVerb(w http.ResponseWriter, r *http.Request, verb *verb.Verb
 	if q.dry || verb.Reads {
 		return v.runVerb(w, r, q)
 	}
-	return serveIdempotent(v.keys, w, request{r, q.a, string(p.sent)}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		return v.runVerb(w, keepAnswerWith(r, claim, q.sendAnswer), q)
-	})
+	return serveIdempotent(v.keys, w, request{r, q.a, string(p.sent)},
+		func(w http.ResponseWriter, claim *idempotency.Claim) error {
+			return v.runVerb(w, keepAnswerWith(r, claim, q.sendAnswer), q)
+		})
 }
 
 // readPreferences reads Prefer. Of an answer there is one, so that fewer than one
@@ -182,7 +184,8 @@ func (q *said) readBody(r *http.Request, p params) error {
 	q.dry = q.dry || dry
 	if key != "" {
 		if given := r.Header.Get(keyHeader); given != "" && given != key {
-			return fault.New(fault.Invalid, "HF013", "idempotency_key and the header %s differ", keyHeader).At("idempotency_key", "differs from the header")
+			return fault.New(fault.Invalid, "HF013", "idempotency_key and the header %s differ", keyHeader).At("idempotency_key",
+				"differs from the header")
 		}
 		r.Header.Set(keyHeader, key)
 	}

@@ -34,15 +34,17 @@ func (h *Webhooks) Routes() []route.Route {
 			Body: map[string]string{"url": "string", "events": "texts", "description": "string", "status": "string"}},
 		{Pattern: "/v1/webhooks/{id}/rotate", Handle: withCaller(h.rotateSecret), Out: webhook.Endpoint{},
 			Doc: "Give a webhook a new secret; the old one signs too for a day"},
-		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueDelivery(h.sendTest), Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send webhook.test"},
-		{Pattern: "/v1/webhooks/{id}/replay", Handle: h.queueDelivery(h.replayRange), Out: webhook.Queued{}, Status: http.StatusAccepted,
-			Query: map[string]string{"from": "string", "to": "string", "status": "string"},
-			Doc:   "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything"},
-		{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Handle: h.queueDelivery(h.replayDelivery), Out: webhook.Queued{}, Status: http.StatusAccepted,
-			Doc: "Send one delivery again"},
+		{Pattern: "/v1/webhooks/{id}/test", Handle: h.queueDelivery(h.sendTest), Out: webhook.Queued{},
+			Status: http.StatusAccepted, Doc: "Send webhook.test"},
+		{Pattern: "/v1/webhooks/{id}/replay", Handle: h.queueDelivery(h.replayRange), Out: webhook.Queued{},
+			Status: http.StatusAccepted, Query: map[string]string{"from": "string", "to": "string", "status": "string"},
+			Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything"},
+		{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Handle: h.queueDelivery(h.replayDelivery),
+			Out: webhook.Queued{}, Status: http.StatusAccepted, Doc: "Send one delivery again"},
 	}
 	for n := range list {
-		list[n].Method, list[n].Tag, list[n].Who, list[n].Keyed, list[n].Beside = "POST", "webhooks", route.TenantMember, true, true
+		list[n].Method, list[n].Tag, list[n].Who, list[n].Keyed, list[n].Beside = "POST", "webhooks", route.TenantMember,
+			true, true
 	}
 	return list
 }
@@ -58,14 +60,17 @@ func (h *Webhooks) createWebhook(w http.ResponseWriter, r *http.Request, a actor
 	if err != nil {
 		return err
 	}
-	return serveIdempotent(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendWebhook(w, done.(*webhook.Endpoint)) })
-		e, err := h.hook.Create(r.Context(), a, in)
-		if err != nil {
-			return err
-		}
-		return sendWebhook(w, e)
-	})
+	return serveIdempotent(h.keys, w, request{r, a, string(sent)},
+		func(w http.ResponseWriter, claim *idempotency.Claim) error {
+			r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error {
+				return sendWebhook(w, done.(*webhook.Endpoint))
+			})
+			e, err := h.hook.Create(r.Context(), a, in)
+			if err != nil {
+				return err
+			}
+			return sendWebhook(w, e)
+		})
 }
 
 func sendWebhook(w http.ResponseWriter, e *webhook.Endpoint) error {
@@ -77,7 +82,9 @@ func sendWebhook(w http.ResponseWriter, e *webhook.Endpoint) error {
 // answer kept for an Idempotency-Key is without.
 func (h *Webhooks) rotateSecret(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	return serveIdempotent(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error { return sendSecret(w, http.StatusOK, done) })
+		r := keepAnswerWith(r, claim, func(w http.ResponseWriter, done any) error {
+			return sendSecret(w, http.StatusOK, done)
+		})
 		e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
 		if err != nil {
 			return err
@@ -118,14 +125,17 @@ func (h *Webhooks) replayRange(ctx context.Context, c *route.Call) (webhook.Queu
 // queueDelivery is a verb that queues deliveries: 202, once for an Idempotency-Key.
 func (h *Webhooks) queueDelivery(do func(ctx context.Context, c *route.Call) (webhook.Queued, error)) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		return serveIdempotent(h.keys, w, request{r: c.Request, a: c.Actor}, func(w http.ResponseWriter, claim *idempotency.Claim) error {
-			ctx := keepAnswerWith(c.Request, claim, func(w http.ResponseWriter, done any) error { return web.JSON(w, http.StatusAccepted, done) }).Context()
-			n, err := do(ctx, c)
-			if err != nil {
-				return err
-			}
-			return web.JSON(w, http.StatusAccepted, n)
-		})
+		return serveIdempotent(h.keys, w, request{r: c.Request, a: c.Actor},
+			func(w http.ResponseWriter, claim *idempotency.Claim) error {
+				ctx := keepAnswerWith(c.Request, claim, func(w http.ResponseWriter, done any) error {
+					return web.JSON(w, http.StatusAccepted, done)
+				}).Context()
+				n, err := do(ctx, c)
+				if err != nil {
+					return err
+				}
+				return web.JSON(w, http.StatusAccepted, n)
+			})
 	}
 }
 
@@ -144,7 +154,8 @@ func rangeOf(q map[string][]string) (in webhook.Range, err error) {
 		return in, fault.New(fault.Invalid, "22023", "status must be dead or all").At("status", "must be dead or all")
 	}
 	if in.From.IsZero() {
-		return in, fault.New(fault.Invalid, "22023", "from is needed: an instant such as 2026-01-31T08:00:00Z").At("from", "missing")
+		return in, fault.New(fault.Invalid, "22023", "from is needed: an instant such as 2026-01-31T08:00:00Z").At("from",
+			"missing")
 	}
 	return in, nil
 }
@@ -156,7 +167,8 @@ func momentParameter(q map[string][]string, name string, absent time.Time) (time
 	}
 	t, err := time.Parse(time.RFC3339, v[0])
 	if err != nil || len(v) > 1 {
-		return t, fault.New(fault.Invalid, "22007", "%s must be an instant such as 2026-01-31T08:00:00Z", name).At(name, "not an instant: %s", route.Clip(v[0]))
+		return t, fault.New(fault.Invalid, "22007", "%s must be an instant such as 2026-01-31T08:00:00Z", name).At(name,
+			"not an instant: %s", route.Clip(v[0]))
 	}
 	return t.UTC(), nil
 }

@@ -31,13 +31,15 @@ type acmeClient struct {
 
 func newACME(c *config.Config) *acmeClient {
 	return &acmeClient{names: c.TLSDomains, told: map[string]time.Time{}, manager: &autocert.Manager{
-		Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(c.TLSDomains...), Cache: autocert.DirCache(filepath.Join(c.Data, "acme")),
+		Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(c.TLSDomains...),
+		Cache:  autocert.DirCache(filepath.Join(c.Data, "acme")),
 		Client: &acme.Client{DirectoryURL: c.ACMEURL, UserAgent: "holdfast/" + Version}, Email: c.ACMEEmail,
 	}}
 }
 
 func (a *acmeClient) tlsConfig() *tls.Config {
-	return &tls.Config{GetCertificate: a.certificateFor, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1", acme.ALPNProto}}
+	return &tls.Config{GetCertificate: a.certificateFor, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1", acme.ALPNProto}}
 }
 
 // tellEvery is how often the log repeats that a name has no certificate.
@@ -100,7 +102,8 @@ func withoutPort(h http.Handler) http.Handler {
 func (a *acmeClient) requestCertificates() {
 	for _, name := range a.names {
 		a.certificateFor(&tls.ClientHelloInfo{ServerName: name, SupportedCurves: []tls.CurveID{tls.CurveP256},
-			CipherSuites:     []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, // as every client of today offers: one kind of key
+			// as every client of today offers: one kind of key
+			CipherSuites:     []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
 			SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedVersions: []uint16{tls.VersionTLS13}})
 	}
 }

@@ -164,7 +164,8 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		}
 	}
 	a.DB, err = db.Open(ctx, db.Options{
-		Shipped: a.ship != nil, Kept: a.ship.logKeeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
+		Shipped: a.ship != nil, Kept: a.ship.logKeeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server,
+		Migrate: migrate, Slow: slowLog(c, mode),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
@@ -302,7 +303,8 @@ func (a *App) buildHandlers() (err error) {
 		return err
 	}
 	a.document.Routes = routeTable{a}.allRoutes()
-	a.face, err = route.Handler(&route.Authenticator{Gate: a.gate, Identity: a.Identity, SSO: a.SSO, Windows: route.WindowsOf(a.gate)}, a.document.Routes)
+	a.face, err = route.Handler(&route.Authenticator{Gate: a.gate, Identity: a.Identity, SSO: a.SSO,
+		Windows: route.WindowsOf(a.gate)}, a.document.Routes)
 	return err
 }
 
@@ -339,7 +341,8 @@ func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
 		". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
 	var errs []error
 	for _, to := range n.Emails {
-		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text, Kind: "webhook_disabled"}))
+		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text,
+			Kind: "webhook_disabled"}))
 	}
 	return errors.Join(errs...)
 }
@@ -373,8 +376,8 @@ func (a *App) openIdentity() error {
 	if a.Identity, err = identity.New(settings, a.DB, mailer, a.now); err != nil {
 		return err
 	}
-	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, RequestTTL: c.ProviderTTL, MasterKey: key,
-		Log: slog.Default()}, a.DB, a.Identity, a.now)
+	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate,
+		RequestTTL: c.ProviderTTL, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, a.now)
 	return err
 }
 

@@ -52,9 +52,11 @@ type BackedUp struct {
 // settings of an installation to one file, beside a running server.
 func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, err error) {
 	begin := time.Now()
-	m := &making{ctx: ctx, c: c, b: b, head: backup.Head{ID: uuid.NewString(), Product: Version, Made: begin.UTC().Truncate(time.Second)}}
+	m := &making{ctx: ctx, c: c, b: b, head: backup.Head{ID: uuid.NewString(), Product: Version,
+		Made: begin.UTC().Truncate(time.Second)}}
 	if err := b.Secret.Check(); err != nil {
-		return out, fmt.Errorf("%w; settings backup_passphrase and backup_recipient, or --passphrase-file and --recipient", err)
+		return out, fmt.Errorf("%w; settings backup_passphrase and backup_recipient, or --passphrase-file and --recipient",
+			err)
 	}
 	backend, err := m.findTarget()
 	if err != nil {
@@ -259,7 +261,8 @@ func checkDiskSpace(dir string, need int64) error {
 		return fmt.Errorf("app: free space of %s: %w", dir, err)
 	}
 	if int64(left) < need+spare {
-		return fault.New(fault.NoSpace, "no_space", "the disk of %s has %d MB left; %d MB are needed", dir, left>>20, (need+spare)>>20)
+		return fault.New(fault.NoSpace, "no_space", "the disk of %s has %d MB left; %d MB are needed", dir, left>>20,
+			(need+spare)>>20)
 	}
 	return nil
 }

@@ -30,8 +30,8 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 	if err := a.keepUp(ctx); err != nil {
 		return fmt.Errorf("app: demo scores: %w", err)
 	}
-	if err := a.DB.Analyze(ctx, "shifts", "incident_entities", "predictive_scores", "zones", "items", "stock_levels", "stock_movements", "orders",
-		"order_lines", "shipments", "incidents", "audit"); err != nil {
+	if err := a.DB.Analyze(ctx, "shifts", "incident_entities", "predictive_scores", "zones", "items", "stock_levels",
+		"stock_movements", "orders", "order_lines", "shipments", "incidents", "audit"); err != nil {
 		return err
 	}
 	hash, err := hashed()

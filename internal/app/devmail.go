@@ -35,7 +35,8 @@ func (m devMail) showMails(w http.ResponseWriter, r *http.Request) {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && origin != m.publicURL || !m.ownHost(r.Host) {
 		web.JSON(w, http.StatusForbidden,
-			map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + m.publicURL + "/dev/mail"})
+			map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + m.publicURL +
+				"/dev/mail"})
 		return
 	}
 	kept := m.sink.List(r.URL.Query().Get("to"))
@@ -46,7 +47,8 @@ func (m devMail) showMails(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
 	if err := devMailPage.Execute(w, kept); err != nil {
 		slog.Debug("mail page not delivered", "error", err)
 	}

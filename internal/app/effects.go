@@ -22,8 +22,8 @@ func (a *App) effectsTable() store.Effects {
 		Before: map[string]store.Effect{"invitations": a.Identity.Invitations.PrepareInvitations, "tenants": checkLimits,
 			"settings":       a.Identity.Tenants.CheckSettings,
 			"mail_templates": a.Identity.Post.CheckMailTemplates},
-		After: map[string]store.Effect{"members": a.Identity.Tenants.GuardMembers, "invitations": a.Identity.Invitations.MailInvitations,
-			"tenants": a.Identity.Tenants.WatchTenants},
+		After: map[string]store.Effect{"members": a.Identity.Tenants.GuardMembers,
+			"invitations": a.Identity.Invitations.MailInvitations, "tenants": a.Identity.Tenants.WatchTenants},
 	}
 	chainEffects(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})

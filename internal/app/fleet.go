@@ -40,7 +40,8 @@ func (a *App) openLimits(mode Mode) error {
 		local := ratelimit.New(ratelimit.Options{})
 		counter = local
 		if a.fleet.redis != nil {
-			a.fleet.limits = ratelimit.NewFleet(ratelimit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.fleet.countNodes, Patience: a.Config.RedisTimeout})
+			a.fleet.limits = ratelimit.NewFleet(ratelimit.FleetOptions{Redis: a.fleet.redis, Local: local,
+				Nodes: a.fleet.countNodes, Patience: a.Config.RedisTimeout})
 			counter = a.fleet.limits
 		}
 	}
@@ -68,8 +69,8 @@ func (f *fleet) countNodes() int {
 // openBus joins the other nodes; a tool only tells them.
 func (a *App) openBus(ctx context.Context, mode Mode) error {
 	// Joining waits for the end of a change of the master key.
-	b, err := cluster.Open(db.Patient(ctx, wholeTenant), cluster.Options{DB: a.DB, Redis: a.fleet.redis, Subscribe: a.handleNotice,
-		PublishOnly: mode != Server, Now: a.now})
+	b, err := cluster.Open(db.Patient(ctx, wholeTenant), cluster.Options{DB: a.DB, Redis: a.fleet.redis,
+		Subscribe: a.handleNotice, PublishOnly: mode != Server, Now: a.now})
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,10 @@ func (a *App) publishForgotten(user, tenant string) {
 func (a *App) readLimits(ctx context.Context, tenant string) (ratelimit.Plan, error) {
 	text := ""
 	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.One("SELECT limits FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { text = r.Text(0); return nil })
+		return tx.One("SELECT limits FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
+			text = r.Text(0)
+			return nil
+		})
 	})
 	if err != nil {
 		return ratelimit.Plan{}, fmt.Errorf("app: limits of %s: %w", tenant, err)
@@ -184,7 +188,8 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 			continue
 		}
 		if _, err := ratelimit.Check(text); err != nil {
-			return fault.Wrap(err, fault.Invalid, "22023", "limits must be an object of {minute, burst} by category: api, webhook, read, write").At("limits", "%s", err)
+			return fault.Wrap(err, fault.Invalid, "22023",
+				"limits must be an object of {minute, burst} by category: api, webhook, read, write").At("limits", "%s", err)
 		}
 	}
 	return nil

@@ -56,7 +56,8 @@ func (a *App) Import(ctx context.Context, f ImportFile) (*ImportReport, error) {
 	if out.Job, err = a.Imports.Upload(ctx, by, req, filepath.Base(f.Path), in); err != nil {
 		return nil, err
 	}
-	if out.Checked, err = a.Imports.Process(ctx, by, out.Job.ID); err != nil || f.DryRun || out.Checked.Stats.ValidRows == 0 {
+	if out.Checked, err = a.Imports.Process(ctx, by, out.Job.ID); err != nil || f.DryRun ||
+		out.Checked.Stats.ValidRows == 0 {
 		return out, err
 	}
 	out.Applied, err = a.Imports.Apply(ctx, by, out.Job.ID)
@@ -94,7 +95,8 @@ func (f ImportFile) importRequest() (imports.Request, error) {
 func (r *ImportReport) Report() string {
 	var b strings.Builder
 	if c := r.Checked; c != nil {
-		fmt.Fprintf(&b, "job %s: %d rows, %d valid, %d refused\n", r.Job.ID, c.Stats.TotalRows, c.Stats.ValidRows, c.Stats.InvalidRows)
+		fmt.Fprintf(&b, "job %s: %d rows, %d valid, %d refused\n", r.Job.ID, c.Stats.TotalRows, c.Stats.ValidRows,
+			c.Stats.InvalidRows)
 		for i, e := range c.Errors {
 			if i == 20 {
 				fmt.Fprintf(&b, "  ... and more\n")

@@ -15,7 +15,9 @@ import (
 func jobKinds(a *App) []job.Kind {
 	noMail := func() bool { return !a.canSendMail() }
 	hourly := func(name, doc string, sweep func(context.Context) error) job.Kind {
-		return job.Kind{Name: name, Doc: doc, Every: time.Hour, Run: func(ctx context.Context, _ job.Job) error { return sweep(ctx) }}
+		return job.Kind{Name: name, Doc: doc, Every: time.Hour, Run: func(ctx context.Context, _ job.Job) error {
+			return sweep(ctx)
+		}}
 	}
 	return []job.Kind{
 		{Name: "safety-programme", Doc: "inspections that are owed, nightly work and morning digests of every tenant",
@@ -23,20 +25,29 @@ func jobKinds(a *App) []job.Kind {
 			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
 		programme.Mails(a.mail, noMail),
 		a.Identity.Invitations.Mails(noMail),
-		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, First: time.Second, Claim: 10 * time.Minute,
-			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.backupIfDue(ctx) }},
-		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
-		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past", Every: 5 * time.Minute,
-			Run: func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},
-		{Name: "replenish", Doc: "open the tasks of pick zones that hold less than their rules ask for", Every: warehouse.ReplenishEvery,
-			Run: func(ctx context.Context, _ job.Job) error { return warehouse.Replenish(ctx, a.Store) }},
+		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery,
+			First: time.Second, Claim: 10 * time.Minute,
+			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error {
+				return a.backups.backupIfDue(ctx)
+			}},
+		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error {
+			return warehouse.ExpireLots(ctx, a.Store)
+		}),
+		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past",
+			Every: 5 * time.Minute,
+			Run:   func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},
+		{Name: "replenish", Doc: "open the tasks of pick zones that hold less than their rules ask for",
+			Every: warehouse.ReplenishEvery,
+			Run:   func(ctx context.Context, _ job.Job) error { return warehouse.Replenish(ctx, a.Store) }},
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
 		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
 		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),
 		hourly("sweep-events", "forget events past their time", a.notifier.Sweep),
 		hourly("sweep-webhooks", "forget deliveries past their time", a.Webhooks.Sweep),
 		hourly("sweep-idempotency-keys", "forget answers kept for repeats", a.keys.Sweep),
-		hourly("sweep-jobs", "forget jobs that were done or given up a month ago", func(ctx context.Context) error { return a.jobs.Sweep(ctx) }),
+		hourly("sweep-jobs", "forget jobs that were done or given up a month ago", func(ctx context.Context) error {
+			return a.jobs.Sweep(ctx)
+		}),
 	}
 }
 
@@ -72,7 +83,8 @@ func jobMetrics(a *App, counts func() map[string]job.Counts) []metrics.Vector {
 			Read: read(func(c job.Counts) float64 { return float64(c.Pending) })},
 		{Name: "holdfast_jobs_failed", Help: "Jobs that were given up, by kind.", Label: "kind",
 			Read: read(func(c job.Counts) float64 { return float64(c.Failed) })},
-		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind", Read: read(late)},
+		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind",
+			Read: read(late)},
 	}
 }
 

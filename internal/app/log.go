@@ -22,7 +22,8 @@ func slowLog(c *config.Config, mode Mode) db.Slow {
 		return db.Slow{}
 	}
 	return db.Slow{After: c.SlowStatement, Tell: func(ctx context.Context, took time.Duration, statements []string) {
-		slog.Warn("slow statements", "request_id", web.RequestID(ctx), "milliseconds", took.Milliseconds(), "statements", statements)
+		slog.Warn("slow statements", "request_id", web.RequestID(ctx), "milliseconds", took.Milliseconds(), "statements",
+			statements)
 	}}
 }
 
@@ -160,7 +161,9 @@ func (q *logQueue) flushLines(spare []byte) []byte {
 	refused := q.putLines(lines)
 	q.lost.Add(int64(refused))
 	if dropped += refused; dropped > 0 && refused == 0 {
-		if q.putLines(fmt.Appendf(nil, "{\"level\":\"WARN\",\"msg\":\"log lines lost: not read fast enough, or not writable\",\"lines\":%d}\n", dropped)) == 0 {
+		if q.putLines(fmt.Appendf(nil,
+			"{\"level\":\"WARN\",\"msg\":\"log lines lost: not read fast enough, or not writable\",\"lines\":%d}\n",
+			dropped)) == 0 {
 			dropped = 0
 		}
 	}

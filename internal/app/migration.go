@@ -36,7 +36,8 @@ func SchemaDiff(ctx context.Context, d *db.DB, c *catalog.Catalog) (missing, ext
 				}
 				missing = append(missing, add)
 			} else if !db.SameType(columns[f.Name], f.Type.Column()) {
-				extra = append(extra, fmt.Sprintf("%s.%s is %s, the catalog says %s", r.Name, f.Name, columns[f.Name], f.Type.Column()))
+				extra = append(extra, fmt.Sprintf("%s.%s is %s, the catalog says %s", r.Name, f.Name, columns[f.Name],
+					f.Type.Column()))
 			}
 		}
 		for name := range columns {

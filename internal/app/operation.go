@@ -38,8 +38,8 @@ func tenantJobs(ctx context.Context, a *App, tenant, status string) ([]api.Backg
 			return nil, err
 		}
 		for _, j := range list {
-			out = append(out, api.BackgroundJob{Kind: j.Kind, Doc: docs[j.Kind], Key: j.Key, Whose: owner.whose, Status: j.Status, Tries: j.Tries,
-				Made: j.Made, Due: j.Due, Done: j.Done})
+			out = append(out, api.BackgroundJob{Kind: j.Kind, Doc: docs[j.Kind], Key: j.Key, Whose: owner.whose,
+				Status: j.Status, Tries: j.Tries, Made: j.Made, Due: j.Due, Done: j.Done})
 		}
 	}
 	return out, nil

@@ -49,7 +49,8 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		return nil, err
 	}
 	out := []LimitLine{}
-	for _, c := range []ratelimit.Category{ratelimit.API, ratelimit.Auth, ratelimit.Webhook, ratelimit.Read, ratelimit.Write} {
+	for _, c := range []ratelimit.Category{ratelimit.API, ratelimit.Auth, ratelimit.Webhook, ratelimit.Read,
+		ratelimit.Write} {
 		out = append(out, LimitLine{c.String(), p.Rule(c).Minute, p.Rule(c).Burst})
 	}
 	return out, nil
@@ -107,7 +108,8 @@ func ownLimits(list []string) (string, error) {
 			b, err = strconv.Atoi(burst)
 		}
 		if _, twice := rules[name]; err != nil || twice || both && b < 1 {
-			return "", fault.New(fault.Invalid, "", "%q is no limit: write category=MINUTE or category=MINUTE/BURST, each category once", text)
+			return "", fault.New(fault.Invalid, "",
+				"%q is no limit: write category=MINUTE or category=MINUTE/BURST, each category once", text)
 		}
 		rules[name] = rule{m, b}
 	}

@@ -17,8 +17,8 @@ import (
 // programmeHooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
 func (a *App) programmeHooks() programme.Hooks {
-	return programme.Hooks{Letterhead: newLetterhead(a.Config), Changed: a.dropChanged, Moved: a.announcer.announceMoves, Due: a.announcer.announceDeadlines,
-		Tell: a.announcer.announceRecords}
+	return programme.Hooks{Letterhead: newLetterhead(a.Config), Changed: a.dropChanged, Moved: a.announcer.announceMoves,
+		Due: a.announcer.announceDeadlines, Tell: a.announcer.announceRecords}
 }
 
 // newTenant gives a tenant the regulations and badges it starts with.
@@ -67,7 +67,9 @@ func (a *App) writeDigests(ctx context.Context) error {
 }
 
 // eachDue does work in the tenants that are due for it.
-func eachDue(ctx context.Context, due func(context.Context) ([]string, error), work func(context.Context, string) error) error {
+func eachDue(
+	ctx context.Context, due func(context.Context) ([]string, error), work func(context.Context, string) error,
+) error {
 	tenants, err := due(ctx)
 	errs := []error{err}
 	for _, t := range tenants {

@@ -40,7 +40,8 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 	if secrets.IsPublished(work.New) {
 		return out, errors.New("app: the new master key has been published and would protect nothing: take one from `openssl rand -base64 32`")
 	}
-	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, Dir: c.Data, Exclusive: true, Pooler: c.DatabasePooler == "transaction"})
+	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, Dir: c.Data, Exclusive: true,
+		Pooler: c.DatabasePooler == "transaction"})
 	if err != nil {
 		return out, err
 	}

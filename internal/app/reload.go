@@ -33,7 +33,8 @@ type serving struct {
 
 // reloadable are the settings that a hangup applies; the others need a restart.
 // Of the files, what is in them is read again.
-var reloadable = []string{"log_level", "log_format", "cors_origins", "trusted_proxies", "tls_cert", "tls_key", "signing_keys"}
+var reloadable = []string{"log_level", "log_format", "cors_origins", "trusted_proxies", "tls_cert", "tls_key",
+	"signing_keys"}
 
 // ServeHTTP implements http.Handler.
 func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +54,8 @@ func (s *serving) wrapListener(l net.Listener) net.Listener {
 		return l
 	}
 	current := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.Load(), nil }
-	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"}})
 }
 
 // newConnectionLimit bounds connections: three quarters of the descriptors the process may
@@ -113,7 +115,9 @@ func (s *serving) onHangup(load func() (*config.Config, error)) (stop func()) {
 		for range c {
 			s.app.forgetAll()
 			const work = "reload the configuration"
-			logFailure(context.Background(), work, s.app.runGuarded(work, func(context.Context) error { return s.reloadConfig(load) }))
+			logFailure(context.Background(), work, s.app.runGuarded(work, func(context.Context) error {
+				return s.reloadConfig(load)
+			}))
 		}
 	}()
 	return func() {

@@ -292,7 +292,8 @@ func verifyRestored(ctx context.Context, a *App) error {
 // endSessions ends sessions and pauses webhooks.
 func (x *restoring) endSessions(a *App) (err error) {
 	ctx := db.Patient(x.ctx, wholeTenant)
-	x.out.Sessions, err = a.Identity.Sessions.EndAll(ctx, "backup.restored", map[string]any{"backup": x.out.ID, "made": x.out.Made})
+	x.out.Sessions, err = a.Identity.Sessions.EndAll(ctx, "backup.restored",
+		map[string]any{"backup": x.out.ID, "made": x.out.Made})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func (x *restoring) followLog(m *backup.Manifest) error {
 		if err := w.applySegment(name); errors.Is(err, errLater) {
 			break
 		} else if err != nil {
-			return fmt.Errorf("app: restore: segment %s of the log: %w; --until a time before it restores what came before", name, err)
+			return fmt.Errorf("app: restore: segment %s of the log: %w; --until a time before it restores what came before",
+				name, err)
 		}
 	}
 	if err := f.Sync(); err != nil {
@@ -57,7 +58,8 @@ func (x *restoring) checkNotTooEarly(m *backup.Manifest) error {
 		return nil
 	}
 	if x.r.Until.Before(m.Made) {
-		return fmt.Errorf("app: the backup was made at %s, after --until; restore an earlier one", m.Made.UTC().Format(time.RFC3339))
+		return fmt.Errorf("app: the backup was made at %s, after --until; restore an earlier one",
+			m.Made.UTC().Format(time.RFC3339))
 	}
 	return errors.New("app: no log was shipped behind this backup (backup_log), so there is nothing that --until could choose from")
 }
@@ -137,7 +139,8 @@ func (x *restoring) verifyFollowed(w *following) (err error) {
 		return err
 	}
 	if known, err := db.Migrations(); err != nil || x.snap.Schema > len(known) {
-		return errors.Join(err, fault.New(fault.Conflict, "schema", "the log leads to schema %d, this program knows %d: restore with the program that wrote it",
+		return errors.Join(err, fault.New(fault.Conflict, "schema",
+			"the log leads to schema %d, this program knows %d: restore with the program that wrote it",
 			x.snap.Schema, len(known)))
 	}
 	x.out.Rows = 0

@@ -59,7 +59,8 @@ func (x *restoring) checkFits() error {
 		return err
 	}
 	if h.Schema > len(known) {
-		return fmt.Errorf("app: %w: its schema is %d, this program knows %d; restore with Holdfast %s", backup.ErrNewer, h.Schema, len(known), h.Product)
+		return fmt.Errorf("app: %w: its schema is %d, this program knows %d; restore with Holdfast %s", backup.ErrNewer,
+			h.Schema, len(known), h.Product)
 	}
 	if x.c.DatabaseURL != "" {
 		if err := db.Empty(x.ctx, x.c.DatabaseURL); err != nil {
@@ -74,7 +75,8 @@ func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
-	to := map[string]string{backup.Database: x.databaseName(), backup.MasterKey: config.MasterKeyName, backup.Configuration: "restored.conf"}[name]
+	to := map[string]string{backup.Database: x.databaseName(), backup.MasterKey: config.MasterKeyName,
+		backup.Configuration: "restored.conf"}[name]
 	if to == "" {
 		to = filepath.FromSlash(name)
 	}

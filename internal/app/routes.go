@@ -47,17 +47,18 @@ func (a routeTable) allRoutes() []route.Route {
 func (a routeTable) operationRoutes() []route.Route {
 	doc := "What the caller may use of the collections, in Swagger 2.0; with Accept: application/vnd.oai.openapi+json in OpenAPI 3.1"
 	return []route.Route{
-		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(serveHealthz)), Out: alive{}, Tag: "operation",
-			Doc: "The process lives"},
-		{Method: "GET", Pattern: "/readyz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveReadyz)), Out: servable{}, Tag: "operation",
-			Doc: "Requests can be served: database usable, not stopping"},
-		{Method: "GET", Pattern: "/openapi.json", Who: route.Public, Handle: route.Plain(a.document.Handler()), Tag: "operation", Doc: "This document"},
-		{Method: "GET", Pattern: "/types.ts", Who: route.Public, Handle: route.Plain(serveTypes()), Media: "text/plain", Tag: "operation",
-			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
+		{Method: "GET", Pattern: "/healthz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(serveHealthz)),
+			Out: alive{}, Tag: "operation", Doc: "The process lives"},
+		{Method: "GET", Pattern: "/readyz", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveReadyz)),
+			Out: servable{}, Tag: "operation", Doc: "Requests can be served: database usable, not stopping"},
+		{Method: "GET", Pattern: "/openapi.json", Who: route.Public, Handle: route.Plain(a.document.Handler()),
+			Tag: "operation", Doc: "This document"},
+		{Method: "GET", Pattern: "/types.ts", Who: route.Public, Handle: route.Plain(serveTypes()), Media: "text/plain",
+			Tag: "operation", Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
 		{Method: "GET", Pattern: "/catalog.json", Who: route.Public, Handle: route.Plain(a.description), Tag: "operation",
 			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
-		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveIndex)), Out: places{}, Tag: "operation",
-			Doc: "Where things are"},
+		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveIndex)),
+			Out: places{}, Tag: "operation", Doc: "Where things are"},
 		{Method: "GET", Pattern: "/v1/{$}", Who: route.Visitor, Tag: "operation", Doc: doc,
 			Handle: api.Root(a.document, "/v1")},
 		{Method: "GET", Pattern: "/rest/v1/{$}", Who: route.Visitor, Tag: "operation", Doc: doc,
@@ -65,13 +66,13 @@ func (a routeTable) operationRoutes() []route.Route {
 		{Method: "GET", Pattern: "/v1/rate-limit/status", Who: route.SignedIn, Question: true, Handle: a.platform.RateLimits,
 			Out: api.RateLimitStatus{}, Tag: "limits",
 			Doc: "What the caller has left in each window"},
-		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.newPermissions().Serve, Out: api.PermissionsAnswer(), Tag: "people",
-			Query: map[string]string{"user_id": "string"},
-			Doc:   "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
-		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus), Out: api.BackupStatus{}, Tag: "operation",
-			Doc: "How old the last good backup of the server is (administrators)"},
-		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true, Status: http.StatusNoContent, Tag: "limits",
-			Doc: "Forget the tenant's kept answers (administrators)"},
+		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.newPermissions().Serve,
+			Out: api.PermissionsAnswer(), Tag: "people", Query: map[string]string{"user_id": "string"},
+			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
+		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus),
+			Out: api.BackupStatus{}, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)"},
+		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true,
+			Status: http.StatusNoContent, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)"},
 	}
 }
 
@@ -101,32 +102,38 @@ func (a routeTable) pageRoutes() []route.Route {
 	reports := route.Plain(a.reports)
 	report := "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)"
 	list := []route.Route{
-		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports", Doc: report},
-		{Method: "POST", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports", Doc: report,
-			Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string", "photo": "file"}},
+		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
+			Doc: report},
+		{Method: "POST", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
+			Doc: report,
+			Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string",
+				"photo": "file"}},
 		{Pattern: console.Prefix, Who: route.Public, Handle: route.Plain(a.console), Unlisted: true, Doc: "The console"},
 		{Pattern: strings.TrimSuffix(console.Prefix, "/"), Who: route.Public, Unlisted: true, Doc: "The console",
 			Handle: route.Plain(http.RedirectHandler(console.Prefix, http.StatusPermanentRedirect))},
-		{Method: "GET", Pattern: "/docs", Who: route.Public, Handle: route.Plain(a.reference), Beside: true, Unlisted: true, Doc: "The reference"},
-		{Method: "GET", Pattern: "/docs/{file...}", Who: route.Public, Handle: route.Plain(a.reference), Beside: true, Unlisted: true,
-			Doc: "Guides, pages, and what the reference is made of"},
+		{Method: "GET", Pattern: "/docs", Who: route.Public, Handle: route.Plain(a.reference), Beside: true, Unlisted: true,
+			Doc: "The reference"},
+		{Method: "GET", Pattern: "/docs/{file...}", Who: route.Public, Handle: route.Plain(a.reference), Beside: true,
+			Unlisted: true, Doc: "Guides, pages, and what the reference is made of"},
 	}
 	if a.sink != nil {
 		mails := devMail{a.sink, a.Config.PublicURL}
-		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public, Handle: route.Plain(http.HandlerFunc(mails.showMails)),
-			Tag: "operation", Doc: "Mails kept by a development server"})
+		list = append(list, route.Route{Method: "GET", Pattern: "/dev/mail", Who: route.Public,
+			Handle: route.Plain(http.HandlerFunc(mails.showMails)), Tag: "operation", Doc: "Mails kept by a development server"})
 	}
 	return list
 }
 
 func (a routeTable) newPermissions() *api.Permissions {
-	return &api.Permissions{Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(), Member: a.Identity.Tenants.MemberActor}
+	return &api.Permissions{Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(),
+		Member: a.Identity.Tenants.MemberActor}
 }
 
 // identityRoutes are those of /auth/v1.
 func (a routeTable) identityRoutes() []route.Route {
 	providers := ssoapi.New(a.SSO, a.Identity)
-	own := auth.New(a.Identity, auth.Options{Windows: route.WindowsOf(a.gate), Scopes: keyScopes(a.App), Custom: providers.Authorize})
+	own := auth.New(a.Identity, auth.Options{Windows: route.WindowsOf(a.gate), Scopes: keyScopes(a.App),
+		Custom: providers.Authorize})
 	return append(own.Routes(), providers.Routes()...)
 }
 
@@ -141,7 +148,8 @@ func (a *App) buildHandler(c *config.Config, log *slog.Logger) (http.Handler, er
 	if err != nil {
 		return nil, err
 	}
-	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, Shape: route.Shape, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, Shape: route.Shape,
+		HTTPS:   strings.HasPrefix(a.Config.PublicURL, "https://"),
 		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, AuditHook: a.auditRefusal,
 		Used: func(w web.AuditedRequest) {
 			u := identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}
@@ -170,8 +178,10 @@ func (a routeTable) serveIndex(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u := a.Config.PublicURL
-	web.JSON(w, http.StatusOK, places{Name: "Holdfast", Version: Version, OpenAPI: u + "/openapi.json", Collections: u + "/v1/", REST: u + "/rest/v1/",
-		Functions: u + "/functions/v1/", Auth: u + "/auth/v1/", Health: u + "/healthz", Ready: u + "/readyz", Console: u + console.Prefix})
+	web.JSON(w, http.StatusOK, places{Name: "Holdfast", Version: Version, OpenAPI: u + "/openapi.json", Collections: u +
+		"/v1/", REST: u + "/rest/v1/",
+		Functions: u + "/functions/v1/", Auth: u + "/auth/v1/", Health: u + "/healthz", Ready: u + "/readyz", Console: u +
+			console.Prefix})
 }
 
 // places are the addresses of what is served.

@@ -104,7 +104,8 @@ func (s *schedule) makeBackup(ctx context.Context) error {
 	if err := noteBackup(ctx, s.db, made, true); err != nil {
 		return err
 	}
-	slog.Info("backup made", "where", made.Where, "name", made.Name, "bytes", made.Size, "milliseconds", made.Took.Milliseconds())
+	slog.Info("backup made", "where", made.Where, "name", made.Name, "bytes", made.Size, "milliseconds",
+		made.Took.Milliseconds())
 	if err := s.rememberBackup(made); err != nil {
 		return err
 	}
@@ -184,7 +185,10 @@ func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error
 	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		chain := b.ID
 		for _, id := range b.Bases {
-			tx.Queue("SELECT chain FROM backups WHERE id = $1", []any{id}, func(r *db.Row) error { chain = r.Text(0); return nil })
+			tx.Queue("SELECT chain FROM backups WHERE id = $1", []any{id}, func(r *db.Row) error {
+				chain = r.Text(0)
+				return nil
+			})
 		}
 		if err := tx.Flush(); err != nil {
 			return err
@@ -206,7 +210,10 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 			AND chain NOT IN (SELECT chain FROM (SELECT chain FROM backups WHERE place = $1 AND scheduled = $2 ORDER BY made_at DESC, id DESC LIMIT $3) AS kept)
 			AND chain NOT IN (SELECT chain FROM backups WHERE scheduled = $4)
 			ORDER BY made_at DESC, id DESC LIMIT 1000`,
-			[]any{place, true, s.c.BackupKeep, false}, func(r *db.Row) error { list = append(list, old{r.Text(0), r.Text(1)}); return nil })
+			[]any{place, true, s.c.BackupKeep, false}, func(r *db.Row) error {
+				list = append(list, old{r.Text(0), r.Text(1)})
+				return nil
+			})
 	})
 	if err != nil || len(list) == 0 && s.ship == nil {
 		return err
@@ -220,7 +227,10 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 		if err := backend.Remove(ctx, b.name); err != nil {
 			return err
 		}
-		err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec("DELETE FROM backups WHERE id = $1", b.id); return err })
+		err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM backups WHERE id = $1", b.id)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -231,7 +241,10 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 	var kept []string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		kept = nil
-		return tx.Query("SELECT name FROM backups WHERE place = $1", []any{place}, func(r *db.Row) error { kept = append(kept, r.Text(0)); return nil })
+		return tx.Query("SELECT name FROM backups WHERE place = $1", []any{place}, func(r *db.Row) error {
+			kept = append(kept, r.Text(0))
+			return nil
+		})
 	})
 	if err != nil {
 		return err
@@ -246,12 +259,13 @@ func (s *schedule) readStatus(ctx context.Context) (out api.BackupStatus, err er
 		out.EverySeconds = 0
 	}
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT made_at, bytes FROM backups ORDER BY made_at DESC, id DESC LIMIT 1", nil, func(r *db.Row) error {
-			at, n := r.Time(0), r.Int(1)
-			age := int64(s.now().Sub(at).Seconds())
-			out.LastGoodAt, out.AgeSeconds, out.Bytes = &at, &age, &n
-			return nil
-		})
+		return tx.Query("SELECT made_at, bytes FROM backups ORDER BY made_at DESC, id DESC LIMIT 1", nil,
+			func(r *db.Row) error {
+				at, n := r.Time(0), r.Int(1)
+				age := int64(s.now().Sub(at).Seconds())
+				out.LastGoodAt, out.AgeSeconds, out.Bytes = &at, &age, &n
+				return nil
+			})
 	})
 	return out, err
 }
@@ -273,7 +287,8 @@ func (s *schedule) cachedStatus(ctx context.Context) (api.BackupStatus, error) {
 // metricValues are the numbers that an alarm is set on.
 func (s *schedule) metricValues() []metrics.Value {
 	return []metrics.Value{
-		{Name: "holdfast_backup_age_seconds", Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.lastBackupAge},
+		{Name: "holdfast_backup_age_seconds",
+			Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.lastBackupAge},
 		{Name: "holdfast_backup_failures_total", Help: "Scheduled backups that failed.", Counter: true, Read: func() float64 {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -83,7 +83,8 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 			return err
 		}
 	}
-	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines lost because nobody read them or they could not be written.", Counter: true,
+	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total",
+		Help: "Log lines lost because nobody read them or they could not be written.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
 	l = s.wrapListener(l)
 	if err := s.applyConfig(c); err != nil {

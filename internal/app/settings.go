@@ -30,15 +30,18 @@ func checkSettings(_ *store.Tx, changes []store.Change) error {
 			if near := suggest.Nearest(key, names); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return fault.New(fault.Unprocessable, "22023", "there is no setting %s", key).With("", hint).At("key", "is no setting")
+			return fault.New(fault.Unprocessable, "22023", "there is no setting %s", key).With("", hint).At("key",
+				"is no setting")
 		}
 		s := &known[at]
 		value, _ := c.After["value"].(json.RawMessage)
 		if c.After["section"] != any(s.Section) {
-			return fault.New(fault.Unprocessable, "22023", "setting %s belongs into section %s", s.Key, s.Section).At("section", "must be %s", s.Section)
+			return fault.New(fault.Unprocessable, "22023", "setting %s belongs into section %s", s.Key, s.Section).At("section",
+				"must be %s", s.Section)
 		}
 		if !s.Accepts(value) {
-			return fault.New(fault.Unprocessable, "22023", "setting %s must be %s", s.Key, s.Wants).At("value", "must be %s", s.Wants)
+			return fault.New(fault.Unprocessable, "22023", "setting %s must be %s", s.Key, s.Wants).At("value", "must be %s",
+				s.Wants)
 		}
 	}
 	return nil

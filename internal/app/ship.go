@@ -295,7 +295,8 @@ func (s *shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Tim
 		return err
 	}
 	seq := s.state.Log.Seq + 1
-	head := backup.Segment{Log: s.state.Log.ID, Seq: seq, Made: made, PageSize: c.PageSize, Pages: c.Pages, Changed: c.Count()}
+	head := backup.Segment{Log: s.state.Log.ID, Seq: seq, Made: made, PageSize: c.PageSize, Pages: c.Pages,
+		Changed: c.Count()}
 	err = backend.Create(ctx, backup.SegmentName(head.Log, seq), func(w io.Writer) error {
 		out, err := backup.NewSegmentWriter(w, s.state.To, head, func(to backup.Page) error { return c.Each(to) })
 		if err != nil {

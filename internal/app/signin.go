@@ -20,10 +20,12 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	c := a.Config
 	out := identity.Config{
 		Ring:   a.jobs.Ring,
-		SignIn: c.SignIn, EmailOff: !c.EmailSignin, SignupTellsTaken: c.SignupTaken == "tell", OTPTellsUnknown: c.OTPUnknown == "tell",
-		InviteLinksAny: c.InviteLinks == "any", MasterKey: master, MFAKeysOff: !c.MFAWebAuthn,
+		SignIn: c.SignIn, EmailOff: !c.EmailSignin, SignupTellsTaken: c.SignupTaken == "tell",
+		OTPTellsUnknown: c.OTPUnknown == "tell",
+		InviteLinksAny:  c.InviteLinks == "any", MasterKey: master, MFAKeysOff: !c.MFAWebAuthn,
 		MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify, NoVerify: !c.MFATOTPVerify},
-		OIDC:       providersByName(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.announcer.announceMembers,
+		OIDC:       providersByName(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
+		OnMember: a.announcer.announceMembers,
 	}
 	out.RefreshReuseInterval, out.MailInterval = zeroAsNone(c.RefreshReuseInterval), zeroAsNone(c.MailInterval)
 	var known bool

@@ -39,7 +39,8 @@ func shouldMigrate(ctx context.Context, c *config.Config) (bool, error) {
 			return true, saveBefore(ctx, c, s)
 		}
 		if first {
-			slog.Warn("the schema is behind: waiting until `holdfast migrate` has run (migrate = wait)", "have", s.Have, "want", s.Want)
+			slog.Warn("the schema is behind: waiting until `holdfast migrate` has run (migrate = wait)", "have", s.Have, "want",
+				s.Want)
 		}
 		select {
 		case <-ctx.Done():

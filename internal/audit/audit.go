@@ -57,7 +57,8 @@ const insert = "INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, ses
 var columns = []db.Column{
 	{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
 	{Name: "actor_user_id", Type: "uuid"}, {Name: "key_id", Type: "text"}, {Name: "session_id", Type: "uuid"},
-	{Name: "action", Type: "text"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"}, {Name: "outcome", Type: "text"},
+	{Name: "action", Type: "text"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"},
+	{Name: "outcome", Type: "text"},
 	{Name: "before", Type: "text"}, {Name: "after", Type: "text"}, {Name: "details", Type: "text"},
 	{Name: "address", Type: "text"}, {Name: "request_id", Type: "text"}, {Name: "hash", Type: "text"},
 }
@@ -74,7 +75,8 @@ func WriteAll(tx *db.Tx, entries []Entry) error {
 	return tx.Insert("audit", columns, rows)
 }
 
-// entryValues are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
+// entryValues are in the order of columns, as they are read again: ids in lower case. It panics without
+// randomness: an id must not be guessable or repeated.
 func (e *Entry) entryValues(c *Coder) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
@@ -88,7 +90,8 @@ func (e *Entry) entryValues(c *Coder) []any {
 	}
 	id := db.NewID() // rows are in the order of their ids
 	row := []any{tenant, id, e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
-		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)), outcome,
+		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)),
+		outcome,
 		db.Null(e.Before), db.Null(e.After), db.Null(e.detailsJSON()), db.Null(by.Address), db.Null(by.RequestID)}
 	return append(row, db.Null(c.codeRow(row)))
 }

@@ -58,7 +58,8 @@ func (b *Backoff) Note(ctx context.Context, err error) {
 	}
 	if b.failures == 0 {
 		b.since = now
-		b.log.Warn("background work fails; it is tried again at growing intervals", "work", b.work, "error", shorten(err.Error()))
+		b.log.Warn("background work fails; it is tried again at growing intervals", "work", b.work, "error",
+			shorten(err.Error()))
 	}
 	b.failures++
 	b.next = now.Add(b.pause())

@@ -102,7 +102,8 @@ func NewSegmentWriter(w io.Writer, to string, s Segment, each func(Page) error) 
 }
 
 func (w *SegmentWriter) writeEntry(name string, size int64) error {
-	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: w.at.Truncate(time.Second)}
+	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX,
+		ModTime: w.at.Truncate(time.Second)}
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("backup: %s: %w", name, err)
 	}
@@ -189,7 +190,8 @@ func (l *Log) logIdentities(o Opener) ([]age.Identity, error) {
 
 func (s Segment) takeSegment(in *tar.Reader, to Taking) error {
 	h, err := in.Next()
-	if err != nil || h.Name != pagesName || s.PageSize < 512 || s.PageSize > 1<<16 || h.Size != s.Changed*int64(4+s.PageSize) {
+	if err != nil || h.Name != pagesName || s.PageSize < 512 || s.PageSize > 1<<16 ||
+		h.Size != s.Changed*int64(4+s.PageSize) {
 		return damagedError(fmt.Errorf("no %s: %w", pagesName, err))
 	}
 	b := make([]byte, 4+s.PageSize)

@@ -92,7 +92,8 @@ func (w *Writer) writeJSON(name string, v any) error {
 }
 
 func (w *Writer) writeEntry(name string, size int64, r io.Reader) error {
-	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX, ModTime: w.manifest.Made.Truncate(time.Second)}
+	h := &tar.Header{Name: name, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatPAX,
+		ModTime: w.manifest.Made.Truncate(time.Second)}
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("backup: %s: %w", name, err)
 	}

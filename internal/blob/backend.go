@@ -177,7 +177,8 @@ func (b *bucketBackend) Create(ctx context.Context, name string, write func(io.W
 		wrote <- err
 	}()
 	_, err := b.client.PutObject(ctx, b.bucket, b.prefix+name, r, -1, minio.PutObjectOptions{
-		ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1, SendContentMd5: true, DisableContentSha256: true,
+		ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1, SendContentMd5: true,
+		DisableContentSha256: true,
 	})
 	r.CloseWithError(err)
 	if werr := <-wrote; werr != nil {

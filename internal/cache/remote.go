@@ -55,7 +55,9 @@ func (r *Remote[T]) Get(ctx context.Context, now func() time.Time, ask func(cont
 	}
 }
 
-func (r *Remote[T]) runRemote(ctx context.Context, a *reply[T], now func() time.Time, ask func(context.Context) (T, error)) {
+func (r *Remote[T]) runRemote(
+	ctx context.Context, a *reply[T], now func() time.Time, ask func(context.Context) (T, error),
+) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	defer func() {

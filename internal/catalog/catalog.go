@@ -36,7 +36,8 @@ const (
 
 // Column returns the column type, the same text on both engines.
 func (t Type) Column() string {
-	return [...]string{"text", "bigint", "bigint", "double precision", "boolean", "uuid", "timestamptz", "text", "text", "text"}[t]
+	return [...]string{"text", "bigint", "bigint", "double precision", "boolean", "uuid", "timestamptz", "text", "text",
+		"text"}[t]
 }
 
 func (t Type) String() string {
@@ -67,14 +68,16 @@ type Field struct {
 	Format   Format
 	Label    string // shown to people; made from Name when empty
 	Doc      string
-	Unit     string        // kg, mm, m, h, percent; empty for counts and texts
-	Required bool          // never null
-	Default  string        // literal for an absent value; "" = null (or an error when Required)
-	OneOf    []string      // closed set of a Text field
-	Min, Max string        // inclusive decimal bounds of a number; "" = none
-	MaxLen   int           // characters of a text, elements of an array; 0 = the format's limit
-	Ref      string        // resource this id points to; the reference stays in the tenant
-	Names    string        // resource whose record this id, or each id of an Array, names when a caller sets it; unlike Ref it may outlive the record
+	Unit     string   // kg, mm, m, h, percent; empty for counts and texts
+	Required bool     // never null
+	Default  string   // literal for an absent value; "" = null (or an error when Required)
+	OneOf    []string // closed set of a Text field
+	Min, Max string   // inclusive decimal bounds of a number; "" = none
+	MaxLen   int      // characters of a text, elements of an array; 0 = the format's limit
+	Ref      string   // resource this id points to; the reference stays in the tenant
+	// resource whose record this id, or each id of an Array, names when a caller sets it; unlike Ref it may outlive
+	// the record
+	Names    string
 	ReadOnly bool          // kept by the server; refused in a body with 428C9
 	Fixed    bool          // settable at creation only
 	Readers  []actor.Role  // who sees the value; empty = everyone who sees the row
@@ -193,15 +196,16 @@ type Import struct {
 
 // Resource is one kind of record.
 type Resource struct {
-	Name       string // plural snake_case: path, table and import target
-	Doc        string
-	Family     string
-	Fields     []Field
-	Unique     [][]string // each per tenant
-	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
-	Listed     []string   // columns beside created_at in whose order people and programs page through the records
-	Own        []string   // columns that name the caller: his worker record where the name ends in worker_id, else his user
-	Goods      []string   // whose goods a row is about: the owner's column, or a reference and the owner's column there
+	Name    string // plural snake_case: path, table and import target
+	Doc     string
+	Family  string
+	Fields  []Field
+	Unique  [][]string // each per tenant
+	Indexes [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
+	Listed  []string   // columns beside created_at in whose order people and programs page through the records
+	// columns that name the caller: his worker record where the name ends in worker_id, else his user
+	Own        []string
+	Goods      []string // whose goods a row is about: the owner's column, or a reference and the owner's column there
 	States     *States
 	Access     Access
 	Counters   []Counter
@@ -210,11 +214,12 @@ type Resource struct {
 	Archives   bool         // has archived_at
 	Bare       bool         // has no created_at, updated_at, created_by, version
 	AppendOnly bool         // rows are never updated or deleted
-	Follows    string       // field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
-	Queue      bool         // its table is read across tenants by workers: keyed by id alone, in the platform's migration
-	Root       bool         // the tenants table: its id is the tenant
-	Zoned      string       // column holding a zone id, for operators' and drivers' zone scope
-	Checks     []string     // row conditions of the table, in SQL both engines know
+	// field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
+	Follows string
+	Queue   bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
+	Root    bool     // the tenants table: its id is the tenant
+	Zoned   string   // column holding a zone id, for operators' and drivers' zone scope
+	Checks  []string // row conditions of the table, in SQL both engines know
 
 	byName map[string]*Field
 	refs   []Relation
@@ -297,7 +302,8 @@ func (c *Catalog) linkResource(r *Resource) error {
 		if c.byName[f.Ref] == nil {
 			return fmt.Errorf("catalog: %s.%s points to unknown resource %q", r.Name, f.Name, f.Ref)
 		}
-		rel := Relation{Name: r.Name + "_" + f.Name + "_fkey", From: r.Name, Column: f.Name, To: f.Ref, Unique: r.uniqueOn(f.Name)}
+		rel := Relation{Name: r.Name + "_" + f.Name + "_fkey", From: r.Name, Column: f.Name, To: f.Ref,
+			Unique: r.uniqueOn(f.Name)}
 		r.refs = append(r.refs, rel)
 		if f.Ref != r.Name {
 			to := c.byName[f.Ref]

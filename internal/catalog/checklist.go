@@ -10,7 +10,8 @@ import (
 // inspectionsResources are what is looked at, when, and what was found; and the talks
 // that keep people in the picture.
 func inspectionsResources() []Resource {
-	return []Resource{checklistTemplates(), checklistSchedules(), checklistRuns(), checklistAnswers(), toolboxTalks(), talkAttendances()}
+	return []Resource{checklistTemplates(), checklistSchedules(), checklistRuns(), checklistAnswers(), toolboxTalks(),
+		talkAttendances()}
 }
 
 // inspected are what a checklist can be about.
@@ -48,7 +49,8 @@ func checklistTemplates() Resource {
 					"A condition is {op, value} on the own answer (fail_when), {item, op, value} on another's (show_when), or {all: [...]} / {any: [...]}; " +
 					"op is ==, !=, <, <=, >, >=, in or answered."},
 			{Name: "published_at", Type: Time, ReadOnly: true},
-			{Name: "supersedes_id", Type: UUID, Ref: "checklist_templates", ReadOnly: true, Doc: "The revision whose place it took."},
+			{Name: "supersedes_id", Type: UUID, Ref: "checklist_templates", ReadOnly: true,
+				Doc: "The revision whose place it took."},
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "published", "retired"}},
 		},
 		Unique: [][]string{{"code", "revision"}},
@@ -105,9 +107,11 @@ func checklistSchedules() Resource {
 				Doc:      "Local time of day, HH:MM, where the rule names none.",
 			},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
-			Field{Name: "timezone", Format: IANA, ReadOnly: true, Label: "Time zone", Doc: "The site's, or the tenant's where it has none."},
+			Field{Name: "timezone", Format: IANA, ReadOnly: true, Label: "Time zone",
+				Doc: "The site's, or the tenant's where it has none."},
 			Field{Name: "planned_until", Type: Time, ReadOnly: true, Doc: "Runs due by then exist."},
-			Field{Name: "next_due_at", Type: Time, ReadOnly: true, Doc: "The first due time that is not planned yet; null when there is none."},
+			Field{Name: "next_due_at", Type: Time, ReadOnly: true,
+				Doc: "The first due time that is not planned yet; null when there is none."},
 			Field{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "paused", "ended"}},
 		),
 		Indexes: [][]string{{"status", "next_due_at"}},
@@ -164,10 +168,12 @@ func checklistRuns() Resource {
 			Field{Name: "passed", Type: Int, ReadOnly: true, Doc: "Answers that passed; null until completed."},
 			Field{Name: "failed", Type: Int, ReadOnly: true},
 			Field{Name: "failed_critical", Type: Int, ReadOnly: true},
-			Field{Name: "passed_weight", Type: Int, ReadOnly: true, Doc: "Weights of the answers that passed; null until completed."},
+			Field{Name: "passed_weight", Type: Int, ReadOnly: true,
+				Doc: "Weights of the answers that passed; null until completed."},
 			Field{Name: "failed_weight", Type: Int, ReadOnly: true},
 			Field{Name: "cancel_reason", Format: Name},
-			Field{Name: "status", Required: true, Default: "scheduled", OneOf: strings.Fields("scheduled in_progress completed missed cancelled")},
+			Field{Name: "status", Required: true, Default: "scheduled",
+				OneOf: strings.Fields("scheduled in_progress completed missed cancelled")},
 		),
 		Unique:  [][]string{{"schedule_id", "due_at"}},
 		Indexes: [][]string{{"deadline_at", "status", "on_time"}, {"equipment_id", "completed_at"}},
@@ -179,7 +185,8 @@ func checklistRuns() Resource {
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Operator, actor.Viewer)), grantOwn(actor.Driver)},
 			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
-			Update: []Grant{grantAll(leaders), grantAll([]actor.Role{actor.Operator}).onlyFields("status"), grantOwn(actor.Driver).onlyFields("status")},
+			Update: []Grant{grantAll(leaders), grantAll([]actor.Role{actor.Operator}).onlyFields("status"),
+				grantOwn(actor.Driver).onlyFields("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"scheduled"}, Moves: []Move{
 			{From: []string{"scheduled"}, To: "in_progress", Roles: plusRoles(leaders, floor...)},
@@ -233,8 +240,10 @@ func toolboxTalks() Resource {
 			{Name: "notes"},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "team_id", Type: UUID, Ref: "teams"},
-			{Name: "held_at", Type: Time, Required: true, Doc: "May lie ahead: who is to come can be entered, and signs afterwards."},
-			{Name: "leader_user_id", Type: UUID, Names: "members", Required: true, Filled: true, Doc: "Who gives it; the maker when absent."},
+			{Name: "held_at", Type: Time, Required: true,
+				Doc: "May lie ahead: who is to come can be entered, and signs afterwards."},
+			{Name: "leader_user_id", Type: UUID, Names: "members", Required: true, Filled: true,
+				Doc: "Who gives it; the maker when absent."},
 			{Name: "minutes", Type: Int, Unit: "min", Min: "1", Max: "1440"},
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Doc: "What gave rise to it."},
 		},

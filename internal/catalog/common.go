@@ -10,7 +10,8 @@ import (
 func withCommon(r *Resource) []Field {
 	fs := []Field{{Name: "id", Type: UUID, Required: true, Fixed: true, Doc: "UUIDv7, made by the server when absent."}}
 	if !r.Root {
-		fs = append([]Field{{Name: "tenant_id", Type: UUID, Required: true, Fixed: true, Doc: "The tenant the record belongs to; filled by the server."}}, fs...)
+		fs = append([]Field{{Name: "tenant_id", Type: UUID, Required: true, Fixed: true,
+			Doc: "The tenant the record belongs to; filled by the server."}}, fs...)
 	}
 	fs = append(fs, r.Fields...)
 	if r.Bare {
@@ -22,8 +23,10 @@ func withCommon(r *Resource) []Field {
 	return append(fs,
 		Field{Name: "created_at", Type: Time, Required: true, ReadOnly: true},
 		Field{Name: "updated_at", Type: Time, Required: true, ReadOnly: true},
-		Field{Name: "created_by", Type: UUID, ReadOnly: true, Readers: makerReaders(r), Doc: "User who made the record; null for keys and jobs."},
-		Field{Name: "version", Type: Int, Required: true, ReadOnly: true, Default: "1", Doc: "Rises by one with every change."},
+		Field{Name: "created_by", Type: UUID, ReadOnly: true, Readers: makerReaders(r),
+			Doc: "User who made the record; null for keys and jobs."},
+		Field{Name: "version", Type: Int, Required: true, ReadOnly: true, Default: "1",
+			Doc: "Rises by one with every change."},
 	)
 }
 

@@ -14,10 +14,11 @@ import (
 // Counter is a per-tenant total kept in the transaction of each change.
 // Its rows are named Name, or Name + ":" + the By values joined by ":".
 type Counter struct {
-	Name   string
-	By     []string // fields whose values split the count
-	Sum    string   // Int or Decimal field to add up; empty counts rows
-	At     string   // Time field: counted for each month, day and hour of it, not altogether; without it a record does not count
+	Name string
+	By   []string // fields whose values split the count
+	Sum  string   // Int or Decimal field to add up; empty counts rows
+	// Time field: counted for each month, day and hour of it, not altogether; without it a record does not count
+	At     string
 	Except []string // states whose records do not count
 }
 

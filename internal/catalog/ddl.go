@@ -29,7 +29,8 @@ func (r *Resource) DDL() string {
 	lines = append(lines, "  primary key ("+r.primaryKey()+")")
 	for _, rel := range r.refs {
 		if rel.From == r.Name {
-			lines = append(lines, fmt.Sprintf("  constraint %s foreign key (tenant_id, %s) references %s (tenant_id, id)", rel.Name, rel.Column, rel.To))
+			lines = append(lines, fmt.Sprintf("  constraint %s foreign key (tenant_id, %s) references %s (tenant_id, id)",
+				rel.Name, rel.Column, rel.To))
 		}
 	}
 	b.WriteString(strings.Join(lines, ",\n"))
@@ -96,7 +97,8 @@ func (r *Resource) indexDDL() []string {
 		}
 	}
 	for _, ix := range all {
-		out = append(out, fmt.Sprintf("create index %s on %s (tenant_id, %s)%s", r.indexName(ix, "idx"), r.Name, indexColumns(ix), r.partialCondition(ix)))
+		out = append(out, fmt.Sprintf("create index %s on %s (tenant_id, %s)%s", r.indexName(ix, "idx"), r.Name,
+			indexColumns(ix), r.partialCondition(ix)))
 	}
 	sort.Strings(out)
 	return out

@@ -10,7 +10,8 @@ import (
 // personalAccess is the access of what belongs to one person: administrators see
 // all, everybody else his own, and only the server writes.
 func personalAccess() Access {
-	return Access{Read: []Grant{grantAll(admins), grantOwn(actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer)}}
+	return Access{Read: []Grant{grantAll(admins), grantOwn(actor.Manager, actor.Safety, actor.Operator, actor.Driver,
+		actor.Viewer)}}
 }
 
 func pointEvents() Resource {
@@ -24,7 +25,8 @@ func pointEvents() Resource {
 				OneOf: strings.Fields("near_miss hazard injury_report action_done action_verified checklist course talk suggestion"),
 			},
 			{Name: "points", Type: Int, Required: true, ReadOnly: true, Min: "1"},
-			{Name: "source_type", Required: true, ReadOnly: true, OneOf: strings.Fields("incidents actions checklist_runs training_assignments talk_attendances")},
+			{Name: "source_type", Required: true, ReadOnly: true,
+				OneOf: strings.Fields("incidents actions checklist_runs training_assignments talk_attendances")},
 			{Name: "source_id", Type: UUID, Required: true, ReadOnly: true},
 			{Name: "occurred_at", Type: Time, Required: true, ReadOnly: true},
 			{Name: "reversed_at", Type: Time, ReadOnly: true, Doc: "Set when the report turned out to be void."},
@@ -72,7 +74,8 @@ func userBadges() Resource {
 // periodScores are the fields of a score kept by calendar month.
 func periodScores(subject Field) []Field {
 	return []Field{subject,
-		{Name: "period", Format: Name, MaxLen: 7, Required: true, ReadOnly: true, Doc: "Calendar month of the tenant's time zone, YYYY-MM."},
+		{Name: "period", Format: Name, MaxLen: 7, Required: true, ReadOnly: true,
+			Doc: "Calendar month of the tenant's time zone, YYYY-MM."},
 		{Name: "period_start", Type: Date, Required: true, ReadOnly: true},
 		{Name: "period_end", Type: Date, Required: true, ReadOnly: true},
 		{Name: "score", Type: Decimal, Required: true, ReadOnly: true},

@@ -21,7 +21,8 @@ func (r *Resource) Rides(order []string, equal map[string]bool) bool {
 	}
 	for _, key := range r.Unique {
 		// What the order names after a unique key changes nothing. A code's index holds it without regard to case.
-		if rest := columnsBehind(key, equal); len(rest) == 1 && order[0] == rest[0] && r.byName[rest[0]].Required && r.byName[rest[0]].Format != Code {
+		if rest := columnsBehind(key, equal); len(rest) == 1 && order[0] == rest[0] && r.byName[rest[0]].Required &&
+			r.byName[rest[0]].Format != Code {
 			return true
 		}
 	}

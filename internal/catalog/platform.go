@@ -8,7 +8,8 @@ import (
 )
 
 func platformResources() []Resource {
-	return []Resource{tenantsResource(), membersResource(), invitationsResource(), settingsResource(), mailTemplates(), importJobs(), auditResource()}
+	return []Resource{tenantsResource(), membersResource(), invitationsResource(), settingsResource(), mailTemplates(),
+		importJobs(), auditResource()}
 }
 
 func tenantsResource() Resource {
@@ -29,14 +30,16 @@ func tenantsResource() Resource {
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
 			{Name: "limits", Type: JSON, Shape: schema.Of(map[string]rateLimit{}), Ruled: true,
 				Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
-			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Import files that are kept; empty = the server's. Set with a service key."},
+			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",
+				Doc: "Import files that are kept; empty = the server's. Set with a service key."},
 			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",
 				Doc: "Photos of incidents and inspections; empty = the server's. Set with a service key."},
 		},
 		Unique: [][]string{{"slug"}},
 		Access: Access{
-			Read:   []Grant{grantAll(everyone)},
-			Update: []Grant{grantAll(admins).onlyFields("name", "timezone", "country", "currency", "jurisdictions", "join_policy", "gs1_company_prefix")},
+			Read: []Grant{grantAll(everyone)},
+			Update: []Grant{grantAll(admins).onlyFields("name", "timezone", "country", "currency", "jurisdictions",
+				"join_policy", "gs1_company_prefix")},
 		},
 	}
 }
@@ -51,11 +54,13 @@ func membersResource() Resource {
 			{Name: "role", Required: true, OneOf: roleNames()},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"invited", "active", "suspended"}},
 			{Name: "worker_id", Type: UUID, Ref: "workers"},
-			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
+			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500,
+				Doc: "Zones an operator or driver is limited to; empty = all."},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners",
 				Doc: "Of a client of the warehouse: a viewer who sees this owner's stock, orders and shipments and nothing else."},
 			{Name: "joined_at", Type: Time, ReadOnly: true},
-			{Name: "last_sign_in_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "The last sign-in that led to this tenant."},
+			{Name: "last_sign_in_at", Type: Time, ReadOnly: true, Readers: admins,
+				Doc: "The last sign-in that led to this tenant."},
 			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins,
 				Doc: "When a session last began, was refreshed or came over from another tenant, to the hour."},
 		},
@@ -81,7 +86,8 @@ func invitationsResource() Resource {
 			{Name: "invited_by", Type: UUID, ReadOnly: true},
 			{Name: "expires_at", Type: Time, ReadOnly: true},
 			{Name: "accepted_at", Type: Time, ReadOnly: true},
-			{Name: "declined_at", Type: Time, ReadOnly: true, Readers: nobody, Doc: "When the invited turned it down; the tenant is not told."},
+			{Name: "declined_at", Type: Time, ReadOnly: true, Readers: nobody,
+				Doc: "When the invited turned it down; the tenant is not told."},
 		},
 		Indexes: [][]string{{"email"}},
 		Access: Access{
@@ -103,7 +109,8 @@ func settingsResource() Resource {
 		Name: "settings", Family: "platform",
 		Doc: "Tenant settings: one JSON value per key.",
 		Fields: []Field{
-			{Name: "section", Required: true, Default: "general", OneOf: strings.Fields("general stock picking scoring safety engagement import security webhooks")},
+			{Name: "section", Required: true, Default: "general",
+				OneOf: strings.Fields("general stock picking scoring safety engagement import security webhooks")},
 			{Name: "key", Format: Code, Required: true},
 			{Name: "value", Type: JSON, Shape: anything, Required: true},
 		},
@@ -118,8 +125,9 @@ func mailTemplates() Resource {
 		Name: "mail_templates", Family: "platform",
 		Doc: "The tenant's own words for a mail of the identity service; what it does not word is sent in ours.",
 		Fields: []Field{
-			{Name: "kind", Required: true, Fixed: true, OneOf: strings.Fields("confirmation known recovery magic_link invite tenant_invite email_change_current " +
-				"email_change_new reauthentication password_changed protection_changed")},
+			{Name: "kind", Required: true, Fixed: true,
+				OneOf: strings.Fields("confirmation known recovery magic_link invite tenant_invite email_change_current " +
+					"email_change_new reauthentication password_changed protection_changed")},
 			{Name: "locale", Required: true, Fixed: true, Default: "en", OneOf: []string{"en", "de"}},
 			{Name: "subject", Format: Name, Required: true,
 				Doc: "Placeholders: {{.Link}} {{.Code}} {{.Minutes}} {{.Tenant}} {{.Role}} {{.Other}} {{.Site}} {{.Email}}, and {{if .Name}} {{else}} {{end}}."},
@@ -138,7 +146,8 @@ func importJobs() Resource {
 		Doc: "A file on its way into the records: uploaded, checked, applied, rolled back.",
 		Fields: []Field{
 			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
-			{Name: "target", Required: true, Fixed: true, Doc: "What the file's rows are; the set is that of the resources with an Import."},
+			{Name: "target", Required: true, Fixed: true,
+				Doc: "What the file's rows are; the set is that of the resources with an Import."},
 			{Name: "file_name", Format: Name, ReadOnly: true},
 			{Name: "file_type", ReadOnly: true, OneOf: strings.Fields("csv tsv xlsx json")},
 			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},
@@ -219,10 +228,12 @@ func auditResource() Resource {
 			{Name: "details", Type: JSON, Shape: freeObject, ReadOnly: true},
 			{Name: "address", Format: Name, ReadOnly: true},
 			{Name: "request_id", Format: Name, ReadOnly: true},
-			{Name: "seal_no", Type: Int, ReadOnly: true, Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after; " +
-				"0 = refused, the server did not write the row."},
+			{Name: "seal_no", Type: Int, ReadOnly: true,
+				Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after; " +
+					"0 = refused, the server did not write the row."},
 			{Name: "prev_hash", Format: Name, MaxLen: 64, ReadOnly: true},
-			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true, Doc: "Of the row, linked to the one before; until it is sealed, its authentication code."},
+			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true,
+				Doc: "Of the row, linked to the one before; until it is sealed, its authentication code."},
 		},
 		Indexes: [][]string{{"at"}, {"entity_id"}},
 		Own:     []string{"actor_user_id"},

@@ -10,8 +10,10 @@ import (
 // programmeResources are the records of a safety programme: exposure, training, rules,
 // scores and what is given back to those who report.
 func programmeResources() []Resource {
-	return []Resource{equipmentResource(), shiftsResource(), coursesResource(), trainingAssignments(), regulationsResource(), complianceEvents(),
-		scoreModels(), scoreRuns(), predictiveScores(), riskClusters(), pointEvents(), badgesResource(), userBadges(), teamScores(), zoneScores()}
+	return []Resource{equipmentResource(), shiftsResource(), coursesResource(), trainingAssignments(),
+		regulationsResource(), complianceEvents(),
+		scoreModels(), scoreRuns(), predictiveScores(), riskClusters(), pointEvents(), badgesResource(), userBadges(),
+		teamScores(), zoneScores()}
 }
 
 var (
@@ -63,7 +65,8 @@ func shiftsResource() Resource {
 		Name: "shifts", Family: "people",
 		Doc: "Hours worked: the exposure under every rate. Shifts of one worker never overlap.",
 		Fields: []Field{
-			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true, Readers: plusRoles(leaders, actor.Driver)},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true,
+				Readers: plusRoles(leaders, actor.Driver)},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
 			{Name: "team_id", Type: UUID, Ref: "teams"},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
@@ -75,7 +78,8 @@ func shiftsResource() Resource {
 				Doc: "Hours worked; from start, end and break when absent. Without an end the shift ends after them and its break."},
 			{Name: "units_done", Type: Decimal, Min: "0", Doc: "Units handled, for the workload of a score."},
 			{Name: "source", Required: true, Default: "manual", OneOf: []string{"clock", "import", "manual"}},
-			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "approved"}, Doc: "A shift with an end is closed."},
+			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "approved"},
+				Doc: "A shift with an end is closed."},
 		},
 		Import: importShifts(),
 		Indexes: [][]string{
@@ -110,7 +114,8 @@ func coursesResource() Resource {
 			// Whoever chooses or knows it learns a person's score from whom the course goes to.
 			{Name: "risk_threshold", Type: Decimal, Min: "0", Max: "100", Setters: officers, Readers: officers,
 				Doc: "Assigned where a score reaches it; null = never by score. For those who may know people's scores."},
-			{Name: "entity_types", Type: Array, Required: true, Default: "[]", OneOf: entityTypes, Doc: "Scores that count for it; empty = all."},
+			{Name: "entity_types", Type: Array, Required: true, Default: "[]", OneOf: entityTypes,
+				Doc: "Scores that count for it; empty = all."},
 			{Name: "categories", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 20},
 			{Name: "jurisdictions", Type: Array, Required: true, Default: "[]", OneOf: jurisdictions},
 			{Name: "pass_mark", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
@@ -155,7 +160,8 @@ func trainingAssignments() Resource {
 				Fixed: true,
 				Doc:   "The person's account; one of user_id and worker_id is given, the other found.",
 			},
-			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true, Doc: "The person as a worker, with an account or without."},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true,
+				Doc: "The person as a worker, with an account or without."},
 			{
 				Name:     "assignment_type",
 				Required: true,
@@ -166,7 +172,8 @@ func trainingAssignments() Resource {
 			{Name: "assignment_reason", MaxLen: 500},
 			{Name: "due_on", Type: Date},
 			{Name: "started_at", Type: Time, ReadOnly: true},
-			{Name: "completed_at", Type: Time, Doc: "Now when the course is completed; may be given with a certificate from before."},
+			{Name: "completed_at", Type: Time,
+				Doc: "Now when the course is completed; may be given with a certificate from before."},
 			{Name: "result", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
 			{Name: "expires_on", Type: Date, Doc: "From the course's validity when absent."},
 			{Name: "trained_on", Type: Date, Doc: "Day of the training."},
@@ -341,7 +348,8 @@ func predictiveScores() Resource {
 				Doc: "incident_count, near_miss_count, shift_hours, workload, period_days."},
 			{Name: "cluster", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
 			{Name: "model_kind", Required: true, ReadOnly: true, OneOf: []string{"weighted", "eb", "poisson"}},
-			{Name: "rate_per_200k", Type: Decimal, ReadOnly: true, Doc: "Incidents per 200,000 hours; null under the weighted model."},
+			{Name: "rate_per_200k", Type: Decimal, ReadOnly: true,
+				Doc: "Incidents per 200,000 hours; null under the weighted model."},
 			{Name: "interval_low", Type: Decimal, ReadOnly: true, Doc: "90 % interval of the rate."},
 			{Name: "interval_high", Type: Decimal, ReadOnly: true},
 			{Name: "probability", Type: Decimal, ReadOnly: true, Doc: "Of at least one incident in the next period."},
@@ -351,7 +359,8 @@ func predictiveScores() Resource {
 		Unique: [][]string{{"run_id", "entity_id"}}, // a run scores one type
 		Own:    []string{"user_id"},
 		Access: Access{
-			Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("entity_type", "zone", "equipment"), grantOwn(floor...)},
+			Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("entity_type", "zone", "equipment"),
+				grantOwn(floor...)},
 		},
 	}
 }
@@ -376,10 +385,11 @@ func riskClusters() Resource {
 			},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
-			{Name: "members", Type: JSON, Shape: schema.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers,
-				Doc: "Array of {entity_type, entity_id, score, previous}."},
+			{Name: "members", Type: JSON, Shape: schema.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true,
+				Readers: seers, Doc: "Array of {entity_type, entity_id, score, previous}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},
-		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("about", "places", "both")}},
+		Access: Access{Read: []Grant{grantAll(seers), grantOwn(actor.Manager, actor.Viewer).orWhere("about", "places",
+			"both")}},
 	}
 }

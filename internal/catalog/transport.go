@@ -13,7 +13,8 @@ func carriersResource() Resource {
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true, Fixed: true},
 			{Name: "name", Format: Name, Required: true},
-			{Name: "services", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50, Doc: "Those that shipments may ask for; empty = any."},
+			{Name: "services", Type: Array, Format: Name, Required: true, Default: "[]", MaxLen: 50,
+				Doc: "Those that shipments may ask for; empty = any."},
 		},
 		Unique: [][]string{{"code"}},
 		Access: masterAccess(),

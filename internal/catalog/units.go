@@ -7,7 +7,8 @@ func uomsResource() Resource {
 		Name: "uoms", Family: "warehouse", Archives: true,
 		Doc: "Units of measure the tenant works in. A unit without a record may be used; one with a record is held to its decimals.",
 		Fields: []Field{
-			{Name: "code", Format: Code, Required: true, Fixed: true, Doc: "UN/CEFACT Recommendation 20 code: EA, BX, PL, KGM, LTR."},
+			{Name: "code", Format: Code, Required: true, Fixed: true,
+				Doc: "UN/CEFACT Recommendation 20 code: EA, BX, PL, KGM, LTR."},
 			{Name: "name", Format: Name, Required: true},
 			{Name: "kind", Required: true, Default: "count", OneOf: strings.Fields("count mass volume length")},
 			{Name: "decimals", Type: Int, Required: true, Default: "4", Min: "0", Max: "4",
@@ -25,7 +26,8 @@ func itemUoms() Resource {
 		Fields: []Field{
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, Fixed: true},
 			{Name: "uom", Format: Code, Required: true, Fixed: true, Label: "Unit"},
-			{Name: "factor", Type: Decimal, Required: true, Min: "0.0001", Max: "1000000", Doc: "Base units in one of this unit."},
+			{Name: "factor", Type: Decimal, Required: true, Min: "0.0001", Max: "1000000",
+				Doc: "Base units in one of this unit."},
 			{Name: "gtin", Format: GTIN, Label: "GTIN"},
 			{Name: "barcode", Format: Name, MaxLen: 100, Doc: "A further barcode on this unit."},
 		},
@@ -39,7 +41,8 @@ func itemBarcodes() Resource {
 		Name: "item_barcodes", Family: "warehouse", Follows: "item_id",
 		Doc: "What a barcode or GTIN stands for: one item in one unit. Kept by the server from items and item_uoms.",
 		Fields: []Field{
-			{Name: "value", Format: Name, MaxLen: 100, Required: true, ReadOnly: true, Doc: "A GTIN with 14 digits, anything else as it is printed."},
+			{Name: "value", Format: Name, MaxLen: 100, Required: true, ReadOnly: true,
+				Doc: "A GTIN with 14 digits, anything else as it is printed."},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
 			{Name: "uom", Format: Code, Required: true, ReadOnly: true, Label: "Unit"},
 		},

@@ -15,10 +15,11 @@ func scopeOfAll() db.Scope { return db.Scope{All: true} }
 // readHead is the newest number, and the id of its row: "" when that was swept.
 func (b *Cluster) readHead(ctx context.Context) (seq int64, id string, err error) {
 	err = b.o.DB.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
-		return tx.Last().One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1", nil, func(r *db.Row) error {
-			seq, id = r.Int(0), r.Text(1)
-			return nil
-		})
+		return tx.Last().One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1",
+			nil, func(r *db.Row) error {
+				seq, id = r.Int(0), r.Text(1)
+				return nil
+			})
 	})
 	return seq, id, err
 }
@@ -38,7 +39,8 @@ func (b *Cluster) insertRow(ctx context.Context, id, body string) error {
 
 // pollLoop looks for rows of other nodes, and shows that this one lives.
 func (b *Cluster) pollLoop() {
-	reading := backoff.New(b.o.Log, "read notices of other nodes (kept answers live for their time at most meanwhile)", poll, mostPause)
+	reading := backoff.New(b.o.Log, "read notices of other nodes (kept answers live for their time at most meanwhile)",
+		poll, mostPause)
 	beating := backoff.New(b.o.Log, "show other nodes that this one lives", poll, mostPause)
 	lived := time.Now()
 	for b.waitFor(nil, poll) {
@@ -148,7 +150,10 @@ func (b *Cluster) recordHeartbeat(ctx context.Context) error {
 		tx.Queue(recordHeartbeatSQL, []any{b.id, b.beat, b.o.Now()}, nil)
 		tx.Queue("DELETE FROM nodes WHERE id IN {ids $1}", []any{string(silent)}, nil)
 		tx.Queue("DELETE FROM notices WHERE seq <= $1", []any{swept}, nil)
-		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error { beats[r.Text(0)] = r.Int(1); return nil })
+		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error {
+			beats[r.Text(0)] = r.Int(1)
+			return nil
+		})
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func (c *Config) checkConfig() error {
 		return errors.New("config: otp_length must be between 6 and 10")
 	}
 	for _, f := range []func() error{
-		c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkBackups, c.checkLimits,
+		c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkBackups,
+		c.checkLimits,
 	} {
 		if err := f(); err != nil {
 			return err
@@ -53,7 +54,8 @@ func (c *Config) checkSecret() error {
 	if c.JWTSecret == "" {
 		return nil
 	}
-	if len(c.JWTSecret) < 32 || slices.Contains(weakSecrets, c.JWTSecret) || strings.Count(c.JWTSecret, c.JWTSecret[:1]) == len(c.JWTSecret) {
+	if len(c.JWTSecret) < 32 || slices.Contains(weakSecrets, c.JWTSecret) ||
+		strings.Count(c.JWTSecret, c.JWTSecret[:1]) == len(c.JWTSecret) {
 		return errors.New("config: jwt_secret is too weak: use at least 32 random bytes, for example from `openssl rand -base64 48`, or leave it empty to " +
 			"have one made")
 	}
@@ -102,7 +104,8 @@ func (c *Config) checkPhone() error {
 	if c.SMSURL == SMSLog && !c.Dev {
 		return errors.New("config: sms_url = log writes codes into the log; it is for --dev only")
 	}
-	if u, err := url.Parse(c.SMSURL); c.SMSURL != "" && c.SMSURL != SMSLog && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+	if u, err := url.Parse(c.SMSURL); c.SMSURL != "" && c.SMSURL != SMSLog &&
+		(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
 		return errors.New("config: sms_url must be an http or https address, or log")
 	}
 	_, err := c.TestNumbers()
@@ -128,7 +131,8 @@ func (c *Config) TestNumbers() (map[string]string, error) {
 // checkKeys refuses fixed API keys that are not recognised as such or could be
 // guessed, and half a captcha.
 func (c *Config) checkKeys() error {
-	for _, k := range []struct{ name, value, prefix string }{{"publishable_key", c.PublishableKey, "sb_publishable_"}, {"secret_key", c.SecretKey, "sb_secret_"}} {
+	for _, k := range []struct{ name, value, prefix string }{{"publishable_key", c.PublishableKey, "sb_publishable_"},
+		{"secret_key", c.SecretKey, "sb_secret_"}} {
 		rest, ok := strings.CutPrefix(k.value, k.prefix)
 		if k.value != "" && (!ok || len(rest) < 32 || strings.Count(rest, rest[:1]) == len(rest)) {
 			return fmt.Errorf("config: %s must be %s and at least 32 random characters", k.name, k.prefix)
@@ -206,7 +210,8 @@ func (c *Config) SigninRule() (minute, burst int, err error) {
 	minute, merr := strconv.Atoi(m)
 	burst, berr := strconv.Atoi(b)
 	if merr != nil || berr != nil || burst < 1 || burst > minute || minute > mostSignins {
-		return 0, 0, fmt.Errorf("config: signin_limit must be MINUTE/BURST such as 60/10, at most %d, not %q", mostSignins, c.SigninLimit)
+		return 0, 0, fmt.Errorf("config: signin_limit must be MINUTE/BURST such as 60/10, at most %d, not %q", mostSignins,
+			c.SigninLimit)
 	}
 	return minute, burst, nil
 }

@@ -65,7 +65,8 @@ func (p *Provider) checkProvider() error {
 	}
 	if p.PrivateKeyFile == "" {
 		if p.TeamID != "" || p.KeyID != "" {
-			return fmt.Errorf("config: provider %s: HOLDFAST_OAUTH_%s_TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE go together", p.Name, upper)
+			return fmt.Errorf("config: provider %s: HOLDFAST_OAUTH_%s_TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE go together",
+				p.Name, upper)
 		}
 		return nil
 	}

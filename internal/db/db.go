@@ -62,8 +62,9 @@ type Options struct {
 	Migrate   bool                                      // bring the schema up to date
 	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
 	Observe   func(s Scope, write bool, statements int) // called after each transaction that is not Counted; may be nil
-	Rehearse  bool                                      // for tests: SQLite runs each write twice, the first time undone (see Write)
-	Slow      Slow                                      // what is told of statements that take long
+	// for tests: SQLite runs each write twice, the first time undone (see Write)
+	Rehearse bool
+	Slow     Slow // what is told of statements that take long
 }
 
 // Scope is whose rows a transaction may touch.

@@ -56,7 +56,8 @@ func (d *DB) InKey(col string, n int) string {
 func (d *DB) Probed(table, col string, n int) (from, where string) {
 	if d.kind == PostgreSQL {
 		return fmt.Sprintf("json_array_elements_text(CAST($%d AS json)) probed(value) CROSS JOIN LATERAL "+
-			"(SELECT * FROM %s WHERE tenant_id = $1 AND %s = probed.value OFFSET 0) %[2]s", n, table, col), col + " = probed.value"
+				"(SELECT * FROM %s WHERE tenant_id = $1 AND %s = probed.value OFFSET 0) %[2]s", n, table, col), col +
+				" = probed.value"
 	}
 	return table, d.InText(col, n)
 }
@@ -64,7 +65,8 @@ func (d *DB) Probed(table, col string, n int) (from, where string) {
 // InUUID is InText for a uuid column; the comparison can use its index.
 func (d *DB) InUUID(col string, n int) string {
 	if d.kind == PostgreSQL {
-		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST($%d AS json))))", col, n)
+		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST($%d AS json))))",
+			col, n)
 	}
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
 }
@@ -80,7 +82,8 @@ func (d *DB) UUID(expr string) string {
 // InInt is InText for a bigint column and a JSON array of integers.
 func (d *DB) InInt(col string, n int) string {
 	if d.kind == PostgreSQL {
-		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST($%d AS json))))", col, n)
+		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST($%d AS json))))",
+			col, n)
 	}
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
 }
@@ -179,7 +182,8 @@ const noCharacter = `((?<!\\)(?:\\\\)*)\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\
 // column. Texts without escapes by number, nearly all, are not looked through.
 func (d *DB) legibleJSON(json string) string {
 	if d.kind == PostgreSQL {
-		return `CASE WHEN strpos(` + json + `, '\u') = 0 THEN ` + json + ` ELSE regexp_replace(` + json + `, '` + noCharacter + `', '\1\\ufffd', 'g') END`
+		return `CASE WHEN strpos(` + json + `, '\u') = 0 THEN ` + json + ` ELSE regexp_replace(` + json + `, '` +
+			noCharacter + `', '\1\\ufffd', 'g') END`
 	}
 	return `CASE WHEN instr(` + json + `, '\u') = 0 THEN ` + json + ` ELSE json_legible(` + json + `) END`
 }

@@ -20,17 +20,18 @@ func dumpPostgres(ctx context.Context, dsn, path string) (out Snapshot, err erro
 		return out, err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	err = pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if out, err = examinePostgres(ctx, tx); err != nil {
-			return err
-		}
-		var id string
-		if err := tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&id); err != nil {
-			return fmt.Errorf("db: keep a snapshot: %w", err)
-		}
-		return pgTool(ctx, dsn, "pg_dump", "--format=custom", "--compress=0", "--no-owner", "--enable-row-security", "--schema=public",
-			"--snapshot="+id, "--file="+path)
-	})
+	err = pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if out, err = examinePostgres(ctx, tx); err != nil {
+				return err
+			}
+			var id string
+			if err := tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&id); err != nil {
+				return fmt.Errorf("db: keep a snapshot: %w", err)
+			}
+			return pgTool(ctx, dsn, "pg_dump", "--format=custom", "--compress=0", "--no-owner", "--enable-row-security",
+				"--schema=public", "--snapshot="+id, "--file="+path)
+		})
 	return out, err
 }
 
@@ -206,7 +207,8 @@ const toolName = "holdfast "
 func pgTool(ctx context.Context, dsn, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
-		return fmt.Errorf("db: %s is not installed: it comes with PostgreSQL's client programs (Debian: postgresql-client)", name)
+		return fmt.Errorf("db: %s is not installed: it comes with PostgreSQL's client programs (Debian: postgresql-client)",
+			name)
 	}
 	plain, password, err := withoutPassword(dsn)
 	if err != nil {
@@ -239,7 +241,8 @@ func withoutPassword(dsn string) (plain, password string, err error) {
 	}
 	q := u.Query()
 	for name := range q {
-		if strings.HasPrefix(name, "pool_") || strings.HasPrefix(name, "default_query") || strings.Contains(name, "cache_capacity") {
+		if strings.HasPrefix(name, "pool_") || strings.HasPrefix(name, "default_query") ||
+			strings.Contains(name, "cache_capacity") {
 			q.Del(name)
 		}
 	}

@@ -34,7 +34,8 @@ func classifyError(err error) error {
 	var ce *pgconn.ConnectError
 	if errors.As(err, &pe) {
 		if strings.HasPrefix(pe.Message, "unsupported startup parameter") {
-			return unavailableFault(err, pe.Code, "a connection pooler stands before the database that was not declared: set database_pooler = transaction")
+			return unavailableFault(err, pe.Code,
+				"a connection pooler stands before the database that was not declared: set database_pooler = transaction")
 		}
 		f := pgFault(err, pe)
 		if f.Kind == fault.Internal && errors.As(err, &ce) { // a password that is no longer the right one
@@ -74,7 +75,8 @@ func unavailableFault(err error, code, msg string) *fault.Error {
 var shard = regexp.MustCompile(`_\d{5,}$`)
 
 func pgFault(err error, pe *pgconn.PgError) *fault.Error {
-	v := &Violation{Table: shard.ReplaceAllString(pe.TableName, ""), Constraint: shard.ReplaceAllString(pe.ConstraintName, "")}
+	v := &Violation{Table: shard.ReplaceAllString(pe.TableName, ""),
+		Constraint: shard.ReplaceAllString(pe.ConstraintName, "")}
 	if pe.ColumnName != "" {
 		v.Columns = []string{pe.ColumnName}
 	}
@@ -94,7 +96,8 @@ func pgFault(err error, pe *pgconn.PgError) *fault.Error {
 	case pe.Code == "42P01": // each statement has run in a test: the database is another one
 		return unavailableFault(err, pe.Code, "the database is not the one that the server began with")
 	case pe.Code == "40001", pe.Code == "40P01", pe.Code == "55P03", pe.Code == "57014",
-		strings.HasPrefix(pe.Code, "08"), strings.HasPrefix(pe.Code, "53"), strings.HasPrefix(pe.Code, "57P"), pe.Code == "25006":
+		strings.HasPrefix(pe.Code, "08"), strings.HasPrefix(pe.Code, "53"), strings.HasPrefix(pe.Code, "57P"),
+		pe.Code == "25006":
 		return unavailableFault(err, pe.Code, "the database is busy or restarting")
 	}
 	return f

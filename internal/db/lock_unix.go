@@ -21,7 +21,8 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("db: another Holdfast process uses the data directory %s; stop it or choose another --data", dir)
+		return nil, fmt.Errorf("db: another Holdfast process uses the data directory %s; stop it or choose another --data",
+			dir)
 	}
 	return f, nil
 }

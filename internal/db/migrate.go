@@ -52,7 +52,8 @@ func Migrations() ([]Migration, error) {
 }
 
 // ErrNewerSchema says that a newer Holdfast has been here.
-var ErrNewerSchema = errors.New("the database was written by a newer Holdfast; start that version, or restore a backup made by this one")
+var ErrNewerSchema = errors.New(
+	"the database was written by a newer Holdfast; start that version, or restore a backup made by this one")
 
 // ErrOldSchema says that migrations are due.
 var ErrOldSchema = errors.New("the database schema is older than this program; run `holdfast migrate`")
@@ -206,7 +207,8 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		}
 	}
 	// Row policies bind the owner too: a step that moves rows must see all.
-	for _, s := range []string{"SET LOCAL holdfast.all_tenants = 'on'", fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTime.Milliseconds())} {
+	for _, s := range []string{"SET LOCAL holdfast.all_tenants = 'on'",
+		fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTime.Milliseconds())} {
 		if _, err := tx.Exec(ctx, s); err != nil {
 			return fmt.Errorf("db: migrate: %w", err)
 		}
@@ -293,7 +295,8 @@ func stripComments(s string) string {
 var (
 	createTable = regexp.MustCompile(`(?is)^\s*(?:--[^\n]*\n\s*)*create table (\w+)\s*\(`)
 	foreignKey  = regexp.MustCompile(`(?im)^\s*(?:constraint (\w+) )?(foreign key .*?),?\s*$`)
-	bytesColumn = regexp.MustCompile(`(?im)^\s*(\w+) bytea\b`) // packed or sealed already: PostgreSQL need not try to compress it
+	// packed or sealed already: PostgreSQL need not try to compress it
+	bytesColumn = regexp.MustCompile(`(?im)^\s*(\w+) bytea\b`)
 	rlsComment  = regexp.MustCompile(`(?i)-- rls: (\w+)(?:, user (\w+))?`)
 )
 

@@ -18,7 +18,8 @@ func (d *DB) Pool() Pool { return d.eng.stats() }
 
 func (p *postgres) stats() Pool {
 	s := p.pool.Stat()
-	return Pool{Max: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime()}
+	return Pool{Max: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(),
+		Waited: s.EmptyAcquireWaitTime()}
 }
 
 func (l *lite) stats() Pool {

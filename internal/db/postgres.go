@@ -212,7 +212,8 @@ func (p *postgres) addSettings(head []stmt, values *[len(settings)]any) []stmt {
 }
 
 // settings are what a transaction may set for itself.
-var settings = [...]string{"statement_timeout", "holdfast.tenant_id", "holdfast.user_id", "holdfast.all_tenants", "transaction_read_only"}
+var settings = [...]string{"statement_timeout", "holdfast.tenant_id", "holdfast.user_id", "holdfast.all_tenants",
+	"transaction_read_only"}
 
 // settingTexts holds the statement for each choice of settings, a bit for each.
 var settingTexts = func() (texts [1 << len(settings)]string) {
@@ -402,9 +403,10 @@ func byteOrder(ctx context.Context, c *pgx.Conn) error {
 		return classifyError(err)
 	}
 	if !bytes {
-		return fault.New(fault.Unavailable, "", "the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
-			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C', and copy the old one's data with "+
-			"pg_dump and pg_restore", collation)
+		return fault.New(fault.Unavailable, "",
+			"the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
+				"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C', and copy the old one's data with "+
+				"pg_dump and pg_restore", collation)
 	}
 	return nil
 }

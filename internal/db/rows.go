@@ -350,7 +350,8 @@ func (v *vector) sharedValue() any {
 }
 
 // elementTypes are the object ids of PostgreSQL's catalog pg_type.
-var elementTypes = map[string]uint32{"boolean": 16, "bigint": 20, "text": 25, "double precision": 701, "timestamptz": 1184, "uuid": 2950}
+var elementTypes = map[string]uint32{"boolean": 16, "bigint": 20, "text": 25, "double precision": 701,
+	"timestamptz": 1184, "uuid": 2950}
 
 // arrayHead is the length of what stands before the elements.
 const arrayHead = 5 * 4

@@ -60,7 +60,8 @@ func shownTexts(q []stmt) []string {
 }
 
 func (d *DB) reportSlow(ctx context.Context, q []stmt, took time.Duration) {
-	after := d.slow.After * max(1, longestStatement(ctx, statementTimeout)/statementTimeout) // of work that was promised more time, so many times later
+	// of work that was promised more time, so many times later
+	after := d.slow.After * max(1, longestStatement(ctx, statementTimeout)/statementTimeout)
 	if d.slow.Tell != nil && took > after {
 		d.slow.Tell(ctx, took, shownTexts(q))
 	}

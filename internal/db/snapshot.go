@@ -86,7 +86,10 @@ func Examine(ctx context.Context, path string) (Snapshot, error) {
 		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
 	for _, t := range tables {
-		err := c.runAll(ctx, snapshotTime, []stmt{{sql: "SELECT COUNT(*) FROM " + t, each: func(r *Row) error { out.Counts[t] = r.Int(0); return nil }}})
+		err := c.runAll(ctx, snapshotTime, []stmt{{sql: "SELECT COUNT(*) FROM " + t, each: func(r *Row) error {
+			out.Counts[t] = r.Int(0)
+			return nil
+		}}})
 		if err != nil {
 			return out, fmt.Errorf("db: count %s: %w", t, classifyError(err))
 		}

@@ -148,11 +148,15 @@ func (l *lite) openFile(o Options) (string, error) {
 		return "", err
 	}
 	var version string
-	if err := l.writer.queryRows("SELECT sqlite_version()", nil, func(r *Row) error { version = r.Text(0); return nil }); err != nil {
+	if err := l.writer.queryRows("SELECT sqlite_version()", nil, func(r *Row) error {
+		version = r.Text(0)
+		return nil
+	}); err != nil {
 		return "", err
 	}
 	if isOlderVersion(version, minSQLite) {
-		return "", fmt.Errorf("db: SQLite %s is too old: %s fixed a corruption bug; build with a newer driver", version, minSQLite)
+		return "", fmt.Errorf("db: SQLite %s is too old: %s fixed a corruption bug; build with a newer driver", version,
+			minSQLite)
 	}
 	if err := os.Chmod(l.path, 0o600); err != nil {
 		return "", fmt.Errorf("db: %w", err)
@@ -190,7 +194,8 @@ func (l *lite) openFile(o Options) (string, error) {
 func (l *lite) openConn(cache string) (*liteConn, error) {
 	q := url.Values{}
 	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" + l.checkpointPages() + ")"}
+		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(" +
+			l.checkpointPages() + ")"}
 	if l.apart {
 		pragmas = slices.DeleteFunc(pragmas, func(p string) bool { return p == "journal_mode(WAL)" })
 	}
@@ -316,7 +321,8 @@ func (l *lite) close() error {
 		if l.atEnd != nil {
 			l.atEnd()
 		}
-		if !l.cutOff() { // else the log would be written into what is left, and hide it: the process keeps it open until its end
+		// else the log would be written into what is left, and hide it: the process keeps it open until its end
+		if !l.cutOff() {
 			if !l.shipped || !l.beside { // SQLite does it itself where this is the last
 				l.writer.execText("PRAGMA wal_checkpoint(TRUNCATE)")
 			}

@@ -50,7 +50,10 @@ func (s *SchemaState) readSQLite(ctx context.Context, dir string) error {
 	}
 	defer c.closeConn()
 	tables := 0
-	one := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", each: func(r *Row) error { tables = int(r.Int(0)); return nil }}
+	one := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", each: func(r *Row) error {
+		tables = int(r.Int(0))
+		return nil
+	}}
 	if err := c.runAll(ctx, statementTimeout, []stmt{one}); err != nil {
 		return fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
@@ -84,8 +87,9 @@ type Step struct {
 }
 
 // touches finds what a statement of a migration does to which table.
-var touches = regexp.MustCompile(`(?is)^(create table|create unique index|create index|alter table|drop table|update|insert into|delete from)` +
-	`\s+(?:if (?:not )?exists\s+)?(?:\w+\s+on\s+)?(\w+)`)
+var touches = regexp.MustCompile(
+	`(?is)^(create table|create unique index|create index|alter table|drop table|update|insert into|delete from)` +
+		`\s+(?:if (?:not )?exists\s+)?(?:\w+\s+on\s+)?(\w+)`)
 
 // perSecond is about how many rows a statement gets through, measured on a
 // machine with two slow cores.
@@ -141,7 +145,8 @@ func About(ctx context.Context, o Options, table string) (n int64, err error) {
 		}
 		defer c.closeConn()
 		note := func(r *Row) error { n = r.Int(0); return nil }
-		there := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1", args: []any{table}, each: note}
+		there := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1", args: []any{table},
+			each: note}
 		if err := c.runAll(ctx, snapshotTime, []stmt{there}); err != nil || n == 0 {
 			return 0, classifyError(err)
 		}

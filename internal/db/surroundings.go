@@ -33,7 +33,8 @@ func (d *DB) Surroundings(ctx context.Context) (s Surroundings, err error) {
 	if err != nil {
 		return s, classifyError(err)
 	}
-	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // a pooler may hand the next statement to another server process
+	// a pooler may hand the next statement to another server process
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return s, classifyError(err)

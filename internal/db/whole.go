@@ -53,8 +53,8 @@ func checkWholeFile(path string) error {
 		return err
 	}
 	if missing := want - have; 2*int64(len(logged)) < missing {
-		return fault.New(fault.Unavailable, "58030", "the end of the database file %s is missing: it has %d pages of %d; restore the last backup",
-			path, have, want)
+		return fault.New(fault.Unavailable, "58030",
+			"the end of the database file %s is missing: it has %d pages of %d; restore the last backup", path, have, want)
 	}
 	return nil
 }
@@ -99,7 +99,8 @@ func loggedPages(path string, size, have, want int64) (map[int64]bool, error) {
 	}
 	frame := make([]byte, logFrameHead)
 	for at := int64(logHead); ; at += logFrameHead + size {
-		if _, err := f.ReadAt(frame, at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) { // the salts: older frames have others
+		// the salts: older frames have others
+		if _, err := f.ReadAt(frame, at); err != nil || !bytes.Equal(frame[8:16], head[16:24]) {
 			return found, nil
 		}
 		if p := int64(binary.BigEndian.Uint32(frame)); p > have && p <= want {

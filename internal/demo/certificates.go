@@ -51,11 +51,13 @@ func writeLicences(w *workplace) {
 			done,
 			at.Add(-72*time.Hour),
 			store.Row{"course_id": w.courseID(code), "user_id": r["user_id"], "worker_id": r["id"],
-				"assignment_type": "role_based", "assignment_reason": "Induction", "started_at": formatMoment(at.Add(-2 * time.Hour)), "completed_at": formatMoment(at),
+				"assignment_type": "role_based", "assignment_reason": "Induction",
+				"started_at": formatMoment(at.Add(-2 * time.Hour)), "completed_at": formatMoment(at),
 				"result": wholeUnits(
 					int64(80 + i%20),
-				), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"), "updated_at": formatMoment(at),
-				"version": int64(3), "attachments": rawJSON([]any{})},
+				), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
+				"updated_at": formatMoment(at),
+				"version":    int64(3), "attachments": rawJSON([]any{})},
 		)
 		row["certificate_no"] = "TC-" + row["id"].(string)[24:]
 		if code == "FORK-OP" {

@@ -27,7 +27,9 @@ func Seed(ctx context.Context, st *store.Store, now time.Time, size Size) error 
 	for m := range makeAll(ctx, size.profilesOf(), now) {
 		err := m.err
 		if err == nil {
-			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error { return writeRecords(st.In(tx, actor.Actor{TenantID: m.tenant.id}), m.rows) })
+			err = st.DB().Write(ctx, db.Scope{Tenant: m.tenant.id}, func(tx *db.Tx) error {
+				return writeRecords(st.In(tx, actor.Actor{TenantID: m.tenant.id}), m.rows)
+			})
 		}
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", m.tenant.slug, err)
@@ -65,8 +67,8 @@ func makeAll(ctx context.Context, tenants []profile, now time.Time) <-chan tenan
 type records map[string][]store.Row
 
 // resources are in the order in which references point backwards.
-var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "carriers", "zones", "items", "item_barcodes", "lots",
-	"stock_levels",
+var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "carriers", "zones", "items",
+	"item_barcodes", "lots", "stock_levels",
 	"stock_movements", "stock_counts",
 	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "routes", "shipments", "shipment_lines",
 	"packages", "package_lines", "incidents", "actions", "import_jobs", "settings", "members", "audit"}

@@ -165,8 +165,9 @@ func (l *pickList) walkMetres() float64 {
 }
 
 func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
-	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id, "item_id": t.line.item.id,
-		"qty": wholeUnits(t.qty), "qty_picked": wholeUnits(0), "status": "pending", "created_by": w.userID("manager")}
+	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id,
+		"item_id": t.line.item.id,
+		"qty":     wholeUnits(t.qty), "qty_picked": wholeUnits(0), "status": "pending", "created_by": w.userID("manager")}
 	if t.id != "" {
 		r["reservation_id"] = t.id
 	}
@@ -179,10 +180,13 @@ func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
 	if l.status == "cancelled" {
 		r["status"] = "cancelled"
 	} else if !t.picked.IsZero() {
-		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", wholeUnits(t.qty), formatMoment(t.picked), nullableID(t.by.user)
-		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), formatMoment(t.picked), int64(2)
+		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", wholeUnits(t.qty), formatMoment(t.picked),
+			nullableID(t.by.user)
+		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90),
+			formatMoment(t.picked), int64(2)
 		if len(w.rows["pick_lines"])%47 == 20 {
-			r["status"], r["qty"], r["short_reason"] = "short", wholeUnits(t.qty+t.line.item.packet), "bin held less than the system said"
+			r["status"], r["qty"], r["short_reason"] = "short", wholeUnits(t.qty+t.line.item.packet),
+				"bin held less than the system said"
 		}
 	}
 	w.addRecord("pick_lines", l.day, l.at, r)

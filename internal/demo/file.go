@@ -25,24 +25,26 @@ func Upload(ctx context.Context, st *store.Store, im *imports.Importer) error {
 	err := st.DB().Read(ctx, db.Scope{Tenant: North}, func(tx *db.Tx) error {
 		b.Reset()
 		b.WriteString("Article;Designation;Cost\n")
-		tx.Queue("SELECT 1 FROM import_jobs WHERE tenant_id = $1 AND file_name = $2", []any{North, FileName}, func(*db.Row) error {
-			done = true
-			return nil
-		})
+		tx.Queue("SELECT 1 FROM import_jobs WHERE tenant_id = $1 AND file_name = $2", []any{North, FileName},
+			func(*db.Row) error {
+				done = true
+				return nil
+			})
 		n := 0
-		return tx.Query("SELECT sku, name, unit_cost FROM items WHERE tenant_id = $1 ORDER BY sku LIMIT 40", []any{North}, func(r *db.Row) error {
-			sku, cost := r.Text(0), fmt.Sprintf("%.2f", r.Dec(2).Float()*1.03)
-			switch n++; n {
-			case 7:
-				cost = "on request"
-			case 19:
-				sku = ""
-			case 28:
-				cost = "-" + cost
-			}
-			_, err := fmt.Fprintf(&b, "%s;\"%s\";%s\n", sku, strings.ReplaceAll(r.Text(1), `"`, `""`), cost)
-			return err
-		})
+		return tx.Query("SELECT sku, name, unit_cost FROM items WHERE tenant_id = $1 ORDER BY sku LIMIT 40", []any{North},
+			func(r *db.Row) error {
+				sku, cost := r.Text(0), fmt.Sprintf("%.2f", r.Dec(2).Float()*1.03)
+				switch n++; n {
+				case 7:
+					cost = "on request"
+				case 19:
+					sku = ""
+				case 28:
+					cost = "-" + cost
+				}
+				_, err := fmt.Fprintf(&b, "%s;\"%s\";%s\n", sku, strings.ReplaceAll(r.Text(1), `"`, `""`), cost)
+				return err
+			})
 	})
 	if err != nil || done {
 		return err
@@ -51,7 +53,8 @@ func Upload(ctx context.Context, st *store.Store, im *imports.Importer) error {
 	if err != nil {
 		return err
 	}
-	job, err := im.Upload(ctx, by, imports.Request{Target: "items", Mapping: mapping}, FileName, strings.NewReader(b.String()))
+	job, err := im.Upload(ctx, by, imports.Request{Target: "items", Mapping: mapping}, FileName,
+		strings.NewReader(b.String()))
 	if err == nil {
 		_, err = im.Process(ctx, by, job.ID)
 	}

@@ -110,8 +110,9 @@ func (w *stock) makeItem(c *category, p product, v int, variant string) *item {
 		sku = fmt.Sprintf("%s-%05d", c.prefix, 10_000+len(w.items))
 	}
 	return &item{sku: sku, name: p.name + " " + variant, cat: c, cents: cents,
-		price: cents * int64(135+(v*7)%30) / 100, weight: p.weight * (1 + 0.2*float64(v)), capacity: decimal.FromFloat(p.capacity * (1 + 0.1*float64(v))),
-		packet: int64(p.packet), born: -goLive}
+		price: cents * int64(135+(v*7)%30) / 100, weight: p.weight * (1 + 0.2*float64(v)),
+		capacity: decimal.FromFloat(p.capacity * (1 + 0.1*float64(v))),
+		packet:   int64(p.packet), born: -goLive}
 }
 
 // dealDemand deals out how items sell, and from that their stock rules.
@@ -187,8 +188,8 @@ func (w *stock) bookOpening() {
 		if it.kind == slow && w.opened < history && qty > it.packet { // the last of them went before orders were taken here
 			ago := w.cal.workingBefore(-w.cal.drawBetween(history+5, inventory.DeadAfter-25))
 			at := w.cal.momentAt(ago, w.cal.drawHour(9, 13))
-			w.bookMovement(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone, qty: it.packet,
-				reason: "counter_sale", worker: w.findHand(ago, at)})
+			w.bookMovement(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone,
+				qty: it.packet, reason: "counter_sale", worker: w.findHand(ago, at)})
 		}
 	}
 }
@@ -197,7 +198,8 @@ func (w *stock) openingOf(it *item, day int, qty int64) {
 	t := w.cal.momentAt(day, w.cal.drawHour(8, 12))
 	book := func(z *zone, q int64) {
 		if q > 0 {
-			w.bookMovement(movement{day: day, at: t, kind: "opening", item: it, lot: w.lotOf(it, day), to: z, qty: q, reason: "go_live"})
+			w.bookMovement(movement{day: day, at: t, kind: "opening", item: it, lot: w.lotOf(it, day), to: z, qty: q,
+				reason: "go_live"})
 		}
 	}
 	reserve := int64(0)
@@ -222,7 +224,8 @@ func (w *stock) lotOf(it *item, day int) *lot {
 	if day < -w.opened {
 		age = w.cal.drawBetween(30, c.shelfLife/2)
 	}
-	l := &lot{day: day, made: w.cal.localDate(day - age), expires: w.cal.localDate(day - age + c.shelfLife), status: "released", supplier: c.supplier}
+	l := &lot{day: day, made: w.cal.localDate(day - age), expires: w.cal.localDate(day - age + c.shelfLife),
+		status: "released", supplier: c.supplier}
 	l.no = fmt.Sprintf("%s%s%02d", c.prefix[:1], strings.ReplaceAll(l.made[2:], "-", ""), len(it.lots)+1)
 	l.id = w.cal.newID(day, w.cal.momentAt(day, 6))
 	it.lots = append(it.lots, l)
@@ -269,12 +272,18 @@ func (w *stock) emitItems() {
 		low := inventory.LowStock(wholeUnits(available[it]), wholeUnits(it.reorderAt))
 		gtin := "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1))
 		r := store.Row{
-			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin, "barcodes": rawJSON([]any{}),
-			"tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": moneyCents(it.cents), "price": moneyCents(it.price),
-			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity, "reorder_point": wholeUnits(it.reorderAt),
-			"safety_stock": wholeUnits(it.reorderAt / 3), "reorder_qty": wholeUnits(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead),
-			"abc_class": classes[it], "storage_class": it.cat.class, "status": "active", "on_hand": wholeUnits(onHand[it]), "available": wholeUnits(available[it]),
-			"stock_value": moneyCents(onHand[it] * it.cents), "low_stock": low, "updated_at": formatMoment(w.cal.momentAt(0, 20)), "version": int64(3),
+			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin,
+			"barcodes": rawJSON([]any{}),
+			"tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": moneyCents(it.cents),
+			"price":     moneyCents(it.price),
+			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity,
+			"reorder_point": wholeUnits(it.reorderAt),
+			"safety_stock":  wholeUnits(it.reorderAt / 3), "reorder_qty": wholeUnits(it.maxStock - it.reorderAt),
+			"lead_time_days": int64(it.cat.lead),
+			"abc_class":      classes[it], "storage_class": it.cat.class, "status": "active", "on_hand": wholeUnits(onHand[it]),
+			"available":   wholeUnits(available[it]),
+			"stock_value": moneyCents(onHand[it] * it.cents), "low_stock": low,
+			"updated_at": formatMoment(w.cal.momentAt(0, 20)), "version": int64(3),
 		}
 		if it.maxStock > 0 {
 			r["max_stock"] = wholeUnits(it.maxStock)
@@ -286,7 +295,8 @@ func (w *stock) emitItems() {
 			r["hazmat_un"] = it.cat.hazmat
 		}
 		w.addRecord("items", it.born, w.cal.momentAt(it.born, 9), r)
-		w.addRecord("item_barcodes", it.born, w.cal.momentAt(it.born, 9), store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
+		w.addRecord("item_barcodes", it.born, w.cal.momentAt(it.born, 9),
+			store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
 		w.emitLots(it)
 	}
 }

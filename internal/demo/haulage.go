@@ -131,7 +131,8 @@ func (w *haulage) addPlanned(orders []*order) {
 			if s.status == "ready" && o.carrier == "OWN" {
 				s.driver = w.nextDriver()
 			}
-		case o.status == "in_progress" && o.stage >= begun && o.stage < gone, o.status == "confirmed" && o.pickDay == w.cal.nextWorking(0) && o.carrier == "OWN":
+		case o.status == "in_progress" && o.stage >= begun && o.stage < gone, o.status == "confirmed" &&
+			o.pickDay == w.cal.nextWorking(0) && o.carrier == "OWN":
 			s.status = "planned"
 		case o.status == "cancelled" && o.day%3 == 0:
 			s.status = "cancelled"
@@ -158,12 +159,15 @@ func (w *haulage) emitShipment(s *shipment, n int) {
 		pieces += o.sumQuantities().ordered
 	}
 	sscc := []string{checkDigit(fmt.Sprintf("3%s%09d", w.gs1, n+1))}
-	r := store.Row{"shipment_no": w.nextNumber("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": rawJSON(ids), "sscc": rawJSON(sscc),
-		"packages": rawJSON([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": formatMoment(s.at.Add(2 * time.Hour)),
+	r := store.Row{"shipment_no": w.nextNumber("SH", s.at), "direction": "outbound", "status": s.status,
+		"order_ids": rawJSON(ids), "sscc": rawJSON(sscc),
+		"packages":     rawJSON([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}),
+		"planned_at":   formatMoment(s.at.Add(2 * time.Hour)),
 		"freight_cost": moneyCents(int64(1900 + 370*(n%23))), "created_by": w.userID("manager"), "version": int64(1)}
 	first := s.orders[0]
 	site := map[string]any{"name": w.buildings[0].name, "city": w.buildings[0].city, "country": w.country}
-	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.landOf(first.city)}
+	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip,
+		"country": w.landOf(first.city)}
 	addCoordinates(site)
 	addCoordinates(other)
 	r["origin"], r["destination"] = rawJSON(site), rawJSON(other)
@@ -275,7 +279,8 @@ func (w *haulage) nameCarrier(r store.Row, s *shipment, n int) {
 		}
 		return
 	}
-	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, nullableID(s.driver.vehicle), int64(1+n%6)
+	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id,
+		nullableID(s.driver.vehicle), int64(1+n%6)
 	if s.status == "delivered" {
 		r["proof"] = rawJSON(map[string]any{"name": map[string]string{"DE": "Warenannahme"}[w.country], "signature": signed})
 	}

@@ -32,21 +32,25 @@ var forms = []struct {
 	kinds       []string
 	items       []map[string]any
 }{
-	{"FLT-DAILY", "Forklift check before use", -goLive, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
-		templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
-		templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
-		templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
-		templateItem("horn", "Horn and lights work", "yes_no_na"),
-	}},
-	{"FLT-DAILY", "Forklift check before use", -60, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
-		templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
-		templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
-		templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
-		templateItem("horn", "Horn and lights work", "yes_no_na"),
-		templateItem("leak", "Oil or battery leak", "choice", "options", []string{"none", "drops", "pool"}, "fail_when", templateCondition("!=", "none")),
-		templateItem("where", "Where it leaks", "text", "show_when", map[string]any{"item": "leak", "op": "!=", "value": "none"}),
-		templateItem("charge", "Battery charge", "number", "unit", "%", "fail_when", templateCondition("<", 20)),
-	}},
+	{"FLT-DAILY", "Forklift check before use", -goLive, []string{"equipment"}, []string{"forklift", "reach_truck"},
+		[]map[string]any{
+			templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+			templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+			templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+			templateItem("horn", "Horn and lights work", "yes_no_na"),
+		}},
+	{"FLT-DAILY", "Forklift check before use", -60, []string{"equipment"}, []string{"forklift", "reach_truck"},
+		[]map[string]any{
+			templateItem("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+			templateItem("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+			templateItem("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+			templateItem("horn", "Horn and lights work", "yes_no_na"),
+			templateItem("leak", "Oil or battery leak", "choice", "options", []string{"none", "drops", "pool"}, "fail_when",
+				templateCondition("!=", "none")),
+			templateItem("where", "Where it leaks", "text", "show_when",
+				map[string]any{"item": "leak", "op": "!=", "value": "none"}),
+			templateItem("charge", "Battery charge", "number", "unit", "%", "fail_when", templateCondition("<", 20)),
+		}},
 	{"DOCK-ROUND", "Dock round", -goLive, []string{"zone"}, nil, []map[string]any{
 		templateItem("floor", "Floor dry and clear", "yes_no_na", "on_fail", "incident"),
 		templateItem("leveller", "Levellers move and do not leak", "yes_no_na"),
@@ -62,7 +66,8 @@ var forms = []struct {
 			"text",
 			"show_when",
 			map[string]any{
-				"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}},
+				"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"},
+					map[string]any{"item": "beams", "op": "==", "value": "no"}},
 			},
 		),
 	}},
@@ -108,9 +113,11 @@ var rounds = []struct {
 	grace             int64
 	weekday           int // -1 = every working day
 }{
-	{"Forklift check before use: truck 1", "FLT-DAILY", "RCV", 0, 6.5, 30, -1}, {"Forklift check before use: truck 2", "FLT-DAILY", "SHP", 1, 6.5, 30,
+	{"Forklift check before use: truck 1", "FLT-DAILY", "RCV", 0, 6.5, 30, -1},
+	{"Forklift check before use: truck 2", "FLT-DAILY", "SHP", 1, 6.5, 30,
 		-1}, {"Dock round", "DOCK-ROUND", "SHP", -1, 7, 60, -1},
-	{"Weekly rack inspection", "RACK-WEEKLY", "BLK", -1, 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ-WEEKLY", "HAZ", -1, 10, 1440,
+	{"Weekly rack inspection", "RACK-WEEKLY", "BLK", -1, 11, 1440, 2},
+	{"Weekly round of the hazardous goods store", "HAZ-WEEKLY", "HAZ", -1, 10, 1440,
 		4}, {"Fire extinguisher check", "FIRE-EXT", "HAM1", -1, 15, 2880, 1},
 	{"Emergency exits and lighting", "EXITS", "PCK", -1, 16, 1440, 5},
 }
@@ -149,8 +156,8 @@ func (w *workplace) writeTemplates() {
 			panic(err)
 		}
 		at := formatMoment(w.cal.momentAt(f.day, 10))
-		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": wordList(f.applies), "kinds": wordList(f.kinds),
-			"sections": sections, "status": "published", "published_at": at,
+		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": wordList(f.applies),
+			"kinds": wordList(f.kinds), "sections": sections, "status": "published", "published_at": at,
 			"created_by": w.userID("safety"), "updated_at": at, "version": int64(2)}
 		if old := before[f.code]; old != nil {
 			r["revision"], r["supersedes_id"] = old["revision"].(int64)+1, old["id"]
@@ -187,11 +194,12 @@ func (w *workplace) writeSchedule(i int) store.Row {
 		days = strings.ToUpper(time.Weekday(c.weekday).String()[:2])
 	}
 	f := w.formOn(c.code, 0)
-	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" +
-		days, "starts_on": w.cal.localDate(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
+	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site],
+		"rrule": "FREQ=WEEKLY;BYDAY=" +
+			days, "starts_on": w.cal.localDate(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
 		"grace_minutes": c.grace,
-		"timezone":      w.timezone, "status": "active", "created_by": w.userID("safety"), "planned_until": formatMoment(w.cal.momentAt(plannedDays+
-			1, 0)), "updated_at": formatMoment(w.cal.momentAt(0, 1))}
+		"timezone":      w.timezone, "status": "active", "created_by": w.userID("safety"),
+		"planned_until": formatMoment(w.cal.momentAt(plannedDays+1, 0)), "updated_at": formatMoment(w.cal.momentAt(0, 1))}
 	if c.machine >= 0 {
 		truck := w.rows["equipment"][c.machine]
 		r["equipment_id"], r["zone_id"] = truck["id"], truck["zone_id"]
@@ -216,8 +224,8 @@ func (w *workplace) writeInspection(sc store.Row, i, day int) {
 	grace := rounds[i].grace
 	due := w.cal.momentAt(day, roundHour(i))
 	who := []string{w.userID("operator"), w.userID("safety"), w.userID("manager")}[w.cal.drawBetween(0, 2)]
-	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"],
-		"equipment_id": sc["equipment_id"], "assignee_user_id": who,
+	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"],
+		"zone_id": sc["zone_id"], "equipment_id": sc["equipment_id"], "assignee_user_id": who,
 		"due_at": formatMoment(due), "grace_minutes": grace,
 		"deadline_at": formatMoment(due.Add(time.Duration(grace) * time.Minute)),
 		"status":      "scheduled", "created_by": w.userID("safety")}
@@ -239,13 +247,16 @@ func (w *workplace) writeInspection(sc store.Row, i, day int) {
 		if fate < 0.078 && day < 0 {
 			// What would be late only today is done in time: today's hour changes no
 			// record of other days.
-			if late := due.Add(time.Duration(grace+int64(w.cal.drawBetween(15, 300))) * time.Minute); late.Before(w.cal.momentAt(0, 0)) {
+			if late := due.Add(time.Duration(grace+int64(w.cal.drawBetween(15, 300))) * time.Minute); late.Before(
+				w.cal.momentAt(0, 0)) {
 				end = late
 			}
 		}
 		done = true
-		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", formatMoment(begun), formatMoment(end), who
-		r["on_time"], r["updated_at"], r["version"] = !end.After(due.Add(time.Duration(grace)*time.Minute)), formatMoment(end), int64(3)
+		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", formatMoment(begun),
+			formatMoment(end), who
+		r["on_time"], r["updated_at"], r["version"] = !end.After(due.Add(time.Duration(grace)*time.Minute)),
+			formatMoment(end), int64(3)
 	}
 	run := w.addRecord("checklist_runs", day-7, w.cal.momentAt(day-7, 5), r)
 	if done {
@@ -281,8 +292,8 @@ func (w *workplace) fillAnswers(run store.Row, f form, day int, begun, end time.
 		at := begun.Add(end.Sub(begun) * time.Duration(n+1) / time.Duration(len(values)+1))
 		n++
 		an := w.addRecord("checklist_answers", day, at,
-			store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": wordList(nil),
-				"answered_by": run["completed_by"],
+			store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical,
+				"photos": wordList(nil), "answered_by": run["completed_by"],
 				"answered_at": formatMoment(at), "created_by": run["completed_by"]})
 		if result == checklist.Fail && it.Opens() == checklist.OpensAction {
 			w.writeRemedy(run, an, it, day, at)
@@ -299,7 +310,8 @@ func (w *workplace) fillAnswers(run store.Row, f form, day int, begun, end time.
 func (w *workplace) failingItem(run store.Row, day int) string {
 	for at, key := range trouble {
 		last := at[1]
-		for !w.cal.isWorkingDay(last) || rounds[at[0]].weekday >= 0 && int(w.cal.localWeekday(last)) != rounds[at[0]].weekday {
+		for !w.cal.isWorkingDay(last) || rounds[at[0]].weekday >= 0 &&
+			int(w.cal.localWeekday(last)) != rounds[at[0]].weekday {
 			last--
 		}
 		if day == last && run["title"] == rounds[at[0]].title {
@@ -345,15 +357,17 @@ func (w *workplace) answerItem(it *checklist.Item, wrong bool) any {
 // writeRemedy is the action that a critical answer opened: the brakes were repaired
 // and that was verified; the rack still waits, and its action is late.
 func (w *workplace) writeRemedy(run, an store.Row, it *checklist.Item, day int, at time.Time) {
-	r := store.Row{"action_no": w.nextNumber("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective",
-		"source": "checklist_answer", "source_id": an["id"], "priority": "critical",
-		"evidence": rawJSON([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.userID("manager"), "control_level": "engineer"}
+	r := store.Row{"action_no": w.nextNumber("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt),
+		"type": "corrective", "source": "checklist_answer", "source_id": an["id"], "priority": "critical",
+		"evidence": rawJSON([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.userID("manager"),
+		"control_level": "engineer"}
 	w.dueOn(r, day+1)
 	r["status"] = "in_progress"
 	r["version"], r["updated_at"] = int64(2), formatMoment(w.cal.clipToNow(at.Add(time.Hour)))
 	if it.Key == "brakes" {
 		done := at.Add(20 * time.Hour)
-		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", formatMoment(done),
+		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified",
+			formatMoment(done),
 			w.userID("manager"), formatMoment(done.Add(3*time.Hour)), w.otherUser("safety", w.userID("manager"))
 		r["evidence"], r["updated_at"], r["version"] = rawJSON([]any{map[string]any{"kind": "note",
 			"text": "Workshop report 4711."}}), formatMoment(done.Add(3*time.Hour)), int64(4)

@@ -59,18 +59,19 @@ func (w *world) makeLayout() {
 }
 
 func (w *world) addArea(root *zone, a area) {
-	top := w.addZone(&zone{code: a.code, name: a.name, kind: a.kind, class: a.class, parent: root, site: root.site, x: a.x, y: a.y, tags: a.tags})
+	top := w.addZone(&zone{code: a.code, name: a.name, kind: a.kind, class: a.class, parent: root, site: root.site, x: a.x,
+		y: a.y, tags: a.tags})
 	w.addDocks(top, a)
 	if a.aisles == 0 {
 		w.addBins(top, a, a.name)
 	}
 	for i := range a.aisles {
 		letter := string(rune('A' + i))
-		aisle := w.addZone(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class, parent: top, site: top.site, x: a.x +
-			4*float64(i), y: a.y})
+		aisle := w.addZone(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class,
+			parent: top, site: top.site, x: a.x + 4*float64(i), y: a.y})
 		for r := 1; r <= a.racks; r++ {
-			rack := w.addZone(&zone{code: fmt.Sprintf("%s%02d", aisle.code, r), name: fmt.Sprintf("Rack %s%02d", letter, r), kind: "rack",
-				class: a.class, parent: aisle, site: top.site, x: aisle.x, y: a.y + 3*float64(r)})
+			rack := w.addZone(&zone{code: fmt.Sprintf("%s%02d", aisle.code, r), name: fmt.Sprintf("Rack %s%02d", letter, r),
+				kind: "rack", class: a.class, parent: aisle, site: top.site, x: aisle.x, y: a.y + 3*float64(r)})
 			w.addBins(rack, a, rack.name)
 		}
 	}
@@ -79,7 +80,8 @@ func (w *world) addArea(root *zone, a area) {
 // addBins hangs storage places under a rack, or under the area itself.
 func (w *world) addBins(parent *zone, a area, name string) {
 	for i := 1; i <= a.bins; i++ {
-		w.addZone(&zone{code: fmt.Sprintf("%s-%02d", parent.code, i), name: fmt.Sprintf("%s bin %d", name, i), kind: "bin", class: a.class, parent: parent,
+		w.addZone(&zone{code: fmt.Sprintf("%s-%02d", parent.code, i), name: fmt.Sprintf("%s bin %d", name, i), kind: "bin",
+			class: a.class, parent: parent,
 			site: parent.site, x: parent.x + 1.2*float64(i-1), y: parent.y, z: 1.6 * float64((i-1)%4), tags: a.tags})
 	}
 }
@@ -88,13 +90,13 @@ func (w *world) addBins(parent *zone, a area, name string) {
 // goods on their way, without a limit.
 func (w *world) addDocks(parent *zone, a area) {
 	for i := 1; i <= a.lanes; i++ {
-		w.addZone(&zone{code: fmt.Sprintf("%s-L%d", parent.code, i), name: fmt.Sprintf("%s lane %d", a.name, i), kind: "staging", parent: parent,
-			site: parent.site, x: parent.x + 5*float64(i-1), y: parent.y + 3})
+		w.addZone(&zone{code: fmt.Sprintf("%s-L%d", parent.code, i), name: fmt.Sprintf("%s lane %d", a.name, i),
+			kind: "staging", parent: parent, site: parent.site, x: parent.x + 5*float64(i-1), y: parent.y + 3})
 	}
 	for i := range a.docks {
 		no := a.firstDock + i
-		w.addZone(&zone{code: fmt.Sprintf("DOCK-%d", no), name: fmt.Sprintf("Dock %d", no), kind: "dock", parent: parent, site: parent.site,
-			x: parent.x + 6*float64(i), y: parent.y - 2, tags: []string{"powered_truck", "fall_edge"}})
+		w.addZone(&zone{code: fmt.Sprintf("DOCK-%d", no), name: fmt.Sprintf("Dock %d", no), kind: "dock", parent: parent,
+			site: parent.site, x: parent.x + 6*float64(i), y: parent.y - 2, tags: []string{"powered_truck", "fall_edge"}})
 	}
 }
 
@@ -146,9 +148,11 @@ func (w *stock) emitZones() {
 	made := w.cal.momentAt(-goLive, 9)
 	for _, z := range w.tree {
 		r := store.Row{"id": z.id, "code": z.code, "name": z.name, "site_id": w.sites[z.site], "kind": z.kind,
-			"x": decimal.FromFloat(z.x), "y": decimal.FromFloat(z.y), "z": decimal.FromFloat(z.z), "max_capacity": wholeUnits(z.capacity),
-			"pick_sequence": int64(10 * z.seq), "storage_class": z.class, "mix_policy": "any", "hazard_tags": rawJSON(append([]string{}, z.tags...)),
-			"status": "active", "load_units": z.load, "updated_at": formatMoment(w.cal.momentAt(0, 1)), "version": int64(2)}
+			"x": decimal.FromFloat(z.x), "y": decimal.FromFloat(z.y), "z": decimal.FromFloat(z.z),
+			"max_capacity":  wholeUnits(z.capacity),
+			"pick_sequence": int64(10 * z.seq), "storage_class": z.class, "mix_policy": "any",
+			"hazard_tags": rawJSON(append([]string{}, z.tags...)),
+			"status":      "active", "load_units": z.load, "updated_at": formatMoment(w.cal.momentAt(0, 1)), "version": int64(2)}
 		if z.parent != nil {
 			r["parent_id"] = z.parent.id
 		}

@@ -65,8 +65,10 @@ func (w *stock) bookMovement(m movement) {
 	if m.toStatus == "" {
 		m.toStatus = m.fromStatus
 	}
-	r := store.Row{"occurred_at": formatMoment(m.at), "type": m.kind, "item_id": m.item.id, "from_status": m.fromStatus, "to_status": m.toStatus,
-		"quantity": wholeUnits(m.qty), "uom": m.item.cat.uom, "uom_quantity": wholeUnits(m.qty), "unit_cost": moneyCents(m.item.cents)}
+	r := store.Row{"occurred_at": formatMoment(m.at), "type": m.kind, "item_id": m.item.id, "from_status": m.fromStatus,
+		"to_status": m.toStatus,
+		"quantity":  wholeUnits(m.qty), "uom": m.item.cat.uom, "uom_quantity": wholeUnits(m.qty),
+		"unit_cost": moneyCents(m.item.cents)}
 	if m.lot != nil {
 		r["lot_id"] = m.lot.id
 	}
@@ -74,7 +76,8 @@ func (w *stock) bookMovement(m movement) {
 		l := w.levelAt(levelKey{m.from, m.item, m.lot, m.fromStatus}, m.day, m.at)
 		l.qty -= m.qty
 		if l.qty < l.reserved || l.reserved < 0 { // a fault of the simulation, not of its input
-			panic(fmt.Sprintf("demo: %s %d of %s leaves %d, %d reserved, at %s", m.kind, m.qty, m.item.sku, l.qty, l.reserved, m.from.code))
+			panic(fmt.Sprintf("demo: %s %d of %s leaves %d, %d reserved, at %s", m.kind, m.qty, m.item.sku, l.qty, l.reserved,
+				m.from.code))
 		}
 		r["from_zone_id"] = m.from.id
 	}
@@ -85,7 +88,8 @@ func (w *stock) bookMovement(m movement) {
 	if m.kind == "ship" && m.day >= -history {
 		m.item.out90 += m.qty
 	}
-	for k, v := range map[string]string{"reason_code": m.reason, "ref_type": m.refType, "ref_id": m.ref, "worker_id": m.worker} {
+	for k, v := range map[string]string{"reason_code": m.reason, "ref_type": m.refType, "ref_id": m.ref,
+		"worker_id": m.worker} {
 		if v != "" {
 			r[k] = v
 		}
@@ -126,8 +130,8 @@ func (w *stock) emitLevels() {
 		if l.qty == 0 && l.reserved == 0 && l.zone.kind != "bin" {
 			continue
 		}
-		r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "quantity": wholeUnits(l.qty), "reserved": wholeUnits(l.reserved),
-			"updated_at": formatMoment(l.last), "version": int64(2)}
+		r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "quantity": wholeUnits(l.qty),
+			"reserved": wholeUnits(l.reserved), "updated_at": formatMoment(l.last), "version": int64(2)}
 		lotID := ""
 		if l.lot != nil {
 			lotID = l.lot.id

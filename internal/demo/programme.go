@@ -12,8 +12,8 @@ import (
 
 // programmeResources are the records of the safety programme, in the order in
 // which references point backwards.
-var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "checklist_templates",
-	"checklist_schedules", "checklist_runs", "checklist_answers",
+var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments",
+	"checklist_templates", "checklist_schedules", "checklist_runs", "checklist_answers",
 	"toolbox_talks", "talk_attendances", "point_events"}
 
 // writeProgramme adds the safety programme to a tenant: who worked where and with
@@ -45,15 +45,18 @@ func (w *workplace) writeCourses() {
 	}{
 		{"FORK-OP", "Forklift operation and daily check", "practical", 480, 36, 60, []string{"equipment", "worker"},
 			[]string{"Forklift operator", "forklift", "reach_truck"}},
-		{"MANUAL", "Lifting and carrying", "classroom", 90, 24, 20, []string{"worker", "zone"}, []string{"Picker", "Packer", "Goods receiver"}},
+		{"MANUAL", "Lifting and carrying", "classroom", 90, 24, 20, []string{"worker", "zone"},
+			[]string{"Picker", "Packer", "Goods receiver"}},
 		{"SLIPS", "Clean floors, sure steps", "online", 20, 12, 15, []string{"zone"}, nil},
-		{"TRAFFIC", "People and trucks in the same aisle", "online", 30, 24, 30, []string{"zone", "driver"}, []string{"Driver"}},
+		{"TRAFFIC", "People and trucks in the same aisle", "online", 30, 24, 30, []string{"zone", "driver"},
+			[]string{"Driver"}},
 		{"HAZMAT", "Hazardous goods in store", "classroom", 240, 12, 0, nil, []string{"Goods receiver"}},
 		{"FIRE", "Fire extinguishers, hands on", "practical", 60, 24, 0, nil, nil},
 	} {
 		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months,
 			"entity_types": wordList(c.entities), "categories": wordList(nil),
-			"jurisdictions": wordList(nil), "required_for": wordList(c.needed), "status": "active", "created_by": w.userID("safety"),
+			"jurisdictions": wordList(nil), "required_for": wordList(c.needed), "status": "active",
+			"created_by":       w.userID("safety"),
 			"needs_evaluation": c.code == "FORK-OP"}
 		if c.threshold > 0 {
 			r["risk_threshold"] = wholeUnits(c.threshold)
@@ -82,13 +85,13 @@ func (w *workplace) courseID(code string) string {
 func (w *workplace) writeMachines() {
 	made := w.cal.momentAt(-goLive-4, 10)
 	for i, m := range []struct{ no, name, kind, zone string }{
-		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck",
-			"reach_truck", "PCK"},
-		{"DL-03", "Leveller of dock 3", "dock_leveller", "DOCK-3"}, {"CONV-1", "Roller conveyor", "conveyor", "SHP"}, {"CHG-02",
-			"Battery charger, second row", "charger", "RCV"},
+		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"},
+		{"RT-01", "Reach truck", "reach_truck", "PCK"},
+		{"DL-03", "Leveller of dock 3", "dock_leveller", "DOCK-3"}, {"CONV-1", "Roller conveyor", "conveyor", "SHP"},
+		{"CHG-02", "Battery charger, second row", "charger", "RCV"},
 	} {
-		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind, "serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i),
-			"hours_meter":    wholeUnits(int64(1200 + 613*i)),
+		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind,
+			"serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i), "hours_meter": wholeUnits(int64(1200 + 613*i)),
 			"service_due_on": w.cal.localDate(9 + 23*i), "status": "in_service", "created_by": w.userID("admin")}
 		if z := w.zones[m.zone]; z != nil {
 			r["zone_id"] = z.id
@@ -134,23 +137,30 @@ func (w *workplace) writeCrossingStory() {
 		e    event
 		hurt bool // the picker takes part
 	}{
-		{-27, 9.2, near("low", "Reach truck turned into aisle A without looking", "A picker stood behind the second rack."), false},
-		{-23, 14.7, event{"property_damage", "low", "medium", []string{"powered_truck"}, "PCK-A", "Reach truck scraped the end guard of aisle A",
-			"Swerved for a trolley.", "Guard checked.", 4, ""}, false},
-		{-20, 10.1, near("medium", "Trolley caught by the reach truck's mast", "The trolley tipped; the picker had just let go."), true},
-		{-16, 15.5, event{"injury", "low", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Bruised hip between trolley and rack in aisle A",
+		{-27, 9.2, near("low", "Reach truck turned into aisle A without looking", "A picker stood behind the second rack."),
+			false},
+		{-23, 14.7, event{"property_damage", "low", "medium", []string{"powered_truck"}, "PCK-A",
+			"Reach truck scraped the end guard of aisle A", "Swerved for a trolley.", "Guard checked.", 4, ""}, false},
+		{-20, 10.1, near("medium", "Trolley caught by the reach truck's mast",
+			"The trolley tipped; the picker had just let go."), true},
+		{-16, 15.5, event{"injury", "low", "high", []string{"powered_truck", "struck_by"}, "PCK-A",
+			"Bruised hip between trolley and rack in aisle A",
 			"Pressed against the rack to let the truck pass.", "First aid, back at work.", 4, ""}, true},
 		{-13, 8.4, near("medium", "Two people and the reach truck in aisle A at once", "One-way rule was not kept."), false},
-		{-9, 11.9, event{"property_damage", "medium", "high", []string{"powered_truck"}, "PCK-A", "Load fell from the reach truck in aisle A",
+		{-9, 11.9, event{"property_damage", "medium", "high", []string{"powered_truck"}, "PCK-A",
+			"Load fell from the reach truck in aisle A",
 			"Braked hard for a picker; two cartons came down.", "Aisle closed for an hour.", 3, ""}, false},
-		{-6, 9.8, near("medium", "Picker stepped out in front of the reach truck", "Mirror at the aisle end is still broken."), true},
-		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Foot caught under the reach truck's fork carriage",
+		{-6, 9.8, near("medium", "Picker stepped out in front of the reach truck",
+			"Mirror at the aisle end is still broken."), true},
+		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A",
+			"Foot caught under the reach truck's fork carriage",
 			"The picker bent down behind the truck.", "Sent to the doctor; truck stopped.", 3, ""}, true},
 	} {
 		w.writeIncident(reported{x.e, x.day, x.hour}, 18*n+2)
 		in := w.rows["incidents"][len(w.rows["incidents"])-1]
 		aisle := w.zones["PCK-A"]
-		list := []safety.Entity{{Type: "zone", ID: aisle.id, Role: "source"}, {Type: "equipment", ID: truck, Role: "involved"}}
+		list := []safety.Entity{{Type: "zone", ID: aisle.id, Role: "source"},
+			{Type: "equipment", ID: truck, Role: "involved"}}
 		if x.hurt && picker != "" {
 			list = append(list, safety.Entity{Type: "worker", ID: picker, Role: personRole(x.e.kind)})
 		}
@@ -160,7 +170,8 @@ func (w *workplace) writeCrossingStory() {
 
 // stationOf is where a person works, and with which machine (-1 = none).
 func (w *workplace) stationOf(p *person, day int) (zone string, machine int) {
-	codes := map[int][]string{inboundTeam: {"RCV", "DOCK-3", "DOCK-1", "RCV"}, pickTeam: {"PCK", "PCK-A", "PCK-B", "BLK"}, outTeam: {"SHP", "DOCK-4"}}[p.team]
+	codes := map[int][]string{inboundTeam: {"RCV", "DOCK-3", "DOCK-1", "RCV"}, pickTeam: {"PCK", "PCK-A", "PCK-B", "BLK"},
+		outTeam: {"SHP", "DOCK-4"}}[p.team]
 	machine = -1
 	if p.job == "Forklift operator" {
 		machine = len(p.name) % 3
@@ -206,11 +217,12 @@ func (w *workplace) writeCertificates() {
 				done, expires, status = -742, -12, "expired"
 			}
 			at := w.cal.momentAt(done, 15)
-			r := store.Row{"course_id": w.courseID(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction",
-				"started_at": formatMoment(at.Add(-2 * time.Hour)),
+			r := store.Row{"course_id": w.courseID(code), "user_id": u.ID, "assignment_type": "role_based",
+				"assignment_reason": "Induction", "started_at": formatMoment(at.Add(-2 * time.Hour)),
 				"completed_at": formatMoment(
 					at,
-				), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
+				), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status,
+				"created_by": w.userID("safety"),
 				"updated_at": formatMoment(at), "version": int64(3), "attachments": rawJSON([]any{})}
 			row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), r)
 			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
@@ -235,7 +247,8 @@ func (w *workplace) writePoints() {
 			"point_events",
 			-1,
 			at,
-			store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": formatMoment(at)},
+			store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id,
+				"occurred_at": formatMoment(at)},
 		)
 	}
 	for _, in := range w.rows["incidents"] {

@@ -162,10 +162,11 @@ func (w *workplace) writeShift(d *duty, i, day int) {
 	if units == 0 {
 		units = int64(60 * hours.Float() * w.handlingPace(zone, day))
 	}
-	r := store.Row{"worker_id": d.id, "team_id": w.rows["teams"][d.team]["id"], "started_at": formatMoment(d.from), "ended_at": formatMoment(d.to),
-		"break_minutes": int64(
+	r := store.Row{"worker_id": d.id, "team_id": w.rows["teams"][d.team]["id"], "started_at": formatMoment(d.from),
+		"ended_at": formatMoment(d.to), "break_minutes": int64(
 			rest.Minutes(),
-		), "hours": hours, "units_done": decimal.FromInt(units), "source": "clock", "status": "approved", "zone_id": nullableID(zone),
+		), "hours": hours, "units_done": decimal.FromInt(units), "source": "clock", "status": "approved",
+		"zone_id":    nullableID(zone),
 		"updated_at": formatMoment(w.cal.clipToNow(d.to.Add(20 * time.Hour))), "version": int64(2)}
 	if day > -4 {
 		r["status"], r["version"], r["updated_at"] = "closed", int64(1), formatMoment(d.to)

@@ -14,8 +14,10 @@ func (w *haulage) emitRoutes() {
 		}
 		if of[driver] == nil {
 			at := w.cal.clipToNow(w.cal.momentAt(0, 8.5))
-			of[driver] = w.addRecord("routes", 0, at, store.Row{"id": derivedID(driver.(string), "route"), "route_no": w.nextNumber("RT", at), "status": "planned",
-				"date": w.cal.localDate(w.cal.nextWorking(0)), "driver_id": driver, "assigned_worker_id": sh["assigned_worker_id"], "vehicle_id": sh["vehicle_id"],
+			of[driver] = w.addRecord("routes", 0, at, store.Row{"id": derivedID(driver.(string), "route"),
+				"route_no": w.nextNumber("RT", at), "status": "planned",
+				"date": w.cal.localDate(w.cal.nextWorking(0)), "driver_id": driver, "assigned_worker_id": sh["assigned_worker_id"],
+				"vehicle_id": sh["vehicle_id"],
 				"created_by": w.userID("manager")})
 		}
 		stops[driver]++

@@ -23,26 +23,32 @@ type event struct {
 }
 
 var events = []event{
-	{"near_miss", "low", "high", []string{"powered_truck", "traffic"}, "PCK", "Forklift stopped short of a pedestrian at the aisle end",
-		"The truck came out of the aisle without sounding the horn; the picker stepped back in time.", "Talked to the driver on the spot.", 3, "worker"},
+	{"near_miss", "low", "high", []string{"powered_truck", "traffic"}, "PCK",
+		"Forklift stopped short of a pedestrian at the aisle end",
+		"The truck came out of the aisle without sounding the horn; the picker stepped back in time.",
+		"Talked to the driver on the spot.", 3, "worker"},
 	{"near_miss", "medium", "high", []string{"struck_by"}, "BLK", "Carton fell from the second beam",
-		"A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.", "Area cordoned off, pallet rewrapped.", 3, ""},
+		"A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.",
+		"Area cordoned off, pallet rewrapped.", 3, ""},
 	{"near_miss", "low", "medium", []string{"slip_trip"}, "SHP", "Stumbled over stretch film on the floor",
 		"Loose film end in front of the wrapping station.", "Film removed.", 4, "worker"},
 	{"near_miss", "low", "medium", []string{"manual_handling"}, "RCV", "Pallet truck rolled off the dock leveller",
 		"Parked without lowering the forks on a slight slope.", "Chocks put out.", 3, "worker"},
 	{"near_miss", "high", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down",
-		"The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
-	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin", "Worn feet on the ladder.",
-		"Ladder taken out of use.", 3, "worker"},
-	{"near_miss", "low", "low", []string{"struck_by"}, "PCK", "Tote fell from the picking trolley", "Trolley stacked above the marked height.", "", 4, ""},
-	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper", "Insulation cracked near the plug.",
-		"Machine unplugged and tagged.", 3, ""},
-	{"hazard", "low", "medium", []string{"powered_truck"}, "PCK", "Mirror at the crossing is broken", "No view of trucks from the bulk side.", "", 4, ""},
+		"The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2,
+		"driver"},
+	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin",
+		"Worn feet on the ladder.", "Ladder taken out of use.", 3, "worker"},
+	{"near_miss", "low", "low", []string{"struck_by"}, "PCK", "Tote fell from the picking trolley",
+		"Trolley stacked above the marked height.", "", 4, ""},
+	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper",
+		"Insulation cracked near the plug.", "Machine unplugged and tagged.", 3, ""},
+	{"hazard", "low", "medium", []string{"powered_truck"}, "PCK", "Mirror at the crossing is broken",
+		"No view of trucks from the bulk side.", "", 4, ""},
 	{"hazard", "medium", "high", []string{"struck_by"}, "BLK", "Rack upright dented at knee height",
 		"Dent of about 4 cm in the second bay, seen during the round.", "Bay unloaded and closed.", 3, ""},
-	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.",
-		"Tray emptied.", 3, ""},
+	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans",
+		"About half a litre of solvent in the tray.", "Tray emptied.", 3, ""},
 	{
 		"hazard",
 		"low",
@@ -55,15 +61,16 @@ var events = []event{
 		4,
 		"worker",
 	},
-	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door", "The door curtain lets warm air in.", "Salt put down.", 4, ""},
+	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door",
+		"The door curtain lets warm air in.", "Salt put down.", 4, ""},
 	{"hazard", "high", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets",
 		"Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
-	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons", "Knife slipped; glove was not worn.",
-		"First aid, back at work.", 3, "worker"},
+	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons",
+		"Knife slipped; glove was not worn.", "First aid, back at work.", 3, "worker"},
 	{"injury", "medium", "medium", []string{"manual_handling", "ergonomics"}, "RCV", "Strained back when lifting a pump",
 		"28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
-	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.",
-		"Cooled, X-ray without finding.", 2, "worker"},
+	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor",
+		"Hand between carton and side guide.", "Cooled, X-ray without finding.", 2, "worker"},
 	{
 		"injury",
 		"low",
@@ -76,19 +83,20 @@ var events = []event{
 		2,
 		"worker",
 	},
-	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard", "Guard bent, upright untouched.",
-		"Guard checked.", 4, ""},
+	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard",
+		"Guard bent, upright untouched.", "Guard checked.", 4, ""},
 	{"property_damage", "medium", "medium", []string{"powered_truck"}, "DOCK", "Dock door struck by a raised mast",
 		"Door panel torn, door stuck at half height.", "Door closed off.", 3, ""},
-	{"property_damage", "low", "low", []string{"traffic"}, "SHP", "Van mirror torn off in the yard", "Reversing without a guide.", "", 3, "driver"},
+	{"property_damage", "low", "low", []string{"traffic"}, "SHP", "Van mirror torn off in the yard",
+		"Reversing without a guide.", "", 3, "driver"},
 	{"environmental", "medium", "high", []string{"chemical"}, "HAZ", "Hydraulic oil canister leaked",
 		"About three litres ran towards the drain; the drain cover held.", "Binder spread, canister overpacked.", 2, ""},
 	{"fire", "high", "critical", []string{"electrical"}, "SEC", "Smoke from a battery charger",
 		"Charger of the second row overheated; extinguished by hand.", "Power cut, area ventilated.", 1, ""},
-	{"security", "low", "low", []string{"other"}, "SEC", "Cage found unlocked in the morning", "Nothing missing after a count.",
-		"Locked, key log checked.", 2, ""},
-	{"illness", "low", "medium", []string{"chemical"}, "HAZ", "Headache after decanting cleaner", "Extraction was switched off.",
-		"Fresh air, sent home.", 2, "worker"},
+	{"security", "low", "low", []string{"other"}, "SEC", "Cage found unlocked in the morning",
+		"Nothing missing after a count.", "Locked, key log checked.", 2, ""},
+	{"illness", "low", "medium", []string{"chemical"}, "HAZ", "Headache after decanting cleaner",
+		"Extraction was switched off.", "Fresh air, sent home.", 2, "worker"},
 }
 
 // leak is the story of dock 3: the leveller loses oil from day -62, people
@@ -101,12 +109,12 @@ var leak = []struct {
 		"Thin film of hydraulic oil beside the leveller after the morning truck.", "Wiped up.", 3, ""}},
 	{-56, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Slipped at dock 3, caught the rail",
 		"Floor greasy again under the leveller lip.", "Binder spread.", 3, "worker"}},
-	{-51, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Pallet truck skidded at dock 3", "Could not brake on the wet patch.",
-		"Patch dried.", 4, "worker"}},
+	{-51, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Pallet truck skidded at dock 3",
+		"Could not brake on the wet patch.", "Patch dried.", 4, "worker"}},
 	{-47, event{"hazard", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Leveller at dock 3 drips steadily",
 		"About a cup in an hour. Maintenance informed by phone.", "Tray put underneath.", 4, ""}},
-	{-44, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Fell on one knee at dock 3", "Tray had overflowed during the night.",
-		"Area cordoned off until noon.", 4, "worker"}},
+	{-44, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Fell on one knee at dock 3",
+		"Tray had overflowed during the night.", "Area cordoned off until noon.", 4, "worker"}},
 	{-40, event{"injury", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Sprained wrist after a slip at dock 3",
 		"Slipped stepping off the leveller and caught the fall with the hand.", "Doctor; five days off.", 4, "worker"}},
 	{-37, event{"near_miss", "low", "high", []string{"slip_trip"}, "DOCK-3", "Truck driver slipped at dock 3",
@@ -115,8 +123,8 @@ var leak = []struct {
 		"Reported by the shift leader; binder runs out.", "Binder fetched from store.", 5, "worker"}},
 	{-31, event{"injury", "high", "high", []string{"slip_trip"}, "DOCK-3", "Fractured ankle at dock 3",
 		"Slid between leveller and trailer while guiding a pallet.", "Ambulance, dock 3 closed.", 4, "worker"}},
-	{-24, event{"near_miss", "low", "low", []string{"slip_trip"}, "DOCK-3", "Residual oil on the ramp of dock 3", "From cleaning after the repair.",
-		"Ramp degreased.", 2, "worker"}},
+	{-24, event{"near_miss", "low", "low", []string{"slip_trip"}, "DOCK-3", "Residual oil on the ramp of dock 3",
+		"From cleaning after the repair.", "Ramp degreased.", 2, "worker"}},
 	{-13, event{"hazard", "low", "low", []string{"slip_trip"}, "DOCK-3", "Anti-slip strip at dock 3 loose at one end",
 		"New strip lifts at the corner.", "Strip glued.", 2, ""}},
 }
@@ -163,11 +171,14 @@ func (w *workplace) mixEvents() []reported {
 	}
 	all = append(
 		all,
-		reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
+		reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK",
+			"Picker struck by a reversing reach truck",
 			"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.",
 			"First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
-		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK", "Pallet hung over the rack edge above the walkway",
-			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1},
+		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK",
+			"Pallet hung over the rack edge above the walkway",
+			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.",
+			"Walkway closed, pallet taken down.", 2, ""}, -5, 13.1},
 	)
 	sortStable(all, func(a, b reported) bool { return a.day < b.day || a.day == b.day && a.hour < b.hour })
 	return all
@@ -175,8 +186,8 @@ func (w *workplace) mixEvents() []reported {
 
 // mix is how often the kinds come: reports of what nearly happened outnumber
 // what did. "" stands for the rarer kinds.
-var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss", "hazard", "property_damage", "near_miss", "hazard", "near_miss",
-	"", "near_miss", "hazard",
+var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss", "hazard", "property_damage",
+	"near_miss", "hazard", "near_miss", "", "near_miss", "hazard",
 	"near_miss", "property_damage", "injury", "near_miss", "hazard", ""}
 
 // drawEvent draws the ith ordinary event.
@@ -216,14 +227,17 @@ func (w *workplace) writeIncident(x reported, n int) {
 		told = w.cal.momentAt(x.day, min(23.5, x.hour+0.4))
 	}
 	anonymous := n%9 == 4
-	by := []string{w.userID("operator"), w.userID("driver"), w.userID("manager"), w.userID("safety"), w.userID("operator")}[n%5]
-	r := store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
-		"description": x.text,
+	by := []string{w.userID("operator"), w.userID("driver"), w.userID("manager"), w.userID("safety"),
+		w.userID("operator")}[n%5]
+	r := store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity,
+		"potential_severity": x.potential, "title": x.title, "description": x.text,
 		"immediate_action": nullableID(
 			x.first,
-		), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": anonymous,
-		"site_id": w.sites[z.site],
-		"zone_id": z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags), "likelihood": x.likelihood,
+		), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
+		"anonymous": anonymous,
+		"site_id":   w.sites[z.site],
+		"zone_id":   z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags),
+		"likelihood":  x.likelihood,
 		"risk_rating": grade[x.severity] * x.likelihood,
 		"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{})}
 	if !anonymous {
@@ -275,7 +289,8 @@ func (w *workplace) advanceIncident(r store.Row, x reported, told time.Time, n i
 		status, steps, last = "closed", 3, after(4+float64(n%7))
 		r["closed_at"] = formatMoment(last)
 		r["lessons"] = pickOne(w.cal,
-			[]string{"Covered in the next shift talk.", "Check added to the weekly round.", "Layout changed so that the ways no longer cross."})
+			[]string{"Covered in the next shift talk.", "Check added to the weekly round.",
+				"Layout changed so that the ways no longer cross."})
 	case age > 8:
 		status, steps, last = []string{"action_pending", "investigating"}[n%2], 2, after(2)
 	case age > 1:
@@ -317,14 +332,17 @@ var remedies = []struct{ title, level, kind string }{
 		"administrate",
 		"preventive",
 	}, {"Order cut-resistant gloves for the opening station", "ppe", "corrective"},
-	{"Fit a mirror at the crossing", "engineer", "corrective"}, {"Replace step ladders by a rolling platform", "substitute", "preventive"},
-	{"Add the dock floor to the daily round", "administrate", "preventive"}, {"Check all wrapped pallets above 2 m", "administrate", "containment"},
+	{"Fit a mirror at the crossing", "engineer", "corrective"},
+	{"Replace step ladders by a rolling platform", "substitute", "preventive"},
+	{"Add the dock floor to the daily round", "administrate", "preventive"},
+	{"Check all wrapped pallets above 2 m", "administrate", "containment"},
 	{
 		"Move the charging station behind the fire wall",
 		"eliminate",
 		"preventive",
 	}, {"Wheel chocks and light interlock at all docks", "engineer", "corrective"},
-	{"Repair the rack upright and reload the bay", "engineer", "corrective"}, {"Height-adjustable packing tables", "engineer", "preventive"},
+	{"Repair the rack upright and reload the bay", "engineer", "corrective"},
+	{"Height-adjustable packing tables", "engineer", "preventive"},
 }
 
 // writeActions writes what is done about every second incident: finished for the old
@@ -385,11 +403,13 @@ func (w *workplace) finishAction(r store.Row, made time.Time, age int) {
 		done, verified = made, w.cal.now
 	}
 	if age%11 == 3 {
-		r["status"], r["cancel_reason"], r["updated_at"], r["version"] = "cancelled", "replaced by a rebuild of the area", formatMoment(done), int64(2)
+		r["status"], r["cancel_reason"], r["updated_at"], r["version"] = "cancelled", "replaced by a rebuild of the area",
+			formatMoment(done), int64(2)
 		return
 	}
 	r["evidence"] = rawJSON([]any{map[string]any{"kind": "note", "text": "Done and checked on site."}})
-	r["status"], r["completed_at"], r["completed_by"], r["verified_at"] = "verified", formatMoment(done), r["assignee_user_id"], formatMoment(verified)
+	r["status"], r["completed_at"], r["completed_by"], r["verified_at"] = "verified", formatMoment(done),
+		r["assignee_user_id"], formatMoment(verified)
 	if review := verified.AddDate(0, 0, 14); review.Before(w.cal.now) {
 		r["effectiveness"], r["reviewed_at"] = "effective", formatMoment(review)
 		verified = review
@@ -410,7 +430,8 @@ func (w *workplace) leaveActionOpen(r store.Row, nth, age int) {
 		if age < 2 {
 			return
 		}
-		r["status"], r["completed_at"], r["completed_by"], r["version"] = "done", formatMoment(w.cal.now.Add(-time.Hour)), r["assignee_user_id"], int64(3)
+		r["status"], r["completed_at"], r["completed_by"], r["version"] = "done", formatMoment(w.cal.now.Add(-time.Hour)),
+			r["assignee_user_id"], int64(3)
 		r["evidence"] = rawJSON([]any{map[string]any{"kind": "note", "text": "Ready for verification."}})
 	}
 }

@@ -36,15 +36,22 @@ func wholeNorth(p *profile) {
 			a.x = 46
 		}
 	}
-	p.makers = []string{"Kronwerk", "Kronwerk Pro", "Stahlfix", "Stahlfix Pro", "NordTec", "NordTec industry", "Brandis", "Brandis Plus", "Elbmark", "Elbmark Eco",
-		"Hanseat", "Hanseat Pro", "Wolters", "Wolters Basic", "Tidewerk", "Tidewerk Pro", "Alsterline", "Alsterline Plus", "Marsch & Sohn",
+	p.makers = []string{"Kronwerk", "Kronwerk Pro", "Stahlfix", "Stahlfix Pro", "NordTec", "NordTec industry", "Brandis",
+		"Brandis Plus", "Elbmark", "Elbmark Eco",
+		"Hanseat", "Hanseat Pro", "Wolters", "Wolters Basic", "Tidewerk", "Tidewerk Pro", "Alsterline", "Alsterline Plus",
+		"Marsch & Sohn",
 		"Deichkraft", "Deichkraft Pro"}
-	p.posts = []post{{"Forklift operator", inboundTeam, false}, {"Goods receiver", inboundTeam, false}, {"Packer", outTeam, false}, {"Picker", pickTeam, false},
-		{"Packer", outTeam, false}, {"Dispatcher", outTeam, false}, {"Picker", pickTeam, false}, {"Goods receiver", inboundTeam, false}, {"Picker", pickTeam, false},
-		{"Loader", outTeam, false}, {"Shift lead", inboundTeam, true}, {"Inventory controller", inboundTeam, false}, {"Customer service", outTeam, true},
-		{"Quality inspector", inboundTeam, true}, {"Maintenance technician", inboundTeam, true}, {"Purchaser", inboundTeam, true},
+	p.posts = []post{{"Forklift operator", inboundTeam, false}, {"Goods receiver", inboundTeam, false},
+		{"Packer", outTeam, false}, {"Picker", pickTeam, false},
+		{"Packer", outTeam, false}, {"Dispatcher", outTeam, false}, {"Picker", pickTeam, false},
+		{"Goods receiver", inboundTeam, false}, {"Picker", pickTeam, false},
+		{"Loader", outTeam, false}, {"Shift lead", inboundTeam, true}, {"Inventory controller", inboundTeam, false},
 		{"Customer service", outTeam, true},
-		{"Returns clerk", inboundTeam, true}, {"Cleaner", inboundTeam, true}, {"Dispatcher", transportTeam, true}, {"Payroll clerk", outTeam, true}}
+		{"Quality inspector", inboundTeam, true}, {"Maintenance technician", inboundTeam, true},
+		{"Purchaser", inboundTeam, true},
+		{"Customer service", outTeam, true},
+		{"Returns clerk", inboundTeam, true}, {"Cleaner", inboundTeam, true}, {"Dispatcher", transportTeam, true},
+		{"Payroll clerk", outTeam, true}}
 	p.ordersPerDay, p.lines, p.least, p.today, p.perTruck = 44, 13, 41, 52, 8
 	p.fast, p.slow, p.dead, p.fresh, p.late = 420, 900, 340, 110, 60
 	p.makeWhole()
@@ -54,8 +61,10 @@ func wholeNorth(p *profile) {
 
 func wholeSouth(p *profile) {
 	p.makers = []string{"Bravado", "Bravado Pro", "Lone Mesa", "Prairie Star", "Rio Works"}
-	p.posts = []post{{"Forklift operator", inboundTeam, false}, {"Picker", pickTeam, false}, {"Shift lead", pickTeam, true}, {"Packer", outTeam, false},
-		{"Loader", outTeam, false}, {"Goods receiver", inboundTeam, false}, {"Maintenance technician", inboundTeam, true}, {"Goods receiver", inboundTeam, false}}
+	p.posts = []post{{"Forklift operator", inboundTeam, false}, {"Picker", pickTeam, false},
+		{"Shift lead", pickTeam, true}, {"Packer", outTeam, false},
+		{"Loader", outTeam, false}, {"Goods receiver", inboundTeam, false}, {"Maintenance technician", inboundTeam, true},
+		{"Goods receiver", inboundTeam, false}}
 	p.ordersPerDay, p.lines, p.least, p.today, p.perTruck = 24, 13, 20, 26, 8
 	p.fast, p.slow, p.dead, p.fresh, p.late = 50, 90, 35, 15, 8
 	p.reportsBefore = 40

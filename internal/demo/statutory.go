@@ -27,13 +27,15 @@ var lastYear = []struct {
 	c          store.Row
 }{
 	{2, 11, "injury", "Strained back when lifting a pump", "medium",
-		store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(6), "days_restricted": int64(9), "illness_type": "injury",
+		store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(6), "days_restricted": int64(9),
+			"illness_type":   "injury",
 			"where_occurred": "Receiving, lane 2", "description": "Strained lower back, lifting a 60 lb pump from the floor",
 			"activity_before": "Unloading mixed pallets by hand.",
 			"what_happened":   "Lifted a pump alone from floor level and felt a sharp pain when turning.",
 			"injury_detail":   "Strain of the lower back.", "object_substance": "Pump in its carton."}},
 	{5, 6, "injury", "Punctured by a needle in a returned parcel", "medium",
-		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "injury", "privacy_case": true, "privacy_reason": "contaminated_sharp",
+		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "injury", "privacy_case": true,
+			"privacy_reason": "contaminated_sharp",
 			"where_occurred": "Returns bench", "description": "Punctured finger, used needle in a returned parcel",
 			"discreet_description": "Puncture wound, sharp object in a returned parcel", "emergency_room": true,
 			"activity_before": "Opening returned parcels.", "what_happened": "A used needle pierced the glove.",
@@ -52,12 +54,14 @@ var lastYear = []struct {
 			"object_substance": "Roller conveyor.",
 		}},
 	{8, 30, "illness", "Rash after decanting cleaner", "low",
-		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder", "where_occurred": "Hazmat room",
-			"description":     "Contact dermatitis of both hands, alkaline cleaner",
-			"activity_before": "Decanting cleaner into spray bottles.", "what_happened": "Worked without gloves for most of a shift.",
-			"injury_detail": "Contact dermatitis.", "object_substance": "Alkaline cleaner."}},
+		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder",
+			"where_occurred": "Hazmat room", "description": "Contact dermatitis of both hands, alkaline cleaner",
+			"activity_before": "Decanting cleaner into spray bottles.",
+			"what_happened":   "Worked without gloves for most of a shift.",
+			"injury_detail":   "Contact dermatitis.", "object_substance": "Alkaline cleaner."}},
 	{10, 14, "injury", "Cut on the hand when opening cartons", "low",
-		store.Row{"basis": "first_aid_only", "where_occurred": "Pick module", "description": "Shallow cut on the left hand, carton knife"}},
+		store.Row{"basis": "first_aid_only", "where_occurred": "Pick module",
+			"description": "Shallow cut on the left hand, carton knife"}},
 }
 
 // writeCases writes the cases behind injuries and illnesses, and the annual
@@ -99,12 +103,14 @@ func (w *workplace) writePastIncident(i, year int) store.Row {
 	p := w.people[(2*i+1)%len(w.people)]
 	zone := w.zonesIn("RCV")[0]
 	w.addRecord("incidents", day, told,
-		store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
+		store.Row{"incident_no": w.nextNumber("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title,
+			"description": x.c["what_happened"],
 			"occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told), "anonymous": false,
 			"reported_by": w.userID("admin"), "created_by": w.userID("admin"), "site_id": w.sites[0],
 			"zone_id": zone.id, "entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
 				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": rawJSON([]string{"manual_handling"}),
-			"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{}), "status": "closed", "closed_at": formatMoment(told.AddDate(0, 0,
+			"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{}), "status": "closed",
+			"closed_at": formatMoment(told.AddDate(0, 0,
 				12)), "updated_at": formatMoment(told.AddDate(0, 0, 12)), "version": int64(4)})
 	return w.rows["incidents"][len(w.rows["incidents"])-1]
 }
@@ -151,16 +157,24 @@ func lostTime(w *workplace, day int, numbers map[string]int64) {
 		day,
 		told,
 		store.Row{"incident_no": w.nextNumber("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
-			"title": "Broken wrist after a fall from the dock", "description": "Stepped back over the edge while counting pallets.",
-			"immediate_action": "First aid, taken to hospital.", "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
-			"anonymous": false, "reported_by": w.userID("manager"), "created_by": w.userID("manager"), "site_id": w.sites[0], "zone_id": zone.id,
-			"entities":      rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
-			"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": rawJSON([]any{}),
-			"root_causes":  rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
-			"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)), "due_on": w.cal.localDate(day + 21),
+			"title":            "Broken wrist after a fall from the dock",
+			"description":      "Stepped back over the edge while counting pallets.",
+			"immediate_action": "First aid, taken to hospital.", "occurred_at": formatMoment(at), "occurred_tz": w.timezone,
+			"reported_at": formatMoment(told),
+			"anonymous":   false, "reported_by": w.userID("manager"), "created_by": w.userID("manager"), "site_id": w.sites[0],
+			"zone_id": zone.id,
+			"entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
+				{Type: "worker", ID: p.id, Role: "injured"}}),
+			"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6),
+			"attachments": rawJSON([]any{}),
+			"root_causes": rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying",
+				"text": "No edge marking at open docks"}}),
+			"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)),
+			"due_on": w.cal.localDate(day + 21),
 			"status": "closed", "closed_at": closed, "updated_at": closed, "version": int64(4)},
 	)
-	w.fileCase(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24), "days_restricted": int64(10), "illness_type": "injury",
+	w.fileCase(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24),
+		"days_restricted": int64(10), "illness_type": "injury",
 		"where_occurred": zone.name, "description": in["title"]}, in, numbers)
 }
 
@@ -173,8 +187,8 @@ func (w *workplace) fileCase(c, in store.Row, numbers map[string]int64) {
 	if entered.After(w.cal.momentAt(0, 0)) {
 		entered = w.cal.clipToNow(told.Add(20 * time.Minute))
 	}
-	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false,
-		"days_away": int64(0), "days_restricted": int64(0),
+	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes",
+		"privacy_case": false, "days_away": int64(0), "days_restricted": int64(0),
 		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false,
 		"work_began": "06:00", "event_time": at.Format("15:04"),
 		"entered_at": formatMoment(
@@ -225,15 +239,15 @@ func (w *workplace) fillInjuredPerson(c, in store.Row) {
 	}
 }
 
-var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja", "Ashley", "Ingrid", "Elena",
-	"Gloria", "Jolene", "Agnieszka", "Sabine"}
+var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja",
+	"Ashley", "Ingrid", "Elena", "Gloria", "Jolene", "Agnieszka", "Sabine"}
 
 // writeAnnualSummary writes the annual summary of the first establishment, with the totals
 // that its log adds up to. Last year's went all the way.
 func (w *workplace) writeAnnualSummary(year, hours, employees, peak int) {
 	made := w.cal.momentAt(-goLive+1, 9)
-	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours),
-		"hours_worked": int64(hours), "status": "open"}
+	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees),
+		"additional_hours": int64(hours), "hours_worked": int64(hours), "status": "open"}
 	if peak > 0 {
 		r["peak_employees"] = int64(peak)
 	}
@@ -241,7 +255,8 @@ func (w *workplace) writeAnnualSummary(year, hours, employees, peak int) {
 	from := time.Date(year, 1, 1, 0, 0, 0, 0, w.cal.loc)
 	worked := 0.0
 	for _, s := range w.rows["shifts"] {
-		if at := parseMoment(s["started_at"]); s["status"] == "approved" && !at.Before(from) && at.Before(from.AddDate(1, 0, 0)) {
+		if at := parseMoment(s["started_at"]); s["status"] == "approved" && !at.Before(from) &&
+			at.Before(from.AddDate(1, 0, 0)) {
 			hours, _ := s["hours"].(decimal.Dec)
 			worked += hours.Float()
 		}
@@ -257,9 +272,12 @@ func (w *workplace) writeAnnualSummary(year, hours, employees, peak int) {
 		}
 		made = signed.Add(-time.Hour)
 		r["status"], r["version"], r["updated_at"] = "submitted", int64(3), formatMoment(signed)
-		r["certified_name"], r["certified_title"], r["certified_phone"] = "Ingrid Castellano", "General Manager", "+1 214 555 0117"
-		r["certified_by"], r["certified_at"], r["submitted_at"] = w.userID("admin"), formatMoment(signed), formatMoment(signed)
-		r["posted_from"], r["posted_to"] = signed.Format(time.DateOnly), time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		r["certified_name"], r["certified_title"], r["certified_phone"] = "Ingrid Castellano", "General Manager",
+			"+1 214 555 0117"
+		r["certified_by"], r["certified_at"], r["submitted_at"] = w.userID("admin"), formatMoment(signed),
+			formatMoment(signed)
+		r["posted_from"], r["posted_to"] = signed.Format(time.DateOnly),
+			time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	}
 	w.addRecord("osha_summaries", -1, made, r)
 }
@@ -272,7 +290,8 @@ func (w *workplace) writeReportLinks() {
 	if docks := w.zonesIn("DOCK-3"); len(docks) > 0 {
 		zone = docks[0]
 	}
-	for _, l := range []store.Row{{"name": zone.name, "zone_id": zone.id, "site_id": w.sites[zone.site]}, {"name": w.buildings[0].name, "site_id": w.sites[0]}} {
+	for _, l := range []store.Row{{"name": zone.name, "zone_id": zone.id, "site_id": w.sites[zone.site]},
+		{"name": w.buildings[0].name, "site_id": w.sites[0]}} {
 		secret := make([]byte, 16)
 		for i := range secret {
 			secret[i] = byte(w.cal.rng.Uint32())

@@ -90,7 +90,8 @@ func (w *stock) makePurchaseOrder(c *category, day int, lines []*line, arrive in
 	}
 	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive})
 	w.traffic.addShipment(
-		&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pickOne(w.cal, w.carriers[len(w.carriers)-2:])},
+		&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive,
+			carrier: pickOne(w.cal, w.carriers[len(w.carriers)-2:])},
 	)
 }
 
@@ -101,10 +102,12 @@ func (w *stock) launchItem(it *item, day int) {
 	l := w.lotOf(it, day)
 	lane := w.stagingLane("RCV", day)
 	qty := it.maxStock
-	w.bookMovement(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.findHand(day, at, inboundTeam)})
+	w.bookMovement(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty,
+		worker: w.findHand(day, at, inboundTeam)})
 	at = w.cal.momentAt(day, hour+0.8)
 	w.bookMovement(
-		movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)},
+		movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty,
+			worker: w.findHand(day, at, inboundTeam)},
 	)
 }
 
@@ -125,8 +128,8 @@ func (w *stock) bookDelivery(d *delivery) {
 	for i, l := range o.lines {
 		in := w.cal.momentAt(day, hour+0.004*float64(i))
 		lt := w.lotOf(l.item, day)
-		w.bookMovement(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id,
-			worker: w.findHand(day, in, inboundTeam)})
+		w.bookMovement(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty,
+			refType: "order", ref: o.id, worker: w.findHand(day, in, inboundTeam)})
 		l.received = l.qty
 		l.item.onOrder -= l.qty
 		if day == 0 && i%2 == 1 {
@@ -151,13 +154,15 @@ func (w *stock) fillPickBins(day int) {
 		}
 		reserve := w.byKey[levelKey{it.bulk, it, nil, "available"}]
 		bin := w.byKey[levelKey{it.home, it, nil, "available"}]
-		if reserve == nil || reserve.qty == reserve.reserved || bin != nil && float64(bin.qty-bin.reserved) > max(float64(2*it.packet), 3*it.rate) {
+		if reserve == nil || reserve.qty == reserve.reserved || bin != nil &&
+			float64(bin.qty-bin.reserved) > max(float64(2*it.packet), 3*it.rate) {
 			continue
 		}
 		qty := min(reserve.qty-reserve.reserved, max(4*it.packet, int64(6*it.rate)/it.packet*it.packet))
 		at := w.cal.momentAt(day, w.cal.drawHour(8, 8.4))
 		w.bookMovement(
-			movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.findHand(day, at, inboundTeam)},
+			movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty,
+				worker: w.findHand(day, at, inboundTeam)},
 		)
 	}
 }
@@ -176,7 +181,8 @@ func (w *stock) bookDifferences(day int) {
 		l := list[0]
 		small := int64(w.cal.drawBetween(1, 3))
 		at := w.cal.momentAt(day, w.cal.drawHour(13.4, 13.8))
-		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.findHand(day, at)}); w.cal.drawBetween(0, 3) {
+		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small,
+			worker: w.findHand(day, at)}); w.cal.drawBetween(0, 3) {
 		case 0:
 			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
 			m.refType, m.ref = "stock_counts", w.recordCount(l, day, at, small)
@@ -189,7 +195,8 @@ func (w *stock) bookDifferences(day int) {
 			}
 		default:
 			if l.qty-l.reserved >= small {
-				m.kind, m.from, m.reason = "adjust_loss", l.zone, pickOne(w.cal, []string{"damaged", "damaged", "own_use", "theft", "expired"})
+				m.kind, m.from, m.reason = "adjust_loss", l.zone, pickOne(w.cal,
+					[]string{"damaged", "damaged", "own_use", "theft", "expired"})
 				w.bookMovement(m)
 			}
 		}
@@ -231,7 +238,8 @@ func (w *stock) countSomeBins(day int) {
 // holdGoods sets goods apart: one complaint about a lot, one crushed pallet.
 func (w *stock) holdGoods(day int) {
 	reason := [2]string{}
-	for on, why := range map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}} {
+	for on, why := range map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"},
+		-4: {"hold", "customer_claim"}} {
 		if w.cal.workingBefore(on) == day {
 			reason = why
 		}
@@ -242,12 +250,13 @@ func (w *stock) holdGoods(day int) {
 	at := w.cal.momentAt(day, 14)
 	for _, it := range w.items {
 		list := w.listFreeLevels(it)
-		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots || list[0].qty-list[0].reserved < 2*it.packet {
+		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots ||
+			list[0].qty-list[0].reserved < 2*it.packet {
 			continue
 		}
 		l := list[0]
-		w.bookMovement(movement{day: day, at: at, kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
-			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.findHand(day, at)})
+		w.bookMovement(movement{day: day, at: at, kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone,
+			toStatus: reason[0], qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.findHand(day, at)})
 		if reason[0] == "quarantine" {
 			l.lot.status = "quarantine"
 		}
@@ -301,6 +310,6 @@ func (w *stock) bookReturns(day int) {
 	o.setCustomer(pickOne(w.cal, w.customers))
 	at := w.cal.momentAt(day, 14.25)
 	o.status, o.done, o.steps = "completed", w.cal.momentAt(day, 14.3), 3
-	w.bookMovement(movement{day: day, at: at, kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
-		reason: "customer_return", refType: "order", ref: o.id, worker: w.findHand(day, at)})
+	w.bookMovement(movement{day: day, at: at, kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status,
+		qty: it.packet, reason: "customer_return", refType: "order", ref: o.id, worker: w.findHand(day, at)})
 }

@@ -65,7 +65,8 @@ type take struct {
 
 func (w *stock) newOrder(kind string, day int, hour float64, lines []*line) *order {
 	at := w.cal.momentAt(day, hour)
-	o := &order{id: w.cal.newID(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3, promised: at, pickDay: never, steps: 1}
+	o := &order{id: w.cal.newID(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3,
+		promised: at, pickDay: never, steps: 1}
 	for _, l := range lines {
 		l.id = w.cal.newID(day, at)
 	}
@@ -143,7 +144,8 @@ func (w *stock) settleFate(o *order, nth int) {
 			o.status, o.steps = "cancelled", 2
 		}
 	case o.day >= -12 && w.cal.drawChance(0.02) && some:
-		o.status, o.hold, o.pickDay, o.steps = "on_hold", pickOne(w.cal, []string{"credit limit", "address to be checked", "customer asked to wait"}), never, 2
+		o.status, o.hold, o.pickDay, o.steps = "on_hold", pickOne(w.cal,
+			[]string{"credit limit", "address to be checked", "customer asked to wait"}), never, 2
 	case !whole:
 		o.pickDay = never
 	}
@@ -307,8 +309,8 @@ func (w *stock) pickOrder(o *order, day int, to stage, who *duty, hour *float64,
 // stageReservation moves one reservation with its goods.
 func (w *stock) stageReservation(o *order, t *take, lane *zone, day int) {
 	t.level.reserved -= t.qty
-	w.bookMovement(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty,
-		refType: "order", ref: o.id, worker: t.by.id})
+	w.bookMovement(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone,
+		to: lane, qty: t.qty, refType: "order", ref: o.id, worker: t.by.id})
 	t.staged = w.byKey[levelKey{lane, t.line.item, t.level.lot, "available"}]
 	t.staged.reserved += t.qty
 	t.line.picked += t.qty
@@ -326,8 +328,8 @@ func (w *stock) bookDeparture(o *order, day int, at time.Time) {
 	for _, l := range o.lines {
 		for _, t := range l.takes {
 			t.staged.reserved -= t.qty
-			w.bookMovement(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id,
-				worker: w.findHand(day, at, outTeam)})
+			w.bookMovement(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone,
+				qty: t.qty, refType: "order", ref: o.id, worker: w.findHand(day, at, outTeam)})
 			l.shipped += t.qty
 		}
 	}
@@ -395,7 +397,8 @@ func (w *stock) emitOrders() {
 	for n, o := range w.orders {
 		w.emitOrder(o, n)
 		for i, l := range o.lines {
-			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id, "uom": l.item.cat.uom, "qty_ordered": wholeUnits(l.qty),
+			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id,
+				"uom": l.item.cat.uom, "qty_ordered": wholeUnits(l.qty),
 				"qty_cancelled": wholeUnits(l.cancelled), "qty_allocated": wholeUnits(l.allocated),
 				"qty_picked": wholeUnits(l.picked), "qty_packed": wholeUnits(l.packed),
 				"qty_shipped": wholeUnits(l.shipped), "qty_received": wholeUnits(l.received), "unit_price": moneyCents(l.price),
@@ -418,17 +421,19 @@ func (w *stock) emitOrder(o *order, n int) {
 	if o.done.IsZero() {
 		o.done = o.at
 	}
-	r := store.Row{"id": o.id, "order_no": w.nextNumber(catalog.OrderPrefix(o.kind), o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s),
-		"priority":   o.priority,
+	r := store.Row{"id": o.id, "order_no": w.nextNumber(catalog.OrderPrefix(o.kind), o.at), "type": o.kind,
+		"status": o.status, "stage": o.stageName(s), "priority": o.priority,
 		"party_name": o.party,
 		"site_id":    w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised),
 		"tags": rawJSON([]string{}), "line_count": int64(len(o.lines)),
-		"qty_ordered": wholeUnits(s.ordered), "qty_allocated": wholeUnits(s.allocated), "qty_picked": wholeUnits(s.picked), "qty_packed": wholeUnits(s.packed),
+		"qty_ordered": wholeUnits(s.ordered), "qty_allocated": wholeUnits(s.allocated), "qty_picked": wholeUnits(s.picked),
+		"qty_packed":   wholeUnits(s.packed),
 		"qty_shipped":  wholeUnits(s.shipped),
 		"qty_received": wholeUnits(s.received), "total_value": moneyCents(s.cents), "created_by": w.clerkOf(n),
 		"updated_at": formatMoment(o.done), "version": 1 + o.steps}
 	if o.city != "" {
-		r["ship_to"] = rawJSON(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.landOf(o.city)})
+		r["ship_to"] = rawJSON(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip,
+			"country": w.landOf(o.city)})
 	}
 	if o.source != "" {
 		r["source"], r["external_ref"] = o.source, "R"+o.id[24:]

@@ -32,7 +32,8 @@ var errNone = errors.New("there is no database yet")
 func (p *Patient) openDatabase(ctx context.Context) (*db.DB, error) {
 	if p.database == nil {
 		p.database = &opened{}
-		o := db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data, Pooler: p.Config.DatabasePooler == "transaction", PoolSize: 2}
+		o := db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data, Pooler: p.Config.DatabasePooler == "transaction",
+			PoolSize: 2}
 		if s, err := db.State(ctx, o); err != nil {
 			p.database.err = err
 		} else if s.Fresh {
@@ -98,8 +99,8 @@ func lookPages(ctx context.Context, p *Patient) []Finding {
 			return newWarning("holdfast backup reads all of it", "a damaged page shows when it is read",
 				"the database is too large to be read through in %s", patience), nil
 		}
-		return newFailure("holdfast restore the last backup, with --replace", "what lies on a damaged page is answered with 503 and is in no new backup",
-			"the database is damaged: %v", err), nil
+		return newFailure("holdfast restore the last backup, with --replace",
+			"what lies on a damaged page is answered with 503 and is in no new backup", "the database is damaged: %v", err), nil
 	})
 }
 
@@ -131,7 +132,8 @@ func lookClock(ctx context.Context, p *Patient) []Finding {
 		}
 		if ahead := newest.Sub(now); ahead > skew {
 			out = append(out, newFailure(command, why,
-				"the clock is behind: the newest record is of %s, in %s", newest.UTC().Format(time.RFC3339), ahead.Round(time.Second))...)
+				"the clock is behind: the newest record is of %s, in %s", newest.UTC().Format(time.RFC3339),
+				ahead.Round(time.Second))...)
 		}
 		return out, nil
 	})
@@ -169,7 +171,8 @@ func lookFiles(ctx context.Context, p *Patient) []Finding {
 		}
 		files, err := blob.Open(ctx, p.Config.BlobURL, filepath.Join(p.Config.Data, "files"))
 		if err != nil {
-			return newFailure("holdfast config dump", "uploads and photos cannot be read", "the file store cannot be opened: %v", err), nil
+			return newFailure("holdfast config dump", "uploads and photos cannot be read", "the file store cannot be opened: %v",
+				err), nil
 		}
 		defer files.Close()
 		orphans := 0
@@ -184,10 +187,12 @@ func lookFiles(ctx context.Context, p *Patient) []Finding {
 		}
 		var out []Finding
 		if orphans > 0 {
-			out = newWarning("a running server removes them within the hour", "they take room", "%d files have no record", orphans)
+			out = newWarning("a running server removes them within the hour", "they take room", "%d files have no record",
+				orphans)
 		}
 		if len(named) > 0 {
-			out = append(out, newFailure("holdfast restore the files from a backup", "uploads and photos are lost", "%d records have no file", len(named))...)
+			out = append(out, newFailure("holdfast restore the files from a backup", "uploads and photos are lost",
+				"%d records have no file", len(named))...)
 		}
 		return out, nil
 	})
@@ -205,7 +210,10 @@ func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
 			if _, ok := c["blob_key"]; !ok {
 				continue
 			}
-			tx.Queue("SELECT blob_key FROM "+table+" WHERE blob_key IS NOT NULL", nil, func(r *db.Row) error { out[r.Text(0)] = true; return nil })
+			tx.Queue("SELECT blob_key FROM "+table+" WHERE blob_key IS NOT NULL", nil, func(r *db.Row) error {
+				out[r.Text(0)] = true
+				return nil
+			})
 		}
 		return tx.Flush()
 	})
@@ -226,7 +234,8 @@ func lookBackup(ctx context.Context, p *Patient) []Finding {
 				return nil
 			})
 		})
-		const command, why = "holdfast backup /srv/backups/, or backup_to for one a day", "a broken disk would take everything"
+		const command, why = "holdfast backup /srv/backups/, or backup_to for one a day",
+			"a broken disk would take everything"
 		limit := oldBackup
 		if p.Config.BackupTo != "" {
 			limit = 2 * p.Config.BackupEvery
@@ -267,8 +276,8 @@ func lookPooler(ctx context.Context, p *Patient) []Finding {
 		if err != nil || !s.Pooled {
 			return nil, err
 		}
-		return newWarning("database_pooler = transaction, when it is PgBouncer in that mode", "prepared statements fail through a transaction pooler",
-			"a pooler answers for the database server"), nil
+		return newWarning("database_pooler = transaction, when it is PgBouncer in that mode",
+			"prepared statements fail through a transaction pooler", "a pooler answers for the database server"), nil
 	})
 }
 
@@ -306,18 +315,20 @@ func lookWebhooks(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, "", func(d *db.DB) (out []Finding, err error) {
 		hosts := map[string]bool{}
 		err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT url FROM webhooks WHERE status = 'active' ORDER BY id LIMIT 500", nil, func(r *db.Row) error {
-				if u, err := url.Parse(r.Text(0)); err == nil && len(hosts) < mostReceivers {
-					hosts[receiverAddress(u)] = true
-				}
-				return nil
-			})
+			return tx.Query("SELECT url FROM webhooks WHERE status = 'active' ORDER BY id LIMIT 500", nil,
+				func(r *db.Row) error {
+					if u, err := url.Parse(r.Text(0)); err == nil && len(hosts) < mostReceivers {
+						hosts[receiverAddress(u)] = true
+					}
+					return nil
+				})
 		})
 		for host := range hosts {
 			if err := dialHost(ctx, host); err != nil {
 				name, _, _ := strings.Cut(host, ":")
 				command := fmt.Sprintf("curl -v https://%s/", name)
-				out = append(out, newWarning(command, "events wait and are given up after five days", "the receiver %s cannot be reached: %v", host, err)...)
+				out = append(out, newWarning(command, "events wait and are given up after five days",
+					"the receiver %s cannot be reached: %v", host, err)...)
 			}
 		}
 		return out, err

@@ -20,13 +20,16 @@ import (
 func lookConfiguration(_ context.Context, p *Patient) (out []Finding) {
 	c := p.Config
 	if c.PublicURL == "" && !c.Loopback() {
-		out = append(out, newWarning("public_url = https://wms.example.com", "links in mails, QR codes and tokens are built from it", "public_url is not set")...)
+		out = append(out, newWarning("public_url = https://wms.example.com",
+			"links in mails, QR codes and tokens are built from it", "public_url is not set")...)
 	}
 	if c.RateLimits == "off" {
-		out = append(out, newWarning("rate_limits = on", "anybody can ask as much as the machine has to give", "rate limits are off")...)
+		out = append(out, newWarning("rate_limits = on", "anybody can ask as much as the machine has to give",
+			"rate limits are off")...)
 	}
 	if c.Dev {
-		out = append(out, newWarning("take --dev and --demo away", "addresses are confirmed without proof", "this is a development server")...)
+		out = append(out, newWarning("take --dev and --demo away", "addresses are confirmed without proof",
+			"this is a development server")...)
 	}
 	if c.DatabaseURL != "" && c.MasterKey == "" {
 		out = append(out, newWarning("master_key_file = /etc/holdfast/master.key, the same on each node",
@@ -80,7 +83,8 @@ func (p *Patient) checkPrivate(path string, st fs.FileInfo, want fs.FileMode) []
 }
 
 func (p *Patient) reportLeftover(path string) []Finding {
-	found := newWarning("rm -r "+path, "it holds a copy of the database and takes room", "%s is left of a backup that was killed", path)
+	found := newWarning("rm -r "+path, "it holds a copy of the database and takes room",
+		"%s is left of a backup that was killed", path)
 	if p.Fix && os.RemoveAll(path) == nil {
 		found[0].Fixed = true
 	}
@@ -115,14 +119,17 @@ func lookDisk(_ context.Context, p *Patient) []Finding {
 	}
 	took, err := syncs(dir)
 	if err != nil {
-		return newFailure("touch "+filepath.Join(dir, "x"), "nothing can be written", "a trial file cannot be written: %v", err)
+		return newFailure("touch "+filepath.Join(dir, "x"), "nothing can be written", "a trial file cannot be written: %v",
+			err)
 	}
 	var out []Finding
 	if left < fewRoom {
-		out = append(out, newWarning("df -h "+dir, "a backup needs room for one more copy of the database", "%d MB are free", left>>20)...)
+		out = append(out, newWarning("df -h "+dir, "a backup needs room for one more copy of the database", "%d MB are free",
+			left>>20)...)
 	}
 	if took > slowSync {
-		out = append(out, newWarning("use a local SSD for --data", "every write waits for it", "making 4 KB durable takes %d ms", took.Milliseconds())...)
+		out = append(out, newWarning("use a local SSD for --data", "every write waits for it",
+			"making 4 KB durable takes %d ms", took.Milliseconds())...)
 	}
 	return out
 }
@@ -154,7 +161,8 @@ func lookMail(ctx context.Context, p *Patient) []Finding {
 		if p.Config.Dev {
 			return nil
 		}
-		return newWarning("smtp_url = smtp://user:password@host:587", "confirmations, recoveries and notices are not sent", "no mail server is set")
+		return newWarning("smtp_url = smtp://user:password@host:587", "confirmations, recoveries and notices are not sent",
+			"no mail server is set")
 	}
 	return p.checkReachable(ctx, p.Config.SMTPURL, "smtp_url", map[string]string{"smtp": "587", "smtps": "465"})
 }
@@ -204,11 +212,13 @@ func lookTLS(_ context.Context, p *Patient) []Finding {
 			return nil
 		}
 		return newFailure("tls_domains = wms.example.com, or tls_cert and tls_key, or trusted_proxies for a TLS proxy",
-			"identity endpoints refuse credentials that cross a network in the clear", "others can reach the listener, and it has no TLS")
+			"identity endpoints refuse credentials that cross a network in the clear",
+			"others can reach the listener, and it has no TLS")
 	}
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
-		return newFailure("openssl x509 -noout -text -in "+c.TLSCert, "the server does not start", "the certificate cannot be used: %v", err)
+		return newFailure("openssl x509 -noout -text -in "+c.TLSCert, "the server does not start",
+			"the certificate cannot be used: %v", err)
 	}
 	cert, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
@@ -223,12 +233,16 @@ func (p *Patient) checkCertificate(cert *x509.Certificate) (out []Finding) {
 	case left < 0:
 		out = newFailure(show, "clients refuse it", "the certificate ended at %s", cert.NotAfter.UTC().Format(time.RFC3339))
 	case p.Now().Before(cert.NotBefore):
-		out = newFailure(show, "clients refuse it; or the clock is wrong", "the certificate begins at %s", cert.NotBefore.UTC().Format(time.RFC3339))
+		out = newFailure(show, "clients refuse it; or the clock is wrong", "the certificate begins at %s",
+			cert.NotBefore.UTC().Format(time.RFC3339))
 	case left < renew:
-		out = newWarning(show, "put the new one into the same file and send SIGHUP", "the certificate ends in %d days", int(left.Hours()/24))
+		out = newWarning(show, "put the new one into the same file and send SIGHUP", "the certificate ends in %d days",
+			int(left.Hours()/24))
 	}
-	if u, err := url.Parse(p.Config.PublicURL); err == nil && u.Hostname() != "" && cert.VerifyHostname(u.Hostname()) != nil {
-		out = append(out, newFailure(show, "clients refuse it", "the certificate is not for %s, the host of public_url", u.Hostname())...)
+	if u, err := url.Parse(p.Config.PublicURL); err == nil && u.Hostname() != "" &&
+		cert.VerifyHostname(u.Hostname()) != nil {
+		out = append(out, newFailure(show, "clients refuse it", "the certificate is not for %s, the host of public_url",
+			u.Hostname())...)
 	}
 	return out
 }

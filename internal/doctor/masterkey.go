@@ -88,7 +88,8 @@ func lookInGit(ctx context.Context, path string) []Finding {
 	ignored := runGit(ctx, file, "check-ignore", "--quiet")
 	switch {
 	case tracked == gitYes:
-		command := "git rm --cached " + path + ", name it in .gitignore, and, if the repository was ever copied, " + changeMasterKey
+		command := "git rm --cached " + path + ", name it in .gitignore, and, if the repository was ever copied, " +
+			changeMasterKey
 		return newFailure(command, why,
 			"git tracks %s, which holds the master key", path)
 	case ignored == gitNo:

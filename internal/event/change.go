@@ -26,7 +26,8 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 			row = before
 		}
 		tenant, _ := row["tenant_id"].(string)
-		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: fieldSubset(row, t.Fields), Audience: query.Audience(r, row)}.raisedBy(row))
+		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: fieldSubset(row, t.Fields),
+			Audience: query.Audience(r, row)}.raisedBy(row))
 	}
 	return out
 }
@@ -40,7 +41,8 @@ func (t *Type) About(r *catalog.Resource, row, members map[string]any) Emitted {
 		all[m.Name] = members[m.Name]
 		names = append(names, m.Name)
 	}
-	return Emitted{Tenant: textField(row, "tenant_id"), Type: t.Name, Data: fieldSubset(all, names), Audience: query.Audience(r, row)}
+	return Emitted{Tenant: textField(row, "tenant_id"), Type: t.Name, Data: fieldSubset(all, names),
+		Audience: query.Audience(r, row)}
 }
 
 // Watched returns the collections whose changes may make events, sorted.
@@ -88,14 +90,16 @@ func textField(row map[string]any, field string) string {
 // moved: an existing record's field became one of these.
 func whenMoved(field string, to ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && textField(before, field) != textField(after, field) && slices.Contains(to, textField(after, field))
+		return before != nil && after != nil && textField(before, field) != textField(after, field) &&
+			slices.Contains(to, textField(after, field))
 	}
 }
 
 // movedFrom: an existing record's field went to a value from one of others.
 func movedFrom(field, to string, from ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && slices.Contains(from, textField(before, field)) && textField(after, field) == to
+		return before != nil && after != nil && slices.Contains(from, textField(before, field)) &&
+			textField(after, field) == to
 	}
 }
 
@@ -143,7 +147,8 @@ func isDeleted(_, after map[string]any) bool { return after == nil }
 func madeOverdue(before, after map[string]any) bool {
 	due, now := textField(after, "due_at"), textField(after, "updated_at")
 	late := func(row map[string]any, at string) bool {
-		return strings.Contains(" open in_progress ", " "+textField(row, "status")+" ") && textField(row, "due_at") != "" && textField(row, "due_at") <= at
+		return strings.Contains(" open in_progress ", " "+textField(row, "status")+" ") && textField(row, "due_at") != "" &&
+			textField(row, "due_at") <= at
 	}
 	return after != nil && due != textField(before, "due_at") && late(after, now) && (before == nil || !late(before, now))
 }

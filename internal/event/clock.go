@@ -79,16 +79,18 @@ func (n *Notifier) raiseExpiring(ctx context.Context, now time.Time) error {
 		var near []Emitted
 		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+
 			" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
-			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{expiryHorizon(since), expiryHorizon(now)}, func(r *db.Row) error {
-			row := map[string]any{}
-			for i, f := range lotFields {
-				if !r.Null(i + 1) {
-					row[f] = r.Text(i + 1)
+			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{expiryHorizon(since), expiryHorizon(now)},
+			func(r *db.Row) error {
+				row := map[string]any{}
+				for i, f := range lotFields {
+					if !r.Null(i + 1) {
+						row[f] = r.Text(i + 1)
+					}
 				}
-			}
-			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: fieldSubset(row, lotFields)}.raisedBy(row))
-			return nil
-		})
+				near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring",
+					Data: fieldSubset(row, lotFields)}.raisedBy(row))
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -147,7 +149,8 @@ func overdueEvent(row map[string]any) Emitted {
 			who[c] = id
 		}
 	}
-	return Emitted{Tenant: textField(row, "tenant_id"), Type: "action.overdue", Data: fieldSubset(row, actionFields), Audience: who}.raisedBy(row)
+	return Emitted{Tenant: textField(row, "tenant_id"), Type: "action.overdue", Data: fieldSubset(row, actionFields),
+		Audience: who}.raisedBy(row)
 }
 
 // moment is the record and the day or moment, as a text, that an event is
@@ -189,7 +192,9 @@ func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
 		}); err != nil {
 		return err
 	}
-	return n.outbox.EmitAll(tx, slices.DeleteFunc(list, func(e Emitted) bool { return told[[3]string{e.Tenant, e.moment.id, e.moment.due}] }))
+	return n.outbox.EmitAll(tx, slices.DeleteFunc(list, func(e Emitted) bool {
+		return told[[3]string{e.Tenant, e.moment.id, e.moment.due}]
+	}))
 }
 
 // storeRaised keeps what time has raised.
@@ -198,7 +203,8 @@ func storeRaised(tx *db.Tx, list []Emitted, at time.Time) error {
 		return nil
 	}
 	notes := tx.InsertMany("deadline_notices",
-		[]db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
+		[]db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"},
+			{Name: "due_on", Type: "text"},
 			{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "ON CONFLICT DO NOTHING")
 	for _, e := range list {
 		if e.moment.due == "" {
@@ -216,7 +222,8 @@ func storeRaised(tx *db.Tx, list []Emitted, at time.Time) error {
 // and one that was ahead is set back. The row is locked until the transaction
 // ends.
 func moveClock(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
-	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING", []any{kind, now}, nil); err != nil {
+	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING",
+		[]any{kind, now}, nil); err != nil {
 		return since, err
 	}
 	if err := tx.One("SELECT until_at FROM outbox_clock WHERE kind = $1 {for update}", []any{kind}, func(r *db.Row) error {
@@ -228,7 +235,8 @@ func moveClock(tx *db.Tx, kind string, now time.Time) (since time.Time, err erro
 	if since.After(now.Add(wrongBy)) {
 		ahead := since.Sub(now).Round(time.Second)
 		tx.After(func() {
-			slog.Warn("what falls due was announced ahead of its time: a server's clock is wrong, or was", "event", kind, "ahead", ahead)
+			slog.Warn("what falls due was announced ahead of its time: a server's clock is wrong, or was", "event", kind,
+				"ahead", ahead)
 		})
 	} else if !since.Before(now) {
 		return since, nil

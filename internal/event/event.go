@@ -240,7 +240,8 @@ func valuesClause(n, width int) string {
 
 // readEvent scans a row of eventColumns.
 func readEvent(r *db.Row) (*Event, error) {
-	e := &Event{ID: r.Text(0), Tenant: r.Text(1), Type: r.Text(2), At: r.Time(3), Data: json.RawMessage(r.Text(5)), Seq: r.Int(6)}
+	e := &Event{ID: r.Text(0), Tenant: r.Text(1), Type: r.Text(2), At: r.Time(3), Data: json.RawMessage(r.Text(5)),
+		Seq: r.Int(6)}
 	if !r.Null(4) {
 		if err := json.Unmarshal([]byte(r.Text(4)), &e.Audience); err != nil {
 			return nil, fault.Wrap(err, fault.Internal, "", "event %s", e.ID)

@@ -23,11 +23,13 @@ func (t *Type) Schema(c *catalog.Catalog) map[string]any {
 // Head is the schema of what every event has.
 func Head() map[string]any {
 	return object{
-		"type": "object", "description": "What every event has.", "required": []string{"type", "timestamp", "id", "tenant_id", "data"},
+		"type": "object", "description": "What every event has.",
+		"required": []string{"type", "timestamp", "id", "tenant_id", "data"},
 		"properties": object{
 			"type":      object{"type": "string", "description": "Type of the event."},
 			"timestamp": object{"type": "string", "format": "date-time", "description": "When it happened."},
-			"id":        object{"type": "string", "format": "uuid", "description": "The same in every delivery; use it to notice repeats."},
+			"id": object{"type": "string", "format": "uuid",
+				"description": "The same in every delivery; use it to notice repeats."},
 			"tenant_id": object{"type": "string", "format": "uuid", "description": "The tenant it happened in."},
 			"data":      object{"type": "object", "description": "What happened."},
 		},
@@ -70,12 +72,14 @@ func Webhooks(c *catalog.Catalog) (hooks, schemas map[string]any) {
 		schemas[types[i].Name] = types[i].referringSchema(c, schemas)
 		each[i] = object{"$ref": "#/components/schemas/" + types[i].Name}
 	}
-	schemas["AnyEvent"] = object{"description": "An event; type says which.", "oneOf": each, "discriminator": object{"propertyName": "type"}}
+	schemas["AnyEvent"] = object{"description": "An event; type says which.", "oneOf": each,
+		"discriminator": object{"propertyName": "type"}}
 	return object{"event": object{"post": object{
 		"summary": "What a webhook is sent", "tags": []string{"events"}, "operationId": "receive_event",
-		"parameters":  []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
-		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/AnyEvent"}}}},
-		"responses":   object{"2XX": responseRef("Taken")},
+		"parameters": []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
+		"requestBody": object{"required": true,
+			"content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/AnyEvent"}}}},
+		"responses": object{"2XX": responseRef("Taken")},
 	}}}, schemas
 }
 

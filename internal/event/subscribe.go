@@ -55,14 +55,16 @@ func (n *Notifier) Subscribe(ctx context.Context, tenant, after string) (*Subscr
 // findPlace finds the place of the last event the reader has.
 func (s *Subscription) findPlace(ctx context.Context, id string) error {
 	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
-		return fault.New(fault.Invalid, "22P02", "Last-Event-ID must be the id of an event, not %q", fault.Clip(id, 60)).At("Last-Event-ID", "not an event's id")
+		return fault.New(fault.Invalid, "22P02", "Last-Event-ID must be the id of an event, not %q",
+			fault.Clip(id, 60)).At("Last-Event-ID", "not an event's id")
 	}
 	s.Gap = true
 	return s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT seq FROM outbox WHERE id = $1 AND tenant_id = $2 AND seq IS NOT NULL", []any{id, s.tenant}, func(r *db.Row) error {
-			s.from, s.Gap = r.Int(0), false
-			return nil
-		})
+		return tx.Query("SELECT seq FROM outbox WHERE id = $1 AND tenant_id = $2 AND seq IS NOT NULL", []any{id, s.tenant},
+			func(r *db.Row) error {
+				s.from, s.Gap = r.Int(0), false
+				return nil
+			})
 	})
 }
 
@@ -75,7 +77,8 @@ func (s *Subscription) Missed(ctx context.Context, each func(*Event) error) erro
 	for from := s.from; from > 0 && from < s.upto; {
 		var page []*Event
 		err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-			page, err = listEvents(tx, "tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4", s.tenant, from, s.upto, passRows)
+			page, err = listEvents(tx, "tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4", s.tenant, from, s.upto,
+				passRows)
 			return err
 		})
 		if err != nil {

@@ -60,7 +60,8 @@ func listParameters(in any) []param {
 // paramOf reads the tags of a field.
 func paramOf(f reflect.StructField, name string) param {
 	tag := f.Tag.Get
-	p := param{name: name, kind: f.Type.Kind(), def: tag("default"), required: tag("required") == "true", least: tag("min"), most: tag("max"),
+	p := param{name: name, kind: f.Type.Kind(), def: tag("default"), required: tag("required") == "true",
+		least: tag("min"), most: tag("max"),
 		clamp: parseBound(tag("clamp"), math.MaxInt64), oneof: strings.Fields(tag("oneof"))}
 	p.min, p.max = parseBound(p.least, math.MinInt64), parseBound(p.most, math.MaxInt64)
 	p.uuid, p.date, p.instant = tag("format") == "uuid", tag("format") == "date", tag("format") == "date-time"
@@ -160,7 +161,9 @@ func bindParameters(v reflect.Value, list []param, get func(string) []string, bo
 }
 
 // findText returns the parameter's text, from the body or the query.
-func (p *param) findText(get func(string) []string, body map[string]json.RawMessage) (text string, given bool, err error) {
+func (p *param) findText(
+	get func(string) []string, body map[string]json.RawMessage,
+) (text string, given bool, err error) {
 	var values []string
 	if get != nil {
 		values = get(p.name)

@@ -27,7 +27,8 @@ func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 	args := []any{tenant, from, to}
 	tx.Queue("SELECT CAST(COALESCE(SUM(passed), 0) AS bigint), CAST(COALESCE(SUM(failed), 0) AS bigint) FROM ("+
 		"SELECT COALESCE(passed_weight, passed) AS passed, COALESCE(failed_weight, failed) AS failed FROM checklist_runs "+
-		"WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status = 'completed' ORDER BY due_at DESC LIMIT "+careMost+") r", args, func(r *db.Row) error {
+		"WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status = 'completed' ORDER BY due_at DESC LIMIT "+careMost+
+		") r", args, func(r *db.Row) error {
 		c.passed, c.failed = r.Int(0), r.Int(1)
 		return nil
 	})

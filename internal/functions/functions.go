@@ -88,7 +88,8 @@ type Deps struct {
 
 // Table lists the functions.
 func Table(d Deps) []Function {
-	d.Dear, d.Soon, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.Soon, healthSoon), cmp.Or(d.AtOnce, healthAtOnce)
+	d.Dear, d.Soon, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.Soon, healthSoon),
+		cmp.Or(d.AtOnce, healthAtOnce)
 	list := slices.Concat(newDashboard(d).dashboardFunctions(), programmeTable(d), planningTable(d), d.importTable())
 	for i := range list {
 		list[i].params = listParameters(list[i].In)
@@ -111,8 +112,9 @@ func (d *dashboard) dashboardFunctions() []Function {
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
 			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.health.Forget, Dated: true,
 			In: SummaryIn{}, Out: SummaryOut{}, Run: adaptFunction(d.adminSummary),
-			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
-			Doc:   "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
+			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists",
+				"shipments", "settings", "tenants", "members"},
+			Doc: "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
 		},
 		{
 			Name: "safety-kpis", Methods: []string{"GET"},
@@ -138,8 +140,9 @@ func programmeTable(d Deps) []Function {
 	}
 	return []Function{
 		{
-			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.ScoresIn{}, Out: programme.ScoresOut{}, Run: adaptFunction(prog.Scores), Streamed: true,
+			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true,
+			Patience: programmeTime,
+			In:       programme.ScoresIn{}, Out: programme.ScoresOut{}, Run: adaptFunction(prog.Scores), Streamed: true,
 			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; " +
 				"every score comes with its inputs, terms and model.",
 		},
@@ -149,9 +152,11 @@ func programmeTable(d Deps) []Function {
 			Doc: "Groups entities into Critical, High, Medium and Low by their newest official scores, replacing those that the filter names.",
 		},
 		{
-			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
-			In: programme.ComplianceIn{}, Out: programme.ComplianceOut{}, Run: adaptFunction(prog.Compliance), Streamed: true,
-			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
+			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true,
+			Patience: programmeTime,
+			In:       programme.ComplianceIn{}, Out: programme.ComplianceOut{}, Run: adaptFunction(prog.Compliance),
+			Streamed: true,
+			Doc:      "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
 		},
 		{
 			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
@@ -202,17 +207,20 @@ func planningTable(d Deps) []Function {
 func (d Deps) importTable() []Function {
 	return []Function{
 		{
-			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
-			In: JobIn{}, Out: plan.Processed{}, Run: adaptFunction(d.processJob),
+			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true,
+			Patience: importTime,
+			In:       JobIn{}, Out: plan.Processed{}, Run: adaptFunction(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},
 		{
-			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
-			In: JobIn{}, Out: imports.Applied{}, Run: adaptFunction(d.applyJob),
+			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true,
+			Patience: importTime,
+			In:       JobIn{}, Out: imports.Applied{}, Run: adaptFunction(d.applyJob),
 			Doc: "Writes the valid rows of an import job: up to 20,000 in one transaction, more in chunks; called again it goes on where it broke off.",
 		},
 		{
-			Name: "rollback-import-job", Methods: []string{"POST"}, Roles: []actor.Role{actor.Owner, actor.Admin}, Writes: true, Imports: true, Patience: importTime,
+			Name: "rollback-import-job", Methods: []string{"POST"}, Roles: []actor.Role{actor.Owner, actor.Admin}, Writes: true,
+			Imports: true, Patience: importTime,
 			In: RollbackIn{}, Out: imports.RolledBackResult{}, Run: adaptFunction(d.rollbackJob),
 			Doc: "Puts back what an applied import job changed, if nothing was edited since.",
 		},
@@ -220,7 +228,9 @@ func (d Deps) importTable() []Function {
 }
 
 // adaptFunction gives a typed function the table's shape.
-func adaptFunction[In, Out any](f func(context.Context, actor.Actor, *In) (*Out, error)) func(context.Context, actor.Actor, any) (any, error) {
+func adaptFunction[In, Out any](
+	f func(context.Context, actor.Actor, *In) (*Out, error),
+) func(context.Context, actor.Actor, any) (any, error) {
 	return func(ctx context.Context, a actor.Actor, in any) (any, error) {
 		out, err := f(ctx, a, in.(*In))
 		if err != nil {

@@ -87,11 +87,13 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
 		"CASE WHEN i.on_hand > 0 THEN "+ownstock.FirstMovement+" END, "+
 		"CASE WHEN i.available <= 0 THEN "+inventory.OnOrder+" END "+
-		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...), func(r *db.Row) error {
-		as.last = r.Text(0)
-		as.stock[as.last] = &inventory.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
-		return nil
-	})
+		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...),
+		func(r *db.Row) error {
+			as.last = r.Text(0)
+			as.stock[as.last] = &inventory.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4),
+				FirstIn: r.Time(5), OnOrder: r.Bool(6)}
+			return nil
+		})
 }
 
 // queueLedger asks for the last days of the items that were read, and for what of them
@@ -107,14 +109,15 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	where += " AND " + ownstock.OwnGoods
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
-	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
+	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+
+		" THEN -quantity ELSE quantity END) AS bigint), "+
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND "+
 		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+")"+where+" GROUP BY item_id, "+day,
 		append(slices.Clone(args), window), func(r *db.Row) error {
 			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
-	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND occurred_at <= "+upto+
-		" AND type = 'ship'"+where+" GROUP BY item_id",
+	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+
+		" AND occurred_at <= "+upto+" AND type = 'ship'"+where+" GROUP BY item_id",
 		append(args, dead, window), func(r *db.Row) error {
 			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
 		})
@@ -207,7 +210,8 @@ func (d *dashboard) renewHealth(ctx context.Context, tenant string) *look {
 		return l
 	}
 	now := d.now().UTC()
-	l := &look{begun: time.Now(), done: make(chan struct{}), health: health{Health: new(inventory.Assessment).Health(), at: now}}
+	l := &look{begun: time.Now(), done: make(chan struct{}),
+		health: health{Health: new(inventory.Assessment).Health(), at: now}}
 	if kept, ok := d.health.Get(tenant, now); ok && !kept.isDue(now) {
 		l.health = kept
 		close(l.done)
@@ -265,5 +269,6 @@ func (d *dashboard) surveyInventory(ctx context.Context, tenant string, l *look)
 }
 
 func (h *health) healthOut() HealthOut {
-	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, Items: h.items, AsOf: query.FormatTime(h.at)}
+	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, Items: h.items,
+		AsOf: query.FormatTime(h.at)}
 }

@@ -61,8 +61,10 @@ func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "i
 // includes the grace, lies in the window.
 func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := d.now().UTC()
-	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"), out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
-		Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}, map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
+	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"),
+		out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
+			Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0},
+				map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
 	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
 		d.store.Counts(tx.Tx, a.TenantID, k.totals)
 		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
@@ -96,7 +98,8 @@ func (k *kpis) queueKPIs(d *dashboard, tx *store.Tx, from, to time.Time) {
 			k.runsIn += n
 		}
 	})
-	k.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
+	k.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'",
+		"r.reported_at DESC", from, to)
 }
 
 func (k *kpis) finishKPIs() {

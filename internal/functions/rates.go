@@ -62,13 +62,14 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
 		store.QueueZone(tx.Tx, a.TenantID, &zone)
 		if !found {
-			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID}, func(r *db.Row) error {
-				found = true
-				if z := r.Text(0); z != "" {
-					zone = z
-				}
-				return nil
-			})
+			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID},
+				func(r *db.Row) error {
+					found = true
+					if z := r.Text(0); z != "" {
+						zone = z
+					}
+					return nil
+				})
 		}
 	})
 	if err != nil {
@@ -96,8 +97,8 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 func (o *RatesOut) fillRates(f *osha.Figures) (err error) {
 	r := score.Recordables{Deaths: f.Deaths, DaysAway: f.DaysAway, Restricted: f.Restricted, Other: f.Other}
 	o.Hours, o.Employees = score.Round(f.Hours, 2), score.Round(f.Employees, 1)
-	o.Counts = CasesOut{Deaths: int64(f.Deaths), DaysAway: int64(f.DaysAway), Restricted: int64(f.Restricted), Other: int64(f.Other),
-		LostTime: int64(f.LostTime), FourDays: int64(f.FourDays), DaysLost: f.DaysLost}
+	o.Counts = CasesOut{Deaths: int64(f.Deaths), DaysAway: int64(f.DaysAway), Restricted: int64(f.Restricted),
+		Other: int64(f.Other), LostTime: int64(f.LostTime), FourDays: int64(f.FourDays), DaysLost: f.DaysLost}
 	if o.TRIR, err = score.TRIR(r, f.Hours); err != nil {
 		return err
 	}

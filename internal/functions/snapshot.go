@@ -130,7 +130,8 @@ func (d *dashboard) dashboardSnapshot(ctx context.Context, a actor.Actor, in *Sn
 }
 
 func (s *snapshot) queueReads(d *dashboard, tx *store.Tx, p store.Page) {
-	s.zones, s.items, s.picks = d.lists.Of(tx.Actor, "zones"), d.lists.Of(tx.Actor, "items"), d.lists.Of(tx.Actor, "pick_lists")
+	s.zones, s.items, s.picks = d.lists.Of(tx.Actor, "zones"), d.lists.Of(tx.Actor, "items"),
+		d.lists.Of(tx.Actor, "pick_lists")
 	s.shipments, s.drivers = d.lists.Of(tx.Actor, "shipments"), d.lists.Of(tx.Actor, "drivers")
 	s.last, s.jobs = d.lists.Of(tx.Actor, "incidents"), d.lists.Of(tx.Actor, "import_jobs")
 	s.zones.Queue(tx, p, " AND r.status <> 'archived'", "lower(r.code)")
@@ -141,7 +142,8 @@ func (s *snapshot) queueReads(d *dashboard, tx *store.Tx, p store.Page) {
 	s.drivers.QueueStates(tx, p, activeDrivers)
 	// reported_at is never null; comparing it lets the index be walked backwards
 	// without a word about nulls, which the engines order differently.
-	s.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'", "r.reported_at DESC")
+	s.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'",
+		"r.reported_at DESC")
 	s.jobs.Queue(tx, store.Page{Size: recent}, "", "r.id DESC")
 }
 

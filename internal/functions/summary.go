@@ -102,7 +102,8 @@ func (d *dashboard) adminSummary(ctx context.Context, a actor.Actor, _ *SummaryI
 	guess, _ := d.places.Get(a.TenantID, now)
 	kept, known := d.health.Get(a.TenantID, now)
 	s := summary{totals: totals{}, settings: Settings{}, place: "UTC",
-		zones: d.lists.Of(a, "zones"), items: d.lists.Of(a, "items"), picks: d.lists.Of(a, "pick_lists"), shipments: d.lists.Of(a, "shipments")}
+		zones: d.lists.Of(a, "zones"), items: d.lists.Of(a, "items"), picks: d.lists.Of(a, "pick_lists"),
+		shipments: d.lists.Of(a, "shipments")}
 	var as *assessment
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(plain *db.Tx) error {
 		tx := d.store.In(plain, a)
@@ -144,10 +145,11 @@ func (s *summary) queueReads(d *dashboard, tx *store.Tx) {
 	if !d.lists.Of(tx.Actor, "settings").Visible() {
 		return
 	}
-	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{tx.TenantID}, func(r *db.Row) error {
-		s.settings.setSetting(r.Text(0), r.Text(1), r.Text(2))
-		return nil
-	})
+	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{tx.TenantID},
+		func(r *db.Row) error {
+			s.settings.setSetting(r.Text(0), r.Text(1), r.Text(2))
+			return nil
+		})
 }
 
 func (s Settings) setSetting(section, key, value string) {
@@ -162,7 +164,9 @@ func (s Settings) setSetting(section, key, value string) {
 func (s *summary) queueToday(d *dashboard, tx *store.Tx, now time.Time, place string) {
 	from, to := localtime.Day(now, localtime.Zone(place))
 	s.today = 0
-	d.completed.Queue(tx.Tx, tx.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
+	d.completed.Queue(tx.Tx, tx.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) {
+		s.today += n
+	})
 }
 
 func (s *summary) summaryOut(head output.Head) *SummaryOut {

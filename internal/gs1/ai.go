@@ -49,14 +49,17 @@ var identifiers = []identifier{
 	dateIdentifier("16", "SELL BY"), dateIdentifier("17", "USE BY"),
 	{ai: "20", title: "VARIANT", min: 2, max: 2, numeric: true, fixed: true},
 	upTo("21", "SERIAL", 20), upTo("22", "CPV", 20),
-	upTo("240", "ADDITIONAL ID", 30), upTo("241", "CUST. PART No.", 30), upTo("250", "SECONDARY SERIAL", 30), upTo("251", "REF. TO SOURCE", 30),
+	upTo("240", "ADDITIONAL ID", 30), upTo("241", "CUST. PART No.", 30), upTo("250", "SECONDARY SERIAL", 30),
+	upTo("251", "REF. TO SOURCE", 30),
 	upTo("254", "GLN EXTENSION COMPONENT", 20),
 	numberIdentifier("30", "VAR. COUNT", 8), numberIdentifier("37", "COUNT", 8),
 	measureIdentifier(
 		"310n",
 		"NET WEIGHT (kg)",
-	), measureIdentifier("311n", "LENGTH (m)"), measureIdentifier("312n", "WIDTH (m)"), measureIdentifier("313n", "HEIGHT (m)"),
-	measureIdentifier("315n", "NET VOLUME (l)"), measureIdentifier("320n", "NET WEIGHT (lb)"), measureIdentifier("330n", "GROSS WEIGHT (kg)"),
+	), measureIdentifier("311n", "LENGTH (m)"), measureIdentifier("312n", "WIDTH (m)"),
+	measureIdentifier("313n", "HEIGHT (m)"),
+	measureIdentifier("315n", "NET VOLUME (l)"), measureIdentifier("320n", "NET WEIGHT (lb)"),
+	measureIdentifier("330n", "GROSS WEIGHT (kg)"),
 	upTo("400", "ORDER NUMBER", 30), upTo("401", "GINC", 30),
 	{ai: "402", title: "GSIN", min: lenGSIN, max: lenGSIN, numeric: true, check: true},
 	upTo("403", "ROUTE", 30),
@@ -64,17 +67,21 @@ var identifiers = []identifier{
 		"410",
 		"SHIP TO LOC",
 		lenGLN,
-	), keyIdentifier("411", "BILL TO", lenGLN), keyIdentifier("412", "PURCHASE FROM", lenGLN), keyIdentifier("413", "SHIP FOR LOC", lenGLN),
+	), keyIdentifier("411", "BILL TO", lenGLN), keyIdentifier("412", "PURCHASE FROM", lenGLN),
+	keyIdentifier("413", "SHIP FOR LOC", lenGLN),
 	keyIdentifier(
 		"414",
 		"LOC No.",
 		lenGLN,
-	), keyIdentifier("415", "PAY TO", lenGLN), keyIdentifier("416", "PROD/SERV LOC", lenGLN), keyIdentifier("417", "PARTY", lenGLN),
+	), keyIdentifier("415", "PAY TO", lenGLN), keyIdentifier("416", "PROD/SERV LOC", lenGLN),
+	keyIdentifier("417", "PARTY", lenGLN),
 	upTo("420", "SHIP TO POST", 20),
 	{ai: "421", title: "SHIP TO POST", min: 4, max: 12},
 	{ai: "422", title: "ORIGIN", min: 3, max: 3, numeric: true},
-	upTo("90", "INTERNAL", 30), upTo("91", "INTERNAL", 90), upTo("92", "INTERNAL", 90), upTo("93", "INTERNAL", 90), upTo("94", "INTERNAL", 90),
-	upTo("95", "INTERNAL", 90), upTo("96", "INTERNAL", 90), upTo("97", "INTERNAL", 90), upTo("98", "INTERNAL", 90), upTo("99", "INTERNAL", 90),
+	upTo("90", "INTERNAL", 30), upTo("91", "INTERNAL", 90), upTo("92", "INTERNAL", 90), upTo("93", "INTERNAL", 90),
+	upTo("94", "INTERNAL", 90),
+	upTo("95", "INTERNAL", 90), upTo("96", "INTERNAL", 90), upTo("97", "INTERNAL", 90), upTo("98", "INTERNAL", 90),
+	upTo("99", "INTERNAL", 90),
 }
 
 // byDigits finds an identifier by its digits, "310n" by "310".
@@ -142,7 +149,8 @@ func (id identifier) describeLength() string {
 // inSet82 reports a character of the GS1 AI encodable character set 82 (General
 // Specifications figure 7.11-1).
 func inSet82(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(`!"%&'()*+,-./_:;<=>?`, c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		strings.IndexByte(`!"%&'()*+,-./_:;<=>?`, c) >= 0
 }
 
 // validDay reports YYMMDD, in whatever century: DD 00 is the end of the month.

@@ -38,7 +38,8 @@ func ReleaseImage() error {
 // which the process cannot write (proc_pid_maps(5)).
 func unwritten(line, file string) (start, length uintptr, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || !strings.HasPrefix(fields[1], "r-") || !strings.HasSuffix(fields[1], "p") {
+	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || !strings.HasPrefix(fields[1], "r-") ||
+		!strings.HasSuffix(fields[1], "p") {
 		return 0, 0, false
 	}
 	from, to, _ := strings.Cut(fields[0], "-")

@@ -63,7 +63,8 @@ func (r *Request) requestID() string { return Fingerprint(r.Caller, r.Route, r.K
 // visible ASCII.
 func CheckKey(key string) error {
 	if len(key) > MaxKey {
-		return fault.New(fault.Invalid, "HF013", "the Idempotency-Key is longer than %d bytes", MaxKey).At("Idempotency-Key", "is too long")
+		return fault.New(fault.Invalid, "HF013", "the Idempotency-Key is longer than %d bytes", MaxKey).At("Idempotency-Key",
+			"is too long")
 	}
 	for i := range len(key) {
 		if key[i] < '!' || key[i] > '~' {
@@ -137,10 +138,11 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 // claims nothing.
 func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 	err = k.d.Read(ctx, r.Scope, func(tx *db.Tx) error {
-		return tx.Last().Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenantID(), r.requestID()}, func(*db.Row) error {
-			used = true
-			return nil
-		})
+		return tx.Last().Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2",
+			[]any{r.tenantID(), r.requestID()}, func(*db.Row) error {
+				used = true
+				return nil
+			})
 	})
 	if err != nil {
 		return false, fmt.Errorf("once: look for a key: %w", err)
@@ -209,7 +211,8 @@ func (c *Claim) findKept(tx *db.Tx, now time.Time) (*Answer, error) {
 	case a.Status == 0:
 		return nil, nil
 	case print != c.r.Print:
-		return nil, fault.New(fault.Unprocessable, "HF014", "the Idempotency-Key was used with another request, which was done").
+		return nil, fault.New(fault.Unprocessable, "HF014",
+			"the Idempotency-Key was used with another request, which was done").
 			With("", "a new request needs a new key; a repeat must be the same in path, query, headers and body")
 	}
 	if err := json.Unmarshal([]byte(head), &a.Head); err != nil {
@@ -219,7 +222,8 @@ func (c *Claim) findKept(tx *db.Tx, now time.Time) (*Answer, error) {
 }
 
 func stillRunning() error {
-	f := fault.New(fault.Conflict, "HF015", "the request with this Idempotency-Key is still running").With("", "ask again in a moment")
+	f := fault.New(fault.Conflict, "HF015", "the request with this Idempotency-Key is still running").With("",
+		"ask again in a moment")
 	f.RetryAfter = time.Second
 	return f
 }
@@ -296,7 +300,8 @@ func (c *Claim) Release(ctx context.Context) {
 	}
 	c.over = true
 	c.writeLast(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL", c.r.tenantID(), c.id, c.token)
+		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL",
+			c.r.tenantID(), c.id, c.token)
 		return err
 	})
 }
@@ -347,18 +352,20 @@ func (k *Keys) sweepOld(ctx context.Context, most int) error {
 	err := k.d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(crowded)
 		var tenants []string
-		err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most}, func(r *db.Row) error {
-			tenants = append(tenants, r.Text(0))
-			return nil
-		})
+		err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most},
+			func(r *db.Row) error {
+				tenants = append(tenants, r.Text(0))
+				return nil
+			})
 		if err != nil {
 			return err
 		}
 		for _, t := range tenants {
-			tx.Queue("SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2", []any{t, most}, func(r *db.Row) error {
-				crowded[t] = r.Time(0)
-				return nil
-			})
+			tx.Queue("SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2",
+				[]any{t, most}, func(r *db.Row) error {
+					crowded[t] = r.Time(0)
+					return nil
+				})
 		}
 		return nil
 	})
@@ -395,7 +402,8 @@ func (k *Keys) forgetSome(ctx context.Context, tenant string, until time.Time) (
 		of, args = "tenant_id = $3 AND ", append(args, tenant)
 	}
 	err = k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+
+		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+
+			"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+
 			"made_at <= $1 ORDER BY made_at LIMIT 1 OFFSET $2), $1)", args...)
 		return err
 	})

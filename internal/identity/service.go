@@ -57,7 +57,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.Factors.Keeper.Sweep(tx)
 		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-accounts.GuessDay)}, nil)
 		tx.Queue(updateInvitationsSQL, []any{now}, nil)
-		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
+		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1",
+			[]any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
 		return tx.Flush()
 	})
 	if err != nil {
@@ -110,7 +111,8 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Base: b, Proofs: &accounts.Proofs{Base: b}, Codes: &codes.Store{Base: b}, Keyring: &keyring.Keyring{Base: b}, Accounts: &accounts.Store{Base: b}}
+	s := &Service{Base: b, Proofs: &accounts.Proofs{Base: b}, Codes: &codes.Store{Base: b},
+		Keyring: &keyring.Keyring{Base: b}, Accounts: &accounts.Store{Base: b}}
 	s.Passwords = &accounts.Passwords{Base: b, Hasher: password.New(hashQueue),
 		Policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
 	if s.Links, err = accounts.NewLinks(b); err != nil {
@@ -136,10 +138,12 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 func (s *Service) seat() {
 	b := s.Base
 	s.Tenants = &tenants.Store{Base: b, Proofs: s.Proofs}
-	s.Invitations = &tenants.Invitations{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post, Proofs: s.Proofs, Tenants: s.Tenants}
+	s.Invitations = &tenants.Invitations{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post, Proofs: s.Proofs,
+		Tenants: s.Tenants}
 	s.Addresses = &tenants.Addresses{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations}
 	s.ServiceAccounts = &sessions.ServiceAccounts{Base: b, Keyring: s.Keyring, Proofs: s.Proofs}
-	s.Authenticator = &sessions.Authenticator{Base: b, Keyring: s.Keyring, Proofs: s.Proofs, ServiceAccounts: s.ServiceAccounts}
+	s.Authenticator = &sessions.Authenticator{Base: b, Keyring: s.Keyring, Proofs: s.Proofs,
+		ServiceAccounts: s.ServiceAccounts}
 	s.Sessions = &sessions.Store{Base: b, Invitations: s.Invitations, Keyring: s.Keyring}
 }
 
@@ -147,20 +151,26 @@ func (s *Service) seat() {
 func (s *Service) enter(relying *passkey.Relying) {
 	b := s.Base
 	s.OTP = &signin.OTP{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post}
-	s.Verification = &signin.Verification{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations,
-		Links: s.Links, Sessions: s.Sessions}
+	s.Verification = &signin.Verification{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes,
+		Invitations: s.Invitations, Links: s.Links, Sessions: s.Sessions}
 	s.SignIns = &signin.SignIns{Base: b, Accounts: s.Accounts, Passwords: s.Passwords, Sessions: s.Sessions}
-	s.SignUps = &signin.SignUps{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations, OTP: s.OTP, Passwords: s.Passwords,
-		Post: s.Post, Sessions: s.Sessions}
-	s.Factors = &mfa.Factors{Base: b, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Keeper: mfa.NewKeeper(b, relying)}
-	s.Passkeys = &mfa.Passkeys{Base: b, Factors: s.Factors, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Relying: relying}
-	s.OAuth = &providers.OAuth{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations, Links: s.Links,
+	s.SignUps = &signin.SignUps{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations, OTP: s.OTP,
+		Passwords: s.Passwords, Post: s.Post, Sessions: s.Sessions}
+	s.Factors = &mfa.Factors{Base: b, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions,
+		Keeper: mfa.NewKeeper(b, relying)}
+	s.Passkeys = &mfa.Passkeys{Base: b, Factors: s.Factors, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions,
+		Relying: relying}
+	s.OAuth = &providers.OAuth{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes,
+		Invitations: s.Invitations, Links: s.Links,
 		Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Verification: s.Verification}
-	s.Federation = &providers.Federation{Base: b, Accounts: s.Accounts, Codes: s.Codes, Links: s.Links, Sessions: s.Sessions, Tenants: s.Tenants}
-	s.Profile = &profile.Store{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Factors: s.Factors, Links: s.Links,
-		OTP: s.OTP, Passkeys: s.Passkeys, Passwords: s.Passwords, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Tenants: s.Tenants}
-	s.Admin = &admin.Administration{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations, OTP: s.OTP,
-		Passwords: s.Passwords, Post: s.Post, Tenants: s.Tenants}
+	s.Federation = &providers.Federation{Base: b, Accounts: s.Accounts, Codes: s.Codes, Links: s.Links,
+		Sessions: s.Sessions, Tenants: s.Tenants}
+	s.Profile = &profile.Store{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Factors: s.Factors,
+		Links: s.Links,
+		OTP:   s.OTP, Passkeys: s.Passkeys, Passwords: s.Passwords, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions,
+		Tenants: s.Tenants}
+	s.Admin = &admin.Administration{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes,
+		Invitations: s.Invitations, OTP: s.OTP, Passwords: s.Passwords, Post: s.Post, Tenants: s.Tenants}
 }
 
 // Close sends the mails and writes the audit rows that wait in memory, and stops.
@@ -187,12 +197,14 @@ type Settings struct {
 
 // Settings returns the public part of the configuration.
 func (s *Service) Settings() Settings {
-	ext := map[string]bool{"email": !s.Config.EmailOff, "phone": s.Config.Phone, "anonymous_users": s.Config.AnonymousUsers}
+	ext := map[string]bool{"email": !s.Config.EmailOff, "phone": s.Config.Phone,
+		"anonymous_users": s.Config.AnonymousUsers}
 	for name := range s.Providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.Config.SignupEnabled, MailerAutoconfirm: s.Config.Autoconfirm, PhoneAutoconfirm: s.Config.PhoneConfirmed,
-		SMSProvider: s.smsProvider(), PasskeysEnabled: s.Config.Passkeys, SAMLEnabled: s.Config.SAML}
+	return Settings{External: ext, DisableSignup: !s.Config.SignupEnabled, MailerAutoconfirm: s.Config.Autoconfirm,
+		PhoneAutoconfirm: s.Config.PhoneConfirmed,
+		SMSProvider:      s.smsProvider(), PasskeysEnabled: s.Config.Passkeys, SAMLEnabled: s.Config.SAML}
 }
 
 // smsProvider is what GoTrue's settings call the carrier of texts.

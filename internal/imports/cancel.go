@@ -34,7 +34,8 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jo
 		if err := staged.Forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
-		m.jobs.Audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
+		m.jobs.Audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName,
+			"sha256": old.SHA256})
 		done, err = m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Cancelled, "blob_key": nil})
 		if err == nil {
 			done.BlobKey = old.BlobKey

@@ -46,7 +46,8 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 	}
 	c := &Corrected{m: m, actor: a, job: job, filter: RowFilter{Status: status, Page: 1, PageSize: 1}}
 	if status != "" && status != "valid" && status != "invalid" {
-		return nil, fault.New(fault.Invalid, "status", "status must be all, valid or invalid").At("status", "must be all, valid or invalid")
+		return nil, fault.New(fault.Invalid, "status", "status must be all, valid or invalid").At("status",
+			"must be all, valid or invalid")
 	}
 	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {

@@ -95,11 +95,17 @@ func New(o Options) *Importer {
 		o.OnChange = func(string, []string) {}
 	}
 	records := bulk.New(o.Store, o.OnChange)
-	m.jobs = jobs.NewTable(o.Store, o.Lease, func(a actor.Actor, target string) error { return targets.MayImport(m.targets, a, target) })
-	m.shelf = &shelf{db: m.db, cat: o.Store.Catalog(), now: o.Store.Now, jobs: m.jobs, files: o.Files, quota: o.Quota.withDefaults()}
-	m.checker = check.New(check.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Files: o.Files})
-	m.applier = apply.New(apply.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})
-	m.undoer = undo.New(undo.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole, Together: o.Together})
+	m.jobs = jobs.NewTable(o.Store, o.Lease, func(a actor.Actor, target string) error {
+		return targets.MayImport(m.targets, a, target)
+	})
+	m.shelf = &shelf{db: m.db, cat: o.Store.Catalog(), now: o.Store.Now, jobs: m.jobs, files: o.Files,
+		quota: o.Quota.withDefaults()}
+	m.checker = check.New(check.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets,
+		Files: o.Files})
+	m.applier = apply.New(apply.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole,
+		Together: o.Together})
+	m.undoer = undo.New(undo.Options{Store: o.Store, Jobs: m.jobs, Records: records, Targets: m.targets, Whole: o.Whole,
+		Together: o.Together})
 	return m
 }
 

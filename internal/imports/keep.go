@@ -95,7 +95,8 @@ func (s *shelf) checkFits(tx *db.Tx, a actor.Actor, jobID string, size int64) er
 	case err != nil:
 		return fmt.Errorf("imports: read the quota: %w", err)
 	case waiting >= s.quota.Waiting:
-		return fault.New(fault.Conflict, "file_quota", "%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
+		return fault.New(fault.Conflict, "file_quota",
+			"%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
 			At("file", "is over the quota of %d files that wait", s.quota.Waiting)
 	case kept >= quota || kept+size > quota:
 		return fault.New(fault.TooLarge, "file_quota",
@@ -127,12 +128,14 @@ func (s *shelf) deleteFile(ctx context.Context, key string) {
 // obeyed. It is an effect of the resource settings.
 func CheckSettings(_ *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
-		if c.Op == store.Delete || c.After["section"] != "import" || !strings.EqualFold(fmt.Sprint(c.After["key"]), settingKeep) {
+		if c.Op == store.Delete || c.After["section"] != "import" ||
+			!strings.EqualFold(fmt.Sprint(c.After["key"]), settingKeep) {
 			continue
 		}
 		value, _ := c.After["value"].(json.RawMessage)
 		if _, ok := parseDays(string(value)); !ok {
-			return fault.New(fault.Invalid, "22023", "%s must be a whole number of days, 1 to %d", settingKeep, keepLongest).At("value", "must be 1 to %d", keepLongest)
+			return fault.New(fault.Invalid, "22023", "%s must be a whole number of days, 1 to %d", settingKeep,
+				keepLongest).At("value", "must be 1 to %d", keepLongest)
 		}
 	}
 	return nil
@@ -178,12 +181,13 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		found = nil
 		kept := map[string]int{}
-		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1", []any{settingKeep}, func(r *db.Row) error {
-			if n, ok := parseDays(r.Text(1)); ok {
-				kept[r.Text(0)] = n
-			}
-			return nil
-		}); err != nil {
+		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1",
+			[]any{settingKeep}, func(r *db.Row) error {
+				if n, ok := parseDays(r.Text(1)); ok {
+					kept[r.Text(0)] = n
+				}
+				return nil
+			}); err != nil {
 			return err
 		}
 		return tx.Query(findExpiredSQL, []any{now.AddDate(0, 0, -1)}, func(r *db.Row) error {
@@ -231,7 +235,8 @@ func (s *shelf) expireFile(ctx context.Context, a actor.Actor, id string) (done 
 			err = removeQuotedCells(tx, job)
 		} else {
 			err = staged.Forget(tx, a.TenantID, id)
-			set["status"], set["message"] = jobs.Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
+			set["status"], set["message"] = jobs.Cancelled,
+				"Nothing was done with the file for a long time; it was removed. Upload it again to import it."
 		}
 		if err != nil {
 			return err
@@ -266,7 +271,8 @@ func (s *shelf) removeRows(ctx context.Context, a actor.Actor, id string) error 
 	for _, part := range []struct {
 		table, key string
 		n          int
-	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}, {"import_outcomes", "seq", shedChunks}} {
+	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks},
+		{"import_outcomes", "seq", shedChunks}} {
 		text := fmt.Sprintf(deleteRowsSQL, part.table, part.key, part.n)
 		for gone := int64(part.n); gone == int64(part.n); {
 			err := s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {

@@ -72,10 +72,11 @@ func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
 	}
 	there := map[string]bool{}
 	resource := p.sequel.target.Becomes(p.sequel.plan.Lined)
-	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
-		there[r.Text(0)] = true
-		return nil
-	})
+	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+		[]any{tenant, query.List(ids)}, func(r *db.Row) error {
+			there[r.Text(0)] = true
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", resource, err)
 	}

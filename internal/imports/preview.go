@@ -66,7 +66,9 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 }
 
 // readPageRows reads the staged rows of the page.
-func (p *PreviewPage) readPageRows(tx *db.Tx, job *jobs.Job, plan *plan.Plan) (rows []store.Row, lines []int, err error) {
+func (p *PreviewPage) readPageRows(
+	tx *db.Tx, job *jobs.Job, plan *plan.Plan,
+) (rows []store.Row, lines []int, err error) {
 	chunks, err := staged.Chunks(tx, job)
 	if err != nil {
 		return nil, nil, err

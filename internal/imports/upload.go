@@ -99,7 +99,9 @@ type File struct {
 // Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
-func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*jobs.Job, error) {
+func (m *Importer) Attach(
+	ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader,
+) (*jobs.Job, error) {
 	if err := m.MayAttach(ctx, a, jobID); err != nil {
 		return nil, err
 	}
@@ -167,8 +169,10 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 		return nil, fmt.Errorf("imports: keep the file: %w", err)
 	}
 	return &File{Name: name, SHA256: ref.SHA256,
-		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": jobs.Uploaded,
-			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "header_row": nil, "message": nil}}, nil
+		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key,
+			"status":     jobs.Uploaded,
+			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil,
+			"header_row": nil, "message": nil}}, nil
 }
 
 // Discard drops a kept file unless a job has it, or may have it. It takes nil
@@ -198,11 +202,14 @@ func brokenOff(err error) error {
 	if f := fault.As(err); f.Kind != fault.Internal {
 		return err
 	}
-	return fault.Wrap(err, fault.Invalid, "upload_incomplete", "the upload broke off before its end: send the file again").At("file", "is incomplete")
+	return fault.Wrap(err, fault.Invalid, "upload_incomplete",
+		"the upload broke off before its end: send the file again").At("file", "is incomplete")
 }
 
 // attachFile makes a kept file the job's.
-func (m *Importer) attachFile(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*jobs.Job, error) {
+func (m *Importer) attachFile(
+	ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error),
+) (*jobs.Job, error) {
 	var fresh *jobs.Job
 	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		id, err := jobOf(tx)
@@ -235,7 +242,8 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	if err := staged.Forget(tx, a.TenantID, jobID); err != nil {
 		return nil, err
 	}
-	m.jobs.Audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
+	m.jobs.Audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"],
+		"sha256": set["sha256"], "size": set["size"]})
 	set["message"] = nil
 	if w := m.jobs.Repeated(tx, a, job.Target, set["sha256"].(string), jobID); w != "" {
 		set["message"] = w
@@ -252,7 +260,9 @@ func checkAttachable(job *jobs.Job) error {
 }
 
 // Upload makes a job with its file. A refused file leaves no job behind.
-func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*jobs.Job, error) {
+func (m *Importer) Upload(
+	ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader,
+) (*jobs.Job, error) {
 	if err := m.Admits(a, r); err != nil {
 		return nil, err
 	}
@@ -347,10 +357,12 @@ func cleanFileName(name string) (label, kind string, err error) {
 		return label, sheet.JSON, nil
 	}
 	if what := workbooks[ext]; what != "" {
-		return "", "", fault.New(fault.Unsupported, "file_type", "%q is %s, which cannot be read%s", label, what, saveAs).At("file", "is %s", what)
+		return "", "", fault.New(fault.Unsupported, "file_type", "%q is %s, which cannot be read%s", label, what,
+			saveAs).At("file", "is %s", what)
 	}
 	return "", "",
-		fault.New(fault.Unsupported, "file_type", "%q is no file of rows: upload one that ends in .csv, .tsv, .txt, .xlsx, .json or .ndjson", label).
+		fault.New(fault.Unsupported, "file_type",
+			"%q is no file of rows: upload one that ends in .csv, .tsv, .txt, .xlsx, .json or .ndjson", label).
 			At("file", "must be CSV, TSV, XLSX or JSON")
 }
 
@@ -398,7 +410,8 @@ func checkContent(head []byte, kind string) error {
 		}
 	}
 	if kind == sheet.XLSX {
-		return fault.New(fault.Unsupported, "file_type", "the file is no Excel workbook, whatever its name says%s", saveAs).At("file", "is no workbook")
+		return fault.New(fault.Unsupported, "file_type", "the file is no Excel workbook, whatever its name says%s",
+			saveAs).At("file", "is no workbook")
 	}
 	return nil
 }

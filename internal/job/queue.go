@@ -59,7 +59,8 @@ type lone struct{ error }
 func (l lone) Unwrap() error { return l.error }
 
 var columns = []db.Column{
-	{Name: "tenant_id", Type: "uuid"}, {Name: "kind", Type: "text"}, {Name: "key", Type: "text"}, {Name: "payload", Type: "text"},
+	{Name: "tenant_id", Type: "uuid"}, {Name: "kind", Type: "text"}, {Name: "key", Type: "text"},
+	{Name: "payload", Type: "text"},
 	{Name: "status", Type: "text"}, {Name: "tries", Type: "bigint"}, {Name: "claim", Type: "bigint"},
 	{Name: "made_at", Type: "timestamptz"}, {Name: "due_at", Type: "timestamptz"},
 }
@@ -75,7 +76,8 @@ func Add(tx *db.Tx, list ...Job) error {
 		if payload == "" {
 			payload = "null"
 		}
-		if err := rows.Add(j.Tenant, j.Kind, j.Key, payload, Pending, int64(0), int64(0), j.Made.UTC(), j.Due.UTC()); err != nil {
+		if err := rows.Add(j.Tenant, j.Kind, j.Key, payload, Pending, int64(0), int64(0), j.Made.UTC(),
+			j.Due.UTC()); err != nil {
 			return fmt.Errorf("job: add %s: %w", j.Kind, err)
 		}
 	}
@@ -85,10 +87,11 @@ func Add(tx *db.Tx, list ...Job) error {
 
 // Made counts a tenant's jobs of a kind that were made since a moment.
 func Made(tx *db.Tx, tenant, kind string, since time.Time) (n int64, err error) {
-	err = tx.One("SELECT COUNT(*) FROM jobs WHERE tenant_id = $1 AND kind = $2 AND made_at > $3", []any{tenant, kind, since.UTC()}, func(r *db.Row) error {
-		n = r.Int(0)
-		return nil
-	})
+	err = tx.One("SELECT COUNT(*) FROM jobs WHERE tenant_id = $1 AND kind = $2 AND made_at > $3",
+		[]any{tenant, kind, since.UTC()}, func(r *db.Row) error {
+			n = r.Int(0)
+			return nil
+		})
 	if err != nil {
 		return 0, fmt.Errorf("job: made of %s: %w", kind, err)
 	}
@@ -148,10 +151,11 @@ func LockKind(tx *db.Tx, tenant, kind string, now time.Time) {
 // LastKeys returns the last key of a kind in the order of bytes, by tenant.
 func LastKeys(tx *db.Tx, kind string) (map[string]string, error) {
 	last := map[string]string{}
-	err := tx.Query("SELECT tenant_id, MAX(key) FROM jobs WHERE kind = $1 GROUP BY tenant_id", []any{kind}, func(r *db.Row) error {
-		last[r.Text(0)] = r.Text(1)
-		return nil
-	})
+	err := tx.Query("SELECT tenant_id, MAX(key) FROM jobs WHERE kind = $1 GROUP BY tenant_id", []any{kind},
+		func(r *db.Row) error {
+			last[r.Text(0)] = r.Text(1)
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("job: last keys of %s: %w", kind, err)
 	}
@@ -194,7 +198,8 @@ type Filter struct {
 
 func (f Filter) whereClause() (string, []any) {
 	text, args := "1 = 1", []any(nil)
-	for _, c := range [...]struct{ column, value string }{{"tenant_id", f.Tenant}, {"kind", f.Kind}, {"key", f.Key}, {"status", f.Status}} {
+	for _, c := range [...]struct{ column, value string }{{"tenant_id", f.Tenant}, {"kind", f.Kind}, {"key", f.Key},
+		{"status", f.Status}} {
 		if c.value != "" {
 			args = append(args, c.value)
 			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))

@@ -202,14 +202,16 @@ func (r *Runner) ensureScheduled(ctx context.Context, k Kind) error {
 	there := false
 	err := r.db.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		there = false
-		return tx.Query("SELECT key FROM jobs WHERE tenant_id = $1 AND kind = $2 AND key = $3", []any{db.NoTenant, k.Name, scheduled}, func(*db.Row) error {
-			there = true
-			return nil
-		})
+		return tx.Query("SELECT key FROM jobs WHERE tenant_id = $1 AND kind = $2 AND key = $3",
+			[]any{db.NoTenant, k.Name, scheduled}, func(*db.Row) error {
+				there = true
+				return nil
+			})
 	})
 	if err == nil && !there {
 		err = r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
-			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(), Due: r.now().Add(cmp.Or(k.First, k.Every))})
+			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(),
+				Due: r.now().Add(cmp.Or(k.First, k.Every))})
 		})
 	}
 	if err != nil {
@@ -382,7 +384,8 @@ func (r *Runner) Sweep(ctx context.Context) error {
 	return r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		own, args := "''", []any{r.now().Add(-usualKeep).UTC()}
 		for name, k := range r.kinds {
-			tx.Queue("DELETE FROM jobs WHERE kind = $1 AND status IN ('done', 'failed') AND made_at < $2", []any{name, r.now().Add(-k.Keep).UTC()}, nil)
+			tx.Queue("DELETE FROM jobs WHERE kind = $1 AND status IN ('done', 'failed') AND made_at < $2",
+				[]any{name, r.now().Add(-k.Keep).UTC()}, nil)
 			args = append(args, name)
 			own += fmt.Sprintf(", $%d", len(args))
 		}

@@ -37,7 +37,8 @@ type Sender interface {
 // for good (mail_refused) may be its own state, as a spent quota or a blocked
 // sender.
 func Hopeless(err error) bool {
-	return err != nil && slices.Contains([]string{"mail_address", "mail_subject", "mail_text", "mail_message"}, fault.As(err).Code)
+	return err != nil && slices.Contains([]string{"mail_address", "mail_subject", "mail_text", "mail_message"},
+		fault.As(err).Code)
 }
 
 // checkHeaders refuses what could be read as more than one recipient or as another

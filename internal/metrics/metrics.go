@@ -58,17 +58,21 @@ func New(version, engine string) *Metrics {
 		return c
 	}
 	m.requests = counter("holdfast_http_requests_total", "Requests answered.", "route", "method", "status")
-	m.kept = counter("holdfast_function_answers_total", "Answers of functions that keep theirs, by X-Cache.", "route", "cache")
+	m.kept = counter("holdfast_function_answers_total", "Answers of functions that keep theirs, by X-Cache.", "route",
+		"cache")
 	m.panics = counter("holdfast_panics_total", "Panics that were caught; the process went on.", "where")
 	m.refused = counter("holdfast_limit_refused_total", "Requests refused by a rate limit.", "category")
 	m.logged = counter("holdfast_log_lines_total", "Warnings and errors logged.", "level")
-	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_http_request_seconds", Help: "Time to answer.", Buckets: buckets},
-		[]string{"route", "method"})
-	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_http_requests_in_flight", Help: "Requests being answered."})
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_build_info", Help: "1, with the version and the database engine.",
+	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_http_request_seconds",
+		Help: "Time to answer.", Buckets: buckets}, []string{"route", "method"})
+	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_http_requests_in_flight",
+		Help: "Requests being answered."})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_build_info",
+		Help:        "1, with the version and the database engine.",
 		ConstLabels: prometheus.Labels{"version": version, "engine": engine}})
 	info.Set(1)
-	m.registry.MustRegister(m.took, m.inFlight, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.took, m.inFlight, info, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, where := range []string{"request", "background"} {
 		m.panics.WithLabelValues(where)
 	}
@@ -108,7 +112,8 @@ func (m *Metrics) seriesAt(at spot) series {
 	if route == "" {
 		route = "none" // nothing is served there
 	}
-	x := series{m.requests.WithLabelValues(route, at.method, strconv.Itoa(at.status)), m.took.WithLabelValues(route, at.method)}
+	x := series{m.requests.WithLabelValues(route, at.method, strconv.Itoa(at.status)),
+		m.took.WithLabelValues(route, at.method)}
 	m.known.Store(at, x)
 	return x
 }

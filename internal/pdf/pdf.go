@@ -54,8 +54,8 @@ func New(on Paper) (*Page, error) {
 	if on.Across {
 		way = "L"
 	}
-	p := &Page{Fpdf: fpdf.NewCustom(&fpdf.InitType{OrientationStr: way, UnitStr: "mm", SizeStr: on.Size, Size: fpdf.SizeType{Wd: on.Width, Ht: on.Height}}),
-		glyph: glyph, foot: on.Foot, margin: on.Margin}
+	p := &Page{Fpdf: fpdf.NewCustom(&fpdf.InitType{OrientationStr: way, UnitStr: "mm", SizeStr: on.Size,
+		Size: fpdf.SizeType{Wd: on.Width, Ht: on.Height}}), glyph: glyph, foot: on.Foot, margin: on.Margin}
 	if p.margin == 0 {
 		p.margin = Margin
 	}

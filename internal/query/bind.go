@@ -113,7 +113,8 @@ func (n *Node) findEmbed(name string) *Embed {
 }
 
 func notEmbedded(n *Node, name string) error {
-	return fault.New(fault.Invalid, "PGRST108", "%q is not embedded in %q in this request", clipText(name), n.Resource.Name).
+	return fault.New(fault.Invalid, "PGRST108", "%q is not embedded in %q in this request", clipText(name),
+		n.Resource.Name).
 		With("", "embed it in select")
 }
 
@@ -277,7 +278,8 @@ func Names(r *catalog.Resource) []string {
 func (b *binder) findVisibleField(n *Node, c Column) (*catalog.Field, error) {
 	f, err := b.findField(n, c)
 	if err == nil && !f.Visible(b.a.Role) {
-		return nil, fault.New(fault.Forbidden, "42501", "permission denied for column %q of table %s", f.Name, n.Resource.Name)
+		return nil, fault.New(fault.Forbidden, "42501", "permission denied for column %q of table %s", f.Name,
+			n.Resource.Name)
 	}
 	return f, err
 }
@@ -365,7 +367,8 @@ func (b *binder) bindOrder(root *Node, o Order) error {
 				return notEmbedded(n, t.Relation)
 			}
 			if e.Many {
-				return fault.New(fault.Invalid, "PGRST118", "rows of %q cannot be ordered by %q: it is a to-many relation", n.Resource.Name, e.Name())
+				return fault.New(fault.Invalid, "PGRST118", "rows of %q cannot be ordered by %q: it is a to-many relation",
+					n.Resource.Name, e.Name())
 			}
 			by.embed, at = e, &e.Node
 		}

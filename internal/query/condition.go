@@ -37,7 +37,8 @@ func (b *binder) bindCondition(n *Node, c Cond) (pred, error) {
 func nullEmbed(p pred, e *Embed, c Cond) (pred, error) {
 	word := strings.ToLower(c.Value)
 	if c.Op != Is || word != "null" && word != "not_null" {
-		return p, fault.New(fault.Invalid, "PGRST120", "an embedded collection can only be compared with is.null or not.is.null")
+		return p, fault.New(fault.Invalid, "PGRST120",
+			"an embedded collection can only be compared with is.null or not.is.null")
 	}
 	p.embed = e
 	p.not = p.not != (word == "not_null")
@@ -146,7 +147,8 @@ func (p *pred) bindIs(word string, f *catalog.Field) error {
 		p.word, p.not = "null", !p.not
 	case "true", "false", "unknown":
 		if f.Type != catalog.Bool {
-			return fault.New(fault.Invalid, "42804", "argument of IS %s must be boolean, column %q is %s", strings.ToUpper(w), f.Name, f.Type)
+			return fault.New(fault.Invalid, "42804", "argument of IS %s must be boolean, column %q is %s", strings.ToUpper(w),
+				f.Name, f.Type)
 		}
 		if p.word = w; w == "unknown" {
 			p.word = "null"

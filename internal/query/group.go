@@ -60,7 +60,8 @@ func (n *Node) Counts(o *Out) bool {
 // Enough refuses groups that are made of more rows than they may be.
 func (n *Node) Enough(rows int64) error {
 	if n.Capped() && rows > int64(n.maxGroups()) {
-		return fault.New(fault.Invalid, "54000", "the groups are made of more than %d rows", n.maxGroups()).With("", "filter more narrowly")
+		return fault.New(fault.Invalid, "54000", "the groups are made of more than %d rows", n.maxGroups()).With("",
+			"filter more narrowly")
 	}
 	return nil
 }
@@ -257,13 +258,15 @@ func (n *Node) groupOrder(t Term) (orderBy, error) {
 		return by, refuseUnserved("the order of groups by a JSON value")
 	}
 	for i, c := range n.fetch {
-		if c.fold == unfolded && c.field.Name == t.Column.Name && slices.Equal(c.steps, t.Column.Steps) && c.text == t.Column.Text {
+		if c.fold == unfolded && c.field.Name == t.Column.Name && slices.Equal(c.steps, t.Column.Steps) &&
+			c.text == t.Column.Text {
 			by.group = &Out{At: i, Form: AsText}
 			return by, nil
 		}
 	}
 	for i := range n.Out {
-		if o := &n.Out[i]; o.Embed == nil && n.fetch[o.At].fold != unfolded && o.Key == t.Column.Name && len(t.Column.Steps) == 0 {
+		if o := &n.Out[i]; o.Embed == nil && n.fetch[o.At].fold != unfolded && o.Key == t.Column.Name &&
+			len(t.Column.Steps) == 0 {
 			by.group = o
 			return by, nil
 		}
@@ -271,7 +274,8 @@ func (n *Node) groupOrder(t Term) (orderBy, error) {
 	if _, ok := n.Resource.Field(t.Column.Name); !ok {
 		return by, unknownColumn(n.Resource, t.Column.Name)
 	}
-	return by, fault.New(fault.Invalid, "42803", "column %q must be grouped by or used in an aggregate function", n.Resource.Name+"."+t.Column.Name).
+	return by, fault.New(fault.Invalid, "42803", "column %q must be grouped by or used in an aggregate function",
+		n.Resource.Name+"."+t.Column.Name).
 		With("", "put it into select")
 }
 

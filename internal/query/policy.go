@@ -260,7 +260,8 @@ func (w *writer) writeOwnRows(p *Policy, t string) {
 // writeOwnGoods writes the condition that the goods a row is about are the caller's.
 func (w *writer) writeOwnGoods(p *Policy, t string) {
 	if p.via != "" {
-		w.s(t, ".", p.goods[0], " IN (SELECT id FROM ", p.via, " WHERE tenant_id = $", strconv.Itoa(w.tenant), " AND ", p.goods[1], " = ")
+		w.s(t, ".", p.goods[0], " IN (SELECT id FROM ", p.via, " WHERE tenant_id = $", strconv.Itoa(w.tenant), " AND ",
+			p.goods[1], " = ")
 		w.bind(p.owner)
 		w.s(")")
 		return

@@ -76,10 +76,12 @@ func (w *writer) isFull() bool { return len(w.args) > maxBinds || len(w.b) > max
 
 func (w *writer) done() (Statement, error) {
 	if len(w.args) > maxBinds {
-		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters compare with more than %d values in all", maxBinds)
+		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters compare with more than %d values in all",
+			maxBinds)
 	}
 	if len(w.b) > maxText {
-		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters make a statement of more than %d characters", maxText)
+		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters make a statement of more than %d characters",
+			maxText)
 	}
 	return Statement{SQL: string(w.b), Args: w.args}, nil
 }
@@ -221,7 +223,8 @@ func (w *writer) writeValue(t string, f *catalog.Field, steps []Step, text bool)
 		return
 	}
 	// SQLite's ->> makes numbers of numbers and 1 of true; PostgreSQL's makes texts.
-	w.s("CASE WHEN substr(", raw, ", 1, 1) = '\"' THEN CAST(", str, " AS text) WHEN ", raw, " = 'null' THEN NULL ELSE ", raw, " END")
+	w.s("CASE WHEN substr(", raw, ", 1, 1) = '\"' THEN CAST(", str, " AS text) WHEN ", raw, " = 'null' THEN NULL ELSE ",
+		raw, " END")
 }
 
 // writeNumber writes what a path leads to where that is a number, else null.
@@ -273,8 +276,8 @@ func (w *writer) writeExists(e *Embed, parent string) {
 	t := w.newTable()
 	pc, cc := e.keyColumns()
 	if e.listed {
-		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(parent+"."+pc, t+"e"), " JOIN ", e.Resource.Name, " ", t, " ON ", t, ".", cc, " = ",
-			w.d.UUID(t+"e.value"), " WHERE ")
+		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(parent+"."+pc, t+"e"), " JOIN ", e.Resource.Name, " ", t, " ON ", t, ".",
+			cc, " = ", w.d.UUID(t+"e.value"), " WHERE ")
 	} else {
 		w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
 	}
@@ -381,6 +384,8 @@ func (w *writer) writeEmbedFrom(e *Embed, t string, keys []string) {
 		return
 	}
 	parent, element := t+"p", t+"e"
-	w.s(" FROM ", e.Rel.From, " ", parent, " CROSS JOIN ", w.d.Elements(parent+"."+e.Rel.Column, element), " JOIN ", e.Resource.Name, " ", t,
-		" ON ", t, ".id = ", w.d.UUID(element+".value"), " AND ", t, ".tenant_id = ", parent, ".tenant_id WHERE ", in(parent+".id"), " AND ")
+	w.s(" FROM ", e.Rel.From, " ", parent, " CROSS JOIN ", w.d.Elements(parent+"."+e.Rel.Column, element), " JOIN ",
+		e.Resource.Name, " ", t,
+		" ON ", t, ".id = ", w.d.UUID(element+".value"), " AND ", t, ".tenant_id = ", parent, ".tenant_id WHERE ",
+		in(parent+".id"), " AND ")
 }

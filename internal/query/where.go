@@ -237,6 +237,7 @@ func (w *writer) writeElements(p *pred, t string) {
 	case Overlap:
 		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(col, "j"), " WHERE ", w.d.InText("j.value", at), ")")
 	case Contained:
-		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", w.d.Elements(col, "j"), " WHERE NOT ", w.d.InText("j.value", at), "))")
+		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", w.d.Elements(col, "j"), " WHERE NOT ",
+			w.d.InText("j.value", at), "))")
 	}
 }

@@ -144,7 +144,8 @@ func bodyColumns(r *catalog.Resource, b *Body) error {
 }
 
 func unknownBody(r *catalog.Resource, name string) error {
-	e := fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, clipText(name)).At(clipText(name), "unknown column")
+	e := fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, clipText(name)).At(clipText(name),
+		"unknown column")
 	if near := suggest.Nearest(name, Names(r)); near != "" {
 		e.Hint = "perhaps \"" + near + "\" is meant"
 	}
@@ -168,7 +169,9 @@ func BindDelete(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Req
 	return newChange(c, a, r, r.Access.Delete, req, o)
 }
 
-func newChange(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catalog.Grant, req *Request, o Options) (*Write, error) {
+func newChange(
+	c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catalog.Grant, req *Request, o Options,
+) (*Write, error) {
 	if _, err := Access(a, r, gs); err != nil {
 		return nil, err
 	}

@@ -104,7 +104,8 @@ func (f *Fleet) Take(key string, c Category, p Plan, n int) State {
 // the same step.
 func (f *Fleet) Pass(key string, c, next Category, p Plan) (taken, room State) {
 	r, then := p.Rule(c), p.Rule(next)
-	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: 1}, ask{c: next, rule: then, n: f.claimCounted(name{next, key}), forced: true})
+	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: 1},
+		ask{c: next, rule: then, n: f.claimCounted(name{next, key}), forced: true})
 	if err != nil {
 		return f.o.Local.Pass(key, c, next, p.Share(f.o.Nodes()))
 	}
@@ -296,7 +297,8 @@ func (f *Fleet) reportFailure(err error) {
 	if f.ctx.Err() != nil || !f.away.CompareAndSwap(false, true) {
 		return
 	}
-	f.o.Log.Error("ALARM: Redis is away; every node allows its share of the rate limits until it is back", "nodes", f.o.Nodes(), "error", err)
+	f.o.Log.Error("ALARM: Redis is away; every node allows its share of the rate limits until it is back", "nodes",
+		f.o.Nodes(), "error", err)
 	f.work.Go(f.searchRedis)
 }
 
@@ -318,7 +320,8 @@ func (f *Fleet) searchRedis() {
 		if _, _, err := f.runScript("probe", []ask{{n: 1, forced: true}}); err != nil {
 			continue
 		}
-		f.o.Log.Info("Redis is back; rate limits are counted together again", "away", time.Since(began).Round(time.Millisecond).String())
+		f.o.Log.Info("Redis is back; rate limits are counted together again", "away",
+			time.Since(began).Round(time.Millisecond).String())
 		f.away.Store(false)
 		return
 	}

@@ -56,8 +56,10 @@ func parseURL(text string) (address, error) {
 
 // dialServer connects and signs in.
 func (a address) dialServer(ctx context.Context) (redis.Conn, error) {
-	options := []redis.DialOption{redis.DialConnectTimeout(dialTimeout), redis.DialTLSHandshakeTimeout(dialTimeout), redis.DialReadTimeout(lostAfter),
-		redis.DialWriteTimeout(writeTimeout), redis.DialUsername(a.user), redis.DialPassword(a.password), redis.DialDatabase(a.database)}
+	options := []redis.DialOption{redis.DialConnectTimeout(dialTimeout), redis.DialTLSHandshakeTimeout(dialTimeout),
+		redis.DialReadTimeout(lostAfter),
+		redis.DialWriteTimeout(writeTimeout), redis.DialUsername(a.user), redis.DialPassword(a.password),
+		redis.DialDatabase(a.database)}
 	if a.tls != nil {
 		options = append(options, redis.DialUseTLS(true), redis.DialTLSConfig(a.tls))
 	}

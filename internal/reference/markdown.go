@@ -72,7 +72,8 @@ func (m *markdown) paragraphLines(lines []string) int {
 
 // beginsBlock reports a line that no paragraph goes on with.
 func beginsBlock(line string) bool {
-	return fence.MatchString(line) || title.MatchString(line) || bullet.MatchString(line) || numbered.MatchString(line) || strings.HasPrefix(line, "|")
+	return fence.MatchString(line) || title.MatchString(line) || bullet.MatchString(line) || numbered.MatchString(line) ||
+		strings.HasPrefix(line, "|")
 }
 
 func (m *markdown) renderCode(lines []string) int {

@@ -96,8 +96,8 @@ func (s *Shape) recordSchema() map[string]any {
 }
 
 func (s *Shape) typeName() string {
-	return [...]string{Text: "string", Integer: "integer", Number: "number", Bool: "boolean", Object: "object", List: "array", Map: "object",
-		Record: "object"}[s.Kind]
+	return [...]string{Text: "string", Integer: "integer", Number: "number", Bool: "boolean", Object: "object",
+		List: "array", Map: "object", Record: "object"}[s.Kind]
 }
 
 func (s *Shape) describeIn(m map[string]any) {

@@ -104,10 +104,12 @@ func (k Keys) Open(c Column, sealed []byte, id string) ([]byte, error) {
 		}
 	}
 	if err != nil && name != nil && !bytes.Equal(name, r.name[:]) {
-		return nil, fmt.Errorf("seal: %s of %s %s was sealed with master key %x; this is %x", p.name, p.table, id, name, r.name)
+		return nil, fmt.Errorf("seal: %s of %s %s was sealed with master key %x; this is %x", p.name, p.table, id, name,
+			r.name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("seal: %s of %s %s does not open; is this the master key it was sealed with? %w", p.name, p.table, id, err)
+		return nil, fmt.Errorf("seal: %s of %s %s does not open; is this the master key it was sealed with? %w", p.name,
+			p.table, id, err)
 	}
 	return plain, nil
 }

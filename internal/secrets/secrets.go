@@ -44,8 +44,8 @@ func New(master []byte) (Keys, error) {
 		return s, fmt.Errorf("seal: the master key has %d bytes; it needs %d", len(master), MasterSize)
 	}
 	out := map[string][]byte{}
-	for _, label := range []string{forIdentity.keyLabel(), forWebhooks.keyLabel(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256",
-		"holdfast audit rows"} {
+	for _, label := range []string{forIdentity.keyLabel(), forWebhooks.keyLabel(), "holdfast identity mac",
+		"holdfast identity api", "holdfast identity hs256", "holdfast audit rows"} {
 		k, err := hkdf.Key(sha256.New, master, nil, label, 32)
 		if err != nil {
 			return s, fmt.Errorf("seal: derive key: %w", err)
@@ -58,7 +58,8 @@ func New(master []byte) (Keys, error) {
 			return s, fmt.Errorf("seal: derive key: %w", err)
 		}
 	}
-	s.mac, s.API, s.Shared = out["holdfast identity mac"], out["holdfast identity api"], hex.EncodeToString(out["holdfast identity hs256"])
+	s.mac, s.API, s.Shared = out["holdfast identity mac"], out["holdfast identity api"],
+		hex.EncodeToString(out["holdfast identity hs256"])
 	s.Log = out["holdfast audit rows"]
 	return s, nil
 }

@@ -34,7 +34,8 @@ func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Clie
 	if !s.cfg.SAML {
 		return s.misledLanding(target, samlOff())
 	}
-	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cutText(in.SAMLResponse, 2*samlsp.MaxXML)), ""))
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cutText(in.SAMLResponse, 2*samlsp.MaxXML)),
+		""))
 	if err != nil || len(raw) == 0 {
 		return s.misledLanding(target, badResponse(err))
 	}
@@ -73,7 +74,9 @@ func badResponse(err error) error {
 // verifyResponse checks a response against the connection's metadata. When no
 // certificate fits, the metadata may be behind the provider's rotation: they
 // are read again, at most every five minutes.
-func (s *Service) verifyResponse(ctx context.Context, c *Connection, raw []byte, requestID string) (*samlsp.Assertion, error) {
+func (s *Service) verifyResponse(
+	ctx context.Context, c *Connection, raw []byte, requestID string,
+) (*samlsp.Assertion, error) {
 	w := samlsp.Want{EntityID: s.EntityID(), ACS: s.ACS(), RequestID: requestID, Now: s.now()}
 	p, err := samlsp.Metadata([]byte(c.MetadataXML), w.Now)
 	if err != nil {
@@ -86,7 +89,8 @@ func (s *Service) verifyResponse(ctx context.Context, c *Connection, raw []byte,
 		}
 	}
 	if errors.Is(err, samlsp.ErrNoName) {
-		return nil, fault.Wrap(err, fault.Invalid, "saml_assertion_no_user_id", "The provider names no user; a persistent or e-mail name id is needed")
+		return nil, fault.Wrap(err, fault.Invalid, "saml_assertion_no_user_id",
+			"The provider names no user; a persistent or e-mail name id is needed")
 	}
 	if err != nil {
 		return nil, badResponse(err)
@@ -123,7 +127,9 @@ func (s *Service) takeUnsolicited(ctx context.Context, raw []byte, relay string,
 		// One answer: which providers are known here is nobody's business.
 		return s.misledLanding(s.ident.Links.Target(), noRelay())
 	}
-	c, a, err := findTaker(list, func(c *Connection) (*samlsp.Assertion, error) { return s.verifyResponse(ctx, c, raw, "") })
+	c, a, err := findTaker(list, func(c *Connection) (*samlsp.Assertion, error) {
+		return s.verifyResponse(ctx, c, raw, "")
+	})
 	q := request{redirect: target, connection: c.ID}
 	if err != nil {
 		return s.failSignIn(ctx, c, q, arrival{}, err, who)
@@ -151,8 +157,10 @@ func (s *Service) listAddressed(ctx context.Context, issuer string, raw []byte) 
 		}
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		list, err = s.findConnections(tx, "WHERE c.issuer = $1 AND c.kind = 'saml' AND c.status = 'active' AND c.allow_unsolicited = $2 AND EXISTS "+
-			"(SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL AND "+tx.DB().InText("d.domain", 3)+") ORDER BY c.id",
+		list, err = s.findConnections(tx,
+			"WHERE c.issuer = $1 AND c.kind = 'saml' AND c.status = 'active' AND c.allow_unsolicited = $2 AND EXISTS "+
+				"(SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL AND "+
+				tx.DB().InText("d.domain", 3)+") ORDER BY c.id",
 			issuer, true, asJSON(domains))
 		return err
 	})
@@ -161,7 +169,9 @@ func (s *Service) listAddressed(ctx context.Context, issuer string, raw []byte) 
 
 // findTaker verifies a response by each connection it may be meant for and returns
 // the one that has a place for its person; of none, and of two, the first and why.
-func findTaker(list []*Connection, verify func(*Connection) (*samlsp.Assertion, error)) (*Connection, *samlsp.Assertion, error) {
+func findTaker(
+	list []*Connection, verify func(*Connection) (*samlsp.Assertion, error),
+) (*Connection, *samlsp.Assertion, error) {
 	var found *Connection
 	var held *samlsp.Assertion
 	var refused error
@@ -237,7 +247,9 @@ func (s *Service) redeemCode(ctx context.Context, c *Connection, q request, in A
 
 // failSignIn tells of a sign-in that did not come to pass: in the audit log, in
 // the test result, and to the browser.
-func (s *Service) failSignIn(ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client) identity.Landing {
+func (s *Service) failSignIn(
+	ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client,
+) identity.Landing {
 	cause := reasonOf(err)
 	if inner := errors.Unwrap(fault.As(err)); inner != nil && fault.As(err).Kind != fault.Internal {
 		cause += ": " + inner.Error()
@@ -258,28 +270,29 @@ func (s *Service) finishSignIn(ctx context.Context, c *Connection, q request, in
 	if q.tester != "" {
 		return s.finishTest(ctx, c, q, in, nil)
 	}
-	land, err := s.ident.Federation.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
-		now, err := s.byID(tx, c.ID)
-		if err != nil {
-			return identity.Federated{}, err
-		}
-		if now.Disabled {
-			return identity.Federated{}, refuseDisabled()
-		}
-		f, err := now.mapPerson(in)
-		if err != nil {
-			return f, err
-		}
-		if q.id != "" && !q.used {
-			if err := s.claimRequest(tx, q); err != nil {
+	land, err := s.ident.Federation.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge,
+		Person: func(tx *db.Tx) (identity.Federated, error) {
+			now, err := s.byID(tx, c.ID)
+			if err != nil {
+				return identity.Federated{}, err
+			}
+			if now.Disabled {
+				return identity.Federated{}, refuseDisabled()
+			}
+			f, err := now.mapPerson(in)
+			if err != nil {
 				return f, err
 			}
-		}
-		if err := extra(tx, &f); err != nil {
-			return f, err
-		}
-		return f, findProvisioned(tx, now, &f)
-	}}, who)
+			if q.id != "" && !q.used {
+				if err := s.claimRequest(tx, q); err != nil {
+					return f, err
+				}
+			}
+			if err := extra(tx, &f); err != nil {
+				return f, err
+			}
+			return f, findProvisioned(tx, now, &f)
+		}}, who)
 	if err != nil {
 		return s.failSignIn(ctx, c, q, in, err, who)
 	}
@@ -293,7 +306,8 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
 	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false
-	err := tx.One("SELECT i.user_id, a.deleted_at FROM identities i LEFT JOIN sso_accounts a ON a.user_id = i.user_id"+mine, subject, func(r *db.Row) error {
+	err := tx.One("SELECT i.user_id, a.deleted_at FROM identities i LEFT JOIN sso_accounts a ON a.user_id = i.user_id"+
+		mine, subject, func(r *db.Row) error {
 		known, removed = r.Text(0), !r.Null(1)
 		return nil
 	})
@@ -354,5 +368,6 @@ func (s *Service) finishTest(ctx context.Context, c *Connection, q request, in a
 	if strings.HasPrefix(string(result), `{"outcome":"failed"`) {
 		outcome = "failed"
 	}
-	return identity.Landing{Location: redirect.WithQuery(q.redirect, url.Values{"sso_test": {outcome}, "connection": {c.ID}})}
+	return identity.Landing{Location: redirect.WithQuery(q.redirect,
+		url.Values{"sso_test": {outcome}, "connection": {c.ID}})}
 }

@@ -74,11 +74,12 @@ const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.is
 
 func (s *Service) scanConnection(r *db.Row) (*Connection, error) {
 	at := func(i int) gotruetime.Time { return gotruetime.Time{Time: r.Time(i)} }
-	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
-		Issuer:      r.Text(6),
+	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4),
+		Disabled: r.Text(5) != "active", Issuer: r.Text(6),
 		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11),
 		NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
-		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23),
+		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22),
+		CreatedAt: at(23),
 		UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26), Leads: !r.Null(28),
 		Domains: []Domain{}, ServiceAddress: Addresses{SCIM: s.SCIMBase()}}
 	if t := r.Text(21); t != "" {
@@ -115,12 +116,12 @@ func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Conne
 	for id := range byID {
 		ids = append(ids, id)
 	}
-	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+" ORDER BY d.domain NULLS LAST",
-		[]any{asJSON(ids)}, func(r *db.Row) error {
-			d, owner := scanDomain(r)
-			byID[owner].Domains = append(byID[owner].Domains, d)
-			return nil
-		})
+	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+
+		" ORDER BY d.domain NULLS LAST", []any{asJSON(ids)}, func(r *db.Row) error {
+		d, owner := scanDomain(r)
+		byID[owner].Domains = append(byID[owner].Domains, d)
+		return nil
+	})
 }
 
 func (s *Service) findOne(tx *db.Tx, from string, args ...any) (*Connection, error) {
@@ -197,14 +198,15 @@ func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Conne
 	case 1:
 		return list[0], nil
 	}
-	return nil, fault.New(fault.Conflict, "conflict", "Several tenants call a provider %s; name it by its id at /sso/connections", identifier)
+	return nil, fault.New(fault.Conflict, "conflict",
+		"Several tenants call a provider %s; name it by its id at /sso/connections", identifier)
 }
 
 // Create makes a connection. The service key names the tenant; domains it
 // names count as proved by its word, a tenant's own have to be proved.
 func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connection, error) {
-	c := &Connection{ID: db.NewID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{},
-		Domains: []Domain{}, version: 1}
+	c := &Connection{ID: db.NewID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{},
+		Params: map[string]string{}, Domains: []Domain{}, version: 1}
 	if a.Role == actor.Service && d.TenantID != nil {
 		id, ok := accounts.CanonicalID(*d.TenantID)
 		if !ok {
@@ -267,7 +269,8 @@ func fewConnections(tx *db.Tx, tenantID string) error {
 // signs up may try the entity ids of whole countries.
 func classifyStored(err error) error {
 	if fault.HasCode(err, "23505") {
-		return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists", "The tenant has a provider with this entity id or identifier already")
+		return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists",
+			"The tenant has a provider with this entity id or identifier already")
 	}
 	return err
 }
@@ -289,7 +292,8 @@ const claimNameSQL = `
 // then: that is shown to the tenant as identifier_active, and told to the operator
 // where he named it in this call.
 func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
-	if _, err := tx.Exec("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND name <> $3", c.TenantID, c.ID, c.Identifier); err != nil {
+	if _, err := tx.Exec("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND name <> $3", c.TenantID,
+		c.ID, c.Identifier); err != nil {
 		return err
 	}
 	if c.Identifier == "" {
@@ -302,7 +306,8 @@ func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
 	}
 	return tx.One("SELECT connection_id FROM sso_names WHERE name = $1", []any{c.Identifier}, func(r *db.Row) error {
 		if r.Text(0) != c.ID {
-			return fault.New(fault.Unprocessable, "saml_idp_already_exists", "Sign-ins by this identifier lead to another provider")
+			return fault.New(fault.Unprocessable, "saml_idp_already_exists",
+				"Sign-ins by this identifier lead to another provider")
 		}
 		return nil
 	})
@@ -329,8 +334,10 @@ func (s *Service) insertConnection(tx *db.Tx, c *Connection, a actor.Actor) erro
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
 		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
 			$20, $21, $21, $22, $23, $24, 1)`,
-		c.TenantID, c.ID, c.Kind, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML), c.metadataAt(),
-		db.Null(c.ClientID), db.Null(c.sealed), asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole),
+		c.TenantID, c.ID, c.Kind, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL),
+		db.Null(c.MetadataXML), c.metadataAt(),
+		db.Null(c.ClientID), db.Null(c.sealed), asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping),
+		asJSON(c.RoleMap), db.Null(c.DefaultRole),
 		c.Enforced, db.Null(c.BreakGlass), c.Unsolicited, now, db.Null(a.UserID), db.Null(c.ResourceID), asJSON(c.Params))
 	return classifyStored(err)
 }
@@ -349,7 +356,8 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 		return nil, err
 	}
 	if c.Kind == SAML && c.Issuer != was.Issuer {
-		return nil, fault.New(fault.Unprocessable, "saml_entity_id_mismatch", "The metadata are those of another entity; make another connection")
+		return nil, fault.New(fault.Unprocessable, "saml_entity_id_mismatch",
+			"The metadata are those of another entity; make another connection")
 	}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		n, err := tx.Exec(`UPDATE sso_connections SET name = $3, identifier = $4, status = $5, issuer = $6, metadata_url = $7,
@@ -357,7 +365,8 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 			secret = $11, scopes = $12, name_id_format = $13, attribute_mapping = $14, role_map = $15, default_role = $16, enforced = $17, break_glass_user_id = $18,
 			allow_unsolicited = $19, updated_at = $20, resource_id = $22, authorization_params = $23, version = version + 1
 				WHERE tenant_id = $1 AND id = $2 AND version = $21`,
-			c.TenantID, c.ID, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL), db.Null(c.MetadataXML),
+			c.TenantID, c.ID, db.Null(c.Name), db.Null(c.Identifier), c.statusName(), c.Issuer, db.Null(c.MetadataURL),
+			db.Null(c.MetadataXML),
 			c.metadataAt(), db.Null(c.ClientID), db.Null(c.sealed),
 			asJSON(c.Scopes), db.Null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), db.Null(c.DefaultRole), c.Enforced,
 			db.Null(c.BreakGlass), c.Unsolicited, s.now(), was.version,
@@ -405,11 +414,13 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		if err := s.endAll(tx, c); err != nil {
 			return err
 		}
-		if err := s.ident.Federation.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)",
+		if err := s.ident.Federation.SuspendFederated(tx, a, c.TenantID,
+			"tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)",
 			c.TenantID, c.ID); err != nil {
 			return err
 		}
-		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)", []any{c.ID}, nil)
+		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)",
+			[]any{c.ID}, nil)
 		for _, table := range []string{"sso_groups", "sso_accounts", "sso_domains", "sso_names", "sso_requests"} {
 			tx.Queue("DELETE FROM "+table+" WHERE connection_id = $1", []any{c.ID}, nil)
 		}

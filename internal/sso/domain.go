@@ -46,7 +46,8 @@ const (
 const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.connection_id"
 
 func scanDomain(r *db.Row) (d Domain, owner string) {
-	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: gotruetime.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5)}
+	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: gotruetime.Time{Time: r.Time(2)}, Method: r.Text(3),
+		codeHash: r.Text(5)}
 	if d.VerifiedAt.IsZero() {
 		d.DNSName, d.DNSValue = dnsLabel+d.Domain, dnsWord+r.Text(4)
 	}
@@ -127,7 +128,8 @@ func (s *Service) proveDomain(tx *db.Tx, c *Connection, a actor.Actor, d Domain,
 		return err
 	}
 	d.VerifiedAt = gotruetime.Time{Time: s.now()}
-	_, err = tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id, d.VerifiedAt.Time, method)
+	_, err = tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id,
+		d.VerifiedAt.Time, method)
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
 	}
@@ -172,7 +174,8 @@ func (s *Service) ProveByDNS(ctx context.Context, a actor.Actor, id, domain stri
 	defer cancel()
 	records, err := s.cfg.Resolver.LookupTXT(ask, d.DNSName)
 	if err != nil || !slices.ContainsFunc(records, func(r string) bool { return strings.TrimSpace(r) == d.DNSValue }) {
-		return nil, fault.Wrap(err, fault.Unprocessable, "validation_failed", "There is no TXT record %s with the value %s yet", d.DNSName, d.DNSValue)
+		return nil, fault.Wrap(err, fault.Unprocessable, "validation_failed",
+			"There is no TXT record %s with the value %s yet", d.DNSName, d.DNSValue)
 	}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.proveDomain(tx, c, a, d, "dns") })
 	if err != nil {
@@ -205,7 +208,8 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 		return err
 	}
 	return s.ident.Post.Deliver(ctx,
-		mailtemplate.Letter{Kind: mailtemplate.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
+		mailtemplate.Letter{Kind: mailtemplate.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain,
+			Code: code, Valid: codeLife})
 }
 
 // countCode counts a mail of key, and refuses it sooner than interval after the
@@ -226,13 +230,14 @@ func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most 
 // overCode refuses a mail of key, and says when it may come.
 func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most int) error {
 	now, opens, allowed := s.now(), time.Time{}, 1
-	err := tx.One("SELECT sent, since, sent_at FROM sso_code_mails WHERE counted_for = $1", []any{key}, func(r *db.Row) error {
-		opens = r.Time(2).Add(interval)
-		if day := r.Time(1).Add(codeDay); r.Int(0) >= int64(most) && day.After(opens) {
-			opens, allowed = day, most
-		}
-		return nil
-	})
+	err := tx.One("SELECT sent, since, sent_at FROM sso_code_mails WHERE counted_for = $1", []any{key},
+		func(r *db.Row) error {
+			opens = r.Time(2).Add(interval)
+			if day := r.Time(1).Add(codeDay); r.Int(0) >= int64(most) && day.After(opens) {
+				opens, allowed = day, most
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}

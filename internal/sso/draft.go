@@ -69,8 +69,8 @@ func (w *drafting) applyDraft(ctx context.Context, c *Connection, d Draft) error
 		name     string
 		from, to *string
 		max      int
-	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID,
-		200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36},
+	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64},
+		{"client_id", d.ClientID, &c.ClientID, 200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36},
 		{"resource_id", d.ResourceID, &c.ResourceID, 200}} {
 		if f.from == nil {
 			continue
@@ -256,7 +256,8 @@ func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
 	}
 	b, err := outbound.Get(ctx, w.client, c.MetadataURL)
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "metadata_url does not answer with metadata of at most %d bytes", outbound.MaxAnswer)
+		return fault.Wrap(err, fault.Invalid, "validation_failed",
+			"metadata_url does not answer with metadata of at most %d bytes", outbound.MaxAnswer)
 	}
 	if err := w.takeMetadata(c, b); err != nil {
 		return err
@@ -268,7 +269,8 @@ func (w *drafting) fetchMetadata(ctx context.Context, c *Connection) error {
 func (w *drafting) takeMetadata(c *Connection, b []byte) error {
 	p, err := samlsp.Metadata(b, w.now())
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s", strings.TrimPrefix(cutText(err.Error(), 300), "samlsp: "))
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s",
+			strings.TrimPrefix(cutText(err.Error(), 300), "samlsp: "))
 	}
 	if !w.allowPrivate && !strings.HasPrefix(p.SignIn, "https://") {
 		return refuseInvalid("the provider's sign-in address is not https")

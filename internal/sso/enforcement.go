@@ -11,7 +11,8 @@ import (
 // requests that would begin one.
 func (s *Service) endAll(tx *db.Tx, c *Connection) error {
 	for _, table := range []string{"sessions", "flow_states"} {
-		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)", []any{c.ID}, nil)
+		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)",
+			[]any{c.ID}, nil)
 	}
 	tx.Queue("DELETE FROM sso_requests WHERE connection_id = $1 AND tester_id IS NULL", []any{c.ID}, nil)
 	tx.After(s.ident.ForgetAll)

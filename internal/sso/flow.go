@@ -42,7 +42,8 @@ type request struct {
 // sign-in never travel in an address, where histories and logs keep them.
 func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
 	c, err := s.chooseConnection(ctx, in)
-	if err != nil && !s.cfg.SAML && in.Identifier == "" && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid)) {
+	if err != nil && !s.cfg.SAML && in.Identifier == "" &&
+		(fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid)) {
 		return "", samlOff() // what clients of a server without SAML look for
 	}
 	if err != nil {
@@ -178,7 +179,8 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 		return "", fault.Wrap(err, fault.NotFound, "saml_idp_not_found", "The provider's metadata are no longer usable")
 	}
 	q.samlID = "_" + secrets.RandomHex(20)
-	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.signedState(q.id), Format: c.NameIDFormat, Now: s.now()})
+	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.signedState(q.id),
+		Format: c.NameIDFormat, Now: s.now()})
 }
 
 // metadataRetry is how long an address is left alone after it was asked: whoever
@@ -216,8 +218,8 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	}
 	c.MetadataXML, c.MetadataAt = fresh.MetadataXML, fresh.MetadataAt
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2", c.TenantID, c.ID,
-			c.MetadataXML, c.MetadataAt.Time)
+		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2",
+			c.TenantID, c.ID, c.MetadataXML, c.MetadataAt.Time)
 		return err
 	})
 }
@@ -236,7 +238,8 @@ func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w ope
 // classifyAnswer classifies a provider's failure.
 func classifyAnswer(err error) error {
 	if errors.Is(err, openid.ErrUnreachable) {
-		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure", "The sign-in provider cannot be reached, or does not answer as an OpenID provider")
+		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure",
+			"The sign-in provider cannot be reached, or does not answer as an OpenID provider")
 		f.RetryAfter = 5 * time.Second
 		return f
 	}
@@ -261,8 +264,8 @@ func (s *Service) openProvider(c *Connection) (*openid.Provider, error) {
 	if len(s.providers) > 1000 {
 		s.providers = map[string]*openid.Provider{}
 	}
-	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Params: c.Params,
-		Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
+	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes,
+		Params: c.Params, Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
 	s.providers[key] = p
 	return p, nil
 }
@@ -286,8 +289,8 @@ func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Co
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		err := tx.One(requestOfSQL, []any{id}, func(r *db.Row) error {
-			q = request{id: id, connection: r.Text(0), samlID: r.Text(1), redirect: r.Text(2), challenge: r.Text(3), sealed: r.Bytes(4),
-				tester: r.Text(5), used: !r.Null(6), expires: r.Time(7)}
+			q = request{id: id, connection: r.Text(0), samlID: r.Text(1), redirect: r.Text(2), challenge: r.Text(3),
+				sealed: r.Bytes(4), tester: r.Text(5), used: !r.Null(6), expires: r.Time(7)}
 			return nil
 		})
 		if fault.Is(err, fault.NotFound) {

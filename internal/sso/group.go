@@ -40,10 +40,11 @@ func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err er
 	if !ok {
 		return g, noResource()
 	}
-	err = tx.One("SELECT "+groupColumns+" AND g.id = $2"+tx.DB().ForUpdate(), []any{c.ID, canonical}, func(r *db.Row) error {
-		g = scanGroup(r)
-		return nil
-	})
+	err = tx.One("SELECT "+groupColumns+" AND g.id = $2"+tx.DB().ForUpdate(), []any{c.ID, canonical},
+		func(r *db.Row) error {
+			g = scanGroup(r)
+			return nil
+		})
 	if fault.Is(err, fault.NotFound) {
 		return g, noResource()
 	}
@@ -68,10 +69,13 @@ func (s Directory) Group(ctx context.Context, c *Connection, id string) (g Group
 
 // Groups lists groups, with their members where those are wanted, and how many
 // there are in all.
-func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members bool) (list []Group, total int64, err error) {
+func (s Directory) Groups(
+	ctx context.Context, c *Connection, q Query, members bool,
+) (list []Group, total int64, err error) {
 	where, args := "", []any{c.ID}
 	if q.Attr != "" {
-		col, ok := map[string]string{"displayname": "g.display_name", "externalid": "g.external_id", "id": "CAST(g.id AS text)"}[strings.ToLower(q.Attr)]
+		col, ok := map[string]string{"displayname": "g.display_name", "externalid": "g.external_id",
+			"id": "CAST(g.id AS text)"}[strings.ToLower(q.Attr)]
 		if !ok {
 			return nil, 0, fault.New(fault.Invalid, "invalidFilter", "displayName, externalId and id can be compared")
 		}
@@ -79,10 +83,13 @@ func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members b
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error { total = r.Int(0); return nil })
+		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error {
+			total = r.Int(0)
+			return nil
+		})
 		limit, offset := pageBounds(q)
-		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset),
-			func(r *db.Row) error {
+		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)),
+			append(args, limit, offset), func(r *db.Row) error {
 				list = append(list, scanGroup(r))
 				return nil
 			})
@@ -149,7 +156,8 @@ func shownOf(sizes []int64, most int64) int {
 func (g *Group) checkGroup() error {
 	g.Display = strings.TrimSpace(g.Display)
 	if g.Display == "" || len(g.Display) > 300 || len(g.ExternalID) > 255 || len(g.Members) > maxMembers {
-		return fault.New(fault.Invalid, "invalidValue", "displayName is required, of at most 300 characters; a group has at most %d members", maxMembers)
+		return fault.New(fault.Invalid, "invalidValue",
+			"displayName is required, of at most 300 characters; a group has at most %d members", maxMembers)
 	}
 	return nil
 }
@@ -182,7 +190,9 @@ func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who 
 }
 
 // ChangeGroup writes what change makes of a group.
-func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Group) error) (Group, error) {
+func (s Directory) ChangeGroup(
+	ctx context.Context, c *Connection, id string, who identity.Client, change func(*Group) error,
+) (Group, error) {
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was, err := s.groupBy(tx, c, id)
 		if err != nil {
@@ -197,8 +207,8 @@ func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, wh
 		if err := g.checkGroup(); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display,
-			db.Null(g.ExternalID), s.now()); err != nil {
+		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID,
+			g.Display, db.Null(g.ExternalID), s.now()); err != nil {
 			return err
 		}
 		return s.setMembers(tx, c, was, g, who)
@@ -252,7 +262,8 @@ func (s Directory) setMembers(tx *db.Tx, c *Connection, was, g Group, who identi
 			return err
 		}
 	}
-	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.group_changed", Entity: "sso_groups", EntityID: g.ID,
+	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.group_changed",
+		Entity: "sso_groups", EntityID: g.ID,
 		Details: map[string]any{"group": g.Display, "members": len(after)}, Client: who})
 	return tx.Flush()
 }

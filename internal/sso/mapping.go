@@ -32,7 +32,8 @@ type Attribute struct {
 }
 
 // reserved keys of the user's metadata are not a provider's to write.
-var reserved = []string{"tenant_id", "tenant_role", "role", "app_metadata", "email_verified", "phone_verified", "provider", "providers"}
+var reserved = []string{"tenant_id", "tenant_role", "role", "app_metadata", "email_verified", "phone_verified",
+	"provider", "providers"}
 
 func (m *Mapping) checkMapping() error {
 	if len(m.Keys) > 50 {
@@ -82,13 +83,15 @@ func (a Attribute) valuesFrom(attrs map[string][]string) []string {
 var usual = map[string]Attribute{
 	"email": {Names: []string{"email", "mail", "emailAddress", "Email", "urn:oid:0.9.2342.19200300.100.1.3",
 		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"}},
-	"groups": {Names: []string{"groups", "group", "memberOf", "Group", "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
-		"http://schemas.xmlsoap.org/claims/Group",
+	"groups": {Names: []string{"groups", "group", "memberOf", "Group",
+		"http://schemas.microsoft.com/ws/2008/06/identity/claims/groups", "http://schemas.xmlsoap.org/claims/Group",
 		"urn:oid:1.3.6.1.4.1.5923.1.5.1.1"}},
 	"name": {Names: []string{"name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241",
 		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "urn:oid:2.5.4.3"}},
-	"given_name":  {Names: []string{"given_name", "givenName", "urn:oid:2.5.4.42", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname"}},
-	"family_name": {Names: []string{"family_name", "sn", "surname", "urn:oid:2.5.4.4", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/surname"}},
+	"given_name": {Names: []string{"given_name", "givenName", "urn:oid:2.5.4.42",
+		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname"}},
+	"family_name": {Names: []string{"family_name", "sn", "surname", "urn:oid:2.5.4.4",
+		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/surname"}},
 }
 
 func (m Mapping) attributeFor(key string) Attribute {
@@ -153,7 +156,8 @@ func flattenClaim(v any) []string {
 // mapPerson applies a connection's rules to what its provider said. scim are the
 // groups that SCIM put the account in.
 func (c *Connection) mapPerson(in arrival) (identity.Federated, error) {
-	f := identity.Federated{Connection: c.ID, TenantID: c.TenantID, Method: "oauth", Issuer: c.Issuer, Subject: in.subject, Profile: map[string]any{}}
+	f := identity.Federated{Connection: c.ID, TenantID: c.TenantID, Method: "oauth", Issuer: c.Issuer, Subject: in.subject,
+		Profile: map[string]any{}}
 	if c.Kind == SAML {
 		f.Method = sessions.MethodSAML
 	}
@@ -169,12 +173,14 @@ func (c *Connection) mapPerson(in arrival) (identity.Federated, error) {
 	}
 	email, err := accounts.Canonical(raw)
 	if err != nil {
-		return f, fault.New(fault.Invalid, "saml_assertion_no_email", "The provider gave no usable email address; map one in attribute_mapping")
+		return f, fault.New(fault.Invalid, "saml_assertion_no_email",
+			"The provider gave no usable email address; map one in attribute_mapping")
 	}
 	f.Email = email
 	f.Doubted = c.Kind == OIDC && c.Mapping.attributeFor("email").sourceName(in.attrs) == "email" && isDoubted(in.attrs)
 	if !c.holdsAddress(email) {
-		return f, fault.New(fault.Forbidden, "access_denied", "The address is not in a domain that this organisation has proved")
+		return f, fault.New(fault.Forbidden, "access_denied",
+			"The address is not in a domain that this organisation has proved")
 	}
 	for _, g := range c.Mapping.valuesFor("groups", in.attrs) {
 		if len(f.Groups) < maxValues && len(g) <= maxValue {
@@ -286,7 +292,8 @@ func (c *Connection) testResult(in arrival, failed error) json.RawMessage {
 		err = failed
 	}
 	if err == nil && f.Role == "" {
-		err = fault.New(fault.Forbidden, "access_denied", "No group of this person is mapped to a role, and there is no default role")
+		err = fault.New(fault.Forbidden, "access_denied",
+			"No group of this person is mapped to a role, and there is no default role")
 	}
 	if c.Kind != SAML || c.namesProvedDomain(in) {
 		t.Subject, t.Attributes = cutText(in.subject, 255), in.shownAttributes()

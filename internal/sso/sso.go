@@ -80,8 +80,9 @@ func New(cfg Config, d *db.DB, ident *identity.Service, now func() time.Time) (*
 	clock := func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	client := outbound.Client(cfg.AllowPrivate)
 	return &Service{cfg: cfg, db: d, ident: ident, keys: keys, client: client, now: clock,
-		drafts: &drafting{saml: cfg.SAML, allowPrivate: cfg.AllowPrivate, keys: keys, now: clock, client: client, ours: ident.OAuth.Configured},
-		base:   strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1", providers: map[string]*openid.Provider{}}, nil
+		drafts: &drafting{saml: cfg.SAML, allowPrivate: cfg.AllowPrivate, keys: keys, now: clock, client: client,
+			ours: ident.OAuth.Configured},
+		base: strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1", providers: map[string]*openid.Provider{}}, nil
 }
 
 // EntityID is our SAML name: the address of our metadata.
@@ -103,7 +104,8 @@ func (s *Service) SAML() bool { return s.cfg.SAML }
 // Sweep deletes what has expired. Run it every hour or so.
 func (s *Service) Sweep(ctx context.Context) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		for _, q := range []string{"DELETE FROM sso_requests WHERE expires_at < $1", "DELETE FROM sso_replays WHERE expires_at < $1"} {
+		for _, q := range []string{"DELETE FROM sso_requests WHERE expires_at < $1",
+			"DELETE FROM sso_replays WHERE expires_at < $1"} {
 			tx.Queue(q, []any{s.now()}, nil)
 		}
 		tx.Queue("DELETE FROM sso_code_mails WHERE sent_at < $1", []any{s.now().Add(-codeDay)}, nil)
@@ -117,15 +119,15 @@ func clientOf(a actor.Actor) identity.Client {
 
 // writeAudit writes an audit row of a connection in the transaction of its change.
 func (s *Service) writeAudit(tx *db.Tx, c *Connection, a actor.Actor, action string, details map[string]any) {
-	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID,
-		Details: details, Client: clientOf(a)})
+	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action,
+		Entity: "sso_connections", EntityID: c.ID, Details: details, Client: clientOf(a)})
 }
 
 // auditRefusal writes an audit row of its own for a sign-in that failed.
 func (s *Service) auditRefusal(ctx context.Context, c *Connection, reason string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Action: "sso.refused", Outcome: "refused", Entity: "sso_connections", EntityID: c.ID,
-			Details: map[string]any{"reason": cutText(reason, 300)}, Client: who})
+		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Action: "sso.refused", Outcome: "refused",
+			Entity: "sso_connections", EntityID: c.ID, Details: map[string]any{"reason": cutText(reason, 300)}, Client: who})
 		return tx.Flush()
 	})
 }

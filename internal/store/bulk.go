@@ -101,7 +101,8 @@ func (b *Bulk) Restore(changes []Change, was func(id string) Row) ([]Change, err
 
 // Touch gives a record back when it was last changed, and nothing else.
 func (b *Bulk) Touch(id, updatedAt string) {
-	b.tx.Queue("UPDATE "+b.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{b.tx.TenantID, id, updatedAt}, nil)
+	b.tx.Queue("UPDATE "+b.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2",
+		[]any{b.tx.TenantID, id, updatedAt}, nil)
 	b.wrote = true
 }
 

@@ -87,7 +87,8 @@ func fillRow(a actor.Actor, r *catalog.Resource, row Row, now string) error {
 	if !r.Root {
 		switch given := row["tenant_id"]; {
 		case a.TenantID == "" && given == nil:
-			return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", "tenant_id", r.Name).
+			return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint",
+				"tenant_id", r.Name).
 				With("the service key belongs to no tenant, so each row must name one", "").At("tenant_id", "is required")
 		case a.TenantID != "" && given != nil && given != any(a.TenantID):
 			return rowPolicy(r)

@@ -30,13 +30,15 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 				errs = append(errs, err)
 				continue
 			}
-			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && misfitPrefix(f, no) != "" {
+			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" &&
+				misfitPrefix(f, no) != "" {
 				errs = append(errs, refuseMisnumbered(f, misfitPrefix(f, no), no))
 				continue
 			}
 			out[f.Name] = tv
 		}
-		if v == nil && op == Insert && f.Required && !isStoreFilled(f.Name) && f != numberField(r) && (given || s.defaults[f] == nil) {
+		if v == nil && op == Insert && f.Required && !isStoreFilled(f.Name) && f != numberField(r) &&
+			(given || s.defaults[f] == nil) {
 			absent = append(absent, isMissing(r, f))
 		}
 	}
@@ -104,7 +106,8 @@ func checkValue(f *catalog.Field, v any) (any, *fault.Error) {
 			return x, nil
 		}
 		if tooLong(f, x) {
-			return nil, fault.New(fault.Invalid, "22001", "value too long for column %q: at most %d characters", f.Name, maxLength(f)).
+			return nil, fault.New(fault.Invalid, "22001", "value too long for column %q: at most %d characters", f.Name,
+				maxLength(f)).
 				At(f.Name, "at most %d characters", maxLength(f))
 		}
 		x, why = checkText(f, x)
@@ -148,7 +151,8 @@ func listMissing(r *catalog.Resource, row Row) []*fault.Error {
 }
 
 func isMissing(r *catalog.Resource, f *catalog.Field) *fault.Error {
-	return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", f.Name, r.Name).
+	return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", f.Name,
+		r.Name).
 		At(f.Name, "is required")
 }
 

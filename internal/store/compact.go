@@ -23,16 +23,17 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 			sums[key].Add(sums[key], big.NewInt(n))
 		}
 		args := []any{tenant, db.NoTenant}
-		tx.Queue("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", args, func(r *db.Row) error {
-			add(r.Text(0), r.Int(1))
-			return nil
-		})
-		// The literal is what the index of unfolded rows is about.
-		tx.Queue("DELETE FROM timed_counters WHERE tenant_id = $1 AND slot <> '"+db.NoTenant+"' RETURNING name, span, start_at, part, delta", args[:1],
+		tx.Queue("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", args,
 			func(r *db.Row) error {
-				add(catalog.TimedKey(catalog.Span(r.Text(1)[0]), r.Text(2), r.Text(0), r.Text(3)), r.Int(4))
+				add(r.Text(0), r.Int(1))
 				return nil
 			})
+		// The literal is what the index of unfolded rows is about.
+		tx.Queue("DELETE FROM timed_counters WHERE tenant_id = $1 AND slot <> '"+db.NoTenant+
+			"' RETURNING name, span, start_at, part, delta", args[:1], func(r *db.Row) error {
+			add(catalog.TimedKey(catalog.Span(r.Text(1)[0]), r.Text(2), r.Text(0), r.Text(3)), r.Int(4))
+			return nil
+		})
 		if err := tx.Flush(); err != nil {
 			return err
 		}

@@ -46,10 +46,11 @@ func queueCounts(tx *db.Tx, tenant string, deltas map[string]int64, fixed string
 	queueDeltas(tx, totalsTable, []string{"tenant_id", "name", "slot"}, totals, func(n string, args []any) []any {
 		return append(args, tenant, n, slot(), deltas[n])
 	})
-	queueDeltas(tx, timedTable, []string{"tenant_id", "name", "span", "start_at", "part", "slot"}, timed, func(n string, args []any) []any {
-		span, start, name, part, _ := catalog.Timed(n)
-		return append(args, tenant, name, string(span), start, part, slot(), deltas[n])
-	})
+	queueDeltas(tx, timedTable, []string{"tenant_id", "name", "span", "start_at", "part", "slot"}, timed,
+		func(n string, args []any) []any {
+			span, start, name, part, _ := catalog.Timed(n)
+			return append(args, tenant, name, string(span), start, part, slot(), deltas[n])
+		})
 }
 
 // queueDeltas adds deltas to the rows that keys find, in statements whose sizes
@@ -65,17 +66,19 @@ func queueDeltas(tx *db.Tx, table string, keys, names []string, row func(name st
 			args = row(n, args)
 		}
 		names = names[step:]
-		tx.Queue(insertText(table, cols, step)+" ON CONFLICT ("+strings.Join(keys, ", ")+") DO UPDATE SET delta = "+table+".delta + excluded.delta", args, nil)
+		tx.Queue(insertText(table, cols, step)+" ON CONFLICT ("+strings.Join(keys, ", ")+") DO UPDATE SET delta = "+table+
+			".delta + excluded.delta", args, nil)
 	}
 }
 
 // Counts queues reading a tenant's totals into the map; it is filled after the
 // next flush. Timed counters are read with Timed.
 func (s *Store) Counts(tx *db.Tx, tenant string, into map[string]int64) {
-	tx.Queue("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", []any{tenant}, func(r *db.Row) error {
-		into[r.Text(0)] = r.Int(1)
-		return nil
-	})
+	tx.Queue("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", []any{tenant},
+		func(r *db.Row) error {
+			into[r.Text(0)] = r.Int(1)
+			return nil
+		})
 }
 
 // Timed reads a timed counter over any stretch of time. What it costs does not
@@ -101,11 +104,13 @@ func timedText(r *catalog.Resource, c *catalog.Counter) string {
 	var b strings.Builder
 	b.WriteString("SELECT part, CAST(SUM(delta) AS bigint) FROM (")
 	for i, span := range [...]catalog.Span{catalog.Hour, catalog.Day, catalog.Month, catalog.Day, catalog.Hour} {
-		b.WriteString("SELECT part, delta FROM " + timedTable + " WHERE tenant_id = $1 AND name = '" + c.Name + "' AND span = '" + string(span) +
+		b.WriteString("SELECT part, delta FROM " + timedTable + " WHERE tenant_id = $1 AND name = '" + c.Name +
+			"' AND span = '" + string(span) +
 			"' AND start_at >= $" + strconv.Itoa(i+2) + " AND start_at < $" + strconv.Itoa(i+3) + " UNION ALL ")
 	}
 	rows := "SELECT " + partText(r, c) + ", 1 FROM " + r.Name + " WHERE tenant_id = $1" + stateText(r, c) + " AND " + c.At
-	b.WriteString(rows + " > $8 AND " + c.At + " < $2 UNION ALL " + rows + " >= $7 AND " + c.At + " <= $9) u GROUP BY part")
+	b.WriteString(rows + " > $8 AND " + c.At + " < $2 UNION ALL " + rows + " >= $7 AND " + c.At +
+		" <= $9) u GROUP BY part")
 	return b.String()
 }
 

@@ -41,7 +41,8 @@ type hole struct {
 }
 
 func newBatch(n *query.Node, shape query.Shape) *batch {
-	b := &batch{node: n, shape: shape, idAt: -1, verAt: -1, children: make([]*batch, len(n.Embeds)), keys: make([][]string, len(n.Embeds))}
+	b := &batch{node: n, shape: shape, idAt: -1, verAt: -1, children: make([]*batch, len(n.Embeds)),
+		keys: make([][]string, len(n.Embeds))}
 	if shape.CSV {
 		return b
 	}

@@ -15,7 +15,9 @@ import (
 // explainConstraint turns a constraint's fault into one that names the key, column and
 // value, in the same words on both engines. SQLite does not say which foreign
 // key failed, so the rows are looked up again; that costs only on failure.
-func (s *Store) explainConstraint(ctx context.Context, a actor.Actor, r *catalog.Resource, try attempt, err error) error {
+func (s *Store) explainConstraint(
+	ctx context.Context, a actor.Actor, r *catalog.Resource, try attempt, err error,
+) error {
 	e := fault.As(err)
 	v, ok := e.Data.(*db.Violation)
 	if !ok {
@@ -35,7 +37,8 @@ func (s *Store) explainConstraint(ctx context.Context, a actor.Actor, r *catalog
 			better = fault.New(fault.Invalid, "23514", "new row for relation %q violates a check constraint", r.Name)
 		case "23502":
 			if len(v.Columns) > 0 {
-				better = fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", v.Columns[0], r.Name)
+				better = fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint",
+					v.Columns[0], r.Name)
 			}
 		case "42501":
 			better = rowPolicy(r)
@@ -134,9 +137,11 @@ func findDangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 				return nil, err
 			}
 			if id != "" {
-				return fault.New(fault.Conflict, "23503", "update or delete on table %q violates foreign key constraint %q on table %q", r.Name, rel.Name, rel.From).
+				return fault.New(fault.Conflict, "23503",
+					"update or delete on table %q violates foreign key constraint %q on table %q", r.Name, rel.Name, rel.From).
 					With(fmt.Sprintf("Key (id)=(%s) is still referenced from table %q.", id, rel.From),
-						fmt.Sprintf("Records of %s still name it as their %s: delete or change those first.", spokenName(rel.From), spokenName(rel.Column))), nil
+						fmt.Sprintf("Records of %s still name it as their %s: delete or change those first.", spokenName(rel.From),
+							spokenName(rel.Column))), nil
 			}
 			continue
 		}
@@ -148,9 +153,11 @@ func findDangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 			return nil, err
 		}
 		if id != "" {
-			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, rel.Name).
+			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name,
+				rel.Name).
 				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To),
-					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.", spokenName(rel.To))).
+					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.",
+						spokenName(rel.To))).
 				At(rel.Column, "refers to a record that does not exist"), nil
 		}
 	}
@@ -211,11 +218,11 @@ func firstReferenced(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows 
 	tenants, ids := groupReferences(r, "id", rows)
 	found := ""
 	for _, t := range tenants {
-		err := tx.Query("SELECT "+rel.Column+" FROM "+rel.From+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(rel.Column, 2)+" ORDER BY id LIMIT 1",
-			[]any{t, query.List(ids[t])}, func(row *db.Row) error {
-				found = row.Text(0)
-				return nil
-			})
+		err := tx.Query("SELECT "+rel.Column+" FROM "+rel.From+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(rel.Column, 2)+
+			" ORDER BY id LIMIT 1", []any{t, query.List(ids[t])}, func(row *db.Row) error {
+			found = row.Text(0)
+			return nil
+		})
 		if err != nil || found != "" {
 			return found, err
 		}

@@ -53,7 +53,8 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 			web.Unsign(tx.Context())
 		}
 		before, after := changeImages(r, c, scratch)
-		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: at, By: tx.Actor, Anonymous: isAnonymous(c), Action: r.Name + "." + c.Op.String(),
+		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: at, By: tx.Actor, Anonymous: isAnonymous(c),
+			Action:     r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.currentRow()), Before: before, After: after}
 	}
 	if len(entries) == 1 {
@@ -87,7 +88,8 @@ func rowImage(r *catalog.Resource, row, other Row, b []byte) string {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		v := row[f.Name]
-		if other != nil && Same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" || f.Name == "updated_at" {
+		if other != nil && Same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" ||
+			f.Name == "updated_at" {
 			continue
 		}
 		if len(b) > 1 {

@@ -176,7 +176,8 @@ func (l *List) Queue(tx *Tx, p Page, where, order string, args ...any) {
 	}
 	all := append([]any{tx.TenantID}, args...)
 	may := l.policy.Where(tx.DB(), "r", &all)
-	sql := "SELECT " + l.columns + " FROM " + l.res.Name + " r WHERE " + may + where + " ORDER BY " + order + p.limitClause(&all)
+	sql := "SELECT " + l.columns + " FROM " + l.res.Name + " r WHERE " + may + where + " ORDER BY " + order +
+		p.limitClause(&all)
 	tx.Queue(sql, all, l.addRow)
 }
 
@@ -204,6 +205,7 @@ func (l *List) QueueStates(tx *Tx, p Page, states []string) {
 		b.WriteString("SELECT id FROM (SELECT r.id FROM " + l.res.Name + " r WHERE " + may +
 			" AND r.status = '" + st + "' ORDER BY r.id DESC" + most + ") s" + strconv.Itoa(i))
 	}
-	b.WriteString(") u ORDER BY id DESC" + p.limitClause(&args) + ") p CROSS JOIN " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
+	b.WriteString(") u ORDER BY id DESC" + p.limitClause(&args) + ") p CROSS JOIN " + l.res.Name +
+		" r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
 	tx.Queue(b.String(), args, l.addRow)
 }

@@ -67,7 +67,8 @@ func idsIn(f *catalog.Field, v any) (ids []string, err error) {
 	_ = json.Unmarshal(raw, &ids) // an array of strings: the store has checked it
 	for _, id := range ids {
 		if u, err := uuid.Parse(id); err != nil || u.String() != id {
-			return nil, fault.New(fault.Invalid, "22P02", "%s holds %q, which is no id", f.Name, id).At(f.Name, "must hold ids in lower case")
+			return nil, fault.New(fault.Invalid, "22P02", "%s holds %q, which is no id", f.Name, id).At(f.Name,
+				"must hold ids in lower case")
 		}
 	}
 	return ids, nil
@@ -100,7 +101,8 @@ func allExist(tx *db.Tx, r *catalog.Resource, given []mention) error {
 	}
 	for _, m := range given {
 		if asked[place{m.tenant, m.field.Names}][m.id] {
-			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, r.Name+"_"+m.field.Name+"_fkey").
+			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name,
+				r.Name+"_"+m.field.Name+"_fkey").
 				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", m.field.Name, m.id, m.field.Names), "").
 				At(m.field.Name, "names none of the tenant's %s", m.field.Names)
 		}

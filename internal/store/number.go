@@ -49,7 +49,8 @@ func misfitPrefix(f *catalog.Field, v string) string {
 func refuseMisnumbered(f *catalog.Field, prefix, v string) *fault.Error {
 	after := fmt.Sprintf("after %s-YYYY- come six digits", prefix)
 	return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
-		With(after, "leave it out, or choose a number of another form").At(f.Name, "begins like a number of the sequence and is none: %s", after)
+		With(after, "leave it out, or choose a number of another form").At(f.Name,
+		"begins like a number of the sequence and is none: %s", after)
 }
 
 // prefixOf is the prefix of a row's business number.
@@ -148,17 +149,19 @@ const sequenceText = "INSERT INTO sequences (tenant_id, name, year, value) VALUE
 func (q sequence) reserveNumbers(tx *db.Tx, count int) (first int64, err error) {
 	name := q.field.Name
 	text := sequenceText + "sequences.value + excluded.value" +
-		" RETURNING value, (SELECT MAX(" + name + ") FROM " + q.resource.Name + " WHERE tenant_id = $1 AND " + name + " >= $5 AND " + name + " < $6)"
+		" RETURNING value, (SELECT MAX(" + name + ") FROM " + q.resource.Name + " WHERE tenant_id = $1 AND " + name +
+		" >= $5 AND " + name + " < $6)"
 	prefix := q.numberPrefix()
 	var last, taken int64
 	take := func(n int64) error {
-		return tx.One(text, []any{q.tenant, q.counterName(), int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
-			last = row.Int(0)
-			if taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64); taken > farthest {
-				taken = 0
-			}
-			return nil
-		})
+		return tx.One(text, []any{q.tenant, q.counterName(), int64(q.year), n, prefix, prefix + ":"},
+			func(row *db.Row) error {
+				last = row.Int(0)
+				if taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64); taken > farthest {
+					taken = 0
+				}
+				return nil
+			})
 	}
 	n := int64(count)
 	if err = take(n); err == nil && taken > last-n {

@@ -204,12 +204,14 @@ func (tx *Tx) DropRows(resource string, ids []string, version int64) ([]string, 
 		fields[i], _ = r.Field(n)
 	}
 	for _, p := range tx.Store.cat.Following(r) {
-		tx.Queue("DELETE FROM "+p.Name+" WHERE tenant_id = $1 AND "+p.Follows+" IN (SELECT id FROM "+r.Name+" WHERE tenant_id = $1 AND "+
+		tx.Queue("DELETE FROM "+p.Name+" WHERE tenant_id = $1 AND "+p.Follows+" IN (SELECT id FROM "+r.Name+
+			" WHERE tenant_id = $1 AND "+
 			tx.DB().InUUID("id", 2)+" AND version = $3)", []any{tx.TenantID, query.List(ids), version}, nil)
 	}
 	var gone []string
 	var changes []Change
-	err := tx.Query("DELETE FROM "+r.Name+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND version = $3 RETURNING "+strings.Join(cols, ", "),
+	err := tx.Query("DELETE FROM "+r.Name+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" AND version = $3 RETURNING "+strings.Join(cols, ", "),
 		[]any{tx.TenantID, query.List(ids), version}, func(row *db.Row) error {
 			before := Row{"tenant_id": tx.TenantID}
 			for i, n := range cols {

@@ -44,7 +44,8 @@ func changeOf(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Cha
 			}
 		}
 		if v == nil && f.Required {
-			return c, fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", k, r.Name).At(k, "is required")
+			return c, fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", k,
+				r.Name).At(k, "is required")
 		}
 		c.After[k] = v
 	}
@@ -59,7 +60,8 @@ func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any,
 	case f.ReadOnly:
 		return readOnly(f)
 	case f.Fixed && !Same(old, v):
-		return fault.New(fault.Invalid, "428C9", "column %q can only be set when the record is made", f.Name).At(f.Name, "cannot be changed")
+		return fault.New(fault.Invalid, "428C9", "column %q can only be set when the record is made", f.Name).At(f.Name,
+			"cannot be changed")
 	case f.Fixed:
 		return nil
 	case !f.Visible(a.Role), !f.Settable(a.Role), len(may.fields) > 0 && !oneOf(may.fields, f.Name):
@@ -69,7 +71,8 @@ func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any,
 }
 
 func readOnly(f *catalog.Field) error {
-	return fault.New(fault.Invalid, "428C9", "column %q is kept by the server and cannot be set", f.Name).At(f.Name, "is kept by the server")
+	return fault.New(fault.Invalid, "428C9", "column %q is kept by the server and cannot be set", f.Name).At(f.Name,
+		"is kept by the server")
 }
 
 // checkTransition holds a change of state to the state machine.

@@ -77,7 +77,8 @@ func settleTenants(a actor.Actor, r *catalog.Resource, rows []Row) error {
 		case a.TenantID != "":
 			row["tenant_id"] = a.TenantID
 		case given == nil:
-			return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", "tenant_id", r.Name)
+			return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint",
+				"tenant_id", r.Name)
 		}
 	}
 	return nil
@@ -217,7 +218,9 @@ func (tx *Tx) lockFound(r *catalog.Resource, cols []string, found map[string]Row
 
 // eachProbe makes the statements that look up the keys of rows, one tenant
 // each, in sizes that repeat.
-func eachProbe(d *db.DB, r *catalog.Resource, cols []string, rows []Row, probe func(sql string, args []any, rows []Row) error) error {
+func eachProbe(
+	d *db.DB, r *catalog.Resource, cols []string, rows []Row, probe func(sql string, args []any, rows []Row) error,
+) error {
 	byTenant := map[string][]Row{}
 	var tenants []string
 	for _, row := range rows {

@@ -127,7 +127,9 @@ type attempt struct {
 	ahead    bool // rows have numbers that were reserved before
 }
 
-func (s *Store) runChange(ctx context.Context, a actor.Actor, w *query.Write, fn func(*Tx, *attempt) (*Result, error)) (*Result, error) {
+func (s *Store) runChange(
+	ctx context.Context, a actor.Actor, w *query.Write, fn func(*Tx, *attempt) (*Result, error),
+) (*Result, error) {
 	if a.Suspended && a.Role != actor.Service {
 		return nil, refuseForbidden("the tenant is suspended: its records can be read, not changed")
 	}
@@ -185,8 +187,10 @@ func tenantsExist(tx *Tx, r *catalog.Resource, rows []Row) error {
 	}
 	for _, id := range ids {
 		if missing[id] {
-			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, r.Name+"_tenant_id_fkey").
-				With(fmt.Sprintf("Key (tenant_id)=(%s) is not present in table \"tenants\".", id), "").At("tenant_id", "names no tenant")
+			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name,
+				r.Name+"_tenant_id_fkey").
+				With(fmt.Sprintf("Key (tenant_id)=(%s) is not present in table \"tenants\".", id), "").At("tenant_id",
+				"names no tenant")
 		}
 	}
 	return nil
@@ -259,7 +263,8 @@ func (tx *Tx) lockMatching(w *query.Write) ([]Row, error) {
 	case err != nil:
 		return nil, err
 	case len(rows) > query.MaxWriteRows:
-		return nil, fault.New(fault.Invalid, "54000", "more than %d rows would change at once", query.MaxWriteRows).With("", "narrow the filter")
+		return nil, fault.New(fault.Invalid, "54000", "more than %d rows would change at once", query.MaxWriteRows).With("",
+			"narrow the filter")
 	case w.MaxRows >= 0 && len(rows) > w.MaxRows:
 		return nil, fault.New(fault.Invalid, "PGRST124", "more rows would change than max-affected allows").
 			With(fmt.Sprintf("The query affects %d rows", len(rows)), "")
@@ -309,7 +314,8 @@ func oneTenant(r *catalog.Resource, rows []Row) error {
 		id, tenant := idOf(row), tenantOf(r, row)
 		if other, met := tenants[id]; met && other != tenant {
 			return fault.New(fault.Conflict, "21000", "id %s is that of a record of %s in two tenants", id, r.Name).
-				With("tenants "+other+" and "+tenant, "say which is meant: tenant_id=eq.<id>").At("tenant_id", "is needed beside the id")
+				With("tenants "+other+" and "+tenant, "say which is meant: tenant_id=eq.<id>").At("tenant_id",
+				"is needed beside the id")
 		}
 		tenants[id] = tenant
 	}

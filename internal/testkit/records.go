@@ -24,7 +24,8 @@ func Must(t *testing.T, err error) {
 // Insert makes a record and returns its id.
 func (k *Kit) Insert(t *testing.T, as, collection string, row map[string]any) string {
 	t.Helper()
-	r := k.Call(Request{Method: "POST", Path: "/v1/" + collection, As: as, Body: row, Header: map[string]string{"Prefer": "return=representation"}})
+	r := k.Call(Request{Method: "POST", Path: "/v1/" + collection, As: as, Body: row,
+		Header: map[string]string{"Prefer": "return=representation"}})
 	var out []struct{ ID string }
 	if r.Status != 201 || json.Unmarshal(r.Body, &out) != nil || len(out) != 1 {
 		t.Fatalf("insert into %s: %d %s", collection, r.Status, r.Body)
@@ -50,7 +51,8 @@ func (k *Kit) Say(t *testing.T, as, name string, in map[string]any, want int, ou
 func (k *Kit) Foreign(t *testing.T, collection string) string {
 	t.Helper()
 	var out []struct{ ID string }
-	k.Call(Request{Method: "GET", Path: "/v1/" + collection + "?select=id&limit=1&tenant_id=eq." + demo.South, Bearer: k.Service()}).JSON(t, &out)
+	k.Call(Request{Method: "GET", Path: "/v1/" + collection + "?select=id&limit=1&tenant_id=eq." + demo.South,
+		Bearer: k.Service()}).JSON(t, &out)
 	return out[0].ID
 }
 
@@ -67,10 +69,11 @@ func (k *Kit) Counted(t *testing.T, from string) (n int) {
 func (k *Kit) Told(t *testing.T, kind string) (n int) {
 	t.Helper()
 	Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT COUNT(*) FROM outbox WHERE tenant_id = $1 AND type = $2", []any{demo.North, kind}, func(r *db.Row) error {
-			n = int(r.Int(0))
-			return nil
-		})
+		return tx.Query("SELECT COUNT(*) FROM outbox WHERE tenant_id = $1 AND type = $2", []any{demo.North, kind},
+			func(r *db.Row) error {
+				n = int(r.Int(0))
+				return nil
+			})
 	}))
 	return n
 }

@@ -275,7 +275,8 @@ func (k *Kit) beginSession(email string) (*sessions.Session, error) {
 		if err != nil {
 			return err
 		}
-		g, err = store.Begin(tx, u, token.Method{Method: "password"}, accounts.Client{Address: "127.0.0.1", UserAgent: "Go-http-client/1.1"})
+		g, err = store.Begin(tx, u, token.Method{Method: "password"},
+			accounts.Client{Address: "127.0.0.1", UserAgent: "Go-http-client/1.1"})
 		return err
 	})
 	if err != nil {
@@ -361,7 +362,9 @@ func (k *Kit) Call(q Request) Response {
 	return Response{Status: res.StatusCode, Header: res.Header, Body: b}
 }
 
-var noRedirect = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var noRedirect = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+	return http.ErrUseLastResponse
+}}
 
 // Get fetches a path as a user.
 func (k *Kit) Get(as, path string) Response {

@@ -161,7 +161,8 @@ func (t *Tracer) Counts() (ended, sent int64) { return t.counts.ended.Load(), t.
 // Request begins the span of a request that came in. traceparent and tracestate
 // are the headers of W3C Trace Context from a caller that is believed, else "".
 func (t *Tracer) Request(ctx context.Context, traceparent, tracestate string) (context.Context, Span) {
-	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate})
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent,
+		"tracestate": tracestate})
 	ctx, s := t.tracer.Start(ctx, "request", api.WithSpanKind(api.SpanKindServer))
 	return ctx, Span{s}
 }

@@ -77,7 +77,8 @@ func (c *classes) declareRow(r *catalog.Resource) {
 			c.sets = append(c.sets, closedSet{pascalCase(r.Name, f.Name), f.OneOf})
 		}
 		s := f.Describe()
-		k.members = append(k.members, member{f.Name, columnDoc(f, &s), false, s.Null || len(f.Readers) > 0, c.columnValue(r, f, &s)})
+		k.members = append(k.members, member{f.Name, columnDoc(f, &s), false, s.Null || len(f.Readers) > 0,
+			c.columnValue(r, f, &s)})
 	}
 	c.declareClass(k)
 }
@@ -143,7 +144,8 @@ func (c *classes) declareObject(s *schema.Shape, name, doc string) string {
 	k := class{name: name, doc: doc}
 	for i := range s.Members {
 		m := &s.Members[i]
-		k.members = append(k.members, member{m.Name, m.Description(), !m.Required, m.Null, c.shapeValue(&m.Shape, name+pascalCase(m.Name))})
+		k.members = append(k.members, member{m.Name, m.Description(), !m.Required, m.Null,
+			c.shapeValue(&m.Shape, name+pascalCase(m.Name))})
 	}
 	return c.declareClass(k)
 }

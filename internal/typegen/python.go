@@ -86,12 +86,16 @@ func pyMember(m *member) string {
 // pyTaken are keywords of Python, names of its builtins that annotations use and
 // members of BaseModel in pydantic 1 and 2.
 var pyTaken = []string{
-	"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "from",
-	"global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+	"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
+	"finally", "for", "from",
+	"global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+	"with", "yield",
 	"None", "True", "False", "int", "str", "float", "bool", "date", "datetime",
-	"construct", "copy", "dict", "fields", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json",
+	"construct", "copy", "dict", "fields", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema",
+	"schema_json",
 	"update_forward_refs", "validate",
-	"model_config", "model_construct", "model_copy", "model_dump", "model_dump_json", "model_extra", "model_fields", "model_fields_set",
+	"model_config", "model_construct", "model_copy", "model_dump", "model_dump_json", "model_extra", "model_fields",
+	"model_fields_set",
 	"model_json_schema", "model_post_init", "model_rebuild", "model_validate", "model_validate_json",
 }
 

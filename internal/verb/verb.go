@@ -163,7 +163,8 @@ func (c *Call) Again(resource, id string) (Record, error) {
 
 // Missing is the fault of an id that names no record of the caller's tenant.
 func Missing(resource, field string) error {
-	return fault.New(fault.NotFound, "PGRST116", "%s names none of the tenant's %s", field, resource).At(field, "no such record")
+	return fault.New(fault.NotFound, "PGRST116", "%s names none of the tenant's %s", field, resource).At(field,
+		"no such record")
 }
 
 // Table serves verbs over a store.

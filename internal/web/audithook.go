@@ -24,7 +24,8 @@ func (f *Front) reportAudited(w *recorder, r *http.Request) {
 	if f.AuditHook == nil || w.tenant == "" && w.user == "" && w.key == "" {
 		return
 	}
-	file := w.status/100 == 2 && r.Method == http.MethodGet && strings.HasPrefix(w.Header().Get("Content-Type"), "text/csv")
+	file := w.status/100 == 2 && r.Method == http.MethodGet &&
+		strings.HasPrefix(w.Header().Get("Content-Type"), "text/csv")
 	if w.status != http.StatusForbidden && !file {
 		return
 	}
@@ -33,5 +34,6 @@ func (f *Front) reportAudited(w *recorder, r *http.Request) {
 
 func (w *recorder) auditedRequest(r *http.Request) AuditedRequest {
 	return AuditedRequest{Method: r.Method, Route: w.route, Path: r.URL.Path, Status: w.status, Code: w.cause,
-		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()), Bytes: w.bytes}
+		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()),
+		Bytes: w.bytes}
 }

@@ -247,7 +247,8 @@ func badJSON(dec *json.Decoder, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New(fault.Invalid, "", "the body is not valid JSON: it ends too early")
 	}
-	return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s", err).With(fmt.Sprintf("at byte %d", dec.InputOffset()), "")
+	return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s",
+		err).With(fmt.Sprintf("at byte %d", dec.InputOffset()), "")
 }
 
 // LoneSurrogate reports that JSON has a \ud800-\udfff escape without its other
@@ -266,7 +267,8 @@ func LoneSurrogate(b []byte) bool {
 			return true
 		} else if high >= 0xd800 && high < 0xdc00 {
 			rest := b[min(i+6, len(b)):]
-			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || parseHex4(rest[2:]) < 0xdc00 || parseHex4(rest[2:]) > 0xdfff {
+			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || parseHex4(rest[2:]) < 0xdc00 ||
+				parseHex4(rest[2:]) > 0xdfff {
 				return true
 			}
 			i += 6

@@ -274,7 +274,8 @@ type recorder struct {
 }
 
 func (r *recorder) seenRequest(method string, start time.Time) Seen {
-	return Seen{Route: r.route, Method: method, Cache: r.Header().Get("X-Cache"), Status: r.status, Took: time.Since(start), Panicked: r.panicked}
+	return Seen{Route: r.route, Method: method, Cache: r.Header().Get("X-Cache"), Status: r.status,
+		Took: time.Since(start), Panicked: r.panicked}
 }
 
 // beginAnswer is called before the answer's first byte.

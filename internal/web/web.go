@@ -33,7 +33,8 @@ type Shape func(r *http.Request, e *fault.Error) Reply
 
 var statuses = map[fault.Kind]int{
 	fault.Internal: 500, fault.Invalid: 400, fault.Unauthorized: 401, fault.Forbidden: 403, fault.NotFound: 404,
-	fault.BadMethod: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.Gone: 410, fault.TooLarge: 413, fault.TooSlow: 408,
+	fault.BadMethod: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.Gone: 410, fault.TooLarge: 413,
+	fault.TooSlow: 408,
 	fault.TooLong: 414, fault.Unsupported: 415, fault.BadRange: 416, fault.Unprocessable: 422, fault.Limited: 429,
 	fault.HeadersTooLarge: 431, fault.Ambiguous: 300, fault.Unavailable: 503, fault.NoSpace: 507, fault.Absent: 501,
 }

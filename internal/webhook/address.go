@@ -27,7 +27,8 @@ const maxURL = 2000
 var hostShape = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // innerNames end names that are no public hosts.
-var innerNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "onion", "test", "invalid"}
+var innerNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private",
+	"arpa", "onion", "test", "invalid"}
 
 func badURL(format string, args ...any) error {
 	words := fmt.Sprintf(format, args...)

@@ -63,7 +63,8 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 	}
 	id := db.NewID()
 	secret := newSecret()
-	row := store.Row{"id": id, "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.sealSecret(secret, id)}
+	row := store.Row{"id": id, "url": in.URL, "events": json.RawMessage(query.List(in.Events)),
+		"secret": s.sealSecret(secret, id)}
 	if in.Description != "" {
 		row["description"] = in.Description
 	}
@@ -97,7 +98,10 @@ func cloneRow(row store.Row) store.Row {
 
 func checkRoom(tx *db.Tx, tenant string) error {
 	n := int64(0)
-	if err := tx.One("SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error { n = r.Int(0); return nil }); err != nil {
+	if err := tx.One("SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	}); err != nil {
 		return err
 	}
 	if n >= perTenant {
@@ -147,7 +151,8 @@ func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoi
 			return err
 		}
 		changes, err := s.store.In(tx, a).ChangeRows(s.webhooks.Name, []string{id}, store.Row{
-			"secret": s.sealSecret(secret, id), "old_secret": row["secret"], "old_secret_until": query.FormatTime(s.now().Add(rotation)),
+			"secret": s.sealSecret(secret, id), "old_secret": row["secret"],
+			"old_secret_until": query.FormatTime(s.now().Add(rotation)),
 		})
 		if err != nil {
 			return err

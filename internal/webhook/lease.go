@@ -226,7 +226,8 @@ func (t *lease) releaseLane(ctx context.Context) error {
 		if !t.openUntil.IsZero() {
 			open = t.openUntil
 		}
-		tx.Queue("UPDATE webhook_lanes SET failures = $2, trips = $3, open_until = $4 WHERE webhook_id = $1", []any{t.lane.id, t.failures, t.trips, open}, nil)
+		tx.Queue("UPDATE webhook_lanes SET failures = $2, trips = $3, open_until = $4 WHERE webhook_id = $1",
+			[]any{t.lane.id, t.failures, t.trips, open}, nil)
 		return t.writeHealth(tx, since, now)
 	})
 }
@@ -250,7 +251,8 @@ func (t *lease) writeHealth(tx *db.Tx, since, now time.Time) error {
 	if !since.IsZero() {
 		at = since
 	}
-	tx.Queue("UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2", []any{t.lane.tenant, t.lane.id, at}, nil)
+	tx.Queue("UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2",
+		[]any{t.lane.tenant, t.lane.id, at}, nil)
 	return nil
 }
 
@@ -263,7 +265,8 @@ const disableWebhookSQL = `
 // disableWebhook switches a webhook off, ends what waits for it and tells the
 // tenant's administrators.
 func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
-	changes, err := s.store.In(tx, serverActor(ep.tenant)).ChangeRows(s.webhooks.Name, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
+	changes, err := s.store.In(tx, serverActor(ep.tenant)).ChangeRows(s.webhooks.Name, []string{ep.id},
+		store.Row{"status": "disabled", "disabled_reason": reason})
 	if err != nil {
 		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
 	}
@@ -287,7 +290,8 @@ func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
 func (s *Service) notifyAdministrators(n Notice) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.Error("telling administrators of a disabled webhook panicked", "webhook", n.WebhookID, "panic", p, "stack", string(debug.Stack()))
+			slog.Error("telling administrators of a disabled webhook panicked", "webhook", n.WebhookID, "panic", p, "stack",
+				string(debug.Stack()))
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -325,8 +329,8 @@ func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoin
 	now, found := s.now(), false
 	var sealed, old string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id},
-			func(r *db.Row) error {
+		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2",
+			[]any{l.tenant, l.id}, func(r *db.Row) error {
 				found = true
 				if r.Text(1) != "active" {
 					return nil

@@ -101,7 +101,8 @@ func (s *Service) enqueueDeliveries(tx *db.Tx, rows []queued, lanes map[string]c
 		}
 		args := make([]any, 0, n*queuedColumns)
 		for _, q := range rows[:n] {
-			args = append(args, db.NewID(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]", q.replayOf)
+			args = append(args, db.NewID(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]",
+				q.replayOf)
 		}
 		tx.Queue("INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, event_id, type, payload, status, queued_at, next_at, attempts, replay_of, "+
 			"attempt) VALUES "+

@@ -85,7 +85,8 @@ func readPast(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error
 	var rows []queued
 	err := tx.Query("SELECT id, event_id, type, payload FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND "+where,
 		append([]any{tenant, id}, args...), func(r *db.Row) error {
-			rows = append(rows, queued{tenant: tenant, webhook: id, replayOf: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3)})
+			rows = append(rows, queued{tenant: tenant, webhook: id, replayOf: r.Text(0), event: r.Text(1), typ: r.Text(2),
+				payload: r.Text(3)})
 			return nil
 		})
 	return rows, err
@@ -93,7 +94,9 @@ func readPast(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error
 
 // requeueDeliveries queues deliveries to an active webhook of the caller's tenant, on the
 // record.
-func (s *Service) requeueDeliveries(ctx context.Context, a actor.Actor, id, action string, choose func(tx *db.Tx) ([]queued, error)) (n int, err error) {
+func (s *Service) requeueDeliveries(
+	ctx context.Context, a actor.Actor, id, action string, choose func(tx *db.Tx) ([]queued, error),
+) (n int, err error) {
 	if err := requireAdministrator(a); err != nil {
 		return 0, err
 	}
@@ -111,7 +114,8 @@ func (s *Service) requeueDeliveries(ctx context.Context, a actor.Actor, id, acti
 		}
 		n = len(rows)
 		s.writeAudit(tx, a, id, action, n)
-		if err := s.enqueueDeliveries(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now()); err != nil {
+		if err := s.enqueueDeliveries(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}},
+			s.now()); err != nil {
 			return err
 		}
 		done := Queued{Queued: n}
@@ -124,6 +128,6 @@ func (s *Service) requeueDeliveries(ctx context.Context, a actor.Actor, id, acti
 }
 
 func (s *Service) writeAudit(tx *db.Tx, a actor.Actor, id, action string, n int) {
-	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id,
-		Details: map[string]int{"deliveries": n}})
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks",
+		EntityID: id, Details: map[string]int{"deliveries": n}})
 }

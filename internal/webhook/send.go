@@ -131,7 +131,8 @@ func requestLog(req *http.Request) []byte {
 	return b
 }
 
-var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location", "Retry-After", "Server", "Www-Authenticate", "X-Request-Id"}
+var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location", "Retry-After", "Server",
+	"Www-Authenticate", "X-Request-Id"}
 
 // answerLog is the answer for the log. Nothing of it is trusted: it is text of
 // a stranger.
@@ -142,7 +143,8 @@ func answerLog(res *http.Response, body []byte) []byte {
 			h[strings.ToLower(k)] = cleanText(v, 300)
 		}
 	}
-	b, err := json.Marshal(map[string]any{"headers": h, "body": cleanText(string(body), keepBody), "body_cut": len(body) > keepBody})
+	b, err := json.Marshal(map[string]any{"headers": h, "body": cleanText(string(body), keepBody),
+		"body_cut": len(body) > keepBody})
 	if err != nil {
 		return nil
 	}
@@ -186,7 +188,8 @@ func (s *Service) recordOutcome(ctx context.Context, d *delivery, o outcome) err
 	state, next, done := s.decideFate(d, o)
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		tx.Queue(recordOutcomeSQL,
-			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, appendHistory(d.attempts, one), o.isOK()}, nil)
+			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText,
+				appendHistory(d.attempts, one), o.isOK()}, nil)
 		return nil
 	})
 }

@@ -92,7 +92,8 @@ type pace struct {
 }
 
 func standardPace() pace {
-	return pace{attempt: 10 * time.Second, turn: 10 * time.Second, lease: 45 * time.Second, poll: time.Second, lanes: 48, perTenant: 8, perLane: 4}
+	return pace{attempt: 10 * time.Second, turn: 10 * time.Second, lease: 45 * time.Second, poll: time.Second, lanes: 48,
+		perTenant: 8, perLane: 4}
 }
 
 // New returns the service. It fails when the key is not of 32 bytes or the
@@ -128,7 +129,9 @@ func New(o Options) (*Service, error) {
 // headerToken makes a name one that a User-Agent header may hold (RFC 9110, 10.1.5):
 // what is no letter or digit becomes a dash.
 func headerToken(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	return strings.Join(words, "-")
 }
 

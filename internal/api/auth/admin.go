@@ -31,7 +31,8 @@ func (a administration) listUsers(w http.ResponseWriter, c *route.Call) error {
 	if page > 1<<31/per {
 		return fault.New(fault.Invalid, "validation_failed", "Bad Pagination Parameters: page is out of range")
 	}
-	list, total, err := a.svc.Admin.Users(c.Context(), c.Actor, identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
+	list, total, err := a.svc.Admin.Users(c.Context(), c.Actor,
+		identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,8 @@ func positiveParameter(q url.Values, name string, def int) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, "validation_failed", "Bad Pagination Parameters: %s must be a whole number from 1", name)
+		return 0, fault.New(fault.Invalid, "validation_failed", "Bad Pagination Parameters: %s must be a whole number from 1",
+			name)
 	}
 	return n, nil
 }
@@ -154,8 +156,8 @@ type linkBody struct {
 func (a administration) linkRequest(c *route.Call) (identity.LinkRequest, error) {
 	var in linkBody
 	err := decodeBody(c, &in)
-	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail, Data: in.Data,
-		Redirect: a.redirectTarget(c, in.Redirect)}, err
+	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail,
+		Data: in.Data, Redirect: a.redirectTarget(c, in.Redirect)}, err
 }
 
 func (a administration) generateLink(w http.ResponseWriter, c *route.Call) error {

@@ -21,7 +21,8 @@ import (
 // have is the connections': no tenant's takes the place of a provider of the
 // configuration.
 func (a *API) beginSignIn(w http.ResponseWriter, c *route.Call) error {
-	if p := c.URL.Query().Get("provider"); strings.HasPrefix(p, "custom:") && !a.svc.OAuth.Configured(p) && a.opt.Custom != nil {
+	if p := c.URL.Query().Get("provider"); strings.HasPrefix(p, "custom:") && !a.svc.OAuth.Configured(p) &&
+		a.opt.Custom != nil {
 		return a.opt.Custom(w, c)
 	}
 	start, err := a.svc.OAuth.Authorize(c.Context(), a.readAuthorization(c))
@@ -50,8 +51,10 @@ func (a *API) unlinkIdentity(w http.ResponseWriter, c *route.Call) error {
 
 func (a *API) readAuthorization(c *route.Call) identity.Authorize {
 	q := c.URL.Query()
-	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.redirectTarget(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: providers.Forwarded(q)}
+	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.redirectTarget(c, ""), Scopes: q.Get("scopes"),
+		Invite: q.Get("invite_token"),
+		PKCE:   identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")},
+		Extra:  providers.Forwarded(q)}
 }
 
 func (a *API) sendToProvider(w http.ResponseWriter, c *route.Call, start identity.AuthStart) error {
@@ -71,16 +74,16 @@ func (a *API) setFlowCookie(w http.ResponseWriter, at, name, value string, maxAg
 	if u, err := url.Parse(a.svc.Issuer()); err == nil {
 		path = u.Path + at
 	}
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: maxAge, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
 }
 
 func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	to := a.svc.OAuth.FinishOAuth(c.Context(),
-		identity.Callback{Provider: c.PathValue("provider"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"),
-			Description: q.Get("error_description"),
-			Issuer:      q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
+		identity.Callback{Provider: c.PathValue("provider"), State: q.Get("state"), Code: q.Get("code"),
+			Error: q.Get("error"), Description: q.Get("error_description"),
+			Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
 				ck, err := c.Cookie(name)
 				if err != nil {
 					return ""
@@ -105,7 +108,8 @@ func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 func (a *API) postedCallback(w http.ResponseWriter, c *route.Call) error {
 	v, err := readForm(w, c)
 	if err != nil { // a person is looking at this
-		return route.RedirectOnError(w, a.svc, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
+		return route.RedirectOnError(w, a.svc, fault.Wrap(err, fault.Invalid, "bad_oauth_callback",
+			"The provider's form cannot be read"))
 	}
 	q := url.Values{}
 	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {
@@ -131,7 +135,8 @@ func (a *API) openLink(w http.ResponseWriter, c *route.Call) error {
 	if err := countVisit(w, c, a.opt.Windows.Visit); err != nil {
 		return err
 	}
-	return a.followLink(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})
+	return a.followLink(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"),
+		Peek: c.Method == http.MethodHead})
 }
 
 // postLink is the page's button.
@@ -200,11 +205,13 @@ func askToRedeem(w http.ResponseWriter, c *route.Call, in identity.Open) error {
 	n := hex.EncodeToString(nonce)
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'nonce-%s'; base-uri 'none'; frame-ancestors 'none'", n))
+	h.Set("Content-Security-Policy",
+		fmt.Sprintf("default-src 'none'; style-src 'nonce-%s'; base-uri 'none'; frame-ancestors 'none'", n))
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	return page.Execute(w, struct {
 		Title, Text, Button, Nonce string
 		Query                      template.URL
-	}{t[0], t[1], t[2], n, template.URL(url.Values{"token": {in.Token}, "type": {in.Type}, "redirect_to": {in.Redirect}}.Encode())})
+	}{t[0], t[1], t[2], n, template.URL(url.Values{"token": {in.Token}, "type": {in.Type},
+		"redirect_to": {in.Redirect}}.Encode())})
 }

@@ -28,7 +28,8 @@ func (a secondFactors) enrolFactor(w http.ResponseWriter, c *route.Call) error {
 	if err := decodeBody(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.Actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
+	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.Actor,
+		factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,8 @@ func (a secondFactors) changeUserFactor(w http.ResponseWriter, c *route.Call) er
 		return err
 	}
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.Factors.ChangeUserFactor(c.Context(), c.Actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
+		return a.svc.Factors.ChangeUserFactor(c.Context(), c.Actor, user, id,
+			identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
 	})
 }
 
@@ -146,7 +148,9 @@ func (a secondFactors) removeUserFactor(w http.ResponseWriter, c *route.Call) er
 	})
 }
 
-func (a secondFactors) onUserFactor(w http.ResponseWriter, c *route.Call, do func(user, id string) (factor.Factor, error)) error {
+func (a secondFactors) onUserFactor(
+	w http.ResponseWriter, c *route.Call, do func(user, id string) (factor.Factor, error),
+) error {
 	f, err := do(c.PathValue("id"), c.PathValue("factor_id"))
 	if err != nil {
 		return err

@@ -99,7 +99,8 @@ func (a passkeys) userPasskeys(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (a passkeys) removeUserPasskey(w http.ResponseWriter, c *route.Call) error {
-	if err := a.svc.Passkeys.RemoveUserPasskey(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("passkey_id")); err != nil {
+	if err := a.svc.Passkeys.RemoveUserPasskey(c.Context(), c.Actor, c.PathValue("id"),
+		c.PathValue("passkey_id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -115,7 +115,8 @@ func readForm(w http.ResponseWriter, c *route.Call) (url.Values, error) {
 // redirectTarget resolves where a browser is to land: query, body, header, Referer,
 // in this order, each only if allowed.
 func (a *API) redirectTarget(c *route.Call, inBody string) string {
-	return a.svc.Links.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
+	return a.svc.Links.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"),
+		c.Header.Get("Redirect-To"), c.Referer())
 }
 
 // countAttempt charges an attempt to the address and, when it names one, the account:
@@ -202,7 +203,8 @@ func (a *API) countOwn(w http.ResponseWriter, c *route.Call) error {
 	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	return a.opt.Windows.Limit(w, access.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.Actor.UserID, Session: true})
+	return a.opt.Windows.Limit(w, access.Attempt{Address: web.ClientAddress(c.Request), Account: accountID +
+		c.Actor.UserID, Session: true})
 }
 
 // captcha is the answer to a captcha as supabase-js sends it.

@@ -31,10 +31,12 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 		in.Data = in.Data.withMember("invite_token", in.Invite)
 	}
 	if in.Email == "" && in.Phone != "" {
-		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel, Password: in.Password, Data: in.Data})
+		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel,
+			Password: in.Password, Data: in.Data})
 	}
 	if in.Phone != "" {
-		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")
+		return fault.New(fault.Invalid, "validation_failed",
+			"Only an email address or phone number should be provided on signup.")
 	}
 	if in.Email == "" && in.Password == "" {
 		if err := a.countAndCheckCaptcha(w, c, "", in.captcha); err != nil {
@@ -50,7 +52,8 @@ func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	sess, u, err := a.svc.SignUps.SignUp(c.Context(),
-		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, "")}, c.Client())
+		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pkcePair(),
+			Redirect: a.redirectTarget(c, "")}, c.Client())
 	if err != nil {
 		return err
 	}
@@ -105,9 +108,11 @@ func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 		if err != nil {
 			return in, err
 		}
-		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
-			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"),
-			Access: v.Get("access_token"), Nonce: v.Get("nonce"),
+		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"),
+			Refresh: v.Get("refresh_token"),
+			Code:    v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"),
+			Provider: v.Get("provider"),
+			Access:   v.Get("access_token"), Nonce: v.Get("nonce"),
 			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token"),
 			Secret: v.Get("client_secret"), Scope: v.Get("scope")}
 		in.Meta.Answer = v.Get("captcha_token")
@@ -243,7 +248,8 @@ func (a *API) byIDToken(w http.ResponseWriter, c *route.Call, in grant) (*identi
 	if err := a.countSecret(w, c); err != nil {
 		return nil, err
 	}
-	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}
+	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce,
+		ClientID: in.ClientID, Issuer: in.Issuer}
 	if !in.Link {
 		client := c.Client()
 		client.Invite = in.Invite

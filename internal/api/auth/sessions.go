@@ -41,7 +41,8 @@ func (s signedIn) endUserSessions(w http.ResponseWriter, c *route.Call) error {
 }
 
 func (s signedIn) endUserSession(w http.ResponseWriter, c *route.Call) error {
-	return sendNoContent(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
+	return sendNoContent(w, s.svc.Sessions.EndUserSessions(c.Context(), c.Actor, c.PathValue("id"),
+		c.PathValue("session_id")))
 }
 
 func (s signedIn) memberSessions(w http.ResponseWriter, c *route.Call) error {
@@ -65,7 +66,8 @@ func (s signedIn) endMemberSessions(w http.ResponseWriter, c *route.Call) error 
 }
 
 func (s signedIn) endMemberSession(w http.ResponseWriter, c *route.Call) error {
-	return sendNoContent(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("session_id")))
+	return sendNoContent(w, s.svc.Sessions.EndMemberSessions(c.Context(), c.Actor, c.PathValue("id"),
+		c.PathValue("session_id")))
 }
 
 // sendNoContent answers that what was asked for is no more.

@@ -38,7 +38,8 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
-	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
+	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor,
+		identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,8 @@ func (a *API) renewProof(w http.ResponseWriter, c *route.Call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge, Credential: in.Credential}
+	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge,
+		Credential: in.Credential}
 	if err := a.svc.Profile.RenewProof(c.Context(), c.Actor, proof); err != nil {
 		return err
 	}
@@ -101,7 +102,9 @@ type mailBody struct {
 }
 
 // sendText is mailing for a telephone number; text returns the message's id.
-func (a *API) sendText(w http.ResponseWriter, c *route.Call, in mailBody, text func(in mailBody) (string, error)) error {
+func (a *API) sendText(
+	w http.ResponseWriter, c *route.Call, in mailBody, text func(in mailBody) (string, error),
+) error {
 	if err := a.askMail(w, c, in.Phone, in.captcha); err != nil {
 		return err
 	}
@@ -132,8 +135,8 @@ func (a *API) sendMail(w http.ResponseWriter, c *route.Call, send func(in mailBo
 	}
 	err := send(
 		in,
-		identity.MailRequest{Email: in.Email, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
-			*in.CreateUser},
+		identity.MailRequest{Email: in.Email, PKCE: in.pkcePair(), Redirect: a.redirectTarget(c, ""), Data: in.Data,
+			Create: in.CreateUser == nil || *in.CreateUser},
 	)
 	if err != nil {
 		return err
@@ -142,7 +145,9 @@ func (a *API) sendMail(w http.ResponseWriter, c *route.Call, send func(in mailBo
 }
 
 func (a *API) sendRecovery(w http.ResponseWriter, c *route.Call) error {
-	return a.sendMail(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.Client()) }, nil)
+	return a.sendMail(w, c, func(_ mailBody, m identity.MailRequest) error {
+		return a.svc.OTP.Recover(c.Context(), m, c.Client())
+	}, nil)
 }
 
 func (a *API) sendOTP(w http.ResponseWriter, c *route.Call) error {
@@ -152,7 +157,8 @@ func (a *API) sendOTP(w http.ResponseWriter, c *route.Call) error {
 		func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) },
 		func(in mailBody) (string, error) {
 			return a.svc.OTP.OTPPhone(c.Context(),
-				identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.Client())
+				identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil ||
+					*in.CreateUser}, c.Client())
 		},
 	)
 }
@@ -219,7 +225,8 @@ func (a *API) serveHealth(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	return web.JSON(w, http.StatusOK,
-		map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
+		map[string]string{"version": a.svc.Version(), "name": "Holdfast",
+			"description": "Holdfast identity: accounts, sessions and memberships"})
 }
 
 func (a *API) serveJWKS(w http.ResponseWriter, _ *route.Call) error {

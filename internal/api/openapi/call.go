@@ -70,7 +70,8 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	if method == http.MethodGet {
 		params = queryParameters(in)
 	} else if len(in.Members) > 0 {
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": in.Schema(), "example": in.Example()}}}
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": in.Schema(),
+			"example": in.Example()}}}
 	}
 	if fn.Writes {
 		params = append(params, parameterRef("key"))
@@ -104,7 +105,8 @@ func queryParameters(in *schema.Shape) []any {
 	out := []any{}
 	for i := range in.Members {
 		m := &in.Members[i]
-		p := object{"name": m.Name, "in": "query", "schema": m.Schema(), "example": m.Example(), "description": m.Description()}
+		p := object{"name": m.Name, "in": "query", "schema": m.Schema(), "example": m.Example(),
+			"description": m.Description()}
 		if m.Required {
 			p["required"] = true
 		}
@@ -186,9 +188,12 @@ func (w *writing) writeRoute(r route.Route) {
 
 // tagDocs say what the tags of routes gather.
 var tagDocs = map[string]string{
-	"operation": "What the server says of itself.", "limits": "Rate limits and kept answers.", "people": "Who may do what.",
-	"imports": "Files on their way into the records.", "events": "What happens in a tenant.", "webhooks": "Addresses that are told of events.",
-	"reports": "The public report page and its links.", "photos": "Photos of incidents and inspections.", "forms": "Statutory forms and data.",
+	"operation": "What the server says of itself.", "limits": "Rate limits and kept answers.",
+	"people":  "Who may do what.",
+	"imports": "Files on their way into the records.", "events": "What happens in a tenant.",
+	"webhooks": "Addresses that are told of events.",
+	"reports":  "The public report page and its links.", "photos": "Photos of incidents and inspections.",
+	"forms":    "Statutory forms and data.",
 	"labels":   "Labels and papers, to print.",
 	"epcis":    "What was done with goods, as EPCIS 2.0 has it.",
 	"identity": "Accounts, sessions, factors and organisations' providers.",
@@ -264,7 +269,8 @@ func (w *writing) successAnswer(r *route.Route) object {
 	}
 	switch {
 	case r.Media == "text/event-stream":
-		media[r.Media] = object{"schema": object{"type": "string", "description": "Server-sent events; the data of each is JSON."}}
+		media[r.Media] = object{"schema": object{"type": "string",
+			"description": "Server-sent events; the data of each is JSON."}}
 	case strings.HasSuffix(r.Media, "+json"): // its standard has the schema
 		media[r.Media] = object{"schema": object{"type": "object"}}
 	case r.Media != "":
@@ -312,8 +318,8 @@ func pathParameters(path string) []any {
 			if example == nil {
 				example = exampleID
 			}
-			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"},
-				"example": example})
+			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name),
+				"schema": object{"type": "string"}, "example": example})
 		}
 	}
 	return out
@@ -322,8 +328,8 @@ func pathParameters(path string) []any {
 func routeQuery(r route.Route) []any {
 	var out []any
 	for _, name := range sortedKeys(r.Query) {
-		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name), "schema": object{"type": r.Query[name]},
-			"example": memberExample(name, r.Query[name])})
+		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name),
+			"schema": object{"type": r.Query[name]}, "example": memberExample(name, r.Query[name])})
 	}
 	return out
 }

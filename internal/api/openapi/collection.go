@@ -213,7 +213,8 @@ func insertExample(r *catalog.Resource) object {
 	o := object{}
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		found := f.Filled && f.Type == catalog.Text && f.Format != catalog.Number // where something else in the record says it
+		// where something else in the record says it
+		found := f.Filled && f.Type == catalog.Text && f.Format != catalog.Number
 		if f.Made() != catalog.ByCaller && !found {
 			continue
 		}
@@ -230,7 +231,8 @@ func insertExample(r *catalog.Resource) object {
 func updateExample(r *catalog.Resource, role actor.Role) object {
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if f.Made() == catalog.ByServer || f.Fixed || f.Type != catalog.Text || len(f.OneOf) > 0 || f.Ref != "" || !f.Settable(role) {
+		if f.Made() == catalog.ByServer || f.Fixed || f.Type != catalog.Text || len(f.OneOf) > 0 || f.Ref != "" ||
+			!f.Settable(role) {
 			continue
 		}
 		return object{f.Name: "example"}
@@ -262,7 +264,8 @@ func (w *writing) listOperations(r *catalog.Resource) object {
 	}
 	if w.mayUse(r.Access.Create) {
 		insert := w.insertSchema(r)
-		w.bodies[r.Name+".insert"] = bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
+		w.bodies[r.Name+".insert"] = bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}},
+			insertExample(r))
 		body := object{"$ref": "#/components/requestBodies/" + r.Name + ".insert"}
 		ops["post"] = operationObject(r, "insert", "Create rows", nil, body, object{"2XX": rows})
 		ops["put"] = operationObject(r, "put", "Upsert a row", nil, body, object{"2XX": rows})

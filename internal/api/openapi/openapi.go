@@ -45,8 +45,8 @@ type writing struct {
 // Build describes what a role may use; the service role may use all. What a route
 // asks of its caller besides a credential its summary says.
 func Build(d Source, role actor.Role) map[string]any {
-	w := &writing{role: role, url: d.URL, paths: object{}, schemas: errorSchemas(), params: commonParameters(), responses: commonResponses(),
-		bodies: object{}, tags: map[string]string{}}
+	w := &writing{role: role, url: d.URL, paths: object{}, schemas: errorSchemas(), params: commonParameters(),
+		responses: commonResponses(), bodies: object{}, tags: map[string]string{}}
 	for _, r := range d.Catalog.All() {
 		w.writeCollection(r)
 	}
@@ -71,7 +71,8 @@ func Build(d Source, role actor.Role) map[string]any {
 		"info":    d.infoObject(),
 		"servers": []any{
 			object{"url": d.URL, "description": "Everything."},
-			object{"url": d.URL + "/rest", "description": "Collections and verbs again, under the prefix of supabase-js: /rest/v1."},
+			object{"url": d.URL + "/rest",
+				"description": "Collections and verbs again, under the prefix of supabase-js: /rest/v1."},
 		},
 		"tags":       w.tagList(),
 		"paths":      w.paths,
@@ -95,8 +96,10 @@ func (w *writing) componentsObject() object {
 	return object{
 		"schemas": w.schemas, "parameters": w.params, "responses": w.responses, "requestBodies": w.bodies,
 		"securitySchemes": object{
-			"bearer": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An access token, or the service key."},
-			"apikey": object{"type": "apiKey", "in": "header", "name": "apikey", "description": "The anonymous key; recommended beside a token."},
+			"bearer": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+				"description": "An access token, or the service key."},
+			"apikey": object{"type": "apiKey", "in": "header", "name": "apikey",
+				"description": "The anonymous key; recommended beside a token."},
 		},
 	}
 }
@@ -105,7 +108,8 @@ func (w *writing) componentsObject() object {
 // rate limit.
 func commonResponses() object {
 	refusal := func(of string) object {
-		return answerObject("Refused; 429 when there are too many requests.", object{"anyOf": []any{schemaRef(of), schemaRef("RateLimitError")}})
+		return answerObject("Refused; 429 when there are too many requests.",
+			object{"anyOf": []any{schemaRef(of), schemaRef("RateLimitError")}})
 	}
 	return object{
 		"Error":         refusal("CollectionError"),
@@ -175,14 +179,18 @@ func commonParameters() object {
 					"description": "Columns, embedded relations and aggregates (total_value.sum(), count()), comma separated; everything when absent."},
 				"order": object{"type": "string",
 					"description": "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last. Of groups also an aggregate's name."},
-				"limit":       object{"type": "integer", "minimum": 0, "description": "Of GET: rows at most; 1,000 when absent or greater."},
-				"offset":      object{"type": "integer", "minimum": 0, "description": "Of GET: rows to pass over."},
-				"cursor":      object{"type": "string", "description": "Of GET: where to go on, from the Link of a full page; in the place of offset."},
-				"columns":     object{"type": "string", "description": "Of POST: columns to read from the body; other members are ignored."},
+				"limit": object{"type": "integer", "minimum": 0,
+					"description": "Of GET: rows at most; 1,000 when absent or greater."},
+				"offset": object{"type": "integer", "minimum": 0, "description": "Of GET: rows to pass over."},
+				"cursor": object{"type": "string",
+					"description": "Of GET: where to go on, from the Link of a full page; in the place of offset."},
+				"columns": object{"type": "string",
+					"description": "Of POST: columns to read from the body; other members are ignored."},
 				"on_conflict": object{"type": "string", "description": "Of POST: columns of the unique key to upsert by."}}},
 			"example": object{"select": "*", "order": "id.desc", "limit": 5}},
 		"select": queryParameter("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
-		"prefer": headerParameter("Prefer", "return=, resolution=, missing=, count=, tx=, max-affected=, handling=.", "return=representation"),
+		"prefer": headerParameter("Prefer", "return=, resolution=, missing=, count=, tx=, max-affected=, handling=.",
+			"return=representation"),
 		"id": object{"name": "id", "in": "path", "required": true, "description": "The record.",
 			"schema": object{"type": "string", "format": "uuid"}, "example": exampleID},
 		// No example: a form would send it with every request, and each but the

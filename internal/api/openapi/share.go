@@ -51,7 +51,8 @@ func (w *writing) eventColumns() {
 			told, _ := data["properties"].(object)
 			for _, field := range t.Fields {
 				at := schemaRef(t.Collection + ".columns/properties/" + field)
-				if text, err := json.Marshal(told[field]); err == nil && known[field] != nil && len(text) > len(at["$ref"].(string))+len(`{"$ref":""}`) {
+				if text, err := json.Marshal(told[field]); err == nil && known[field] != nil &&
+					len(text) > len(at["$ref"].(string))+len(`{"$ref":""}`) {
 					told[field] = at
 				}
 			}
@@ -109,7 +110,9 @@ func (w *writing) shareMembers(called func(property) string) {
 			}
 		})
 	}
-	keys := slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(found), func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
 	for _, key := range keys {
 		places := found[key]
 		first := "shared." + called(places[0])
@@ -180,7 +183,8 @@ func (w *writing) dropPlainDescriptions() {
 			for _, article := range []string{"The ", "Its ", "A ", "An "} {
 				said = strings.TrimPrefix(said, article)
 			}
-			if name := spacedName(m.name); strings.EqualFold(said, name) || strings.EqualFold(said, strings.TrimSuffix(name, " id")) {
+			if name := spacedName(m.name); strings.EqualFold(said, name) ||
+				strings.EqualFold(said, strings.TrimSuffix(name, " id")) {
 				delete(s, "description")
 			}
 		})

@@ -55,8 +55,8 @@ func newLook() (*look, error) {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	sum := sha256.Sum256(css)
-	return &look{page: t, style: template.CSS(css), policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
+	return &look{page: t, style: template.CSS(css), policy: "default-src 'none'; style-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
 }
 
 // showPage writes a page. It is complete or an error.

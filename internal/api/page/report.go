@@ -101,7 +101,8 @@ func (p *Reports) submitForm(w http.ResponseWriter, r *http.Request, place *repo
 	if form.Size > 0 { // a browser sends an empty part when none is chosen
 		f.Photo = form.Photo
 	}
-	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()), Address: web.ClientAddress(r)}, place, f)
+	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()),
+		Address: web.ClientAddress(r)}, place, f)
 	if err != nil {
 		return p.showRefused(v, err)
 	}
@@ -143,8 +144,8 @@ var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // fillForm reads what was typed into the form and back into the view.
 func fillForm(form *photo.Form, v *view) *report.Form {
-	f := &report.Form{Once: formValue(form, "once"), Kind: formValue(form, "kind"), Severity: formValue(form, "severity"), What: formValue(form, "what"),
-		When: formValue(form, "when"), Name: formValue(form, "name")}
+	f := &report.Form{Once: formValue(form, "once"), Kind: formValue(form, "kind"), Severity: formValue(form, "severity"),
+		What: formValue(form, "what"), When: formValue(form, "when"), Name: formValue(form, "name")}
 	if onceShape.MatchString(f.Once) {
 		v.Once = f.Once
 	}

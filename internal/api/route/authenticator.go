@@ -109,7 +109,8 @@ func (d *Authenticator) admitMember(c *Call, changes bool) (err error) {
 // Tenant is the tenant that a service key names, who stands for none.
 func Tenant(ctx context.Context, g *access.Gate, id string) (string, error) {
 	if !functions.IsUUID(id) {
-		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id", "missing or not a UUID")
+		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id",
+			"missing or not a UUID")
 	}
 	return id, g.Exists(ctx, id)
 }
@@ -197,8 +198,8 @@ func (d *Authenticator) admitProvisioner(w http.ResponseWriter, c *Call) error {
 		return err
 	}
 	c.Connection = conn
-	c.Actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request),
-		RequestID: web.RequestID(c.Context())}
+	c.Actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID,
+		Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
 	return d.Windows.countSession(w, c)
 }
 

@@ -29,10 +29,12 @@ const (
 )
 
 var described = [callers]string{
-	Public: "anyone", Open: "anyone", Returning: "anyone a provider sends back", Departing: "anyone on the way to a provider", Attempt: "anyone",
+	Public: "anyone", Open: "anyone", Returning: "anyone a provider sends back",
+	Departing: "anyone on the way to a provider", Attempt: "anyone",
 	Visitor: "anyone; the row policy decides", Named: "as docs/permissions.md says", SignedIn: "signed in",
-	TenantMember: "member of a tenant", Account: "signed-in user", AccountInTenant: "signed-in user, with the second factor the tenant asks for",
-	Administrator: "administrator", Service: "service key", Operator: "service key", Provisioner: "SCIM token",
+	TenantMember: "member of a tenant", Account: "signed-in user",
+	AccountInTenant: "signed-in user, with the second factor the tenant asks for",
+	Administrator:   "administrator", Service: "service key", Operator: "service key", Provisioner: "SCIM token",
 }
 
 func (c Caller) String() string {

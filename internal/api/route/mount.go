@@ -59,8 +59,8 @@ type place struct {
 }
 
 // unserved are paths below which nothing is served but what has a route.
-var unserved = []string{"/", "/functions", "/functions/", "/functions/v1", "/functions/v1/", "/auth", "/auth/", "/auth/v1", "/auth/v1/",
-	"/auth/v1/scim", "/auth/v1/scim/"}
+var unserved = []string{"/", "/functions", "/functions/", "/functions/v1", "/functions/v1/", "/auth", "/auth/",
+	"/auth/v1", "/auth/v1/", "/auth/v1/scim", "/auth/v1/scim/"}
 
 // placeAt is a path that nothing is served at.
 func (d *Authenticator) placeAt(pattern string) *place {
@@ -224,7 +224,8 @@ func (d *Authenticator) serveCleanPaths(next http.Handler) http.Handler {
 		if over := d.placeAt(r.URL.Path).countUncounted(w, r); over != nil {
 			return over
 		}
-		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+cleanPath(r.URL.Path))
+		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("",
+			"write it without empty or dotted segments: "+cleanPath(r.URL.Path))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.Path; !isPlainPath(p) && p != cleanPath(p) {

@@ -30,7 +30,8 @@ func Query(raw string) (map[string][]string, error) {
 		k, kerr := url.QueryUnescape(key)
 		v, verr := url.QueryUnescape(value)
 		if kerr != nil || verr != nil || !utf8.ValidString(k+v) || strings.Contains(k+v, "\x00") {
-			return nil, fault.New(fault.Invalid, "", "the query string cannot be read at %q", Clip(pair)).At(Clip(key), "broken escape or not UTF-8")
+			return nil, fault.New(fault.Invalid, "", "the query string cannot be read at %q", Clip(pair)).At(Clip(key),
+				"broken escape or not UTF-8")
 		}
 		out[k] = append(out[k], v)
 	}

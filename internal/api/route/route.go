@@ -50,8 +50,8 @@ type Call struct {
 
 // Client is what sessions and the audit log keep of the caller.
 func (c *Call) Client() identity.Client {
-	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context()),
-		Shared: c.Exempt}
+	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(),
+		RequestID: web.RequestID(c.Context()), Shared: c.Exempt}
 }
 
 // Plain serves what asks nothing of its caller, or asks for itself.

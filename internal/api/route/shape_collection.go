@@ -37,7 +37,8 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 	}
 	if e.Details != "" {
 		body.Details = e.Details
-	} else if len(e.Fields) > 1 || len(e.Fields) == 1 && strings.HasPrefix(e.Code, "HF") { // PostgreSQL's codes keep PostgREST's details
+		// PostgreSQL's codes keep PostgREST's details
+	} else if len(e.Fields) > 1 || len(e.Fields) == 1 && strings.HasPrefix(e.Code, "HF") {
 		body.Details = fieldList(e.Fields)
 	}
 	if list, ok := e.Data.([]grammar.Choice); ok {

@@ -24,7 +24,8 @@ func asksDatedErrors(r *http.Request) bool {
 
 // refusedTokens are the codes that the identity endpoints answer with 403
 // where everything else answers 401.
-var refusedTokens = map[string]bool{"bad_jwt": true, "user_not_found": true, "session_not_found": true, "user_banned": true}
+var refusedTokens = map[string]bool{"bad_jwt": true, "user_not_found": true, "session_not_found": true,
+	"user_banned": true}
 
 // IdentityShape writes a fault as GoTrue does: {code, message} for dated requests,
 // {code, error_code, msg} for others.

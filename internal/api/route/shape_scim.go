@@ -15,8 +15,8 @@ const SCIMType = "application/scim+json; charset=utf-8"
 const scimError = "urn:ietf:params:scim:api:messages:2.0:Error"
 
 // scimKinds are the values of scimType (RFC 7644 section 3.12).
-var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true,
-	"uniqueness": true, "mutability": true}
+var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true,
+	"noTarget": true, "uniqueness": true, "mutability": true}
 
 // SCIMShape writes a fault as RFC 7644 section 3.12 says.
 func SCIMShape(r *http.Request, e *fault.Error) web.Reply {

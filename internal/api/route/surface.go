@@ -30,7 +30,8 @@ var surfaces = []surface{
 
 func surfaceOf(path string) *surface {
 	for i := range surfaces {
-		if prefix := surfaces[i].prefix; strings.HasPrefix(path, prefix) || path == "/auth/v1/scim" && prefix == "/auth/v1/scim/" {
+		if prefix := surfaces[i].prefix; strings.HasPrefix(path, prefix) || path == "/auth/v1/scim" &&
+			prefix == "/auth/v1/scim/" {
 			return &surfaces[i]
 		}
 	}

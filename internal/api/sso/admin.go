@@ -157,7 +157,8 @@ func (a *API) proveDomain(w http.ResponseWriter, c *route.Call) error {
 	var got *sso.Connection
 	var err error
 	if in.Code != "" {
-		got, err = a.svc.ProveByCode(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain"), strings.TrimSpace(in.Code))
+		got, err = a.svc.ProveByCode(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain"),
+			strings.TrimSpace(in.Code))
 	} else {
 		got, err = a.svc.ProveByDNS(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain"))
 	}

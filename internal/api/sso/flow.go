@@ -28,8 +28,9 @@ func (a *API) startSignIn(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	loc, err := a.svc.Begin(c.Context(),
-		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Links.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
-			PKCE: identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
+		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain,
+			Redirect: a.ident.Links.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
+			PKCE:     identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *API) finishSignIn(w http.ResponseWriter, c *route.Call) error {
 		}
 	}
 	to := a.svc.FinishOIDC(c.Context(),
-		sso.Answer{Connection: c.PathValue("id"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
-			Issuer: q.Get("iss")}, c.Client())
+		sso.Answer{Connection: c.PathValue("id"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"),
+			Description: q.Get("error_description"), Issuer: q.Get("iss")}, c.Client())
 	return leadBack(w, to.Location)
 }

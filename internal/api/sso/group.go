@@ -27,7 +27,8 @@ type scimGroup struct {
 
 func (a *API) showGroup(g sso.Group) scimGroup {
 	out := scimGroup{Schemas: []string{schemaGroup}, ID: g.ID, ExternalID: g.ExternalID, Display: g.Display,
-		Meta: &meta{"Group", gotruetime.Time{Time: g.CreatedAt}, gotruetime.Time{Time: g.UpdatedAt}, a.svc.SCIMBase() + "/Groups/" + g.ID}}
+		Meta: &meta{"Group", gotruetime.Time{Time: g.CreatedAt}, gotruetime.Time{Time: g.UpdatedAt}, a.svc.SCIMBase() +
+			"/Groups/" + g.ID}}
 	for _, m := range g.Members {
 		out.Members = append(out.Members, member{m.ID, m.Display, a.svc.SCIMBase() + "/Users/" + m.ID})
 	}

@@ -53,9 +53,10 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 
 func (a *API) showUser(p sso.Person) scimUser {
 	active := flag(p.Active)
-	out := scimUser{Schemas: []string{schemaUser}, ID: p.ID, ExternalID: p.ExternalID, UserName: p.UserName, Display: p.Display, Active: &active,
-		Emails: []email{{Value: p.Email, Type: "work", Primary: true}},
-		Meta:   &meta{"User", gotruetime.Time{Time: p.CreatedAt}, gotruetime.Time{Time: p.UpdatedAt}, a.svc.SCIMBase() + "/Users/" + p.ID}}
+	out := scimUser{Schemas: []string{schemaUser}, ID: p.ID, ExternalID: p.ExternalID, UserName: p.UserName,
+		Display: p.Display, Active: &active, Emails: []email{{Value: p.Email, Type: "work", Primary: true}},
+		Meta: &meta{"User", gotruetime.Time{Time: p.CreatedAt}, gotruetime.Time{Time: p.UpdatedAt}, a.svc.SCIMBase() +
+			"/Users/" + p.ID}}
 	if p.Given != "" || p.Family != "" || p.Display != "" {
 		out.Name = &scimName{Formatted: p.Display, Given: p.Given, Family: p.Family}
 	}
@@ -68,7 +69,8 @@ func (a *API) showUser(p sso.Person) scimUser {
 // toPerson is the whole of a user as a client sent it; active is true when it is
 // not said.
 func (u scimUser) toPerson() sso.Person {
-	p := sso.Person{UserName: u.UserName, ExternalID: u.ExternalID, Display: u.Display, Active: u.Active == nil || bool(*u.Active)}
+	p := sso.Person{UserName: u.UserName, ExternalID: u.ExternalID, Display: u.Display, Active: u.Active == nil ||
+		bool(*u.Active)}
 	if u.Name != nil {
 		p.Given, p.Family = u.Name.Given, u.Name.Family
 		if p.Display == "" {
@@ -150,8 +152,10 @@ func (a *API) scimPatchUser(w http.ResponseWriter, c *scimCall) error {
 
 // setUser writes one attribute. What is not kept here is accepted and left.
 func setUser(p *sso.Person, path, op string, v json.RawMessage) error {
-	text := map[string]*string{"username": &p.UserName, "externalid": &p.ExternalID, "displayname": &p.Display, "name.formatted": &p.Display,
-		"name.givenname": &p.Given, "name.familyname": &p.Family, `emails[type eq "work"].value`: &p.Email, `emails[primary eq true].value`: &p.Email}
+	text := map[string]*string{"username": &p.UserName, "externalid": &p.ExternalID, "displayname": &p.Display,
+		"name.formatted": &p.Display,
+		"name.givenname": &p.Given, "name.familyname": &p.Family, `emails[type eq "work"].value`: &p.Email,
+		`emails[primary eq true].value`: &p.Email}
 	low := strings.ToLower(path)
 	switch into := text[low]; {
 	case into != nil && op == "remove":

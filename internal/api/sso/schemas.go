@@ -40,7 +40,8 @@ type attribute struct {
 
 // plainText is a single text that a client may write.
 func plainText(name, doc string) attribute {
-	return attribute{Name: name, Type: "string", Description: doc, Mutability: "readWrite", Returned: "default", Uniqueness: "none"}
+	return attribute{Name: name, Type: "string", Description: doc, Mutability: "readWrite", Returned: "default",
+		Uniqueness: "none"}
 }
 
 func (a attribute) readOnly() attribute {
@@ -80,7 +81,8 @@ func (a *API) schemaList() []schema {
 	list := []schema{
 		{ID: schemaUser, Name: "User", Description: "A person of the organisation", Attributes: []attribute{
 			plainText("userName", "The name at the provider, compared without regard to case.").requiredUnique(),
-			plainText("name", "The parts of the name.").withParts(plainText("formatted", "The whole name; what displayName says."),
+			plainText("name", "The parts of the name.").withParts(plainText("formatted",
+				"The whole name; what displayName says."),
 				plainText("familyName", "Family name."), plainText("givenName", "Given name.")),
 			plainText("displayName", "The name that is shown."),
 			plainText("active", "Whether the person may sign in; false ends the sessions.").ofType("boolean"),
@@ -89,16 +91,18 @@ func (a *API) schemaList() []schema {
 				"The address: the primary one, in a proved domain. Without one, userName is it.",
 			).manyValued().
 				withParts(plainText("value", "The address."),
-					plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").ofType("boolean")),
-			plainText("groups", "The groups of the person; changed at the group.").readOnly().manyValued().withParts(plainText("value",
-				"The group's id.").readOnly(), referenceTo("Group"),
+					plainText("type", "work.").readOnly(), plainText("primary",
+						"Whether it is the one that is kept.").ofType("boolean")),
+			plainText("groups", "The groups of the person; changed at the group.").readOnly().manyValued().withParts(
+				plainText("value", "The group's id.").readOnly(), referenceTo("Group"),
 				plainText("display", "The group's name.").readOnly()),
 		}},
-		{ID: schemaGroup, Name: "Group", Description: "A group of people; the connection's role_map may give it a role", Attributes: []attribute{
-			plainText("displayName", "The group's name, of which role_map speaks.").requiredUnique(),
-			plainText("members", "The people of the group.").manyValued().withParts(plainText("value", "The user's id."), referenceTo("User"),
-				plainText("display", "The user's userName.").readOnly()),
-		}},
+		{ID: schemaGroup, Name: "Group", Description: "A group of people; the connection's role_map may give it a role",
+			Attributes: []attribute{
+				plainText("displayName", "The group's name, of which role_map speaks.").requiredUnique(),
+				plainText("members", "The people of the group.").manyValued().withParts(plainText("value", "The user's id."),
+					referenceTo("User"), plainText("display", "The user's userName.").readOnly()),
+			}},
 	}
 	for i := range list {
 		s := &list[i]

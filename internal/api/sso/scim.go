@@ -113,7 +113,8 @@ func listOf[T any](w http.ResponseWriter, c *scimCall, q sso.Query, total int64,
 		items = append(items, v)
 	}
 	return scimJSON(w, http.StatusOK,
-		map[string]any{"schemas": []string{schemaList}, "totalResults": total, "startIndex": max(q.Start, 1), "itemsPerPage": len(items), "Resources": items})
+		map[string]any{"schemas": []string{schemaList}, "totalResults": total, "startIndex": max(q.Start, 1),
+			"itemsPerPage": len(items), "Resources": items})
 }
 
 // patch is a PATCH request (RFC 7644 section 3.5.2).
@@ -181,11 +182,11 @@ func bindValue(v json.RawMessage, into any) error {
 func (a *API) scimConfig(w http.ResponseWriter, _ *scimCall) error {
 	no := map[string]any{"supported": false}
 	return scimJSON(w, http.StatusOK, map[string]any{
-		"schemas": []string{schemaConfig}, "patch": map[string]any{"supported": true}, "bulk": map[string]any{"supported": false, "maxOperations": 0,
-			"maxPayloadSize": 0},
+		"schemas": []string{schemaConfig}, "patch": map[string]any{"supported": true},
+		"bulk":   map[string]any{"supported": false, "maxOperations": 0, "maxPayloadSize": 0},
 		"filter": map[string]any{"supported": true, "maxResults": 200}, "changePassword": no, "sort": no, "etag": no,
-		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token", "description": "The connection's SCIM token",
-			"primary": true}},
+		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token",
+			"description": "The connection's SCIM token", "primary": true}},
 	})
 }
 

@@ -35,8 +35,9 @@ type domainRef struct {
 
 func asSAML(c *sso.Connection) any {
 	return samlProvider{ID: c.ID, Resource: c.ResourceID, TenantID: c.TenantID,
-		SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: domainRefs(c), Disabled: c.Disabled,
-		Created: c.CreatedAt, Updated: c.UpdatedAt}
+		SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: domainRefs(c),
+		Disabled: c.Disabled,
+		Created:  c.CreatedAt, Updated: c.UpdatedAt}
 }
 
 func domainRefs(c *sso.Connection) []domainRef {
@@ -62,7 +63,8 @@ func samlDraft(c *route.Call, making bool) (sso.Draft, error) {
 		return in.Draft, fault.New(fault.Invalid, "validation_failed", "type must be saml")
 	}
 	if in.Type != "" && in.Type != "saml" {
-		return in.Draft, fault.New(fault.Invalid, "validation_failed", "Only 'saml' is a type here; OpenID providers are under /admin/custom-providers")
+		return in.Draft, fault.New(fault.Invalid, "validation_failed",
+			"Only 'saml' is a type here; OpenID providers are under /admin/custom-providers")
 	}
 	kind := sso.SAML
 	in.Kind = &kind
@@ -91,9 +93,9 @@ type customProvider struct {
 }
 
 func asCustom(c *sso.Connection) any {
-	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer,
-		Discovery: discoveryURL(c.Issuer),
-		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: domainRefs(c),
+	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name,
+		ClientID: c.ClientID, Issuer: c.Issuer, Discovery: discoveryURL(c.Issuer),
+		Scopes: c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: domainRefs(c),
 		CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 

@@ -115,7 +115,8 @@ type scanner struct {
 // scannerOf is nil for a head that is not whole.
 func scannerOf(f *os.File, head []byte) (*scanner, error) {
 	be := binary.BigEndian
-	s := &scanner{file: f, order: binary.LittleEndian, page: int(be.Uint32(head[8:])), salts: [2]uint32{be.Uint32(head[16:]), be.Uint32(head[20:])}}
+	s := &scanner{file: f, order: binary.LittleEndian, page: int(be.Uint32(head[8:])),
+		salts: [2]uint32{be.Uint32(head[16:]), be.Uint32(head[20:])}}
 	switch be.Uint32(head) {
 	case magic:
 	case magic + 1:

@@ -69,7 +69,8 @@ func newEncoder(t reflect.Type) encoder {
 
 // marshalsItself reports a type that says itself how it is written.
 func marshalsItself(t reflect.Type) bool {
-	return t.Kind() != reflect.Pointer && (t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()))
+	return t.Kind() != reflect.Pointer && (t.Implements(reflect.TypeFor[json.Marshaler]()) ||
+		t.Implements(reflect.TypeFor[encoding.TextMarshaler]()))
 }
 
 func encodeMarshaler(o *sink, v reflect.Value) error {

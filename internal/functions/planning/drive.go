@@ -95,14 +95,16 @@ type round struct {
 // Drive answers plan-routes.
 func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*DriveOut, error) {
 	if in.Apply && in.DriverID == "" {
-		return nil, fault.New(fault.Invalid, "", "parameter %q needs %q: stop numbers belong to somebody's round", "apply", "driver_id").At("driver_id",
-			"is required with apply")
+		return nil, fault.New(fault.Invalid, "", "parameter %q needs %q: stop numbers belong to somebody's round", "apply",
+			"driver_id").At("driver_id", "is required with apply")
 	}
 	r := &round{in: in, payload: in.Payload}
 	if in.Lat != 0 || in.Lon != 0 {
 		r.depot = &Point{in.Lat, in.Lon}
 	}
-	if err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return r.loadRound(tx, a.TenantID) }); err != nil {
+	if err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
+		return r.loadRound(tx, a.TenantID)
+	}); err != nil {
 		return nil, err
 	}
 	out, err := r.planRound()
@@ -110,7 +112,9 @@ func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*Drive
 		return nil, err
 	}
 	out.TenantID, out.Applied = a.TenantID, in.Apply
-	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return out.writeStopNumbers(p.store.In(tx, a), in.DriverID) }); err != nil {
+	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error {
+		return out.writeStopNumbers(p.store.In(tx, a), in.DriverID)
+	}); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -122,19 +126,20 @@ func (r *round) loadRound(tx *db.Tx, tenant string) error {
 	if r.in.DriverID != "" {
 		where, args = driven, append(args, r.in.DriverID)
 	}
-	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+where+" ORDER BY id LIMIT 501", args,
-		func(row *db.Row) error {
-			r.addShipment(row)
-			return nil
-		})
+	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+
+		where+" ORDER BY id LIMIT 501", args, func(row *db.Row) error {
+		r.addShipment(row)
+		return nil
+	})
 	if r.in.VehicleID != "" {
-		tx.Queue("SELECT payload_kg FROM vehicles WHERE tenant_id = $1 AND id = $2", []any{tenant, r.in.VehicleID}, func(row *db.Row) error {
-			r.vehicle = true
-			if r.payload == 0 {
-				r.payload = row.Dec(0).Float()
-			}
-			return nil
-		})
+		tx.Queue("SELECT payload_kg FROM vehicles WHERE tenant_id = $1 AND id = $2", []any{tenant, r.in.VehicleID},
+			func(row *db.Row) error {
+				r.vehicle = true
+				if r.payload == 0 {
+					r.payload = row.Dec(0).Float()
+				}
+				return nil
+			})
 	}
 	if err := tx.Flush(); err != nil {
 		return err
@@ -173,7 +178,8 @@ func (r *round) planRound() (*DriveOut, error) {
 		return out, nil
 	}
 	if r.depot == nil {
-		return nil, fault.New(fault.Invalid, "", "parameter %q is required: no shipment's origin has lat and lon", "depot_lat").At("depot_lat", "is required")
+		return nil, fault.New(fault.Invalid, "", "parameter %q is required: no shipment's origin has lat and lon",
+			"depot_lat").At("depot_lat", "is required")
 	}
 	out.Depot = *r.depot
 	depot, stops := routing.Stop{Lat: r.depot.Lat, Lon: r.depot.Lon}, make([]routing.Stop, len(r.drops))
@@ -232,8 +238,8 @@ func (o *DriveOut) writeStopNumbers(tx *store.Tx, driver string) error {
 		planned[l.ID] = true
 	}
 	n, same := 0, true
-	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(), []any{tx.TenantID, driver},
-		func(row *db.Row) error {
+	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(),
+		[]any{tx.TenantID, driver}, func(row *db.Row) error {
 			n++
 			same = same && planned[row.Text(0)]
 			return nil

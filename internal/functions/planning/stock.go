@@ -127,22 +127,25 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand - "+ownstock.OwnersOnHand+", "+
 		"i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
 		ownstock.FirstMovement+", "+inventory.OnOrder+" "+
-		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
-		if int64(len(o.Items)) == in.PageSize {
-			o.Page.More = true
+		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args,
+		func(r *db.Row) error {
+			if int64(len(o.Items)) == in.PageSize {
+				o.Page.More = true
+				return nil
+			}
+			it := StockItem{ID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), OnHand: r.Dec(3), Available: r.Dec(4),
+				Point: r.Dec(5), Lead: in.Lead, cost: r.Dec(8)}
+			if !r.Null(6) {
+				it.Lead = float64(r.Int(6))
+			}
+			if class := r.Text(7); class != "" {
+				it.ABC = &class
+			}
+			it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9),
+				OnOrder: r.Bool(10)}
+			o.Items = append(o.Items, it)
 			return nil
-		}
-		it := StockItem{ID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), OnHand: r.Dec(3), Available: r.Dec(4), Point: r.Dec(5), Lead: in.Lead, cost: r.Dec(8)}
-		if !r.Null(6) {
-			it.Lead = float64(r.Int(6))
-		}
-		if class := r.Text(7); class != "" {
-			it.ABC = &class
-		}
-		it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9), OnOrder: r.Bool(10)}
-		o.Items = append(o.Items, it)
-		return nil
-	})
+		})
 	return tx.Flush()
 }
 
@@ -153,7 +156,8 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
 	}
 	day := tx.DB().Day("occurred_at")
-	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
+	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+
+		" THEN -quantity ELSE quantity END) AS bigint), "+
 		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
 		" AND "+ownstock.OwnGoods+" AND occurred_at > $3 "+
 		"AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,

@@ -50,7 +50,8 @@ func (p *Planner) Walk(ctx context.Context, a actor.Actor, in *WalkIn) (*WalkOut
 	if err := p.writeIfApplied(ctx, a, in.Apply, func(tx *db.Tx) error { return w.Take(p.store.In(tx, a)) }); err != nil {
 		return nil, err
 	}
-	out := &WalkOut{Success: true, TenantID: a.TenantID, ListID: w.ListID, Number: w.Number, Applied: in.Apply, Lines: []WalkLine{}, Unplaced: []string{},
+	out := &WalkOut{Success: true, TenantID: a.TenantID, ListID: w.ListID, Number: w.Number, Applied: in.Apply,
+		Lines: []WalkLine{}, Unplaced: []string{},
 		Metres: score.Round(w.Metres, 1), Before: score.Round(w.Before, 1), Saved: score.Round(w.Before-w.Metres, 1)}
 	out.Unplaced = append(out.Unplaced, w.Unplaced...)
 	for _, l := range w.Lines {

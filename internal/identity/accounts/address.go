@@ -73,7 +73,8 @@ var blank = []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa
 
 // written are the scripts that are written together (UTS 39, highly
 // restrictive).
-var written = [][]string{{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"}}
+var written = [][]string{{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"},
+	{"Latin", "Han", "Hangul"}}
 
 // Legible refuses a new address whose local part people cannot tell from
 // another: with characters that do not show, or letters of scripts that are not

@@ -30,7 +30,8 @@ func (s *Base) Audit(tx *db.Tx, e Event) {
 		session = e.EntityID
 	}
 	entry := audit.Entry{Tenant: e.Tenant, At: s.Now(),
-		By:     actor.Actor{UserID: e.User, KeyID: e.Key, SessionID: session, Address: e.Client.Address, RequestID: e.Client.RequestID},
+		By: actor.Actor{UserID: e.User, KeyID: e.Key, SessionID: session, Address: e.Client.Address,
+			RequestID: e.Client.RequestID},
 		Action: e.Action, EntityType: e.Entity, EntityID: e.EntityID, Outcome: e.Outcome}
 	if e.Details != nil {
 		entry.Details = e.Details

@@ -26,7 +26,8 @@ type Base struct {
 
 // NewBase takes a configuration that is complete.
 func NewBase(cfg Config, d *db.DB, now func() time.Time) (*Base, error) {
-	b := &Base{Config: cfg, DB: d, Tokens: NewTokenCache(), TokenIssuer: strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"}
+	b := &Base{Config: cfg, DB: d, Tokens: NewTokenCache(), TokenIssuer: strings.TrimRight(cfg.PublicURL, "/") +
+		"/auth/v1"}
 	b.Now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	var err error
 	if b.Secrets, err = secrets.New(cfg.MasterKey); err != nil {
@@ -39,7 +40,8 @@ func NewBase(cfg Config, d *db.DB, now func() time.Time) (*Base, error) {
 func newProviders(cfg Config, issuer string, now func() time.Time) (map[string]*oidc.Provider, error) {
 	made := map[string]*oidc.Provider{}
 	for name, p := range cfg.OIDC {
-		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, TeamID: p.TeamID, KeyID: p.KeyID, Issuer: p.Issuer, Domains: p.Domains}
+		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, TeamID: p.TeamID, KeyID: p.KeyID,
+			Issuer: p.Issuer, Domains: p.Domains}
 		one, err := oidc.New(c, issuer+"/callback/"+name, now)
 		if err != nil {
 			return nil, err

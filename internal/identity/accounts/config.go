@@ -63,7 +63,8 @@ type Config struct {
 	Version  string                                 // shown by Health
 	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
 	Log      *slog.Logger                           // nil = slog.Default()
-	Ring     func(kind string)                      // told after a commit that added a job of the kind; nil = it waits for the next look
+	// told after a commit that added a job of the kind; nil = it waits for the next look
+	Ring func(kind string)
 
 	// OnMember is told, in its transaction, of memberships that begin, end or
 	// change here and not through the members collection. May be nil.
@@ -139,7 +140,8 @@ func (c *Config) Complete() error {
 		at  *time.Duration
 		def time.Duration
 	}{
-		{&c.AccessTokenTTL, time.Hour}, {&c.RefreshTokenTTL, 720 * time.Hour}, {&c.SessionTTL, 720 * time.Hour}, {&c.RefreshReuseInterval, 10 * time.Second},
+		{&c.AccessTokenTTL, time.Hour}, {&c.RefreshTokenTTL, 720 * time.Hour}, {&c.SessionTTL, 720 * time.Hour},
+		{&c.RefreshReuseInterval, 10 * time.Second},
 		{&c.CodeTTL, 10 * time.Minute}, {&c.FlowTTL, 5 * time.Minute}, {&c.ProviderTTL, 10 * time.Minute}, {&c.ChallengeTTL,
 			5 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
 	} {

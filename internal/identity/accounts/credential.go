@@ -12,7 +12,8 @@ import (
 
 // Opaque reports a key that is no JWT.
 func Opaque(key string) bool {
-	return strings.HasPrefix(key, token.SecretPrefix) || strings.HasPrefix(key, token.TenantPrefix) || strings.HasPrefix(key, token.PublishablePrefix)
+	return strings.HasPrefix(key, token.SecretPrefix) || strings.HasPrefix(key, token.TenantPrefix) ||
+		strings.HasPrefix(key, token.PublishablePrefix)
 }
 
 // Credential is what a request shows of itself.

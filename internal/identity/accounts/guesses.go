@@ -32,7 +32,8 @@ type guesses struct {
 func QueueGuesses(tx *db.Tx, keys secrets.Keys, g *guesses, where, key string) {
 	g.Account = keys.UUID("nobody", where, key)
 	g.queue(tx)
-	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where, []any{key, false}, g.read)
+	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where,
+		[]any{key, false}, g.read)
 }
 
 // queue asks for what was tried at g's account.

@@ -40,7 +40,8 @@ const MemberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.rol
 
 // ScanMember reads a row of MemberQuery.
 func ScanMember(r *db.Row) (Member, error) {
-	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), Role: actor.Role(r.Text(5))}
+	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4),
+		Role: actor.Role(r.Text(5))}
 	m.WorkerID, m.Since, m.Owner = r.Text(6), r.Time(8), r.Text(10)
 	if m.Owner != "" {
 		m.Role = actor.Client
@@ -71,11 +72,12 @@ func Memberships(tx *db.Tx, userID string) ([]Member, error) {
 
 // queueMemberships is memberships at the next flush.
 func queueMemberships(tx *db.Tx, userID string, each func(Member)) {
-	tx.Queue(MemberQuery+"m.user_id = $1 ORDER BY m.joined_at NULLS LAST, m.tenant_id", []any{userID}, func(r *db.Row) error {
-		m, err := ScanMember(r)
-		each(m)
-		return err
-	})
+	tx.Queue(MemberQuery+"m.user_id = $1 ORDER BY m.joined_at NULLS LAST, m.tenant_id", []any{userID},
+		func(r *db.Row) error {
+			m, err := ScanMember(r)
+			each(m)
+			return err
+		})
 }
 
 // WishedTenant reads data.tenant_id: one canonical UUID, or "".

@@ -14,8 +14,8 @@ type Passwords struct {
 }
 
 // nameKeys are the metadata that clients and providers call a person by.
-var nameKeys = []string{"name", "full_name", "display_name", "given_name", "family_name", "first_name", "last_name", "nickname",
-	"preferred_username", "user_name", "username"}
+var nameKeys = []string{"name", "full_name", "display_name", "given_name", "family_name", "first_name", "last_name",
+	"nickname", "preferred_username", "user_name", "username"}
 
 // namesIn are the names in metadata, for password.Policy.
 func namesIn(list ...map[string]any) (out []string) {
@@ -46,7 +46,8 @@ func (s *Passwords) SetPassword(tx *db.Tx, u *User, hash string, a actor.Actor) 
 	now := s.Now()
 	u.Hash, u.UpdatedAt = hash, Time{Time: now}
 	tx.Queue("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", []any{u.ID, hash, now}, nil)
-	s.Audit(tx, Event{Tenant: a.TenantID, User: u.ID, Key: a.KeyID, Action: "user.password_changed", Entity: "user", EntityID: u.ID, Client: ClientOf(a)})
+	s.Audit(tx, Event{Tenant: a.TenantID, User: u.ID, Key: a.KeyID, Action: "user.password_changed", Entity: "user",
+		EntityID: u.ID, Client: ClientOf(a)})
 	if err := ClearCodes(tx, u.ID); err != nil {
 		return err
 	}

@@ -65,6 +65,8 @@ func AsText(err error) error {
 
 // PhoneIdentity is the identity of an account that signs in by its number.
 func PhoneIdentity(u *User) Identity {
-	return Identity{IdentityID: db.NewID(), ID: u.ID, UserID: u.ID, Provider: "phone", CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt,
-		Data: map[string]any{"sub": u.ID, "phone": u.Phone, "email_verified": false, "phone_verified": !u.PhoneConfirmedAt.IsZero()}}
+	return Identity{IdentityID: db.NewID(), ID: u.ID, UserID: u.ID, Provider: "phone", CreatedAt: u.CreatedAt,
+		UpdatedAt: u.CreatedAt,
+		Data: map[string]any{"sub": u.ID, "phone": u.Phone, "email_verified": false,
+			"phone_verified": !u.PhoneConfirmedAt.IsZero()}}
 }

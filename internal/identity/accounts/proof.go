@@ -71,7 +71,8 @@ func (s *Proofs) Lacks(ru Rules, m Member, guarded, managed bool) error {
 			"Your organisation requires a second factor: enrol one at /auth/v1/factors, or verify the one you have, then try again")
 	}
 	if guarded && !ru.selfIgnored {
-		return fault.New(fault.Forbidden, "insufficient_aal", "Your account has a second factor: verify it at /auth/v1/factors, then try again")
+		return fault.New(fault.Forbidden, "insufficient_aal",
+			"Your account has a second factor: verify it at /auth/v1/factors, then try again")
 	}
 	return nil
 }
@@ -98,9 +99,10 @@ func (s *Proofs) OwnAccount(tx *db.Tx, u *User, a actor.Actor, what string) erro
 
 // Mark notes the proof of a session.
 func (s *Proofs) Mark(tx *db.Tx, a actor.Actor, method string) error {
-	s.Audit(tx, Event{Tenant: a.TenantID, User: a.UserID, Action: "session.proved", Entity: "session", EntityID: a.SessionID,
-		Details: map[string]any{"method": method}, Client: ClientOf(a)})
-	n, err := tx.Exec("UPDATE sessions SET proved_at = $2, updated_at = $2 WHERE id = $1 AND user_id = $3", a.SessionID, s.Now(), a.UserID)
+	s.Audit(tx, Event{Tenant: a.TenantID, User: a.UserID, Action: "session.proved", Entity: "session",
+		EntityID: a.SessionID, Details: map[string]any{"method": method}, Client: ClientOf(a)})
+	n, err := tx.Exec("UPDATE sessions SET proved_at = $2, updated_at = $2 WHERE id = $1 AND user_id = $3", a.SessionID,
+		s.Now(), a.UserID)
 	if err == nil && n == 0 {
 		err = SessionGone(nil)
 	}

@@ -40,7 +40,8 @@ func Conflict(err error) error {
 	} else if strings.Contains(name, "email") {
 		return ErrTaken()
 	}
-	return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "A user with this id already exists").At("id", "taken")
+	return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "A user with this id already exists").At("id",
+		"taken")
 }
 
 // CheckFree refuses an address or a number that another account has.
@@ -79,7 +80,8 @@ func ErrSSORequired() error {
 
 // ErrManaged refuses to change what an organisation's provider leads.
 func ErrManaged() error {
-	return fault.New(fault.Unprocessable, "user_sso_managed", "This account is managed by its organisation's identity provider")
+	return fault.New(fault.Unprocessable, "user_sso_managed",
+		"This account is managed by its organisation's identity provider")
 }
 
 // NeedAAL2 refuses a session of one factor when the account has a second.

@@ -31,7 +31,8 @@ func (s *Store) PhonesOn() error {
 func (s *Store) SignedUpBy(tx *db.Tx, u *User, c Client) {
 	u.Identities = []Identity{PhoneIdentity(u)}
 	u.Derive()
-	s.Audit(tx, Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"method": "phone"}, Client: c})
+	s.Audit(tx, Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID,
+		Details: map[string]any{"method": "phone"}, Client: c})
 }
 
 // Store drafts accounts, and takes from them what their owner has not proved.
@@ -60,8 +61,8 @@ func (s *Store) EmailOn(k fault.Kind) error {
 // UUIDv7 would tell when the account was made, and so tell a decoy from it.
 func (s *Store) Draft(email string, data map[string]any) *User {
 	now := s.Now()
-	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, AppData: map[string]any{}, UserMetadata: map[string]any{},
-		CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
+	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, AppData: map[string]any{},
+		UserMetadata: map[string]any{}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	for k, v := range data {
 		u.UserMetadata[k] = v
 	}
@@ -130,7 +131,8 @@ func (s *Store) WithoutProviders(tx *db.Tx, u *User, keep string) error {
 	if keep == "" {
 		keep = db.NoTenant // the id of none
 	}
-	n, err := tx.Exec("DELETE FROM identities WHERE user_id = $1 AND provider NOT IN ('email', 'phone') AND id <> $2", u.ID, keep)
+	n, err := tx.Exec("DELETE FROM identities WHERE user_id = $1 AND provider NOT IN ('email', 'phone') AND id <> $2",
+		u.ID, keep)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -154,6 +156,7 @@ func DropIdentity(tx *db.Tx, id string) {
 
 // WriteMetadata writes what the account says of itself, changed at a moment.
 func (u *User) WriteMetadata(tx *db.Tx, at time.Time) error {
-	_, err := tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, WriteJSON(u.UserMetadata), at)
+	_, err := tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID,
+		WriteJSON(u.UserMetadata), at)
 	return err
 }

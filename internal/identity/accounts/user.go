@@ -101,11 +101,15 @@ const UserColumns = `id, email, phone, role, password_hash, email_confirmed_at, 
 func ScanUser(r *db.Row) *User {
 	at := func(i int) Time { return Time{Time: r.Time(i)} }
 	u := &User{
-		ID: r.Text(0), Aud: token.Audience, Email: r.Text(1), Phone: r.Text(2), Role: r.Text(3), Hash: r.Text(4), EmailConfirmedAt: at(5), PhoneConfirmedAt: at(6),
-		ConfirmationSentAt: at(7), RecoverySentAt: at(8), EmailChangeSentAt: at(9), ReauthSentAt: at(10), NewEmail: r.Text(11), InvitedAt: at(12),
-		LastSignInAt: at(13), BannedUntil: at(14), DeletedAt: at(15), AppData: readMap(r.Text(16)), UserMetadata: readMap(r.Text(17)), SSO: r.Bool(18),
-		IsAnonymous: r.Bool(19), LastTenant: r.Text(20), CreatedAt: at(21), UpdatedAt: at(22), NewPhone: r.Text(23), PhoneChangeSentAt: at(24),
-		From: factor.ReadPlaces(r.Text(25)), Identities: []Identity{},
+		ID: r.Text(0), Aud: token.Audience, Email: r.Text(1), Phone: r.Text(2), Role: r.Text(3), Hash: r.Text(4),
+		EmailConfirmedAt: at(5), PhoneConfirmedAt: at(6),
+		ConfirmationSentAt: at(7), RecoverySentAt: at(8), EmailChangeSentAt: at(9), ReauthSentAt: at(10),
+		NewEmail: r.Text(11), InvitedAt: at(12),
+		LastSignInAt: at(13), BannedUntil: at(14), DeletedAt: at(15), AppData: readMap(r.Text(16)),
+		UserMetadata: readMap(r.Text(17)), SSO: r.Bool(18),
+		IsAnonymous: r.Bool(19), LastTenant: r.Text(20), CreatedAt: at(21), UpdatedAt: at(22), NewPhone: r.Text(23),
+		PhoneChangeSentAt: at(24),
+		From:              factor.ReadPlaces(r.Text(25)), Identities: []Identity{},
 	}
 	u.ConfirmedAt = u.EmailConfirmedAt
 	if c := u.PhoneConfirmedAt; !c.IsZero() && (u.ConfirmedAt.IsZero() || c.Before(u.ConfirmedAt.Time)) {
@@ -224,7 +228,8 @@ func queueIdentities(tx *db.Tx, where string, args []any, each func(Identity)) {
 	tx.Queue("SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE "+where+
 		" ORDER BY created_at NULLS LAST, id",
 		args, func(r *db.Row) error {
-			each(Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), Issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
+			each(Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), Issuer: r.Text(3), ID: r.Text(4),
+				Email: r.Text(5), Data: readMap(r.Text(6)),
 				LastSignInAt: Time{Time: r.Time(7)}, CreatedAt: Time{Time: r.Time(8)}, UpdatedAt: Time{Time: r.Time(9)}})
 			return nil
 		})
@@ -267,9 +272,10 @@ func (u *User) Banned(now time.Time) bool { return now.Before(u.BannedUntil.Time
 func InsertUser(tx *db.Tx, u *User) error {
 	tx.Queue(`INSERT INTO users (id, email, role, password_hash, email_confirmed_at, confirmation_sent_at, invited_at, banned_until, app_metadata, user_metadata,
 		is_sso, is_anonymous, created_at, updated_at, phone, phone_confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15)`,
-		[]any{u.ID, db.Null(u.Email), u.Role, db.Null(u.Hash), NullTime(u.EmailConfirmedAt), NullTime(u.ConfirmationSentAt), NullTime(u.InvitedAt),
-			NullTime(u.BannedUntil), WriteJSON(u.AppData),
-			WriteJSON(u.UserMetadata), u.SSO, u.IsAnonymous, u.CreatedAt.Time, db.Null(u.Phone), NullTime(u.PhoneConfirmedAt)}, nil)
+		[]any{u.ID, db.Null(u.Email), u.Role, db.Null(u.Hash), NullTime(u.EmailConfirmedAt), NullTime(u.ConfirmationSentAt),
+			NullTime(u.InvitedAt), NullTime(u.BannedUntil), WriteJSON(u.AppData),
+			WriteJSON(u.UserMetadata), u.SSO, u.IsAnonymous, u.CreatedAt.Time, db.Null(u.Phone), NullTime(u.PhoneConfirmedAt)},
+		nil)
 	for i := range u.Identities {
 		InsertIdentity(tx, &u.Identities[i])
 	}
@@ -280,14 +286,16 @@ func InsertUser(tx *db.Tx, u *User) error {
 func InsertIdentity(tx *db.Tx, i *Identity) {
 	tx.Queue(`INSERT INTO identities (id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
-		[]any{i.IdentityID, i.UserID, i.Provider, i.Issuer, i.ID, db.Null(i.Email), WriteJSON(i.Data), NullTime(i.LastSignInAt), i.CreatedAt.Time}, nil)
+		[]any{i.IdentityID, i.UserID, i.Provider, i.Issuer, i.ID, db.Null(i.Email), WriteJSON(i.Data),
+			NullTime(i.LastSignInAt), i.CreatedAt.Time}, nil)
 }
 
 // EmailIdentity is the identity of an account that signs in by address.
 func EmailIdentity(u *User, now time.Time) Identity {
-	return Identity{IdentityID: db.NewID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now},
-		UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
-		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(), "phone_verified": false}}
+	return Identity{IdentityID: db.NewID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email,
+		CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
+		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(),
+			"phone_verified": false}}
 }
 
 // NullTime is a time as a column holds it: NULL for none.

@@ -41,7 +41,9 @@ type UserPage struct {
 }
 
 // Users returns a page of accounts and how many there are.
-func (s *Administration) Users(ctx context.Context, a actor.Actor, in UserPage) (list []*accounts.User, total int64, err error) {
+func (s *Administration) Users(
+	ctx context.Context, a actor.Actor, in UserPage,
+) (list []*accounts.User, total int64, err error) {
 	if err := accounts.RequireService(a); err != nil {
 		return nil, 0, err
 	}
@@ -56,12 +58,15 @@ func (s *Administration) Users(ctx context.Context, a actor.Actor, in UserPage) 
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = []*accounts.User{}
-		tx.Queue("SELECT COUNT(*) FROM users WHERE "+where, []any{pattern}, func(r *db.Row) error { total = r.Int(0); return nil })
-		err := tx.Query("SELECT "+accounts.UserColumns+" FROM users WHERE "+where+" ORDER BY "+order+", id LIMIT $2 OFFSET $3",
-			[]any{pattern, in.PerPage, (in.Page - 1) * in.PerPage}, func(r *db.Row) error {
-				list = append(list, accounts.ScanUser(r))
-				return nil
-			})
+		tx.Queue("SELECT COUNT(*) FROM users WHERE "+where, []any{pattern}, func(r *db.Row) error {
+			total = r.Int(0)
+			return nil
+		})
+		err := tx.Query("SELECT "+accounts.UserColumns+" FROM users WHERE "+where+" ORDER BY "+order+
+			", id LIMIT $2 OFFSET $3", []any{pattern, in.PerPage, (in.Page - 1) * in.PerPage}, func(r *db.Row) error {
+			list = append(list, accounts.ScanUser(r))
+			return nil
+		})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -159,7 +164,8 @@ func (s *Administration) banUntil(in AdminUser) (until time.Time, ok bool, err e
 	}
 	d, err := time.ParseDuration(*in.BanDuration)
 	if err != nil || d < 0 {
-		return until, false, fault.New(fault.Invalid, "validation_failed", "invalid format for ban duration: %s", accounts.CutText(*in.BanDuration, 40))
+		return until, false, fault.New(fault.Invalid, "validation_failed", "invalid format for ban duration: %s",
+			accounts.CutText(*in.BanDuration, 40))
 	}
 	return s.Now().Add(d), true, nil
 }
@@ -185,7 +191,8 @@ func (s *Administration) CreateUser(ctx context.Context, a actor.Actor, in Admin
 		if err := accounts.CheckFree(tx, u); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.created", Entity: "user", EntityID: u.ID, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.created", Entity: "user", EntityID: u.ID,
+			Client: accounts.ClientOf(a)})
 		if err := accounts.InsertUser(tx, u); err != nil || u.ConfirmedAt.IsZero() {
 			return err
 		}
@@ -248,7 +255,9 @@ func (s *Administration) expireSessions(tx *db.Tx, userID string) error {
 
 // ChangeUser changes an account for the service key. A new password or a ban
 // ends all its sessions; anything else empties its cache.
-func (s *Administration) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*accounts.User, error) {
+func (s *Administration) ChangeUser(
+	ctx context.Context, a actor.Actor, id string, in AdminUser,
+) (*accounts.User, error) {
 	if err := accounts.RequireService(a); err != nil {
 		return nil, err
 	}
@@ -286,7 +295,8 @@ func (s *Administration) ChangeUser(ctx context.Context, a actor.Actor, id strin
 // number the account's is.
 func (in AdminUser) proves(u *accounts.User) bool {
 	email, phone := accounts.Given(in.Email), accounts.Given(in.Phone)
-	return email != "" && email != u.Email || phone != "" && phone != u.Phone || in.EmailConfirm && u.Email != "" || in.PhoneConfirm && u.Phone != ""
+	return email != "" && email != u.Email || phone != "" && phone != u.Phone || in.EmailConfirm && u.Email != "" ||
+		in.PhoneConfirm && u.Phone != ""
 }
 
 // firstProof takes off an account that nobody has proved yet what whoever made it
@@ -337,7 +347,8 @@ func (s *Administration) change(tx *db.Tx, a actor.Actor, u *accounts.User, in A
 	}
 	u.UpdatedAt = accounts.Time{Time: now}
 	_, err = tx.Exec("UPDATE users SET user_metadata = $2, app_metadata = $3, role = $4, banned_until = $5, updated_at = $6 WHERE id = $1",
-		u.ID, accounts.WriteJSON(u.UserMetadata), accounts.WriteJSON(u.AppData), u.Role, accounts.NullTime(u.BannedUntil), now)
+		u.ID, accounts.WriteJSON(u.UserMetadata), accounts.WriteJSON(u.AppData), u.Role, accounts.NullTime(u.BannedUntil),
+		now)
 	if err != nil {
 		return err
 	}
@@ -362,15 +373,16 @@ func (s *Administration) change(tx *db.Tx, a actor.Actor, u *accounts.User, in A
 		}
 	}
 	u.Derive()
-	s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.updated", Entity: "user", EntityID: u.ID, Details: map[string]any{"banned": u.Banned(now)},
-		Client: accounts.ClientOf(a)})
+	s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.updated", Entity: "user", EntityID: u.ID,
+		Details: map[string]any{"banned": u.Banned(now)}, Client: accounts.ClientOf(a)})
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
 }
 
 // accountTables hold what belongs to an account alone. Those of package sso say
 // what an organisation's provider told of it.
-var accountTables = [...]string{"passkeys", "one_time_tokens", "flow_states", "identities", "sso_group_members", "sso_accounts"}
+var accountTables = [...]string{"passkeys", "one_time_tokens", "flow_states", "identities", "sso_group_members",
+	"sso_accounts"}
 
 // DeleteUser removes an account, its sessions and identities, and suspends its
 // memberships; ids are never used again. A soft delete keeps the bare row. The
@@ -400,8 +412,8 @@ func (s *Administration) DeleteUser(ctx context.Context, a actor.Actor, id strin
 		} else {
 			tx.Queue("DELETE FROM users WHERE id = $1", []any{u.ID}, nil)
 		}
-		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.deleted", Entity: "user", EntityID: u.ID, Details: map[string]any{"soft": soft},
-			Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.deleted", Entity: "user", EntityID: u.ID,
+			Details: map[string]any{"soft": soft}, Client: accounts.ClientOf(a)})
 		return tx.Flush()
 	})
 }
@@ -435,7 +447,8 @@ func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 	tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
 		WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`,
 		[]any{u.ID, db.Null(u.Email), now}, nil)
-	tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
+	tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1",
+		[]any{u.ID, now}, nil)
 	return nil
 }
 

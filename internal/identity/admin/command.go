@@ -90,7 +90,8 @@ func (s *Administration) enrol(ctx context.Context, e enrolment) (u *accounts.Us
 			u.Derive()
 			err = accounts.InsertUser(tx, u)
 		case err == nil && e.hash != "":
-			tx.Queue("UPDATE users SET email_confirmed_at = COALESCE(email_confirmed_at, $2) WHERE id = $1", []any{u.ID, s.Now()}, nil)
+			tx.Queue("UPDATE users SET email_confirmed_at = COALESCE(email_confirmed_at, $2) WHERE id = $1",
+				[]any{u.ID, s.Now()}, nil)
 			err = s.Passwords.SetPassword(tx, u, e.hash, actor.Actor{KeyID: "cli"})
 		}
 		if err != nil || e.tenant == "" {
@@ -156,7 +157,8 @@ func (s *Administration) SetupLink(ctx context.Context, email, tenant string) (s
 	}
 	var made codes.Code
 	err = s.Write(ctx, func(tx *db.Tx) (err error) {
-		made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindRecovery, Address: addr, TTL: tenants.InviteLife, Redirect: s.Config.Console()})
+		made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindRecovery, Address: addr, TTL: tenants.InviteLife,
+			Redirect: s.Config.Console()})
 		return err
 	})
 	return made.Link, err

@@ -73,16 +73,19 @@ func (s *Administration) GenerateLink(ctx context.Context, a actor.Actor, in Lin
 		}
 		o.Redirect = in.Redirect
 		made, err := s.Codes.MakeCode(tx, u, o)
-		out = Link{User: u, ActionLink: made.Link, EmailOTP: made.Digits, HashedToken: made.Hash, VerificationType: o.Kind, RedirectTo: in.Redirect}
-		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "link.generated", Entity: "user", EntityID: u.ID, Details: map[string]any{"type": o.Kind},
-			Client: accounts.ClientOf(a)})
+		out = Link{User: u, ActionLink: made.Link, EmailOTP: made.Digits, HashedToken: made.Hash, VerificationType: o.Kind,
+			RedirectTo: in.Redirect}
+		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "link.generated", Entity: "user", EntityID: u.ID,
+			Details: map[string]any{"type": o.Kind}, Client: accounts.ClientOf(a)})
 		return err
 	})
 	return out, err
 }
 
 // linkOrder finds or makes the account a link is for.
-func (s *Administration) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash string) (*accounts.User, codes.CodeOrder, error) {
+func (s *Administration) linkOrder(
+	tx *db.Tx, a actor.Actor, in LinkRequest, hash string,
+) (*accounts.User, codes.CodeOrder, error) {
 	email, o := in.Email, codes.CodeOrder{Kind: in.Type, Address: in.Email}
 	u, err := accounts.UserByEmail(tx, email)
 	unknown := fault.Is(err, fault.NotFound)
@@ -115,7 +118,8 @@ func (s *Administration) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, has
 		}
 		u = s.Accounts.Draft(email, in.Data)
 		u.Hash = hash
-		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.created", Entity: "user", EntityID: u.ID, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.created", Entity: "user", EntityID: u.ID,
+			Client: accounts.ClientOf(a)})
 		return u.Addressed(), o, accounts.InsertUser(tx, u)
 	case codes.KindInvite:
 		return s.inviteOrder(tx, in, email, u, unknown)
@@ -125,7 +129,8 @@ func (s *Administration) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, has
 		}
 		return s.changeOrder(tx, in, u)
 	}
-	return nil, o, fault.New(fault.Invalid, "validation_failed", "Invalid email action link type requested: %s", accounts.CutText(in.Type, 40))
+	return nil, o, fault.New(fault.Invalid, "validation_failed", "Invalid email action link type requested: %s",
+		accounts.CutText(in.Type, 40))
 }
 
 // signUpAgain gives an account that nobody has proved to whom the service key signs
@@ -149,11 +154,12 @@ func (s *Administration) signUpAgain(tx *db.Tx, a actor.Actor, u *accounts.User,
 	}
 	if hash != "" {
 		u.Hash = hash
-		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.password_changed", Entity: "user", EntityID: u.ID, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Key: a.KeyID, Action: "user.password_changed", Entity: "user", EntityID: u.ID,
+			Client: accounts.ClientOf(a)})
 	}
 	u.UpdatedAt = accounts.Time{Time: s.Now()}
-	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, db.Null(u.Hash),
-		accounts.WriteJSON(u.UserMetadata), s.Now())
+	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID,
+		db.Null(u.Hash), accounts.WriteJSON(u.UserMetadata), s.Now())
 	return err
 }
 
@@ -172,7 +178,9 @@ func (s *Administration) disownForeign(tx *db.Tx, a actor.Actor, u *accounts.Use
 	return false, s.Accounts.WithoutProviders(tx, u, "")
 }
 
-func (s *Administration) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *accounts.User, unknown bool) (*accounts.User, codes.CodeOrder, error) {
+func (s *Administration) inviteOrder(
+	tx *db.Tx, in LinkRequest, email string, u *accounts.User, unknown bool,
+) (*accounts.User, codes.CodeOrder, error) {
 	o := codes.CodeOrder{Kind: codes.KindInvite, Address: email, TTL: tenants.InviteLife}
 	if !unknown {
 		if !u.EmailConfirmedAt.IsZero() {
@@ -191,7 +199,9 @@ func (s *Administration) inviteOrder(tx *db.Tx, in LinkRequest, email string, u 
 
 // changeOrder makes an e-mail change to another address than before a pending
 // one, by new codes for both halves: a proof of before was of another change.
-func (s *Administration) changeOrder(tx *db.Tx, in LinkRequest, u *accounts.User) (*accounts.User, codes.CodeOrder, error) {
+func (s *Administration) changeOrder(
+	tx *db.Tx, in LinkRequest, u *accounts.User,
+) (*accounts.User, codes.CodeOrder, error) {
 	o := codes.CodeOrder{Kind: in.Type}
 	next, err := accounts.Canonical(in.NewEmail)
 	if err != nil {
@@ -208,7 +218,8 @@ func (s *Administration) changeOrder(tx *db.Tx, in LinkRequest, u *accounts.User
 		if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, next); err != nil {
 			return nil, o, err
 		}
-		if _, err := s.OTP.ChangeCodes(tx, u, next, signin.MailRequest{Redirect: in.Redirect}, accounts.Client{}); err != nil {
+		if _, err := s.OTP.ChangeCodes(tx, u, next, signin.MailRequest{Redirect: in.Redirect},
+			accounts.Client{}); err != nil {
 			return nil, o, err
 		}
 	}
@@ -227,6 +238,6 @@ func (s *Administration) InviteUser(ctx context.Context, a actor.Actor, in LinkR
 	if err != nil {
 		return nil, err
 	}
-	return l.User, s.Post.Send(mailtemplate.Letter{Kind: mailtemplate.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP,
-		Valid: tenants.InviteLife})
+	return l.User, s.Post.Send(mailtemplate.Letter{Kind: mailtemplate.Invite, User: l.User.ID, To: l.User.Email,
+		Link: l.ActionLink, Code: l.EmailOTP, Valid: tenants.InviteLife})
 }

@@ -106,7 +106,8 @@ func (s *Administration) SetUp(ctx context.Context, in FirstSetup) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.enrol(ctx, enrolment{email: addr, hash: hash, role: actor.Owner, tenant: in.Organisation, find: s.Tenants.FindOrMake, first: true})
+	_, err = s.enrol(ctx, enrolment{email: addr, hash: hash, role: actor.Owner, tenant: in.Organisation,
+		find: s.Tenants.FindOrMake, first: true})
 	return err
 }
 
@@ -118,5 +119,6 @@ func orElse(err, otherwise error) error {
 }
 
 func errSetupLink() error {
-	return fault.New(fault.Forbidden, "setup_link_invalid", "The set-up link was used before or is too old; `holdfast admin setup-link` prints a new one")
+	return fault.New(fault.Forbidden, "setup_link_invalid",
+		"The set-up link was used before or is too old; `holdfast admin setup-link` prints a new one")
 }

@@ -60,7 +60,8 @@ func (v *Verifier) Check(ctx context.Context, answer, address string) error {
 		Success bool     `json:"success"`
 		Errors  []string `json:"error-codes"`
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&out); err != nil || res.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&out); err != nil ||
+		res.StatusCode != http.StatusOK {
 		return silent(fmt.Errorf("captcha: status %d: %w", res.StatusCode, err))
 	}
 	for _, code := range out.Errors {

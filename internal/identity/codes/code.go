@@ -70,7 +70,8 @@ func AcceptsCode(typ, kind string) bool {
 // KnownType reports a type that clients may name when they show a code.
 func KnownType(typ string) bool {
 	switch typ {
-	case "email", "email_change", KindChangeCurrent, KindChangeNew, KindSMS, KindPhoneChange, KindSignup, KindInvite, KindRecovery, KindMagicLink:
+	case "email", "email_change", KindChangeCurrent, KindChangeNew, KindSMS, KindPhoneChange, KindSignup, KindInvite,
+		KindRecovery, KindMagicLink:
 		return true
 	}
 	return false
@@ -145,11 +146,12 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 		}
 		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, browser_hash, token_id, secrets, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			[]any{f, u.ID, amrOf(o.Kind), o.Redirect, db.Null(o.PKCE.Challenge), method, browser, id, s.SealFlow(f, FlowSecrets{Identity: o.Identity}), now,
-				now.Add(o.TTL)}, nil)
+			[]any{f, u.ID, amrOf(o.Kind), o.Redirect, db.Null(o.PKCE.Challenge), method, browser, id,
+				s.SealFlow(f, FlowSecrets{Identity: o.Identity}), now, now.Add(o.TTL)}, nil)
 	}
 	if !severally(o.Kind) {
-		tx.Queue("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3", []any{u.ID, slot, o.From}, nil)
+		tx.Queue("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3",
+			[]any{u.ID, slot, o.From}, nil)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, flow_id, created_at, expires_at, asked_from)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $12)
@@ -159,8 +161,8 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 			strange = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.strange ELSE 0 END,
 			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
-		[]any{id, u.ID, slot, o.Kind, o.Address, secrets.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL), now.Add(-s.Config.MailInterval),
-			o.From}, nil)
+		[]any{id, u.ID, slot, o.Kind, o.Address, secrets.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL),
+			now.Add(-s.Config.MailInterval), o.From}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	// The token first, where applications look for it.
 	c.Link = s.TokenIssuer + "/verify?token=" + c.Hash + "&type=" + linkType + "&redirect_to=" + parameter(o.Redirect)
@@ -187,10 +189,11 @@ func (s *Store) digitsHash(tokenID, digits string) string {
 // OneTime is a stored code.
 type OneTime struct {
 	ID, User, Kind, Address, codeHash, Link, Flow string
-	Identity                                      string // what asked for the proof, once it is shown to be the same browser
-	From                                          string // CodeOrder.from
-	attempts, strange                             int64
-	Expires                                       time.Time
+	// what asked for the proof, once it is shown to be the same browser
+	Identity          string
+	From              string // CodeOrder.from
+	attempts, strange int64
+	Expires           time.Time
 }
 
 // ErrCode is one answer for unknown, used and expired codes.
@@ -209,8 +212,8 @@ func CodeBy(tx *db.Tx, where string, args ...any) (OneTime, error) {
 	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at, asked_from, strange FROM one_time_tokens WHERE "+where+
 		tx.DB().ForUpdate(), args,
 		func(r *db.Row) error {
-			t = OneTime{ID: r.Text(0), User: r.Text(1), Kind: r.Text(2), Address: r.Text(3), codeHash: r.Text(4), Link: r.Text(5), Flow: r.Text(6),
-				attempts: r.Int(7), Expires: r.Time(8), From: r.Text(9), strange: r.Int(10)}
+			t = OneTime{ID: r.Text(0), User: r.Text(1), Kind: r.Text(2), Address: r.Text(3), codeHash: r.Text(4),
+				Link: r.Text(5), Flow: r.Text(6), attempts: r.Int(7), Expires: r.Time(8), From: r.Text(9), strange: r.Int(10)}
 			return nil
 		})
 	return t, err
@@ -268,7 +271,8 @@ func (s *Store) KeepProof(tx *db.Tx, t OneTime) error {
 	now, id := s.Now(), db.NewID()
 	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, asked_from, created_at, expires_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 0, '', $8, $9)`,
-		id, t.User, t.Kind, t.Address, secrets.Digest(secrets.RandomHex(28)), Proved, t.attempts, now, now.Add(s.Config.CodeTTL))
+		id, t.User, t.Kind, t.Address, secrets.Digest(secrets.RandomHex(28)), Proved, t.attempts, now,
+		now.Add(s.Config.CodeTTL))
 	return err
 }
 

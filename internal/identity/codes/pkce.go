@@ -33,7 +33,8 @@ func (p PKCE) Check() error {
 	case !strings.EqualFold(p.Method, "s256"):
 		return fault.New(fault.Invalid, "validation_failed", "code_challenge_method must be s256")
 	case !Unreserved(p.Challenge):
-		return fault.New(fault.Invalid, "validation_failed", "code challenge has to be between %d and %d characters of A-Z a-z 0-9 - . _ ~", minVerifier, maxVerifier)
+		return fault.New(fault.Invalid, "validation_failed",
+			"code challenge has to be between %d and %d characters of A-Z a-z 0-9 - . _ ~", minVerifier, maxVerifier)
 	}
 	return nil
 }
@@ -56,10 +57,11 @@ func Unreserved(s string) bool {
 type Flow struct {
 	Invite                                                                string // of its secrets
 	ID, User, Method, Provider, Redirect, Challenge, BrowserHash, TokenID string
-	LinkUser                                                              string // the signed-in account that an identity is to be linked to
-	secrets                                                               []byte
-	Used                                                                  bool
-	issued, Expires                                                       time.Time
+	// the signed-in account that an identity is to be linked to
+	LinkUser        string
+	secrets         []byte
+	Used            bool
+	issued, Expires time.Time
 }
 
 // FlowBy finds the flow of a condition.
@@ -68,8 +70,8 @@ func FlowBy(tx *db.Tx, where string, args ...any) (Flow, error) {
 	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at,
 		expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
 		args, func(r *db.Row) error {
-			f = Flow{ID: r.Text(0), User: r.Text(1), Method: r.Text(2), Provider: r.Text(3), Redirect: r.Text(4), Challenge: r.Text(5),
-				BrowserHash: r.Text(6), TokenID: r.Text(7),
+			f = Flow{ID: r.Text(0), User: r.Text(1), Method: r.Text(2), Provider: r.Text(3), Redirect: r.Text(4),
+				Challenge: r.Text(5), BrowserHash: r.Text(6), TokenID: r.Text(7),
 				secrets: r.Bytes(8), Used: !r.Null(9), issued: r.Time(10), Expires: r.Time(11), LinkUser: r.Text(12)}
 			return nil
 		})
@@ -114,8 +116,9 @@ type FlowSecrets struct {
 	Nonce, Verifier, AccessToken, RefreshToken string
 	Person                                     *oidc.Person `json:",omitempty"` // who is linked when the code is redeemed
 	Identity                                   string       `json:",omitempty"` // what a mailed link's proof is of
-	Invite                                     string       `json:",omitempty"` // the invitation's code that a sign-in takes up
-	Offer                                      string       `json:",omitempty"` // the tenant's invitation that it accepts, by its token
+	// the invitation's code that a sign-in takes up
+	Invite string `json:",omitempty"`
+	Offer  string `json:",omitempty"` // the tenant's invitation that it accepts, by its token
 }
 
 // SealFlow seals the secrets of the flow with an id.

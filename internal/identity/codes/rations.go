@@ -20,10 +20,11 @@ func (s *Post) Known(ctx context.Context, account, address string) (known bool, 
 		column, value = "phone", number
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT signed_in_from FROM users WHERE "+column+" = $1 AND is_sso = $2 AND deleted_at IS NULL", []any{value, false}, func(r *db.Row) error {
-			known = factor.ReadPlaces(r.Text(0)).Has(web.AddressKey(address))
-			return nil
-		})
+		return tx.Query("SELECT signed_in_from FROM users WHERE "+column+" = $1 AND is_sso = $2 AND deleted_at IS NULL",
+			[]any{value, false}, func(r *db.Row) error {
+				known = factor.ReadPlaces(r.Text(0)).Has(web.AddressKey(address))
+				return nil
+			})
 	})
 	return known, err
 }
@@ -63,11 +64,12 @@ func (s *Post) Spaced(ctx context.Context, purpose, account string, c accounts.C
 func (s *Post) AskedLately(tx *db.Tx, u *accounts.User, kind string, c accounts.Client) (bool, error) {
 	slot, sent, _ := KindFacts(kind)
 	if c.Place() == "" {
-		return s.SentLately(map[string]accounts.Time{"confirmation_sent_at": u.ConfirmationSentAt, "recovery_sent_at": u.RecoverySentAt}[sent]), nil
+		return s.SentLately(map[string]accounts.Time{"confirmation_sent_at": u.ConfirmationSentAt,
+			"recovery_sent_at": u.RecoverySentAt}[sent]), nil
 	}
 	lately := false
-	err := tx.Query("SELECT created_at FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from = $3", []any{u.ID, slot, c.Place()},
-		func(r *db.Row) error {
+	err := tx.Query("SELECT created_at FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from = $3",
+		[]any{u.ID, slot, c.Place()}, func(r *db.Row) error {
 			lately = s.SentLately(accounts.Time{Time: r.Time(0)})
 			return nil
 		})
@@ -96,8 +98,8 @@ func (s *Post) HeldElsewhere(tx *db.Tx, u *accounts.User, kind string, c account
 func (s *Post) Asked(ctx context.Context, account, address string) (asked bool, err error) {
 	at := strings.TrimPrefix(account, accounts.PhoneAccount)
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id FROM one_time_tokens WHERE address = $1 AND asked_from = $2 AND expires_at > $3", []any{at, web.AddressKey(address), s.Now()},
-			func(*db.Row) error {
+		return tx.Query("SELECT id FROM one_time_tokens WHERE address = $1 AND asked_from = $2 AND expires_at > $3",
+			[]any{at, web.AddressKey(address), s.Now()}, func(*db.Row) error {
 				asked = true
 				return nil
 			})

@@ -68,8 +68,8 @@ func (s *Post) throttle(purpose, email string) error {
 
 // TooSoon refuses what comes before the time that is left, where most may come.
 func TooSoon(left time.Duration, most int) error {
-	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.",
-		fault.WaitSeconds(left))
+	f := fault.New(fault.Limited, "over_email_send_rate_limit",
+		"For security purposes, you can only request this after %d seconds.", fault.WaitSeconds(left))
 	f.RetryAfter = left
 	access.Explain(f, most, time.Now().Add(left))
 	return f

@@ -55,8 +55,8 @@ func (s *Post) style(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Template,
 		return nil, nil
 	}
 	if l.Locale == "" {
-		err := tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = $2", []any{l.TenantID, accounts.SettingLocale},
-			func(r *db.Row) error {
+		err := tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = $2",
+			[]any{l.TenantID, accounts.SettingLocale}, func(r *db.Row) error {
 				l.Locale = localeIn(r.Text(0))
 				return nil
 			})
@@ -125,16 +125,21 @@ func (s *Post) CheckMailTemplates(_ *store.Tx, changes []store.Change) error {
 // PreviewMail renders a mail of the caller's tenant with sample values, for
 // its administrators: the given words, or where they are empty those that
 // would be sent now.
-func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind mailtemplate.Kind, locale string, t mailtemplate.Template) (mail.Message, error) {
+func (s *Post) PreviewMail(
+	ctx context.Context, a actor.Actor, kind mailtemplate.Kind, locale string, t mailtemplate.Template,
+) (mail.Message, error) {
 	if !a.Administrator() || a.TenantID == "" {
-		return mail.Message{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may see its mails")
+		return mail.Message{}, fault.New(fault.Forbidden, "not_admin",
+			"Only an administrator of the tenant may see its mails")
 	}
 	if locale != "" && mailtemplate.LocaleOf(locale) == "" {
-		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "locale must be one of en, de").At("locale", "unknown")
+		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "locale must be one of en, de").At("locale",
+			"unknown")
 	}
 	l := mailtemplate.Sample(kind, mailtemplate.LocaleOf(locale))
 	if l.Kind = kindNamed(kind); l.Kind == "" {
-		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "there is no mail of this kind").At("kind", "unknown")
+		return mail.Message{}, fault.New(fault.Invalid, "validation_failed", "there is no mail of this kind").At("kind",
+			"unknown")
 	}
 	l.TenantID, l.Site = a.TenantID, s.Config.SiteURL
 	if l.Link != "" {

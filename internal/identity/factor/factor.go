@@ -91,8 +91,8 @@ const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_s
 
 func scanFactor(r *db.Row) Factor {
 	at := func(i int) gotruetime.Time { return gotruetime.Time{Time: r.Time(i)} }
-	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6),
-		lastStep:   r.Int(7),
+	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4),
+		Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
 	f.passedFrom = ReadPlaces(r.Text(12))
 	return f
@@ -101,10 +101,11 @@ func scanFactor(r *db.Row) Factor {
 // Queue reads the factors that where names, a text of the caller's own, in order
 // of enrolment, with the caller's next flush.
 func Queue(tx *db.Tx, where string, args []any, each func(Factor)) {
-	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+where+" ORDER BY created_at NULLS LAST, id", args, func(r *db.Row) error {
-		each(scanFactor(r))
-		return nil
-	})
+	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+where+" ORDER BY created_at NULLS LAST, id", args,
+		func(r *db.Row) error {
+			each(scanFactor(r))
+			return nil
+		})
 }
 
 // List returns the factors of an account in order of enrolment.
@@ -138,11 +139,13 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	if !isCanonicalID(id) {
 		return f, errNoFactor()
 	}
-	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(), []any{id, userID}, func(r *db.Row) error {
-		f = scanFactor(r)
-		return nil
-	})
-	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(k.unprovedLife())) {
+	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(),
+		[]any{id, userID}, func(r *db.Row) error {
+			f = scanFactor(r)
+			return nil
+		})
+	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified &&
+		!k.Now().Before(f.CreatedAt.Add(k.unprovedLife())) {
 		return f, errNoFactor()
 	}
 	return f, err
@@ -193,8 +196,11 @@ func (k *Keeper) checkEnrolment(e *Enrol) error {
 }
 
 func checkName(name string) error {
-	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fault.New(fault.Invalid, "validation_failed", "friendly_name: use at most 100 characters and no control characters")
+	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
+		return r < ' ' || r == 0x7f
+	}) {
+		return fault.New(fault.Invalid, "validation_failed",
+			"friendly_name: use at most 100 characters and no control characters")
 	}
 	return nil
 }
@@ -210,7 +216,8 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		return Enrolled{}, err
 	}
 	now := k.Now()
-	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-k.unprovedLife())}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2",
+		[]any{o.UserID, now.Add(-k.unprovedLife())}, nil)
 	list, err := List(tx, o.UserID)
 	if err != nil {
 		return Enrolled{}, err
@@ -221,7 +228,8 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		}
 	}
 	if len(list) >= Max {
-		return Enrolled{}, fault.New(fault.Unprocessable, "too_many_enrolled_mfa_factors", "Maximum number of verified factors reached, unenroll to continue")
+		return Enrolled{}, fault.New(fault.Unprocessable, "too_many_enrolled_mfa_factors",
+			"Maximum number of verified factors reached, unenroll to continue")
 	}
 	if err := checkUniqueName(list, "", e.FriendlyName); err != nil {
 		return Enrolled{}, err
@@ -245,7 +253,8 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 func checkUniqueName(list []Factor, except, name string) error {
 	for _, f := range list {
 		if name != "" && f.FriendlyName == name && f.ID != except {
-			return fault.New(fault.Unprocessable, "mfa_factor_name_conflict", "A factor with the friendly name %q for this user already exists", name)
+			return fault.New(fault.Unprocessable, "mfa_factor_name_conflict",
+				"A factor with the friendly name %q for this user already exists", name)
 		}
 	}
 	return nil
@@ -255,7 +264,8 @@ func (k *Keeper) setupTOTP(secret totp.Secret, issuer string, o Owner) (*TOTPSet
 	if issuer == "" {
 		issuer = k.Issuer
 	}
-	if len(issuer) > 100 || !utf8.ValidString(issuer) || strings.ContainsRune(issuer, ':') && strings.Contains(issuer, "://") {
+	if len(issuer) > 100 || !utf8.ValidString(issuer) || strings.ContainsRune(issuer, ':') &&
+		strings.Contains(issuer, "://") {
 		return nil, fault.New(fault.Invalid, "validation_failed", "issuer: use a name of at most 100 characters")
 	}
 	account := o.Email
@@ -284,7 +294,8 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 		return f, err
 	}
 	f.FriendlyName, f.UpdatedAt = name, gotruetime.Time{Time: k.Now()}
-	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, db.Null(name), k.Now())
+	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, db.Null(name),
+		k.Now())
 	return f, err
 }
 

@@ -29,7 +29,8 @@ func roomFor(tx *db.Tx, list []Factor, phone string) ([]Factor, error) {
 		case f.Kind != Phone || f.Phone != phone:
 			kept = append(kept, f)
 		case f.Status == Verified:
-			return nil, fault.New(fault.Unprocessable, "mfa_verified_factor_exists", "A verified phone factor already exists, unenroll the existing factor to continue")
+			return nil, fault.New(fault.Unprocessable, "mfa_verified_factor_exists",
+				"A verified phone factor already exists, unenroll the existing factor to continue")
 		default:
 			dropFactor(tx, f.ID)
 		}

@@ -72,16 +72,17 @@ func normalizeCode(code string) string {
 // UseCode spends a recovery code; of two callers with the same one, one gets
 // true.
 func (k *Keeper) UseCode(tx *db.Tx, userID, code string) (bool, error) {
-	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL", userID,
-		codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
+	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL",
+		userID, codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
 	return n == 1, err
 }
 
 // CodesLeft counts the recovery codes not spent.
 func CodesLeft(tx *db.Tx, userID string) (n int, err error) {
-	err = tx.Query("SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL", []any{userID}, func(r *db.Row) error {
-		n = int(r.Int(0))
-		return nil
-	})
+	err = tx.Query("SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL", []any{userID},
+		func(r *db.Row) error {
+			n = int(r.Int(0))
+			return nil
+		})
 	return n, err
 }

@@ -60,18 +60,19 @@ func (s *Keyring) ensureAPIKeys(tx *db.Tx) error {
 
 func (s *Keyring) loadAPIKeys(ctx context.Context) error {
 	k := &apiKeys{ByHash: map[string]apiKey{}, ByID: map[string]apiKey{}, at: s.Now()}
-	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.Config.PublishableKey},
-		{configuredKey, KindSecret, s.Config.SecretKey}} {
+	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable,
+		s.Config.PublishableKey}, {configuredKey, KindSecret, s.Config.SecretKey}} {
 		if fixed.key != "" {
 			k.ByHash[secrets.Digest(fixed.key)] = apiKey{ID: fixed.id, Kind: fixed.kind}
 		}
 	}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, hash, revoked_at FROM api_keys WHERE (revoked_at IS NULL OR revoked_at > $1)", []any{k.at}, func(r *db.Row) error {
-			key := apiKey{r.Text(0), r.Text(1), r.Time(3)}
-			k.ByHash[r.Text(2)], k.ByID[key.ID] = key, key
-			return nil
-		})
+		return tx.Query("SELECT id, kind, hash, revoked_at FROM api_keys WHERE (revoked_at IS NULL OR revoked_at > $1)",
+			[]any{k.at}, func(r *db.Row) error {
+				key := apiKey{r.Text(0), r.Text(1), r.Time(3)}
+				k.ByHash[r.Text(2)], k.ByID[key.ID] = key, key
+				return nil
+			})
 	})
 	if err != nil {
 		return fmt.Errorf("identity: load API keys: %w", err)
@@ -109,7 +110,8 @@ func (s *Keyring) RenewAPIKey(ctx context.Context, kind string, overlap time.Dur
 			s.Now().Add(overlap)); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{Action: "api_key.renewed", Details: map[string]any{"kind": kind, "overlap_seconds": int(overlap.Seconds())}})
+		s.Audit(tx, accounts.Event{Action: "api_key.renewed",
+			Details: map[string]any{"kind": kind, "overlap_seconds": int(overlap.Seconds())}})
 		return s.ensureAPIKeys(tx)
 	})
 	if err != nil {
@@ -127,7 +129,10 @@ func (s *Keyring) RevokeAPIKey(ctx context.Context, id string) error {
 	}
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		var until time.Time
-		err := tx.One("SELECT revoked_at FROM api_keys WHERE id = $1", []any{canonical}, func(r *db.Row) error { until = r.Time(0); return nil })
+		err := tx.One("SELECT revoked_at FROM api_keys WHERE id = $1", []any{canonical}, func(r *db.Row) error {
+			until = r.Time(0)
+			return nil
+		})
 		if err == nil && until.IsZero() {
 			err = fault.New(fault.Conflict, "conflict", "this is the default key of its kind: renew it instead")
 		}
@@ -158,14 +163,15 @@ func (s *Keyring) ListKeys(ctx context.Context) (list []KeyInfo, err error) {
 	now := s.Now()
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = nil
-		err := tx.Query("SELECT kid, state, created_at, retired_at FROM signing_keys ORDER BY created_at DESC NULLS LAST, id", nil, func(r *db.Row) error {
-			k := KeyInfo{ID: r.Text(0), Kind: "signing", State: r.Text(1), Made: r.Time(2)}
-			if at := r.Time(3); !at.IsZero() {
-				k.Until = at.Add(s.Config.AccessTokenTTL)
-			}
-			list = append(list, k)
-			return nil
-		})
+		err := tx.Query("SELECT kid, state, created_at, retired_at FROM signing_keys ORDER BY created_at DESC NULLS LAST, id",
+			nil, func(r *db.Row) error {
+				k := KeyInfo{ID: r.Text(0), Kind: "signing", State: r.Text(1), Made: r.Time(2)}
+				if at := r.Time(3); !at.IsZero() {
+					k.Until = at.Add(s.Config.AccessTokenTTL)
+				}
+				list = append(list, k)
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -197,18 +203,19 @@ type Keys struct {
 func (s *Keyring) Keys(ctx context.Context) (Keys, error) {
 	var out Keys
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) (err error) {
-			id, kind := r.Text(0), r.Text(1)
-			opaque := token.Opaque(prefixOf(kind), id, s.Secrets.API)
-			if kind == KindSecret {
-				out.SecretKey = opaque
-				out.ServiceRoleKey, err = token.KeyJWT(token.RoleService, id, r.Time(2), s.sharedSecret())
+		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil,
+			func(r *db.Row) (err error) {
+				id, kind := r.Text(0), r.Text(1)
+				opaque := token.Opaque(prefixOf(kind), id, s.Secrets.API)
+				if kind == KindSecret {
+					out.SecretKey = opaque
+					out.ServiceRoleKey, err = token.KeyJWT(token.RoleService, id, r.Time(2), s.sharedSecret())
+					return err
+				}
+				out.PublishableKey = opaque
+				out.AnonKey, err = token.KeyJWT(token.RoleAnon, id, r.Time(2), s.sharedSecret())
 				return err
-			}
-			out.PublishableKey = opaque
-			out.AnonKey, err = token.KeyJWT(token.RoleAnon, id, r.Time(2), s.sharedSecret())
-			return err
-		})
+			})
 	})
 	if s.Config.SecretKey != "" {
 		out.SecretKey = s.Config.SecretKey

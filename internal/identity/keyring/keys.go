@@ -75,7 +75,8 @@ func (s *Keyring) begun(tx *db.Tx) error {
 // that cannot sign and where the keys are kept in the database.
 func (s *Keyring) ReplaceSigningKeys(set []byte) error {
 	if len(s.Config.SigningKeys) == 0 {
-		return fault.New(fault.Conflict, "conflict", "The signing keys are kept in the database; a configured set is taken at start only")
+		return fault.New(fault.Conflict, "conflict",
+			"The signing keys are kept in the database; a configured set is taken at start only")
 	}
 	keys, err := token.ParseSet(set)
 	if err != nil {
@@ -105,7 +106,10 @@ func (s *Keyring) sharedSecret() string {
 // one: the unique index on the active state decides.
 func (s *Keyring) ensureSigningKey(tx *db.Tx) error {
 	n := int64(0)
-	if err := tx.One("SELECT COUNT(*) FROM signing_keys WHERE state = 'active'", nil, func(r *db.Row) error { n = r.Int(0); return nil }); err != nil || n > 0 {
+	if err := tx.One("SELECT COUNT(*) FROM signing_keys WHERE state = 'active'", nil, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	}); err != nil || n > 0 {
 		return err
 	}
 	return s.insertSigningKey(tx)
@@ -167,7 +171,8 @@ func (s *Keyring) RotateKeys(ctx context.Context) error {
 		return fault.New(fault.Conflict, "conflict", "The signing keys are configured; rotate them in their file")
 	}
 	err := s.Write(ctx, func(tx *db.Tx) error {
-		if _, err := tx.Exec("UPDATE signing_keys SET state = 'retired', retired_at = $1 WHERE state = 'active'", s.Now()); err != nil {
+		if _, err := tx.Exec("UPDATE signing_keys SET state = 'retired', retired_at = $1 WHERE state = 'active'",
+			s.Now()); err != nil {
 			return err
 		}
 		s.Audit(tx, accounts.Event{Action: "keys.rotated"})

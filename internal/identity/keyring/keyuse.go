@@ -151,7 +151,8 @@ func (s *Keyring) FromHome(address string) bool {
 
 // RefuseKey refuses a service key and keeps for WriteKeyUses that it was shown.
 func (s *Keyring) RefuseKey(id, reason string, c accounts.Credential, err error) error {
-	s.KeyUses.Add(KeyUse{Key: id, Address: c.Address, Refused: reason}, KeyUsed{1, s.Now(), s.Now(), c.RequestID, c.Address})
+	s.KeyUses.Add(KeyUse{Key: id, Address: c.Address, Refused: reason},
+		KeyUsed{1, s.Now(), s.Now(), c.RequestID, c.Address})
 	return err
 }
 

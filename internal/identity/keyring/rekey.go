@@ -49,7 +49,9 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	if err != nil {
 		return out, err
 	}
-	b := &accounts.Base{DB: d, Tokens: accounts.NewTokenCache(), Now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
+	b := &accounts.Base{DB: d, Tokens: accounts.NewTokenCache(), Now: func() time.Time {
+		return r.Now().UTC().Truncate(time.Microsecond)
+	}}
 	if b.Secrets, err = secrets.New(r.New); err != nil {
 		return out, err
 	}
@@ -96,11 +98,12 @@ func (s *Keyring) rekey(tx *db.Tx, old secrets.Keys, overlap time.Duration) (out
 	if out.Sessions, err = tx.Exec("DELETE FROM sessions"); err != nil {
 		return out, err
 	}
-	if _, err = tx.Exec("UPDATE api_keys SET revoked_at = $1 WHERE name = 'default' AND revoked_at IS NULL", s.Now().Add(overlap)); err != nil {
+	if _, err = tx.Exec("UPDATE api_keys SET revoked_at = $1 WHERE name = 'default' AND revoked_at IS NULL",
+		s.Now().Add(overlap)); err != nil {
 		return out, err
 	}
-	s.Audit(tx, accounts.Event{Action: "keys.master_changed", Details: map[string]any{"values": out.Values, "sessions": out.Sessions,
-		"overlap_seconds": int(overlap.Seconds())}})
+	s.Audit(tx, accounts.Event{Action: "keys.master_changed",
+		Details: map[string]any{"values": out.Values, "sessions": out.Sessions, "overlap_seconds": int(overlap.Seconds())}})
 	return out, s.ensureAPIKeys(tx)
 }
 
@@ -108,10 +111,11 @@ func (s *Keyring) rekey(tx *db.Tx, old secrets.Keys, overlap time.Duration) (out
 // database without any is as good.
 func (s *Keyring) derived(tx *db.Tx) (bool, error) {
 	all := true
-	err := tx.Query("SELECT id, kind, hash FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) error {
-		all = all && r.Text(2) == secrets.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.Secrets.API))
-		return nil
-	})
+	err := tx.Query("SELECT id, kind, hash FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil,
+		func(r *db.Row) error {
+			all = all && r.Text(2) == secrets.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.Secrets.API))
+			return nil
+		})
 	return all, err
 }
 
@@ -121,7 +125,8 @@ func (s *Keyring) sealAgain(tx *db.Tx, old secrets.Keys, c secrets.Column) (tota
 		id     string
 		sealed []byte
 	}
-	read := "SELECT id, " + c.Name() + " FROM " + c.Table() + " WHERE " + c.Name() + " IS NOT NULL AND id > $1 ORDER BY id LIMIT $2"
+	read := "SELECT id, " + c.Name() + " FROM " + c.Table() + " WHERE " + c.Name() +
+		" IS NOT NULL AND id > $1 ORDER BY id LIMIT $2"
 	write := "UPDATE " + c.Table() + " SET " + c.Name() + " = $2 WHERE id = $1"
 	for last, n := db.NoTenant, rekeyBatch; n == rekeyBatch; {
 		n = 0

@@ -36,8 +36,8 @@ const (
 
 // Kinds lists every kind of letter.
 func Kinds() []Kind {
-	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication,
-		PasswordChanged, ProtectionChanged, SSODomain}
+	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew,
+		Reauthentication, PasswordChanged, ProtectionChanged, SSODomain}
 }
 
 // Ours reports a kind that no tenant words: it warns somebody outside of the
@@ -109,5 +109,6 @@ func (l Letter) Message() (mail.Message, error) {
 	if err := rich.Execute(&html, data); err != nil {
 		return mail.Message{}, fmt.Errorf("letter: %s: %w", l.Kind, err)
 	}
-	return mail.Message{To: l.To, Subject: words.Subject, Text: text.String(), HTML: html.String(), Kind: string(l.Kind)}, nil
+	return mail.Message{To: l.To, Subject: words.Subject, Text: text.String(), HTML: html.String(), Kind: string(l.Kind)},
+		nil
 }

@@ -72,7 +72,8 @@ func (t Template) compileTemplate() (*compiled, error) {
 
 func refuseTemplate(field, format string, args ...any) error {
 	msg := fmt.Sprintf(format, args...)
-	return fault.New(fault.Unprocessable, "22023", "the mail template cannot be used: %s: %s", field, msg).At(field, "%s", msg)
+	return fault.New(fault.Unprocessable, "22023", "the mail template cannot be used: %s: %s", field, msg).At(field, "%s",
+		msg)
 }
 
 func (c *compiled) checkNode(field string, n parse.Node) error {
@@ -108,12 +109,14 @@ func (c *compiled) checkNode(field string, n parse.Node) error {
 
 func (c *compiled) placeholderName(field string, p *parse.PipeNode) (string, error) {
 	if len(p.Decl) == 0 && len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 {
-		if f, ok := p.Cmds[0].Args[0].(*parse.FieldNode); ok && len(f.Ident) == 1 && slices.Contains(placeholders, f.Ident[0]) {
+		if f, ok := p.Cmds[0].Args[0].(*parse.FieldNode); ok && len(f.Ident) == 1 &&
+			slices.Contains(placeholders, f.Ident[0]) {
 			c.used[f.Ident[0]] = true
 			return f.Ident[0], nil
 		}
 	}
-	return "", refuseTemplate(field, "unknown placeholder {{%s}}; there are {{.%s}}", p, strings.Join(placeholders, "}}, {{."))
+	return "", refuseTemplate(field, "unknown placeholder {{%s}}; there are {{.%s}}", p,
+		strings.Join(placeholders, "}}, {{."))
 }
 
 func (c *compiled) renderTemplate(s slots) (Template, error) {
@@ -208,8 +211,8 @@ func emptiedSlots(full slots, asked []string) []slots {
 }
 
 func (s *slots) fieldByName(name string) *string {
-	return map[string]*string{"Link": &s.Link, "Code": &s.Code, "Minutes": &s.Minutes, "Tenant": &s.Tenant, "Role": &s.Role, "Other": &s.Other,
-		"Site": &s.Site, "Email": &s.Email}[name]
+	return map[string]*string{"Link": &s.Link, "Code": &s.Code, "Minutes": &s.Minutes, "Tenant": &s.Tenant,
+		"Role": &s.Role, "Other": &s.Other, "Site": &s.Site, "Email": &s.Email}[name]
 }
 
 // address finds what mail programs make links of.
@@ -270,7 +273,8 @@ func checkElement(t html.Token, allowed func(string) bool) error {
 		case a.Key == "style" && danger.MatchString(a.Val):
 			return refuseTemplate("html", "the style %q may not be used", a.Val)
 		case (a.Key == "href" || a.Key == "src") && !allowed(a.Val):
-			return refuseTemplate("html", "%s=%q is neither {{.Link}}, {{.Site}} nor an address of the configuration", a.Key, a.Val)
+			return refuseTemplate("html", "%s=%q is neither {{.Link}}, {{.Site}} nor an address of the configuration", a.Key,
+				a.Val)
 		}
 	}
 	return nil
@@ -294,7 +298,8 @@ func (t Template) Message(l Letter) (mail.Message, error) {
 // Sample is a letter of a kind with every placeholder that the kind fills, for
 // previews.
 func Sample(k Kind, locale string) Letter {
-	l := Letter{Kind: k, Locale: locale, To: "jo@example.com", Site: "https://site.example", Tenant: "Example Ltd", Role: "operator", Other: "new@example.com"}
+	l := Letter{Kind: k, Locale: locale, To: "jo@example.com", Site: "https://site.example", Tenant: "Example Ltd",
+		Role: "operator", Other: "new@example.com"}
 	switch k {
 	case PasswordChanged:
 		l.Other = ""

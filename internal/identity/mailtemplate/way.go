@@ -26,7 +26,8 @@ const (
 
 // providers are the names of providers as people know them, where a capital
 // letter alone does not make one of the configuration's name.
-var providers = map[string]string{"azure": "Microsoft", "github": "GitHub", "gitlab": "GitLab", "linkedin_oidc": "LinkedIn", "slack_oidc": "Slack"}
+var providers = map[string]string{"azure": "Microsoft", "github": "GitHub", "gitlab": "GitLab",
+	"linkedin_oidc": "LinkedIn", "slack_oidc": "Slack"}
 
 // providerName words the name of a provider; one of an organisation's own has none.
 func providerName(name, organisation string) string {
@@ -39,12 +40,14 @@ func providerName(name, organisation string) string {
 }
 
 func englishWays(ways []Way) string {
-	return inWords(ways, "your organisation", `"%s"`, map[WayKind]string{ByPasskey: "the passkey", ByApp: "the authenticator app",
+	return inWords(ways, "your organisation", `"%s"`, map[WayKind]string{ByPasskey: "the passkey",
+		ByApp: "the authenticator app",
 		ByKey: "the security key", ByPhone: "codes by text message", ByProvider: "sign-in with"})
 }
 
 func germanWays(ways []Way) string {
-	return inWords(ways, "Ihrer Organisation", "„%s“", map[WayKind]string{ByPasskey: "der Passkey", ByApp: "die Authenticator-App",
+	return inWords(ways, "Ihrer Organisation", "„%s“", map[WayKind]string{ByPasskey: "der Passkey",
+		ByApp: "die Authenticator-App",
 		ByKey: "der Sicherheitsschlüssel", ByPhone: "Codes per SMS", ByProvider: "die Anmeldung mit"})
 }
 

@@ -81,8 +81,8 @@ func (s *Factors) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enro
 		if out, err = s.Keeper.Enrol(tx, me.owner(), in); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "mfa.enrolment_started", Entity: "factor", EntityID: out.ID,
-			Details: map[string]any{"type": out.Kind}, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "mfa.enrolment_started", Entity: "factor",
+			EntityID: out.ID, Details: map[string]any{"type": out.Kind}, Client: accounts.ClientOf(a)})
 		return nil
 	})
 	return out, err
@@ -110,7 +110,8 @@ func (s *Factors) checkOffer(o *Offer) error {
 			ok = ok || have == origin
 		}
 		if !ok {
-			return fault.New(fault.Invalid, "validation_failed", "webauthn.rpOrigins: %q is not configured", accounts.CutText(origin, 100))
+			return fault.New(fault.Invalid, "validation_failed", "webauthn.rpOrigins: %q is not configured",
+				accounts.CutText(origin, 100))
 		}
 	}
 	return nil
@@ -118,7 +119,9 @@ func (s *Factors) checkOffer(o *Offer) error {
 
 // ChallengeFactor puts a question to one of the caller's factors; a telephone
 // is sent the code.
-func (s *Factors) ChallengeFactor(ctx context.Context, a actor.Actor, id string, o Offer) (out factor.Challenge, err error) {
+func (s *Factors) ChallengeFactor(
+	ctx context.Context, a actor.Actor, id string, o Offer,
+) (out factor.Challenge, err error) {
 	if err := s.checkOffer(&o); err != nil {
 		return out, err
 	}
@@ -143,7 +146,9 @@ func (s *Factors) ChallengeFactor(ctx context.Context, a actor.Actor, id string,
 // VerifyFactor takes the answer to a challenge and raises the session to two
 // factors: same session, new tokens. The first answer of a factor enrols it
 // and ends every session of the account that knows one factor only.
-func (s *Factors) VerifyFactor(ctx context.Context, a actor.Actor, id string, in factor.Answer) (*sessions.Session, error) {
+func (s *Factors) VerifyFactor(
+	ctx context.Context, a actor.Actor, id string, in factor.Answer,
+) (*sessions.Session, error) {
 	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		f, err := s.Keeper.Find(tx, me.ID, id)
 		if err != nil {
@@ -178,7 +183,9 @@ type raised struct {
 
 // raising counts an attempt, lets prove look at the answer and, when it is
 // right, raises the session. A refusal commits: the count stays.
-func (s *Factors) raising(ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error)) (*sessions.Session, error) {
+func (s *Factors) raising(
+	ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error),
+) (*sessions.Session, error) {
 	var g *sessions.Grant
 	var refused error
 	err := s.asOwn(ctx, a, func(tx *db.Tx, me own) (err error) {
@@ -215,7 +222,8 @@ func (s *Factors) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 
 func (s *Factors) raiseOwn(tx *db.Tx, me own, r raised, c accounts.Client) (*sessions.Grant, error) {
 	if r.first {
-		s.Audit(tx, accounts.Event{Tenant: me.sess.Tenant, User: me.ID, Action: "mfa.enrolled", Entity: "factor", EntityID: r.factor, Client: c})
+		s.Audit(tx, accounts.Event{Tenant: me.sess.Tenant, User: me.ID, Action: "mfa.enrolled", Entity: "factor",
+			EntityID: r.factor, Client: c})
 		s.Post.Alert(tx, me.User, mailtemplate.FactorAdded, "")
 		if err := s.EndSessionsWhere(tx, me.ID, " AND id <> $2 AND aal <> 'aal2'", me.sess.ID); err != nil {
 			return nil, err
@@ -256,7 +264,8 @@ func (s *Factors) UnenrolFactor(ctx context.Context, a actor.Actor, id string) e
 // DropFactor removes a factor, and from sessions the level that it gave; e says by
 // whom.
 func (s *Factors) DropFactor(tx *db.Tx, f factor.Factor, e accounts.Event) error {
-	e.Action, e.Entity, e.EntityID, e.Details = "mfa.unenrolled", "factor", f.ID, map[string]any{"type": f.Kind, "status": f.Status, "of": f.UserID}
+	e.Action, e.Entity, e.EntityID, e.Details = "mfa.unenrolled", "factor", f.ID,
+		map[string]any{"type": f.Kind, "status": f.Status, "of": f.UserID}
 	s.Audit(tx, e)
 	if err := s.Keeper.Remove(tx, f); err != nil {
 		return err
@@ -286,7 +295,8 @@ func (s *Factors) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []
 		if err := s.Proofs.OwnAccount(tx, me.User, a, "Making recovery codes"); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "mfa.recovery_codes_made", Entity: "user", EntityID: me.ID, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "mfa.recovery_codes_made", Entity: "user",
+			EntityID: me.ID, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, me.User, mailtemplate.CodesMade, "")
 		codes, err = s.Keeper.NewCodes(tx, me.ID)
 		return err
@@ -340,10 +350,12 @@ type FactorChange struct {
 }
 
 // ChangeUserFactor changes a factor of an account for the service key.
-func (s *Factors) ChangeUserFactor(ctx context.Context, a actor.Actor, userID, id string, in FactorChange) (f factor.Factor, err error) {
+func (s *Factors) ChangeUserFactor(
+	ctx context.Context, a actor.Actor, userID, id string, in FactorChange,
+) (f factor.Factor, err error) {
 	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
-		e := accounts.Event{User: a.UserID, Key: a.KeyID, Action: "mfa.renamed", Entity: "factor", EntityID: id, Details: map[string]any{"of": userID},
-			Client: accounts.ClientOf(a)}
+		e := accounts.Event{User: a.UserID, Key: a.KeyID, Action: "mfa.renamed", Entity: "factor", EntityID: id,
+			Details: map[string]any{"of": userID}, Client: accounts.ClientOf(a)}
 		if in.FriendlyName != nil {
 			s.Audit(tx, e)
 			if f, err = s.Keeper.Rename(tx, f, *in.FriendlyName); err != nil {
@@ -396,8 +408,8 @@ func (s *Factors) onFactor(ctx context.Context, a actor.Actor, userID, id string
 func NewKeeper(b *accounts.Base, relying *passkey.Relying) *factor.Keeper {
 	c := &b.Config
 	texts := factor.Texts{Enrol: c.MFAPhoneEnroll, Verify: c.MFAPhoneVerify, Digits: c.OTPLength, Fixed: c.PhoneCodes}
-	k := &factor.Keeper{Keys: b.Secrets, Now: b.Now, Life: c.ChallengeTTL, Issuer: c.ProductName, Texts: texts, Apps: c.MFAAppsOff,
-		SameAddress: c.MFASameAddress}
+	k := &factor.Keeper{Keys: b.Secrets, Now: b.Now, Life: c.ChallengeTTL, Issuer: c.ProductName, Texts: texts,
+		Apps: c.MFAAppsOff, SameAddress: c.MFASameAddress}
 	if !c.MFAKeysOff {
 		k.Web = relying
 	}

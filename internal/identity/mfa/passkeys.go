@@ -42,17 +42,18 @@ type Ceremony struct {
 const passkeyColumns = "id, user_id, friendly_name, credential, created_at, last_used_at"
 
 func scanPasskey(r *db.Row) accounts.Passkey {
-	return accounts.Passkey{ID: r.Text(0), User: r.Text(1), FriendlyName: r.Text(2), Credential: r.Text(3), CreatedAt: accounts.Time{Time: r.Time(4)},
-		LastUsedAt: accounts.Time{Time: r.Time(5)}}
+	return accounts.Passkey{ID: r.Text(0), User: r.Text(1), FriendlyName: r.Text(2), Credential: r.Text(3),
+		CreatedAt: accounts.Time{Time: r.Time(4)}, LastUsedAt: accounts.Time{Time: r.Time(5)}}
 }
 
 // PasskeysOf lists the passkeys of an account.
 func PasskeysOf(tx *db.Tx, userID string) ([]accounts.Passkey, error) {
 	list := []accounts.Passkey{}
-	err := tx.Query("SELECT "+passkeyColumns+" FROM passkeys WHERE user_id = $1 ORDER BY created_at NULLS LAST, id", []any{userID}, func(r *db.Row) error {
-		list = append(list, scanPasskey(r))
-		return nil
-	})
+	err := tx.Query("SELECT "+passkeyColumns+" FROM passkeys WHERE user_id = $1 ORDER BY created_at NULLS LAST, id",
+		[]any{userID}, func(r *db.Row) error {
+			list = append(list, scanPasskey(r))
+			return nil
+		})
 	return list, err
 }
 
@@ -121,7 +122,8 @@ func (s *Passkeys) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cere
 	err = s.Factors.asOwn(ctx, a, func(tx *db.Tx, me own) error {
 		if me.User.SSO {
 			// It would outlive what the organisation ends at its provider.
-			return fault.New(fault.Unprocessable, "user_sso_managed", "A SSO account signs in through its provider, not with a passkey")
+			return fault.New(fault.Unprocessable, "user_sso_managed",
+				"A SSO account signs in through its provider, not with a passkey")
 		}
 		if err := accounts.NeedAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
@@ -134,7 +136,8 @@ func (s *Passkeys) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cere
 			return err
 		}
 		if len(list) >= maxPasskeys {
-			return fault.New(fault.Unprocessable, "too_many_passkeys", "Maximum number of passkeys reached, remove one to continue")
+			return fault.New(fault.Unprocessable, "too_many_passkeys",
+				"Maximum number of passkeys reached, remove one to continue")
 		}
 		c, err := s.Relying.Register(holder(me.User, list), true)
 		if err != nil {
@@ -151,7 +154,9 @@ const registeredPasskeySQL = `
 	VALUES ($1, $2, $3, $4, $5, $6, $6)`
 
 // RegisteredPasskey finishes the registration.
-func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challengeID string, response []byte) (accounts.Passkey, error) {
+func (s *Passkeys) RegisteredPasskey(
+	ctx context.Context, a actor.Actor, challengeID string, response []byte,
+) (accounts.Passkey, error) {
 	var out accounts.Passkey
 	if err := s.PasskeysOn(); err != nil {
 		return out, err
@@ -173,8 +178,10 @@ func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challen
 		if refused = Refusal(err); refused != nil || err != nil {
 			return CommitRefusal(err, refused)
 		}
-		out = accounts.Passkey{ID: db.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: accounts.Time{Time: s.Now()}}
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "passkey.registered", Entity: "passkey", EntityID: out.ID, Client: accounts.ClientOf(a)})
+		out = accounts.Passkey{ID: db.NewID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1),
+			CreatedAt: accounts.Time{Time: s.Now()}}
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: me.ID, Action: "passkey.registered", Entity: "passkey",
+			EntityID: out.ID, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, me.User, mailtemplate.PasskeyAdded, "")
 		_, err = tx.Exec(registeredPasskeySQL, out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.Now())
 		return err
@@ -224,7 +231,9 @@ func (s *Passkeys) AskPasskey(ctx context.Context) (out Ceremony, err error) {
 // SignInPasskey signs in with a passkey. Its authenticator has recognised who
 // holds it, so the session has two factors from the start (NIST SP 800-63B
 // section 5.1.9, multi-factor cryptographic devices).
-func (s *Passkeys) SignInPasskey(ctx context.Context, challengeID string, response []byte, c accounts.Client) (*sessions.Session, error) {
+func (s *Passkeys) SignInPasskey(
+	ctx context.Context, challengeID string, response []byte, c accounts.Client,
+) (*sessions.Session, error) {
 	if err := s.PasskeysOn(); err != nil {
 		return nil, err
 	}
@@ -241,7 +250,8 @@ func (s *Passkeys) SignInPasskey(ctx context.Context, challengeID string, respon
 			g, err = s.byPasskey(tx, q, credID, userID, response, c)
 		}
 		if refused = Refusal(err); refused != nil {
-			s.Audit(tx, accounts.Event{Action: "session.refused", Outcome: "refused", Details: map[string]any{"method": "passkey"}, Client: c})
+			s.Audit(tx, accounts.Event{Action: "session.refused", Outcome: "refused",
+				Details: map[string]any{"method": "passkey"}, Client: c})
 		}
 		return CommitRefusal(err, refused)
 	})
@@ -254,7 +264,9 @@ func (s *Passkeys) SignInPasskey(ctx context.Context, challengeID string, respon
 	return s.Sessions.Issue(g)
 }
 
-func (s *Passkeys) byPasskey(tx *db.Tx, q factor.Question, credID, userID string, response []byte, c accounts.Client) (*sessions.Grant, error) {
+func (s *Passkeys) byPasskey(
+	tx *db.Tx, q factor.Question, credID, userID string, response []byte, c accounts.Client,
+) (*sessions.Grant, error) {
 	u, k, err := s.Asserted(tx, q, credID, userID, response)
 	if err != nil {
 		return nil, err
@@ -268,12 +280,15 @@ func ErrPasskey() error {
 }
 
 // Asserted is the account whose passkey answers a question, and the passkey.
-func (s *Passkeys) Asserted(tx *db.Tx, q factor.Question, credID, userID string, response []byte) (*accounts.User, accounts.Passkey, error) {
+func (s *Passkeys) Asserted(
+	tx *db.Tx, q factor.Question, credID, userID string, response []byte,
+) (*accounts.User, accounts.Passkey, error) {
 	var k accounts.Passkey
-	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID}, func(r *db.Row) error {
-		k = scanPasskey(r)
-		return nil
-	})
+	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID},
+		func(r *db.Row) error {
+			k = scanPasskey(r)
+			return nil
+		})
 	if fault.Is(err, fault.NotFound) || err == nil && k.User != userID {
 		return nil, k, ErrPasskey()
 	}
@@ -312,12 +327,16 @@ func errNoPasskey() error {
 }
 
 // RenamePasskey sets the friendly name of one of the caller's passkeys.
-func (s *Passkeys) RenamePasskey(ctx context.Context, a actor.Actor, id, name string) (out accounts.Passkey, err error) {
+func (s *Passkeys) RenamePasskey(
+	ctx context.Context, a actor.Actor, id, name string,
+) (out accounts.Passkey, err error) {
 	name = strings.TrimSpace(name)
-	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool {
-		return r < ' ' || r == 0x7f
-	}) {
-		return out, fault.New(fault.Invalid, "validation_failed", "friendly_name: use 1 to 100 characters and no control characters")
+	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool {
+			return r < ' ' || r == 0x7f
+		}) {
+		return out, fault.New(fault.Invalid, "validation_failed",
+			"friendly_name: use 1 to 100 characters and no control characters")
 	}
 	err = s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, _ *accounts.User, k accounts.Passkey) error {
 		out = k
@@ -342,8 +361,8 @@ func (s *Passkeys) RemovePasskey(ctx context.Context, a actor.Actor, id string) 
 // DropPasskey removes a passkey, ends what it opened but for the caller's own session,
 // and tells its owner.
 func (s *Passkeys) DropPasskey(tx *db.Tx, a actor.Actor, u *accounts.User, k accounts.Passkey) error {
-	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "passkey.removed", Entity: "passkey", EntityID: k.ID,
-		Details: map[string]any{"of": u.ID}, Client: accounts.ClientOf(a)})
+	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "passkey.removed",
+		Entity: "passkey", EntityID: k.ID, Details: map[string]any{"of": u.ID}, Client: accounts.ClientOf(a)})
 	s.Post.Alert(tx, u, mailtemplate.PasskeyRemoved, "")
 	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
 		return err
@@ -358,7 +377,9 @@ func (s *Passkeys) DropPasskey(tx *db.Tx, a actor.Actor, u *accounts.User, k acc
 	return s.Sessions.Lower(tx, u.ID, k.ID, "")
 }
 
-func (s *Passkeys) onPasskey(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, u *accounts.User, k accounts.Passkey) error) error {
+func (s *Passkeys) onPasskey(
+	ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, u *accounts.User, k accounts.Passkey) error,
+) error {
 	if err := s.PasskeysOn(); err != nil {
 		return err
 	}
@@ -393,5 +414,7 @@ func (s *Passkeys) RemoveUserPasskey(ctx context.Context, a actor.Actor, userID,
 	if err := accounts.RequireService(a); err != nil {
 		return err
 	}
-	return s.onPasskey(ctx, a, userID, id, func(tx *db.Tx, u *accounts.User, k accounts.Passkey) error { return s.DropPasskey(tx, a, u, k) })
+	return s.onPasskey(ctx, a, userID, id, func(tx *db.Tx, u *accounts.User, k accounts.Passkey) error {
+		return s.DropPasskey(tx, a, u, k)
+	})
 }

@@ -31,8 +31,8 @@ func NewKeys(url string, client *http.Client, now func() time.Time) *Keys {
 }
 
 // Algorithms an ID token may be signed with at all: none and HMAC are not among them.
-var Algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
-	jose.PS512, jose.EdDSA}
+var Algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512,
+	jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 
 const refetch = time.Minute
 
@@ -66,7 +66,8 @@ func (s *Keys) tryKey(jws *jose.JSONWebSignature, kid string) ([]byte, bool) {
 		if kid != "" && k.KeyID != kid {
 			continue
 		}
-		if _, symmetric := k.Key.([]byte); symmetric || k.Use == "enc" || k.Algorithm != "" && k.Algorithm != jws.Signatures[0].Header.Algorithm {
+		if _, symmetric := k.Key.([]byte); symmetric || k.Use == "enc" || k.Algorithm != "" &&
+			k.Algorithm != jws.Signatures[0].Header.Algorithm {
 			continue
 		}
 		if payload, err := jws.Verify(k); err == nil {

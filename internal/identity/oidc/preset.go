@@ -90,19 +90,22 @@ func (p *Provider) clientSecret() (string, error) {
 	if !ok {
 		return "", fmt.Errorf("oidc: provider %s: the key is not ECDSA", p.cfg.Name)
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: p.cfg.KeyID}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256,
+		Key: jose.JSONWebKey{Key: key, KeyID: p.cfg.KeyID}}, nil)
 	if err != nil {
 		return "", fmt.Errorf("oidc: provider %s: %w", p.cfg.Name, err)
 	}
 	now := p.now()
-	return jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.cfg.TeamID, Subject: p.cfg.webClientID(), Audience: jwt.Audience{p.cfg.Issuer},
+	return jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.cfg.TeamID, Subject: p.cfg.webClientID(),
+		Audience: jwt.Audience{p.cfg.Issuer},
 		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(5 * time.Minute))}).Serialize()
 }
 
 // hubEndpoint is GitHub's, or that of a GitHub Enterprise server.
 func (p *Provider) hubEndpoint() oauth2.Endpoint {
 	base := strings.TrimRight(p.cfg.Issuer, "/")
-	return oauth2.Endpoint{AuthURL: base + "/login/oauth/authorize", TokenURL: base + "/login/oauth/access_token", AuthStyle: oauth2.AuthStyleInParams}
+	return oauth2.Endpoint{AuthURL: base + "/login/oauth/authorize", TokenURL: base + "/login/oauth/access_token",
+		AuthStyle: oauth2.AuthStyleInParams}
 }
 
 // maxName bounds each half of a name, in bytes.
@@ -141,7 +144,8 @@ func (p *Provider) Introduce(who *Person, given, family string) {
 	if !p.preset.form || given+family == "" {
 		return
 	}
-	for k, v := range (idClaims{Name: strings.TrimSpace(given + " " + family), GivenName: given, FamilyName: family}).profileData() {
+	for k, v := range (idClaims{Name: strings.TrimSpace(given + " " + family), GivenName: given,
+		FamilyName: family}).profileData() {
 		who.Claims[k] = v
 	}
 }

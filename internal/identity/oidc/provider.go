@@ -68,7 +68,8 @@ func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
 	if cfg.webClientID() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: guardedClient(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour}}
+	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: guardedClient(u), now: now,
+		meta: cache.Remote[*metadata]{Life: time.Hour}}
 	if _, err := p.clientSecret(); err != nil {
 		return nil, err
 	}
@@ -109,9 +110,10 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 	// The audience is compared by check, because there may be several.
 	at := doc.Endpoint()
 	at.AuthStyle = AuthStyle(extra.Auth)
-	return &metadata{endpoint: at, iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, NewKeys(extra.JWKS, p.client, p.now), &goidc.Config{
-		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
-	})}, nil
+	return &metadata{endpoint: at, iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer,
+		NewKeys(extra.JWKS, p.client, p.now), &goidc.Config{
+			SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
+		})}, nil
 }
 
 // AuthStyle is how a client names itself where a provider publishes these methods:
@@ -171,8 +173,8 @@ type Request struct {
 // no caller may set it.
 func Controls(name string) bool {
 	switch strings.ToLower(name) {
-	case "client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method",
-		"request", "request_uri", "claims", "id_token_hint", "registration":
+	case "client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce",
+		"code_challenge", "code_challenge_method", "request", "request_uri", "claims", "id_token_hint", "registration":
 		return true
 	}
 	return false
@@ -306,7 +308,8 @@ func (p *Provider) readIDToken(ctx context.Context, raw, nonce string, audiences
 	if err := p.checkIDToken(id, c, nonce, audiences); err != nil {
 		return Person{}, rejectedFault(err)
 	}
-	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.isEmailVerified(), Claims: c.profileData(), token: id, atHash: id.AccessTokenHash}, nil
+	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.isEmailVerified(), Claims: c.profileData(),
+		token: id, atHash: id.AccessTokenHash}, nil
 }
 
 func rejectedFault(err error) error {
@@ -373,7 +376,8 @@ func (c idClaims) isEmailVerified() bool {
 
 func (c idClaims) profileData() map[string]any {
 	m := map[string]any{}
-	for k, v := range map[string]string{"name": c.Name, "full_name": c.Name, "given_name": c.GivenName, "family_name": c.FamilyName, "picture": c.Picture,
+	for k, v := range map[string]string{"name": c.Name, "full_name": c.Name, "given_name": c.GivenName,
+		"family_name": c.FamilyName, "picture": c.Picture,
 		"avatar_url": c.Picture, "preferred_username": c.PreferredUsername, "locale": c.Locale} {
 		if v != "" && len(v) <= 1024 {
 			m[k] = v

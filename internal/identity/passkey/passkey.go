@@ -24,7 +24,8 @@ type Relying struct {
 // New checks the domain and origins, such as "example.com" and
 // "https://app.example.com".
 func New(id, name string, origins []string) (*Relying, error) {
-	w, err := webauthn.New(&webauthn.Config{RPID: id, RPDisplayName: name, RPOrigins: origins, AttestationPreference: protocol.PreferNoAttestation})
+	w, err := webauthn.New(&webauthn.Config{RPID: id, RPDisplayName: name, RPOrigins: origins,
+		AttestationPreference: protocol.PreferNoAttestation})
 	if err != nil {
 		return nil, fmt.Errorf("passkey: relying party %s: %w", id, err)
 	}
@@ -80,12 +81,14 @@ func (r *Relying) Register(p Person, passkey bool) (Ceremony, error) {
 	if err != nil {
 		return Ceremony{}, err
 	}
-	sel := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementDiscouraged, UserVerification: protocol.VerificationPreferred}
+	sel := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementDiscouraged,
+		UserVerification: protocol.VerificationPreferred}
 	if passkey {
-		sel = protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
-			UserVerification: protocol.VerificationRequired}
+		sel = protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired,
+			RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired}
 	}
-	o, state, err := r.web.BeginRegistration(u, webauthn.WithAuthenticatorSelection(sel), webauthn.WithConveyancePreference(protocol.PreferNoAttestation),
+	o, state, err := r.web.BeginRegistration(u, webauthn.WithAuthenticatorSelection(sel),
+		webauthn.WithConveyancePreference(protocol.PreferNoAttestation),
 		webauthn.WithExclusions(webauthn.Credentials(u.known).CredentialDescriptors()))
 	if err != nil {
 		return Ceremony{}, fmt.Errorf("passkey: begin registration: %w", err)

@@ -132,7 +132,8 @@ type worker struct {
 }
 
 func startWorker(command []string, idle time.Duration) (*worker, error) {
-	w := &worker{cmd: exec.Command(command[0], command[1:]...), idle: idle, done: make(chan struct{}), waiting: map[uint64]chan outcome{}}
+	w := &worker{cmd: exec.Command(command[0], command[1:]...), idle: idle, done: make(chan struct{}),
+		waiting: map[uint64]chan outcome{}}
 	w.cmd.Env = []string{} // it needs none of our secrets
 	var err error
 	if w.in, err = w.cmd.StdinPipe(); err != nil {

@@ -39,7 +39,8 @@ func parseFirebase(s string) (firebase, error) {
 	if err := parseCosts(numbers, map[string]*uint32{"v": &version, "n": &f.power, "r": &f.r, "p": &f.p}); err != nil {
 		return f, err
 	}
-	if version != 1 || f.power < 1 || f.power > maxScryptPower || f.r < 1 || f.p != 1 || uint64(128)*uint64(f.r)<<f.power > maxScryptMemory {
+	if version != 1 || f.power < 1 || f.power > maxScryptPower || f.r < 1 || f.p != 1 ||
+		uint64(128)*uint64(f.r)<<f.power > maxScryptMemory {
 		return f, fmt.Errorf("password: parameters out of bounds")
 	}
 	for _, b := range []struct {
@@ -66,7 +67,8 @@ func verifyFirebase(hash, pw string) bool {
 	if err != nil {
 		return false
 	}
-	key, err := scrypt.Key([]byte(pw), append(append([]byte{}, f.salt...), f.separator...), 1<<f.power, int(f.r), int(f.p), 32)
+	key, err := scrypt.Key([]byte(pw), append(append([]byte{}, f.salt...), f.separator...), 1<<f.power, int(f.r), int(f.p),
+		32)
 	if err != nil {
 		return false
 	}

@@ -210,7 +210,8 @@ func Importable(hash string) error {
 		_, err = parseFirebase(hash)
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "Password hash is neither bcrypt, argon2 in PHC form nor Firebase scrypt within bounds")
+		return fault.Wrap(err, fault.Invalid, "validation_failed",
+			"Password hash is neither bcrypt, argon2 in PHC form nor Firebase scrypt within bounds")
 	}
 	return nil
 }
@@ -271,13 +272,15 @@ func parseHash(s string) (params, error) {
 		return p, err
 	}
 	p.lanes = uint8(min(lanes, 255))
-	if p.memory < 8*lanes || p.memory > maxMemoryKiB || p.passes < 1 || p.passes > maxPasses || lanes < 1 || lanes > maxLanes {
+	if p.memory < 8*lanes || p.memory > maxMemoryKiB || p.passes < 1 || p.passes > maxPasses || lanes < 1 ||
+		lanes > maxLanes {
 		return p, fmt.Errorf("password: parameters out of bounds")
 	}
 	if p.salt, err = base64.RawStdEncoding.Strict().DecodeString(parts[4]); err != nil || len(p.salt) < 8 {
 		return p, fmt.Errorf("password: bad salt")
 	}
-	if p.key, err = base64.RawStdEncoding.Strict().DecodeString(parts[5]); err != nil || len(p.key) < 16 || len(p.key) > 64 {
+	if p.key, err = base64.RawStdEncoding.Strict().DecodeString(parts[5]); err != nil || len(p.key) < 16 ||
+		len(p.key) > 64 {
 		return p, fmt.Errorf("password: bad digest")
 	}
 	return p, nil

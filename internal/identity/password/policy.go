@@ -120,7 +120,8 @@ func TooLong(pw string) error {
 func isGuessable(pw string) bool {
 	low := strings.ToLower(pw)
 	core := stemOf(low)
-	return isListed(low) || isListed(stripMarks(low)) || isListed(core) || common[low] || common[core] || isRepeated(low) || isRun(low)
+	return isListed(low) || isListed(stripMarks(low)) || isListed(core) || common[low] || common[core] ||
+		isRepeated(low) || isRun(low)
 }
 
 // leet maps look-alikes back to the letter they stand for.

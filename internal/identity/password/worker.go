@@ -36,7 +36,8 @@ type outcome struct {
 func (t task) runHere() outcome {
 	if t.Hash == "" {
 		salt := randomSalt()
-		return outcome{ID: t.ID, Hash: formatHash(salt, argon2.IDKey([]byte(t.Password), salt, passes, memoryKiB, lanes, keyLen))}
+		return outcome{ID: t.ID, Hash: formatHash(salt, argon2.IDKey([]byte(t.Password), salt, passes, memoryKiB, lanes,
+			keyLen))}
 	}
 	return outcome{ID: t.ID, OK: verifyHash(t.Hash, t.Password)}
 }

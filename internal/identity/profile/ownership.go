@@ -31,7 +31,8 @@ func (s *Store) TransferOwnership(ctx context.Context, a actor.Actor, in Transfe
 	}
 	to, ok := accounts.CanonicalID(in.UserID)
 	if !ok || to == a.UserID {
-		return fault.New(fault.Invalid, "validation_failed", "user_id must be the id of another member").At("user_id", "another member's id")
+		return fault.New(fault.Invalid, "validation_failed", "user_id must be the id of another member").At("user_id",
+			"another member's id")
 	}
 	if err := s.requireConfirmed(ctx, a, in); err != nil {
 		return err
@@ -55,7 +56,8 @@ func (s *Store) requireConfirmed(ctx context.Context, a actor.Actor, in Transfer
 	if err != nil {
 		return err
 	}
-	if err := accounts.NeedAAL2(u, a, fault.Unauthorized, "AAL2 session is required to hand on a tenant when MFA is enabled."); err != nil {
+	if err := accounts.NeedAAL2(u, a, fault.Unauthorized,
+		"AAL2 session is required to hand on a tenant when MFA is enabled."); err != nil {
 		return err
 	}
 	if in.CurrentPassword == "" && in.Nonce == "" {
@@ -89,7 +91,8 @@ func (s *Store) transferOwnership(tx *db.Tx, a actor.Actor, to string) error {
 	case roles[a.UserID] != actor.Owner:
 		return fault.New(fault.Forbidden, "not_admin", "Only an owner may hand a tenant on")
 	case roles[to] == "":
-		return fault.New(fault.NotFound, "user_not_found", "The tenant has no such active member").At("user_id", "no active member")
+		return fault.New(fault.NotFound, "user_not_found", "The tenant has no such active member").At("user_id",
+			"no active member")
 	}
 	for user, role := range map[string]actor.Role{to: actor.Owner, a.UserID: actor.Admin} {
 		if err := s.Tenants.ChangeRole(tx, a.TenantID, user, role, roles[user]); err != nil {
@@ -97,8 +100,8 @@ func (s *Store) transferOwnership(tx *db.Tx, a actor.Actor, to string) error {
 		}
 		tx.After(func() { s.Forget(user) })
 	}
-	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "tenant.ownership_transferred", Entity: "user", EntityID: to,
-		Details: map[string]any{"was": roles[to]}, Client: accounts.ClientOf(a)})
+	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "tenant.ownership_transferred", Entity: "user",
+		EntityID: to, Details: map[string]any{"was": roles[to]}, Client: accounts.ClientOf(a)})
 	if err := tenants.KeepOwner(tx, a.TenantID); err != nil {
 		return err
 	}

@@ -106,7 +106,8 @@ func (s *Store) proveByPasskey(ctx context.Context, a actor.Actor, in Proof) err
 func checkRemove(list []string) error {
 	for _, what := range list {
 		if !slices.Contains([]string{accounts.RemovePasskeys, accounts.RemoveFactors, accounts.RemoveIdentities}, what) {
-			return fault.New(fault.Invalid, "validation_failed", "remove: name passkeys, factors or identities").At("remove", "unknown")
+			return fault.New(fault.Invalid, "validation_failed", "remove: name passkeys, factors or identities").At("remove",
+				"unknown")
 		}
 	}
 	return nil
@@ -162,8 +163,8 @@ func (s *Store) removeIdentities(tx *db.Tx, a actor.Actor, u *accounts.User) err
 			kept = append(kept, i)
 			continue
 		}
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user", EntityID: u.ID,
-			Details: map[string]any{"provider": i.Provider}, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user",
+			EntityID: u.ID, Details: map[string]any{"provider": i.Provider}, Client: accounts.ClientOf(a)})
 		accounts.DropIdentity(tx, i.IdentityID)
 	}
 	if len(kept) == 0 {
@@ -176,7 +177,8 @@ func (s *Store) removeIdentities(tx *db.Tx, a actor.Actor, u *accounts.User) err
 	return tx.Flush()
 }
 
-var wayOf = map[string]mailtemplate.WayKind{factor.TOTP: mailtemplate.ByApp, factor.WebAuthn: mailtemplate.ByKey, factor.Phone: mailtemplate.ByPhone}
+var wayOf = map[string]mailtemplate.WayKind{factor.TOTP: mailtemplate.ByApp, factor.WebAuthn: mailtemplate.ByKey,
+	factor.Phone: mailtemplate.ByPhone}
 
 // otherWays names what else opens an account, for the mail about a new password.
 func (s *Store) otherWays(tx *db.Tx, u *accounts.User) (list []mailtemplate.Way, err error) {

@@ -33,7 +33,8 @@ func (s *Store) startPhoneChange(tx *db.Tx, u *accounts.User, in Update, a actor
 		return err
 	}
 	u.NewPhone, u.PhoneChangeSentAt = phone, accounts.Time{Time: s.Now()}
-	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.phone_change_started", Entity: "user", EntityID: u.ID, Client: accounts.ClientOf(a)})
+	s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.phone_change_started", Entity: "user",
+		EntityID: u.ID, Client: accounts.ClientOf(a)})
 	if _, err := tx.Exec("UPDATE users SET new_phone = $2 WHERE id = $1", u.ID, phone); err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (s *Store) startPhoneChange(tx *db.Tx, u *accounts.User, in Update, a actor
 		s.Links.Ours(s.Post.Outbox.Add(func(ctx context.Context) error {
 			return s.OTP.TextCode(ctx, phone, func(tx *db.Tx) (*accounts.User, codes.CodeOrder, error) {
 				u, err := accounts.UserByID(tx, id)
-				return u, codes.CodeOrder{Kind: codes.KindPhoneChange, Address: phone, From: accounts.ClientOf(a).Place(), Digits: s.Config.PhoneCodes[phone],
-					Channel: in.Channel}, err
+				return u, codes.CodeOrder{Kind: codes.KindPhoneChange, Address: phone, From: accounts.ClientOf(a).Place(),
+					Digits: s.Config.PhoneCodes[phone], Channel: in.Channel}, err
 			})
 		}))
 	})
@@ -150,15 +151,18 @@ func (s *Store) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*acco
 			return err
 		}
 		if in.needsProof() || hash != "" {
-			if err := accounts.NeedAAL2(u, a, fault.Unauthorized, "AAL2 session is required to update email, phone or password when MFA is enabled."); err != nil {
+			if err := accounts.NeedAAL2(u, a, fault.Unauthorized,
+				"AAL2 session is required to update email, phone or password when MFA is enabled."); err != nil {
 				return err
 			}
 		}
 		if u.IsAnonymous && hash != "" && (in.Email == "" || !s.Config.Autoconfirm) {
-			return fault.New(fault.Unprocessable, "validation_failed", "Updating password of an anonymous user without an email or phone is not allowed")
+			return fault.New(fault.Unprocessable, "validation_failed",
+				"Updating password of an anonymous user without an email or phone is not allowed")
 		}
 		if u.SSO && (in.Email != "" || in.Phone != "" || hash != "") {
-			return fault.New(fault.Unprocessable, "user_sso_managed", "Updating email, phone or password of a SSO account is only possible via the provider")
+			return fault.New(fault.Unprocessable, "user_sso_managed",
+				"Updating email, phone or password of a SSO account is only possible via the provider")
 		}
 		if err := s.applyData(tx, a, u, in.Data); err != nil {
 			return err
@@ -268,7 +272,8 @@ func (s *Store) newHash(ctx context.Context, a actor.Actor, in Update) (string, 
 	if err != nil {
 		return "", accounts.SessionGone(err)
 	}
-	if err := s.Passwords.CheckPassword(in.Password, append(words, u.Email, u.Phone), u.UserMetadata, in.Data); err != nil {
+	if err := s.Passwords.CheckPassword(in.Password, append(words, u.Email, u.Phone), u.UserMetadata,
+		in.Data); err != nil {
 		return "", err
 	}
 	// Before any hash is compared: an old session, or a stolen one, must not
@@ -288,7 +293,9 @@ func (s *Store) newHash(ctx context.Context, a actor.Actor, in Update) (string, 
 
 // requireEntitled asks for the old password, a mailed nonce, which takeNonce uses up with
 // the change, or a sign-in of today.
-func (s *Store) requireEntitled(ctx context.Context, a actor.Actor, u *accounts.User, sess sessions.Row, in Update) error {
+func (s *Store) requireEntitled(
+	ctx context.Context, a actor.Actor, u *accounts.User, sess sessions.Row, in Update,
+) error {
 	switch {
 	case in.CurrentPassword != "":
 		return s.Passwords.OwnPassword(ctx, a, u, in.CurrentPassword)
@@ -365,7 +372,8 @@ func (s *Store) applyData(tx *db.Tx, a actor.Actor, u *accounts.User, data map[s
 
 // startChange begins an e-mail change, which is pending until both addresses
 // agree. One to an address that somebody has does as well, and its owner is told
-// by mail: the answer tells nobody else, unless the operator wants it to. With autoconfirm an anonymous account takes its address at once, as a
+// by mail: the answer tells nobody else, unless the operator wants it to. With autoconfirm an anonymous account
+// takes its address at once, as a
 // sign-up does.
 func (s *Store) startChange(tx *db.Tx, u *accounts.User, in Update, c accounts.Client) ([]mailtemplate.Letter, error) {
 	if s.Config.Autoconfirm && u.IsAnonymous {

@@ -54,7 +54,8 @@ func FederatedProvider(connection string) string { return "sso:" + connection }
 // does not vouch for. Who is known by the subject needs none.
 func (f Federated) MayLink() error {
 	if f.Doubted {
-		return fault.New(fault.Forbidden, "access_denied", "The provider says that this person's email address is not verified; have it verified there")
+		return fault.New(fault.Forbidden, "access_denied",
+			"The provider says that this person's email address is not verified; have it verified there")
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ type Arrival struct {
 // sign-ins at an organisation's provider that end so (docs/decisions/0010).
 func (s *Federation) Arrive(ctx context.Context, in Arrival, c accounts.Client) (signin.Landing, error) {
 	if in.Challenge == "" && !s.Config.ImplicitFlow {
-		return signin.Landing{}, fault.New(fault.Invalid, "validation_failed", "A sign-in that begins at the provider needs the implicit flow, which is switched off")
+		return signin.Landing{}, fault.New(fault.Invalid, "validation_failed",
+			"A sign-in that begins at the provider needs the implicit flow, which is switched off")
 	}
 	var g *sessions.Grant
 	loc := ""
@@ -130,10 +132,11 @@ func (s *Federation) Admit(tx *db.Tx, f Federated, c accounts.Client) (*accounts
 		return nil, err
 	}
 	var status, role string
-	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID}, func(r *db.Row) error {
-		status, role = r.Text(0), r.Text(1)
-		return nil
-	})
+	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID},
+		func(r *db.Row) error {
+			status, role = r.Text(0), r.Text(1)
+			return nil
+		})
 	switch {
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return nil, err
@@ -161,10 +164,11 @@ const keepAccountSQL = `
 func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error {
 	var connection string
 	active, named := true, false
-	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
-		connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || f.Doubted || r.Text(3) == f.Email
-		return nil
-	})
+	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID},
+		func(r *db.Row) error {
+			connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || f.Doubted || r.Text(3) == f.Email
+			return nil
+		})
 	if !named {
 		yieldName(tx, f.Connection, f.Email)
 	}
@@ -174,7 +178,8 @@ func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error
 		_, err = tx.Exec(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, active, provisioned, groups, not_after, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, u.ID, f.TenantID, f.Connection, f.Email, true, false, accounts.WriteJSON(f.Groups), end, now)
 		if fault.HasCode(err, "23505") {
-			return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "Another account of this provider has this address; remove it at the provider first")
+			return fault.Wrap(err, fault.Unprocessable, "user_already_exists",
+				"Another account of this provider has this address; remove it at the provider first")
 		}
 		return err
 	case err != nil:
@@ -185,7 +190,8 @@ func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error
 	if !named {
 		tx.Queue(keepAccountSQL, []any{u.ID, f.Email, f.Connection}, nil)
 	}
-	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID, accounts.WriteJSON(f.Groups), end, now)
+	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID,
+		accounts.WriteJSON(f.Groups), end, now)
 	return err
 }
 
@@ -212,8 +218,8 @@ func (s *Federation) FederatedRole(tx *db.Tx, tenantID, userID string, role acto
 	if err != nil || n == 0 {
 		return err
 	}
-	s.Audit(tx, accounts.Event{Tenant: tenantID, User: userID, Action: "member.role_changed", Entity: "user", EntityID: userID,
-		Details: map[string]any{"role": role, "by": "sso"}})
+	s.Audit(tx, accounts.Event{Tenant: tenantID, User: userID, Action: "member.role_changed", Entity: "user",
+		EntityID: userID, Details: map[string]any{"role": role, "by": "sso"}})
 	tx.After(func() { s.Forget(userID) })
 	return s.Tenants.TellMember(tx, tenantID, userID, "role", string(was.Role))
 }
@@ -230,14 +236,15 @@ const suspendFederatedSQL = `
 // by RestoreFederated.
 func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
 	owners := false
-	err := tx.Query("SELECT DISTINCT role FROM members WHERE status = 'active' AND ("+which+")", binds, func(r *db.Row) error {
-		role := actor.Role(r.Text(0))
-		owners = owners || role == actor.Owner
-		if tenants.Rank(a.Role) > tenants.Rank(role) {
-			return tenants.ErrAbove()
-		}
-		return nil
-	})
+	err := tx.Query("SELECT DISTINCT role FROM members WHERE status = 'active' AND ("+which+")", binds,
+		func(r *db.Row) error {
+			role := actor.Role(r.Text(0))
+			owners = owners || role == actor.Owner
+			if tenants.Rank(a.Role) > tenants.Rank(role) {
+				return tenants.ErrAbove()
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -321,18 +328,20 @@ func (s *Federation) federatedUser(tx *db.Tx, f *Federated, c accounts.Client) (
 		return nil, err
 	}
 	now := s.Now()
-	id := accounts.Identity{IdentityID: db.NewID(), ID: f.Subject, UserID: u.ID, Provider: name, Issuer: f.Issuer, Email: f.Email, Data: federatedData(*f),
+	id := accounts.Identity{IdentityID: db.NewID(), ID: f.Subject, UserID: u.ID, Provider: name, Issuer: f.Issuer,
+		Email: f.Email, Data: federatedData(*f),
 		LastSignInAt: accounts.Time{Time: now}, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
 	accounts.InsertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)
 	u.Derive()
-	s.Audit(tx, accounts.Event{Tenant: f.TenantID, User: u.ID, Action: "user.identity_linked", Entity: "user", EntityID: u.ID,
-		Details: map[string]any{"provider": name}, Client: c})
+	s.Audit(tx, accounts.Event{Tenant: f.TenantID, User: u.ID, Action: "user.identity_linked", Entity: "user",
+		EntityID: u.ID, Details: map[string]any{"provider": name}, Client: c})
 	return u, tx.Flush()
 }
 
 func federatedData(f Federated) map[string]any {
-	m := map[string]any{"sub": f.Subject, "provider_id": f.Subject, "iss": f.Issuer, "email": f.Email, "email_verified": true, "phone_verified": false}
+	m := map[string]any{"sub": f.Subject, "provider_id": f.Subject, "iss": f.Issuer, "email": f.Email,
+		"email_verified": true, "phone_verified": false}
 	for k, v := range f.Profile {
 		m[k] = v
 	}
@@ -354,15 +363,19 @@ func (s *Federation) refreshFederated(tx *db.Tx, u *accounts.User, f Federated) 
 	}
 	if u.Email != f.Email {
 		u.Email = f.Email
-		tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID, f.Email, now}, nil)
+		tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2",
+			[]any{f.TenantID, u.ID, f.Email, now}, nil)
 	}
-	tx.Queue("UPDATE users SET email = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", []any{u.ID, u.Email, accounts.WriteJSON(u.UserMetadata), now}, nil)
+	tx.Queue("UPDATE users SET email = $2, user_metadata = $3, updated_at = $4 WHERE id = $1",
+		[]any{u.ID, u.Email, accounts.WriteJSON(u.UserMetadata), now}, nil)
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
 }
 
 // MakeFederated inserts an account that signs in at its provider only.
-func (s *Federation) MakeFederated(tx *db.Tx, tenantID, email string, profile map[string]any, c accounts.Client) (*accounts.User, error) {
+func (s *Federation) MakeFederated(
+	tx *db.Tx, tenantID, email string, profile map[string]any, c accounts.Client,
+) (*accounts.User, error) {
 	u := s.Accounts.Draft(email, nil)
 	u.SSO, u.EmailConfirmedAt, u.ConfirmedAt = true, u.CreatedAt, u.CreatedAt
 	if m, err := accounts.Merge(u.UserMetadata, profile); err == nil {
@@ -377,7 +390,9 @@ func (s *Federation) MakeFederated(tx *db.Tx, tenantID, email string, profile ma
 }
 
 // JoinFederated makes a provisioned account an active member.
-func (s *Federation) JoinFederated(tx *db.Tx, tenantID string, u *accounts.User, role actor.Role, c accounts.Client) error {
+func (s *Federation) JoinFederated(
+	tx *db.Tx, tenantID string, u *accounts.User, role actor.Role, c accounts.Client,
+) error {
 	return s.Tenants.AddMember(tx, tenantID, u, role, c)
 }
 
@@ -406,6 +421,6 @@ type Note struct {
 
 // Record queues an audit row in the transaction of the change.
 func (s *Federation) Record(tx *db.Tx, n Note) {
-	s.Audit(tx, accounts.Event{Tenant: n.Tenant, User: n.User, Key: n.Key, Action: n.Action, Outcome: n.Outcome, Entity: n.Entity, EntityID: n.EntityID,
-		Details: n.Details, Client: n.Client})
+	s.Audit(tx, accounts.Event{Tenant: n.Tenant, User: n.User, Key: n.Key, Action: n.Action, Outcome: n.Outcome,
+		Entity: n.Entity, EntityID: n.EntityID, Details: n.Details, Client: n.Client})
 }

@@ -74,7 +74,9 @@ func (s *OAuth) SignInIDToken(ctx context.Context, in IDToken, c accounts.Client
 }
 
 // LinkIDToken links whom the token is about to the caller's account.
-func (s *OAuth) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c accounts.Client) (*sessions.Session, error) {
+func (s *OAuth) LinkIDToken(
+	ctx context.Context, a actor.Actor, in IDToken, c accounts.Client,
+) (*sessions.Session, error) {
 	if err := s.linkingOn(); err != nil {
 		return nil, err
 	}

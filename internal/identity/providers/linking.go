@@ -65,7 +65,8 @@ func (s *OAuth) arriveLink(ctx context.Context, f codes.Flow, who oidc.Person, c
 			return accounts.ErrBanned()
 		}
 		if f.Challenge != "" {
-			sealed := s.Codes.SealFlow(f.ID, codes.FlowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Person: &who})
+			sealed := s.Codes.SealFlow(f.ID, codes.FlowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken,
+				Person: &who})
 			loc, err = s.handCode(tx, f, u, sealed)
 			return err
 		}
@@ -116,7 +117,8 @@ func (s *OAuth) attachIdentity(tx *db.Tx, u *accounts.User, provider string, who
 	}
 	if u.IsAnonymous {
 		if email == "" || !who.EmailVerified || !answersFor(cfg, email) || !accounts.SameSpelling(who.Email, email) {
-			return fault.New(fault.Unprocessable, "provider_email_needs_verification", "The provider does not vouch for an email address; add one to the account first")
+			return fault.New(fault.Unprocessable, "provider_email_needs_verification",
+				"The provider does not vouch for an email address; add one to the account first")
 		}
 		if err := s.Addresses.AdoptAddress(tx, u, email, c); err != nil {
 			return err
@@ -147,15 +149,16 @@ func (s *OAuth) Unlink(ctx context.Context, a actor.Actor, identityID string) er
 		case at < 0:
 			return fault.New(fault.Unprocessable, "identity_not_found", "Identity doesn't exist")
 		case len(u.Identities) == 1:
-			return fault.New(fault.Unprocessable, "single_identity_not_deletable", "User must have at least 1 identity after unlinking")
+			return fault.New(fault.Unprocessable, "single_identity_not_deletable",
+				"User must have at least 1 identity after unlinking")
 		}
 		gone := u.Identities[at]
 		u.Identities = slices.Delete(u.Identities, at, at+1)
 		if err := s.withoutIdentity(tx, u, gone); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user", EntityID: u.ID,
-			Details: map[string]any{"provider": gone.Provider}, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: u.ID, Action: "user.identity_unlinked", Entity: "user",
+			EntityID: u.ID, Details: map[string]any{"provider": gone.Provider}, Client: accounts.ClientOf(a)})
 		s.Post.Alert(tx, u, mailtemplate.Unlinked, gone.Provider)
 		accounts.DropIdentity(tx, gone.IdentityID)
 		return tx.Flush()
@@ -175,10 +178,13 @@ func (s *OAuth) withoutIdentity(tx *db.Tx, u *accounts.User, gone accounts.Ident
 	}
 	next := slices.IndexFunc(u.Identities, s.provesAddress)
 	if next < 0 {
-		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity: no other identity has a proved email address")
+		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable",
+			"Unable to unlink identity: no other identity has a proved email address")
 	}
-	if err := s.Addresses.SetAddress(tx, u, u.Identities[next].Email, accounts.Client{}); fault.HasCode(err, "email_exists") {
-		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity due to email conflict")
+	if err := s.Addresses.SetAddress(tx, u, u.Identities[next].Email, accounts.Client{}); fault.HasCode(err,
+		"email_exists") {
+		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable",
+			"Unable to unlink identity due to email conflict")
 	} else if err != nil {
 		return err
 	}

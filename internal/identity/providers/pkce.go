@@ -19,7 +19,8 @@ import (
 // once; of two callers at the same moment one gets flow_state_not_found.
 func (s *OAuth) Exchange(ctx context.Context, authCode, verifier string, c accounts.Client) (*sessions.Session, error) {
 	if authCode == "" || verifier == "" {
-		return nil, fault.New(fault.Invalid, "validation_failed", "invalid request: both auth code and code verifier should be non-empty")
+		return nil, fault.New(fault.Invalid, "validation_failed",
+			"invalid request: both auth code and code verifier should be non-empty")
 	}
 	if !codes.Unreserved(verifier) {
 		return nil, codes.BadVerifier()

@@ -57,8 +57,8 @@ func parseEntry(s string) (entry, error) {
 		return entry{}, fmt.Errorf("redirect: allow-list entry %q is not an absolute URL without query, fragment or user", s)
 	}
 	host, p, pathed := strings.Cut(rest, "/")
-	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), path: strings.Trim(p, "/"),
-		glob: strings.Contains(rest, "*")}
+	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)),
+		path: strings.Trim(p, "/"), glob: strings.Contains(rest, "*")}
 	if !pathed && strings.HasSuffix(host, "**") {
 		e.path = "**"
 	}
@@ -147,7 +147,8 @@ func parseStrict(raw string) (*url.URL, bool) {
 	if c := path.Clean("/" + u.Path); c != "/"+strings.Trim(u.Path, "/") && c != u.Path {
 		return nil, false
 	}
-	if low := strings.ToLower(u.EscapedPath()); strings.Contains(low, "%2e") || strings.Contains(low, "%2f") || strings.Contains(low, "%5c") {
+	if low := strings.ToLower(u.EscapedPath()); strings.Contains(low, "%2e") || strings.Contains(low, "%2f") ||
+		strings.Contains(low, "%5c") {
 		return nil, false
 	}
 	return u, true
@@ -197,7 +198,8 @@ func (e entry) matchesURL(u *url.URL) bool {
 		return false
 	}
 	// "/a/**" is what lies below a, and a itself.
-	return matchGlob(e.path, have, "/") || strings.HasSuffix(e.path, "/**") && matchGlob(strings.TrimSuffix(e.path, "/**"), have, "/")
+	return matchGlob(e.path, have, "/") || strings.HasSuffix(e.path, "/**") &&
+		matchGlob(strings.TrimSuffix(e.path, "/**"), have, "/")
 }
 
 // matchGlob reports whether a text is what a glob says: "**" is any text, "*" at least

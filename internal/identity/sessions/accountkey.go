@@ -40,12 +40,15 @@ const insertServiceKeysSQL = `
 
 // Renew makes a key of an account; those before it are refused from overlap
 // on, 0 = at once. Its secret is answered this once.
-func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, overlap time.Duration, expires *string) (ServiceKey, error) {
+func (s *ServiceAccounts) Renew(
+	ctx context.Context, a actor.Actor, id string, overlap time.Duration, expires *string,
+) (ServiceKey, error) {
 	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceKey{}, err
 	}
 	if overlap < 0 || overlap > maxOverlap {
-		return ServiceKey{}, fault.New(fault.Invalid, "validation_failed", "overlap_seconds: 0 to %d", int(maxOverlap.Seconds())).
+		return ServiceKey{}, fault.New(fault.Invalid, "validation_failed", "overlap_seconds: 0 to %d",
+			int(maxOverlap.Seconds())).
 			At("overlap_seconds", "out of range")
 	}
 	until, err := s.parseEnd(expires)
@@ -66,7 +69,8 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		live := int64(0)
 		err := tx.One(renewSQL, []any{a.TenantID, id, now}, func(r *db.Row) error { live = r.Int(0); return nil })
 		if err == nil && live >= maxAccountKeys {
-			err = fault.New(fault.Unprocessable, "validation_failed", "An account has at most %d valid keys: revoke one first", maxAccountKeys)
+			err = fault.New(fault.Unprocessable, "validation_failed", "An account has at most %d valid keys: revoke one first",
+				maxAccountKeys)
 		}
 		if err != nil {
 			return err
@@ -74,7 +78,8 @@ func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		tx.Queue(insertServiceKeysSQL,
 			[]any{a.TenantID, k.ID, id, secrets.Digest(k.Secret), now, a.UserID, nullableTime(until)}, nil)
 		s.auditChange(tx, a, accounts.Event{Action: "service_key.made", Entity: "service_account", EntityID: id,
-			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(textOrEmpty(expires), "never")}})
+			Details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()),
+				"expires_at": cmp.Or(textOrEmpty(expires), "never")}})
 		return tx.Flush()
 	})
 }
@@ -108,7 +113,8 @@ func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID s
 			err = fault.New(fault.NotFound, "not_found", "The account has no such key that is valid")
 		}
 		if err == nil {
-			s.auditChange(tx, a, accounts.Event{Action: "service_key.revoked", Entity: "service_account", EntityID: id, Details: map[string]any{"key_id": keyID}})
+			s.auditChange(tx, a, accounts.Event{Action: "service_key.revoked", Entity: "service_account", EntityID: id,
+				Details: map[string]any{"key_id": keyID}})
 		}
 		return err
 	})

@@ -49,7 +49,8 @@ func CheckAudience(asked string) error {
 	if asked == "" || asked == token.Audience {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "unexpected_audience", "Request audience does not match the audience of this server's tokens")
+	return fault.New(fault.Forbidden, "unexpected_audience",
+		"Request audience does not match the audience of this server's tokens")
 }
 
 // Authenticate says who is asking. No credential, or the publishable key, is
@@ -80,7 +81,9 @@ func (s *Authenticator) withClient(a actor.Actor, c accounts.Credential, err err
 	return a, nil
 }
 
-func (s *Authenticator) authenticateCredential(ctx context.Context, c accounts.Credential) (a actor.Actor, mfa, err error) {
+func (s *Authenticator) authenticateCredential(
+	ctx context.Context, c accounts.Credential,
+) (a actor.Actor, mfa, err error) {
 	switch {
 	case c.Bearer == "" && c.APIKey == "":
 		return actor.Actor{Role: actor.Anon}, nil, nil
@@ -109,7 +112,8 @@ func (s *Authenticator) authenticateCredential(ctx context.Context, c accounts.C
 // verifyToken checks a token once and remembers it by its hash.
 func (s *Authenticator) verifyToken(ctx context.Context, raw string) (*accounts.Verified, error) {
 	if len(raw) > 16<<10 {
-		return nil, fault.New(fault.Unauthorized, "bad_jwt", "invalid JWT: unable to parse or verify signature, token is too long")
+		return nil, fault.New(fault.Unauthorized, "bad_jwt",
+			"invalid JWT: unable to parse or verify signature, token is too long")
 	}
 	// A buffer on the stack: a copy of every token on the heap would be all a
 	// cached request allocates.
@@ -130,7 +134,8 @@ func (s *Authenticator) verifyToken(ctx context.Context, raw string) (*accounts.
 	if err != nil {
 		return nil, err
 	}
-	v := &accounts.Verified{User: claims.Subject, Session: claims.SessionID, Tenant: claims.TenantID, Expires: claims.Expires, Issued: claims.IssuedAt,
+	v := &accounts.Verified{User: claims.Subject, Session: claims.SessionID, Tenant: claims.TenantID,
+		Expires: claims.Expires, Issued: claims.IssuedAt,
 		Role: claims.Role, AAL: claims.AAL, Key: claims.ID, Scope: claims.Scope}
 	s.Tokens.Put(h, v)
 	return v, nil
@@ -187,7 +192,9 @@ func keepOurErrors(err error) error {
 
 // keyActor is an API key in JWT form. One that names a key of ours dies with
 // it; one the operator made with the configured secret has no id.
-func (s *Authenticator) keyActor(ctx context.Context, v *accounts.Verified, c accounts.Credential) (actor.Actor, error) {
+func (s *Authenticator) keyActor(
+	ctx context.Context, v *accounts.Verified, c accounts.Credential,
+) (actor.Actor, error) {
 	if v.Role == token.RoleAccount {
 		return s.ServiceAccounts.byToken(ctx, v, c)
 	}
@@ -263,31 +270,35 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 	scope := db.Scope{Tenant: v.Tenant, User: v.User}
 	err := s.DB.Read(ctx, scope, func(tx *db.Tx) error {
 		st.Actor = actor.Actor{UserID: v.User, SessionID: v.Session}
-		tx.Queue("SELECT banned_until, is_sso FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.User}, func(r *db.Row) error {
-			found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
-			return nil
-		})
-		tx.Queue("SELECT not_after, refreshed_at, aal, "+accounts.SessionTimes+", arrived_at FROM sessions WHERE id = $1 AND user_id = $2",
-			[]any{v.Session, v.User}, func(r *db.Row) error {
-				found.waits = !r.Null(1) && r.Null(6) && v.Issued >= r.Time(1).Unix()
-				found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2), r.Time(3)
-				st.Actor.Proved = accounts.LastProof(r, 3)
+		tx.Queue("SELECT banned_until, is_sso FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.User},
+			func(r *db.Row) error {
+				found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 				return nil
 			})
-		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.User, factor.Verified}, func(*db.Row) error {
-			found.factor = true
+		tx.Queue("SELECT not_after, refreshed_at, aal, "+accounts.SessionTimes+
+			", arrived_at FROM sessions WHERE id = $1 AND user_id = $2", []any{v.Session, v.User}, func(r *db.Row) error {
+			found.waits = !r.Null(1) && r.Null(6) && v.Issued >= r.Time(1).Unix()
+			found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2),
+				r.Time(3)
+			st.Actor.Proved = accounts.LastProof(r, 3)
 			return nil
 		})
+		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.User, factor.Verified},
+			func(*db.Row) error {
+				found.factor = true
+				return nil
+			})
 		if v.Tenant != "" {
 			ru = accounts.Rules{}
 			tx.Queue(accounts.RulesQuery, []any{v.Tenant}, ru.Add)
-			tx.Queue(accounts.MemberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.Tenant, v.User}, func(r *db.Row) (err error) {
-				m, err = accounts.ScanMember(r)
-				st.Actor.TenantID, st.Actor.Role, st.Actor.WorkerID, st.Actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
-				st.Actor.GoodsOwner = m.Owner
-				st.Actor.Plan, st.Actor.Suspended = m.Plan, m.Status == "suspended"
-				return err
-			})
+			tx.Queue(accounts.MemberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.Tenant, v.User},
+				func(r *db.Row) (err error) {
+					m, err = accounts.ScanMember(r)
+					st.Actor.TenantID, st.Actor.Role, st.Actor.WorkerID, st.Actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
+					st.Actor.GoodsOwner = m.Owner
+					st.Actor.Plan, st.Actor.Suspended = m.Plan, m.Status == "suspended"
+					return err
+				})
 		}
 		return tx.Flush()
 	})
@@ -296,7 +307,8 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 	}
 	if found.session && found.waits {
 		if err := s.Proofs.Answered(ctx, v.Session); err != nil {
-			s.Config.Log.Warn("the use of a refreshed session is not noted; a copy of its refresh token is not told apart", "error", err)
+			s.Config.Log.Warn("the use of a refreshed session is not noted; a copy of its refresh token is not told apart",
+				"error", err)
 		}
 	}
 	// The lower of the token's and the session's level: a token from before

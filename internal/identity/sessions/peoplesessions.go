@@ -50,7 +50,8 @@ func (s *Store) EndMemberSessions(ctx context.Context, a actor.Actor, userID, id
 
 func requireAdministrator(a actor.Actor) error {
 	if !a.Administrator() || a.TenantID == "" {
-		return fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may see and end its members' sessions")
+		return fault.New(fault.Forbidden, "not_admin",
+			"Only an administrator of the tenant may see and end its members' sessions")
 	}
 	return nil
 }
@@ -112,8 +113,8 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 			return accounts.ErrNoSession()
 		}
 		tx.After(func() { s.Forget(r.user) })
-		e := accounts.Event{Tenant: r.TenantID, User: a.UserID, Key: a.KeyID, Action: "session.revoked", Entity: "user", EntityID: r.user,
-			Details: map[string]any{"ended": n}, Client: accounts.ClientOf(a)}
+		e := accounts.Event{Tenant: r.TenantID, User: a.UserID, Key: a.KeyID, Action: "session.revoked", Entity: "user",
+			EntityID: r.user, Details: map[string]any{"ended": n}, Client: accounts.ClientOf(a)}
 		if id != "" {
 			e.Details["session_id"] = one
 		}

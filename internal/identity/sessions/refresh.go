@@ -68,8 +68,8 @@ func (s *Store) advanceSession(tx *db.Tx, t token.Refresh, c accounts.Client) (g
 		return nil, refused, s.EndSessionsWhere(tx, u.ID, " AND id = $2", sess.ID)
 	}
 	if copied, late := s.isCopied(sess, t); copied {
-		s.Audit(tx, accounts.Event{Tenant: sess.Tenant, User: u.ID, Action: "session.refresh_replayed", Outcome: "refused", Entity: "session",
-			EntityID: sess.ID, Client: c})
+		s.Audit(tx, accounts.Event{Tenant: sess.Tenant, User: u.ID, Action: "session.refresh_replayed", Outcome: "refused",
+			Entity: "session", EntityID: sess.ID, Client: c})
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
 		if late {
 			return nil, refused, nil

@@ -108,7 +108,8 @@ func (s *ServiceAccounts) requireAdministrator(a actor.Actor, writes bool) error
 	case a.Suspended:
 		return fault.New(fault.Forbidden, "not_admin", "The tenant is suspended")
 	case a.AAL != accounts.AAL2:
-		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change keys: enrol a second factor or verify the one you have, then try again")
+		return fault.New(fault.Forbidden, "insufficient_aal",
+			"AAL2 required to change keys: enrol a second factor or verify the one you have, then try again")
 	}
 	return s.Proofs.Admit(a)
 }
@@ -135,7 +136,8 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 	}
 	tx.Queue("SELECT id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at FROM service_accounts a "+
 		"WHERE tenant_id = $1 AND removed_at IS NULL"+one+" ORDER BY name NULLS LAST, id", args, func(r *db.Row) error {
-		x := ServiceAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), ExpiresAt: optionalTime(r, 5), CreatedAt: accounts.Time{Time: r.Time(6)},
+		x := ServiceAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), ExpiresAt: optionalTime(r, 5),
+			CreatedAt: accounts.Time{Time: r.Time(6)},
 			CreatedBy: r.Text(7), UpdatedAt: accounts.Time{Time: r.Time(8)}, Keys: []ServiceKey{}}
 		at[x.ID], list = len(list), append(list, x)
 		last := &list[len(list)-1]
@@ -189,7 +191,8 @@ func (s *ServiceAccounts) checkChange(a actor.Actor, in *AccountChange, grantabl
 		return fault.New(fault.Invalid, "validation_failed", "%s: %s", field, text).At(field, "%s", text)
 	}
 	if in.Name != nil {
-		if *in.Name = strings.TrimSpace(*in.Name); *in.Name == "" || len(*in.Name) > 100 || strings.ContainsFunc(*in.Name, func(r rune) bool { return r < ' ' }) {
+		if *in.Name = strings.TrimSpace(*in.Name); *in.Name == "" || len(*in.Name) > 100 ||
+			strings.ContainsFunc(*in.Name, func(r rune) bool { return r < ' ' }) {
 			return out, invalid("name", "1 to 100 characters")
 		}
 	}
@@ -253,7 +256,8 @@ func (s *ServiceAccounts) parseEnd(text *string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, *text)
 	if err != nil || !at.After(s.Now()) {
-		return at, fault.New(fault.Invalid, "validation_failed", "expires_at: a time to come, as 2030-01-31T00:00:00Z").At("expires_at", "not a time to come")
+		return at, fault.New(fault.Invalid, "validation_failed",
+			"expires_at: a time to come, as 2030-01-31T00:00:00Z").At("expires_at", "not a time to come")
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
 }
@@ -271,13 +275,17 @@ const createSQL = `
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)`
 
 // Create makes a service account without keys. scopes are the grantable ones.
-func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountChange, grantable []string) (ServiceAccount, error) {
+func (s *ServiceAccounts) Create(
+	ctx context.Context, a actor.Actor, in AccountChange, grantable []string,
+) (ServiceAccount, error) {
 	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
-	for field, missing := range map[string]bool{"name": in.Name == nil, "role": in.Role == "", "scopes": in.Scopes == nil} {
+	for field, missing := range map[string]bool{"name": in.Name == nil, "role": in.Role == "",
+		"scopes": in.Scopes == nil} {
 		if missing {
-			return ServiceAccount{}, fault.New(fault.Invalid, "validation_failed", "%s is required", field).At(field, "is required")
+			return ServiceAccount{}, fault.New(fault.Invalid, "validation_failed", "%s is required", field).At(field,
+				"is required")
 		}
 	}
 	if in.Addresses == nil {
@@ -290,10 +298,11 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 	id := db.NewID()
 	return s.changeAccount(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
 		n := int64(0)
-		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID}, func(r *db.Row) error {
-			n = r.Int(0)
-			return nil
-		})
+		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID},
+			func(r *db.Row) error {
+				n = r.Int(0)
+				return nil
+			})
 		if err == nil && n >= maxAccounts {
 			err = fault.New(fault.Unprocessable, "validation_failed", "A tenant has at most %d service accounts", maxAccounts)
 		}
@@ -308,7 +317,9 @@ func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 
 // Change changes a service account; its keys follow within five seconds on
 // every node, here at once.
-func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, in AccountChange, grantable []string) (ServiceAccount, error) {
+func (s *ServiceAccounts) Change(
+	ctx context.Context, a actor.Actor, id string, in AccountChange, grantable []string,
+) (ServiceAccount, error) {
 	if err := s.requireAdministrator(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
@@ -321,7 +332,8 @@ func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, 
 			return err
 		}
 		if in.ExpiresAt != nil {
-			tx.Queue("UPDATE service_accounts SET expires_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, nullableTime(c.expires)}, nil)
+			tx.Queue("UPDATE service_accounts SET expires_at = $3 WHERE tenant_id = $1 AND id = $2",
+				[]any{a.TenantID, id, nullableTime(c.expires)}, nil)
 		}
 		_, err := tx.Exec(`UPDATE service_accounts SET name = COALESCE($3, name), role = COALESCE($4, role), scopes = COALESCE($5, scopes),
 			addresses = COALESCE($6, addresses), updated_at = $7 WHERE tenant_id = $1 AND id = $2`,
@@ -407,7 +419,8 @@ func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) 
 			return err
 		}
 		now := s.Now()
-		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, now}, nil)
+		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
+			[]any{a.TenantID, id, now}, nil)
 		revokeKeys(tx, a.TenantID, id, now)
 		s.auditChange(tx, a, accounts.Event{Action: "service_account.removed", Entity: "service_account", EntityID: id})
 		return tx.Flush()

@@ -66,8 +66,8 @@ func scanKey(r *db.Row) (*accounts.TenantKey, error) {
 		}
 		k.Places = append(k.Places, p)
 	}
-	k.Actor = actor.Actor{TenantID: r.Text(0), UserID: r.Text(1), KeyID: r.Text(2), Role: actor.Role(r.Text(6)), Plan: r.Text(9),
-		Suspended: r.Text(10) == "suspended", Scope: actor.NewScope(words), Machine: true}
+	k.Actor = actor.Actor{TenantID: r.Text(0), UserID: r.Text(1), KeyID: r.Text(2), Role: actor.Role(r.Text(6)),
+		Plan: r.Text(9), Suspended: r.Text(10) == "suspended", Scope: actor.NewScope(words), Machine: true}
 	return k, nil
 }
 
@@ -82,7 +82,9 @@ func (s *ServiceAccounts) byKey(ctx context.Context, key string, c accounts.Cred
 
 // byToken is the actor of an access token that a key was exchanged for: it
 // falls with the key, and has no more than the account has now.
-func (s *ServiceAccounts) byToken(ctx context.Context, v *accounts.Verified, c accounts.Credential) (actor.Actor, error) {
+func (s *ServiceAccounts) byToken(
+	ctx context.Context, v *accounts.Verified, c accounts.Credential,
+) (actor.Actor, error) {
 	k, err := s.findKey(ctx, "id", v.Key)
 	if err != nil {
 		return actor.Actor{}, err
@@ -115,11 +117,13 @@ func (s *ServiceAccounts) checkKey(k *accounts.TenantKey, c accounts.Credential)
 		return actor.Actor{}, s.noteRefusedKey(k, reason, c, errKey())
 	}
 	if c.Browser() {
-		return actor.Actor{}, s.noteRefusedKey(k, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
+		return actor.Actor{}, s.noteRefusedKey(k, "browser", c,
+			fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
 	}
 	if !k.From(c.Address) {
 		return actor.Actor{}, s.noteRefusedKey(k, "address", c,
-			fault.New(fault.Forbidden, "no_authorization", "This key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
+			fault.New(fault.Forbidden, "no_authorization", "This key is not accepted from the address %s",
+				cmp.Or(c.Address, "of this request")))
 	}
 	return k.Actor, nil
 }
@@ -128,7 +132,8 @@ func errKey() error { return fault.New(fault.Unauthorized, "no_authorization", "
 
 // noteRefusedKey keeps for WriteKeyUses that a key was shown where it is refused.
 func (s *ServiceAccounts) noteRefusedKey(k *accounts.TenantKey, reason string, c accounts.Credential, err error) error {
-	s.Keyring.KeyUses.Add(keyring.KeyUse{Key: k.Actor.KeyID, Address: c.Address, Refused: reason, Tenant: k.Actor.TenantID, Account: k.Actor.UserID},
+	s.Keyring.KeyUses.Add(keyring.KeyUse{Key: k.Actor.KeyID, Address: c.Address, Refused: reason, Tenant: k.Actor.TenantID,
+		Account: k.Actor.UserID},
 		keyring.KeyUsed{Times: 1, Since: s.Now(), Last: s.Now(), Request: c.RequestID, Address: c.Address})
 	return err
 }
@@ -155,7 +160,9 @@ func oauthError(kind fault.Kind, code, text string) error {
 
 // Exchange gives a short-lived token for a service account's id and key, with
 // the scopes asked for, "" = all it has.
-func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope string, c accounts.Credential) (AccountToken, error) {
+func (s *ServiceAccounts) Exchange(
+	ctx context.Context, clientID, secret, scope string, c accounts.Credential,
+) (AccountToken, error) {
 	if clientID == "" || secret == "" {
 		return AccountToken{}, oauthError(fault.Invalid, "invalid_request", "client_id and client_secret are required")
 	}
@@ -186,13 +193,14 @@ func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope 
 		}
 	}
 	words := strings.Join(slices.Sorted(maps.Keys(granted)), " ")
-	raw, err := s.Keyring.Signing.Load().Sign(token.Claims{Issuer: s.TokenIssuer, Subject: a.UserID, Audience: token.Audience, Expires: exp.Unix(),
-		IssuedAt:  now.Unix(),
-		NotBefore: now.Unix(), ID: a.KeyID, Role: token.RoleAccount, TenantID: a.TenantID, TenantRole: string(a.Role), Scope: words})
+	raw, err := s.Keyring.Signing.Load().Sign(token.Claims{Issuer: s.TokenIssuer, Subject: a.UserID,
+		Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(),
+		NotBefore: now.Unix(), ID: a.KeyID, Role: token.RoleAccount, TenantID: a.TenantID, TenantRole: string(a.Role),
+		Scope: words})
 	if err != nil {
 		return AccountToken{}, err
 	}
-	s.Keyring.KeyUsed(keyring.KeyUse{Key: a.KeyID, Tenant: a.TenantID, Account: a.UserID, Address: c.Address, Method: "POST", Route: "/auth/v1/token"},
-		c.RequestID)
+	s.Keyring.KeyUsed(keyring.KeyUse{Key: a.KeyID, Tenant: a.TenantID, Account: a.UserID, Address: c.Address,
+		Method: "POST", Route: "/auth/v1/token"}, c.RequestID)
 	return AccountToken{AccessToken: raw, TokenType: "bearer", ExpiresIn: max(1, exp.Unix()-now.Unix()), Scope: words}, nil
 }

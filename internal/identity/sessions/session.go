@@ -49,7 +49,8 @@ type Session struct {
 	ProviderToken        string         `json:"provider_token,omitempty"`
 	ProviderRefreshToken string         `json:"provider_refresh_token,omitempty"`
 
-	WeakPassword *WeakPassword `json:"weak_password,omitempty"` // at a sign-in with a password that would be refused by now
+	// at a sign-in with a password that would be refused by now
+	WeakPassword *WeakPassword `json:"weak_password,omitempty"`
 }
 
 // WeakPassword is what the policy has against a password that let its owner in.
@@ -117,8 +118,8 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 		}
 	}
 	m := st.Home(u)
-	sess := Row{ID: db.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how}, key: []byte(secrets.RandomHex(16)), Created: now,
-		notAfter: now.Add(s.Config.SessionTTL)}
+	sess := Row{ID: db.NewID(), user: u.ID, Tenant: m.TenantID, aal: aal1, AMR: []token.Method{how},
+		key: []byte(secrets.RandomHex(16)), Created: now, notAfter: now.Add(s.Config.SessionTTL)}
 	if in.Passkey != "" {
 		sess.aal, sess.factor = accounts.AAL2, in.Passkey
 	}
@@ -132,16 +133,16 @@ func (s *Store) BeginBy(tx *db.Tx, u *accounts.User, in Entrance, c accounts.Cli
 	u.LastSignInAt = accounts.Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
-		[]any{sess.ID, u.ID, db.Null(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter, clipAgent(c.UserAgent),
-			db.Null(c.Address), now,
+		[]any{sess.ID, u.ID, db.Null(sess.Tenant), sess.aal, accounts.WriteJSON(sess.AMR), sess.key, sess.notAfter,
+			clipAgent(c.UserAgent), db.Null(c.Address), now,
 			db.Null(sess.factor)}, nil)
 	u.SettledIn(tx, sess.Tenant)
 	if err := u.Arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
 	}
 	s.noteSeen(tx, sess.Tenant, u.ID, true)
-	s.Audit(tx, accounts.Event{Tenant: m.TenantID, User: u.ID, Action: "session.started", Entity: "session", EntityID: sess.ID,
-		Details: map[string]any{"method": how.Method}, Client: c})
+	s.Audit(tx, accounts.Event{Tenant: m.TenantID, User: u.ID, Action: "session.started", Entity: "session",
+		EntityID: sess.ID, Details: map[string]any{"method": how.Method}, Client: c})
 	g.sess = sess
 	return g, nil
 }
@@ -180,10 +181,11 @@ func queueGrant(tx *db.Tx, sess Row) *Grant {
 	if sess.Tenant == "" {
 		return g
 	}
-	tx.Queue(accounts.MemberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{sess.Tenant, sess.user}, func(r *db.Row) (err error) {
-		g.member, err = accounts.ScanMember(r)
-		return err
-	})
+	tx.Queue(accounts.MemberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{sess.Tenant, sess.user},
+		func(r *db.Row) (err error) {
+			g.member, err = accounts.ScanMember(r)
+			return err
+		})
 	tx.Queue(accounts.RulesQuery, []any{sess.Tenant}, func(r *db.Row) error {
 		if g.member.TenantID == "" {
 			return nil
@@ -239,7 +241,8 @@ func (s *Store) Lower(tx *db.Tx, userID, factorID, method string) error {
 	}
 	for _, sess := range list {
 		amr := slices.DeleteFunc(sess.AMR, func(m token.Method) bool { return m.Method == method && len(sess.AMR) > 1 })
-		tx.Queue("UPDATE sessions SET aal = 'aal1', factor_id = NULL, amr = $2, updated_at = $3 WHERE id = $1", []any{sess.ID, accounts.WriteJSON(amr), s.Now()}, nil)
+		tx.Queue("UPDATE sessions SET aal = 'aal1', factor_id = NULL, amr = $2, updated_at = $3 WHERE id = $1",
+			[]any{sess.ID, accounts.WriteJSON(amr), s.Now()}, nil)
 	}
 	tx.After(func() { s.Forget(userID) })
 	return tx.Flush()
@@ -260,10 +263,13 @@ func (s *Store) Issue(g *Grant) (*Session, error) {
 		exp = g.sess.notAfter
 	}
 	access, err := s.Keyring.Signing.Load().Sign(token.Claims{
-		Issuer: s.TokenIssuer, Subject: g.user.ID, Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(), NotBefore: now.Unix(),
-		Email: g.user.Email, Phone: g.user.Phone, AppMetadata: accounts.RawJSON(g.user.AppMetadata), UserMetadata: accounts.RawJSON(g.user.UserMetadata),
-		Role:     databaseRole(g.user.Role),
-		TenantID: g.member.TenantID, TenantRole: string(g.member.Role), AAL: g.sess.aal, AMR: g.sess.AMR, SessionID: g.sess.ID, Anonymous: g.user.IsAnonymous,
+		Issuer: s.TokenIssuer, Subject: g.user.ID, Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(),
+		NotBefore: now.Unix(),
+		Email:     g.user.Email, Phone: g.user.Phone, AppMetadata: accounts.RawJSON(g.user.AppMetadata),
+		UserMetadata: accounts.RawJSON(g.user.UserMetadata),
+		Role:         databaseRole(g.user.Role),
+		TenantID:     g.member.TenantID, TenantRole: string(g.member.Role), AAL: g.sess.aal, AMR: g.sess.AMR,
+		SessionID: g.sess.ID, Anonymous: g.user.IsAnonymous,
 	})
 	if err != nil {
 		return nil, err
@@ -272,7 +278,8 @@ func (s *Store) Issue(g *Grant) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{AccessToken: access, TokenType: "bearer", ExpiresIn: max(1, exp.Unix()-now.Unix()), ExpiresAt: exp.Unix(), RefreshToken: refresh, User: g.user,
+	return &Session{AccessToken: access, TokenType: "bearer", ExpiresIn: max(1, exp.Unix()-now.Unix()),
+		ExpiresAt: exp.Unix(), RefreshToken: refresh, User: g.user,
 		ProviderToken: g.ProviderToken, ProviderRefreshToken: g.ProviderRefresh}, nil
 }
 
@@ -332,8 +339,8 @@ func (s *Store) Logout(ctx context.Context, a actor.Actor, scope string) error {
 		return fault.New(fault.Invalid, "validation_failed", "Unsupported logout scope %q", scope)
 	}
 	return s.Write(ctx, func(tx *db.Tx) error {
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "session.ended", Entity: "session", EntityID: a.SessionID,
-			Details: map[string]any{"scope": scope}, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "session.ended", Entity: "session",
+			EntityID: a.SessionID, Details: map[string]any{"scope": scope}, Client: accounts.ClientOf(a)})
 		return s.EndSessionsWhere(tx, a.UserID, where, args...)
 	})
 }

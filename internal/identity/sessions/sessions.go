@@ -45,7 +45,8 @@ func (s *Store) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([
 		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id LIMIT $5`,
 		[]any{userID, s.Now(), db.Null(tenant), boolToInt(tenant == ""), maxListed}, func(r *db.Row) error {
 			o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
-				CreatedAt: accounts.Time{Time: r.Time(6)}, RefreshedAt: accounts.Time{Time: r.Time(7)}, NotAfter: accounts.Time{Time: r.Time(8)}}
+				CreatedAt: accounts.Time{Time: r.Time(6)}, RefreshedAt: accounts.Time{Time: r.Time(7)},
+				NotAfter: accounts.Time{Time: r.Time(8)}}
 			o.Current = o.ID == a.SessionID
 			list = append(list, o)
 			return json.Unmarshal([]byte(r.Text(3)), &list[len(list)-1].AMR)
@@ -70,8 +71,8 @@ func (s *Store) EndSession(ctx context.Context, a actor.Actor, id string) error 
 			return fault.New(fault.NotFound, "not_found", "You have no such session")
 		}
 		tx.After(func() { s.Forget(a.UserID) })
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "session.ended", Entity: "session", EntityID: id,
-			Details: map[string]any{"scope": "one"}, Client: accounts.ClientOf(a)})
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "session.ended", Entity: "session",
+			EntityID: id, Details: map[string]any{"scope": "one"}, Client: accounts.ClientOf(a)})
 		return nil
 	})
 }

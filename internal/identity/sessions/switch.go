@@ -26,8 +26,8 @@ func (s *Store) SwitchTo(tx *db.Tx, a actor.Actor, tenantID string) (accounts.Me
 	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
 	accounts.WorksIn(tx, a.UserID, tenantID)
 	s.noteSeen(tx, tenantID, a.UserID, false)
-	s.Audit(tx, accounts.Event{Tenant: tenantID, User: a.UserID, Action: "tenant.switched", Entity: "session", EntityID: a.SessionID,
-		Client: accounts.ClientOf(a)})
+	s.Audit(tx, accounts.Event{Tenant: tenantID, User: a.UserID, Action: "tenant.switched", Entity: "session",
+		EntityID: a.SessionID, Client: accounts.ClientOf(a)})
 	tx.After(func() { s.Forget(a.UserID) })
 	return m, tx.Flush()
 }
@@ -35,9 +35,9 @@ func (s *Store) SwitchTo(tx *db.Tx, a actor.Actor, tenantID string) (accounts.Me
 // Denied notes a refused switch: in the tenant the session works in, because
 // the one asked for may be nobody's business.
 func (s *Store) Denied(ctx context.Context, a actor.Actor, asked string) error {
-	return s.AuditAlone(ctx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "tenant.switch_denied", Outcome: "refused", Entity: "session",
-		EntityID: a.SessionID,
-		Details:  map[string]any{"asked": asked}, Client: accounts.ClientOf(a)})
+	return s.AuditAlone(ctx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Action: "tenant.switch_denied",
+		Outcome: "refused", Entity: "session", EntityID: a.SessionID,
+		Details: map[string]any{"asked": asked}, Client: accounts.ClientOf(a)})
 }
 
 // SwitchTenant moves the caller's session and returns tokens that say so. The

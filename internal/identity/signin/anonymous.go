@@ -13,7 +13,9 @@ import (
 // SignUpAnonymous makes an account that nobody can come back to but by its
 // session: no address, no identity, exactly the metadata given. It becomes a
 // full account when an address is proved or an identity linked.
-func (s *SignUps) SignUpAnonymous(ctx context.Context, data map[string]any, c accounts.Client) (*sessions.Session, error) {
+func (s *SignUps) SignUpAnonymous(
+	ctx context.Context, data map[string]any, c accounts.Client,
+) (*sessions.Session, error) {
 	if !s.Config.AnonymousUsers {
 		return nil, fault.New(fault.Unprocessable, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
 	}
@@ -32,7 +34,8 @@ func (s *SignUps) SignUpAnonymous(ctx context.Context, data map[string]any, c ac
 		if err := accounts.InsertUser(tx, u); err != nil {
 			return err
 		}
-		s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"method": "anonymous"}, Client: c})
+		s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID,
+			Details: map[string]any{"method": "anonymous"}, Client: c})
 		g, err = s.Sessions.Begin(tx, u, token.Method{Method: "anonymous"}, c)
 		return err
 	})

@@ -11,9 +11,11 @@ import (
 
 // Fragment is the implicit flow's success: the session behind the #.
 func Fragment(s *accounts.Links, sess *sessions.Session, target, typ string) string {
-	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken}, "expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
+	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken},
+		"expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
 		"expires_at": {strconv.FormatInt(sess.ExpiresAt, 10)}, "token_type": {"bearer"}, "sb": {""}}
-	for k, text := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
+	for k, text := range map[string]string{"type": typ, "provider_token": sess.ProviderToken,
+		"provider_refresh_token": sess.ProviderRefreshToken} {
 		if text != "" {
 			v.Set(k, text)
 		}

@@ -30,7 +30,10 @@ type MailRequest struct {
 
 // queueWork checks a request and takes it off the request path: what follows
 // depends on whether the address is known, and must not show.
-func (s *OTP) queueWork(ctx context.Context, purpose string, in MailRequest, c accounts.Client, work func(ctx context.Context, email string) error) error {
+func (s *OTP) queueWork(
+	ctx context.Context, purpose string, in MailRequest, c accounts.Client,
+	work func(ctx context.Context, email string) error,
+) error {
 	if err := s.Accounts.EmailOn(fault.Invalid); err != nil {
 		return err
 	}
@@ -55,7 +58,8 @@ func (s *OTP) Recover(ctx context.Context, in MailRequest, c accounts.Client) er
 				return "", codes.CodeOrder{}, err
 			}
 			s.Audit(tx, accounts.Event{User: u.ID, Action: "user.recovery_requested", Entity: "user", EntityID: u.ID, Client: c})
-			return mailtemplate.Recovery, codes.CodeOrder{Kind: codes.KindRecovery, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
+			return mailtemplate.Recovery, codes.CodeOrder{Kind: codes.KindRecovery, Address: email, From: c.Place(),
+				PKCE: in.PKCE, Redirect: in.Redirect}, nil
 		})
 	})
 }
@@ -79,7 +83,8 @@ func (s *OTP) mailCode(ctx context.Context, email string, _ accounts.Client,
 			return err
 		}
 		made, err := s.Codes.MakeCode(tx, u, o)
-		l = mailtemplate.Letter{Kind: kind, User: u.ID, To: o.Address, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
+		l = mailtemplate.Letter{Kind: kind, User: u.ID, To: o.Address, Link: made.Link, Code: made.Digits,
+			Valid: s.Config.CodeTTL}
 		return err
 	})
 	if err != nil || l.Kind == "" {
@@ -112,7 +117,8 @@ func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error 
 			}
 		}
 		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *accounts.User) (mailtemplate.Kind, codes.CodeOrder, error) {
-			o := codes.CodeOrder{Kind: codes.KindMagicLink, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}
+			o := codes.CodeOrder{Kind: codes.KindMagicLink, Address: email, From: c.Place(), PKCE: in.PKCE,
+				Redirect: in.Redirect}
 			if u.EmailConfirmedAt.IsZero() {
 				o.Kind = codes.KindSignup
 				if made {
@@ -136,7 +142,10 @@ func (s *OTP) OTP(ctx context.Context, in MailRequest, c accounts.Client) error 
 
 // tellUnknown refuses an address or number without an account, where the operator
 // wants that told.
-func (s *OTP) tellUnknown(ctx context.Context, given string, canonical func(string) (string, error), find func(*db.Tx, string) (*accounts.User, error)) error {
+func (s *OTP) tellUnknown(
+	ctx context.Context, given string, canonical func(string) (string, error),
+	find func(*db.Tx, string) (*accounts.User, error),
+) error {
 	if !s.Config.OTPTellsUnknown {
 		return nil
 	}
@@ -156,7 +165,9 @@ func (s *OTP) tellUnknown(ctx context.Context, given string, canonical func(stri
 
 // makeUnknown makes an account without a password for an address that has
 // none. made tells whether it did.
-func (s *OTP) makeUnknown(ctx context.Context, email string, data map[string]any, c accounts.Client) (made bool, err error) {
+func (s *OTP) makeUnknown(
+	ctx context.Context, email string, data map[string]any, c accounts.Client,
+) (made bool, err error) {
 	err = s.Accounts.OnceMore(func() error {
 		return s.Write(ctx, func(tx *db.Tx) error {
 			made = false
@@ -186,15 +197,19 @@ func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c accounts
 				if lately, err := s.Post.AskedLately(tx, u, codes.KindSignup, c); err != nil || lately {
 					return "", codes.CodeOrder{}, err
 				}
-				return mailtemplate.Confirmation, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect}, nil
+				return mailtemplate.Confirmation, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(),
+					PKCE: in.PKCE, Redirect: in.Redirect}, nil
 			})
 		})
 	case "email_change":
-		return s.queueWork(ctx, "email_change", in, c, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in, c) })
+		return s.queueWork(ctx, "email_change", in, c, func(ctx context.Context, email string) error {
+			return s.resendChange(ctx, email, in, c)
+		})
 	case "sms", "phone_change":
 		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
 	}
-	return fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of signup, email_change is required")
+	return fault.New(fault.Invalid, "validation_failed",
+		"Missing or unsupported type; one of signup, email_change is required")
 }
 
 func (s *OTP) resendChange(ctx context.Context, email string, in MailRequest, c accounts.Client) error {
@@ -225,8 +240,11 @@ func (s *OTP) resendChange(ctx context.Context, email string, in MailRequest, c 
 // ChangeCodes makes the codes of a pending e-mail change: one for the new
 // address, and one for the current when it is proved. Who has the new address
 // already is told that instead, by mail.
-func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequest, c accounts.Client) ([]mailtemplate.Letter, error) {
-	made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeNew, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
+func (s *OTP) ChangeCodes(
+	tx *db.Tx, u *accounts.User, email string, in MailRequest, c accounts.Client,
+) ([]mailtemplate.Letter, error) {
+	made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeNew, Address: email, From: c.Place(),
+		PKCE: in.PKCE, Redirect: in.Redirect})
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +260,10 @@ func (s *OTP) ChangeCodes(tx *db.Tx, u *accounts.User, email string, in MailRequ
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return out, nil
 	}
-	made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeCurrent, Address: u.Email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
-	return append(out, mailtemplate.Letter{Kind: mailtemplate.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.Link, Code: made.Digits,
-		Valid: s.Config.CodeTTL}), err
+	made, err = s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindChangeCurrent, Address: u.Email, From: c.Place(),
+		PKCE: in.PKCE, Redirect: in.Redirect})
+	return append(out, mailtemplate.Letter{Kind: mailtemplate.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email,
+		Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}), err
 }
 
 // Reauthenticate mails a code that PUT /user takes as nonce.
@@ -257,7 +276,8 @@ func (s *OTP) Reauthenticate(ctx context.Context, a actor.Actor) error {
 		}
 		switch {
 		case u.Email == "" && u.Phone == "":
-			return fault.New(fault.Invalid, "validation_failed", "Reauthentication requires the user to have an email or a phone number")
+			return fault.New(fault.Invalid, "validation_failed",
+				"Reauthentication requires the user to have an email or a phone number")
 		case u.Email == "" || u.EmailConfirmedAt.IsZero():
 			return fault.New(fault.Invalid, "email_not_confirmed", "Reauthentication requires a confirmed email address")
 		}
@@ -265,7 +285,8 @@ func (s *OTP) Reauthenticate(ctx context.Context, a actor.Actor) error {
 			return err
 		}
 		made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindReauth, Address: u.Email})
-		l = mailtemplate.Letter{Kind: mailtemplate.Reauthentication, User: u.ID, To: u.Email, Code: made.Digits, Valid: s.Config.CodeTTL}
+		l = mailtemplate.Letter{Kind: mailtemplate.Reauthentication, User: u.ID, To: u.Email, Code: made.Digits,
+			Valid: s.Config.CodeTTL}
 		return err
 	})
 	if err != nil {

@@ -66,7 +66,8 @@ func (s *OTP) OTPPhone(ctx context.Context, in PhoneRequest, c accounts.Client) 
 					return nil, codes.CodeOrder{}, err
 				}
 			}
-			return u, codes.CodeOrder{Kind: kind, Address: phone, From: c.Place(), Digits: s.Config.PhoneCodes[phone], Channel: in.Channel}, err
+			return u, codes.CodeOrder{Kind: kind, Address: phone, From: c.Place(), Digits: s.Config.PhoneCodes[phone],
+				Channel: in.Channel}, err
 		})
 	})
 }
@@ -80,7 +81,9 @@ func (s *OTP) newByPhone(tx *db.Tx, phone string, data map[string]any, c account
 
 // TextCode makes the code that choose asks for and sends it; no account, no
 // message.
-func (s *OTP) TextCode(ctx context.Context, to string, choose func(tx *db.Tx) (*accounts.User, codes.CodeOrder, error)) error {
+func (s *OTP) TextCode(
+	ctx context.Context, to string, choose func(tx *db.Tx) (*accounts.User, codes.CodeOrder, error),
+) error {
 	digits, locale, channel := "", "", ""
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		digits = ""
@@ -96,7 +99,8 @@ func (s *OTP) TextCode(ctx context.Context, to string, choose func(tx *db.Tx) (*
 	if err != nil || digits == "" || s.Config.PhoneCodes[to] != "" {
 		return err
 	}
-	m := sms.Message{To: to, Channel: channel, Text: mailtemplate.Text(locale, s.Config.ProductName, digits, int(s.Config.CodeTTL.Minutes()))}
+	m := sms.Message{To: to, Channel: channel, Text: mailtemplate.Text(locale, s.Config.ProductName, digits,
+		int(s.Config.CodeTTL.Minutes()))}
 	if err := s.Config.SMS.Send(ctx, m); err != nil {
 		return fmt.Errorf("identity: text message: %w", err)
 	}
@@ -110,7 +114,8 @@ func (s *OTP) ResendPhone(ctx context.Context, typ, phone string, c accounts.Cli
 		return s.OTPPhone(ctx, PhoneRequest{Phone: phone, Again: true}, c)
 	case codes.KindPhoneChange:
 	default:
-		return "", fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of sms, phone_change is required")
+		return "", fault.New(fault.Invalid, "validation_failed",
+			"Missing or unsupported type; one of sms, phone_change is required")
 	}
 	if err := s.Accounts.PhonesOn(); err != nil {
 		return "", err
@@ -134,7 +139,8 @@ func (s *OTP) ResendPhone(ctx context.Context, typ, phone string, c accounts.Cli
 			if held, err := s.Post.HeldElsewhere(tx, u, codes.KindPhoneChange, c); err != nil || held {
 				return nil, codes.CodeOrder{}, err
 			}
-			return u, codes.CodeOrder{Kind: codes.KindPhoneChange, Address: phone, From: c.Place(), Digits: s.Config.PhoneCodes[phone], Channel: sms.SMS}, err
+			return u, codes.CodeOrder{Kind: codes.KindPhoneChange, Address: phone, From: c.Place(),
+				Digits: s.Config.PhoneCodes[phone], Channel: sms.SMS}, err
 		})
 	})
 }

@@ -21,7 +21,9 @@ type PhoneSignUp struct {
 // SignUpPhone is SignUp by telephone number: a session where numbers need no
 // proof, else the same user-shaped answer for a new, an unconfirmed and a taken
 // number, and a text message to the first two.
-func (s *SignUps) SignUpPhone(ctx context.Context, in PhoneSignUp, c accounts.Client) (*sessions.Session, *accounts.User, error) {
+func (s *SignUps) SignUpPhone(
+	ctx context.Context, in PhoneSignUp, c accounts.Client,
+) (*sessions.Session, *accounts.User, error) {
 	phone, err := s.checkPhoneSignUp(&in)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +102,9 @@ func (s *SignUps) signUpPhoneNow(ctx context.Context, u *accounts.User, c accoun
 
 // signUpByText makes the account, or finds the one whose number nobody proved,
 // and sends a code. A taken number keeps one decoy id and gets no message.
-func (s *SignUps) signUpByText(ctx context.Context, draft *accounts.User, channel string, c accounts.Client) (*accounts.User, error) {
+func (s *SignUps) signUpByText(
+	ctx context.Context, draft *accounts.User, channel string, c accounts.Client,
+) (*accounts.User, error) {
 	answer := *draft
 	answer.ConfirmationSentAt = answer.CreatedAt
 	owner, taken := "", false
@@ -142,7 +146,8 @@ func (s *SignUps) signUpByText(ctx context.Context, draft *accounts.User, channe
 				return nil, codes.CodeOrder{}, nil
 			}
 			u, err := accounts.UserByID(tx, owner)
-			return u, codes.CodeOrder{Kind: codes.KindSMSSignup, Address: draft.Phone, From: c.Place(), Digits: s.Config.PhoneCodes[draft.Phone], Channel: channel}, err
+			return u, codes.CodeOrder{Kind: codes.KindSMSSignup, Address: draft.Phone, From: c.Place(),
+				Digits: s.Config.PhoneCodes[draft.Phone], Channel: channel}, err
 		})
 	})
 }

@@ -33,12 +33,13 @@ func (s *SignIns) SignIn(ctx context.Context, email, pw string, c accounts.Clien
 	if err := s.Accounts.EmailOn(fault.Unprocessable); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, s.queueNamed(accounts.ByAddress, email, accounts.Canonical), func(u *accounts.User) error {
-		if u.EmailConfirmedAt.IsZero() {
-			return fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
-		}
-		return nil
-	})
+	return s.byPassword(ctx, pw, c, s.queueNamed(accounts.ByAddress, email, accounts.Canonical),
+		func(u *accounts.User) error {
+			if u.EmailConfirmedAt.IsZero() {
+				return fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
+			}
+			return nil
+		})
 }
 
 // SignInPhone is SignIn by telephone number.
@@ -46,12 +47,13 @@ func (s *SignIns) SignInPhone(ctx context.Context, phone, pw string, c accounts.
 	if err := s.Accounts.PhonesOn(); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, s.queueNamed(accounts.ByNumber, phone, accounts.CanonicalPhone), func(u *accounts.User) error {
-		if u.PhoneConfirmedAt.IsZero() {
-			return fault.New(fault.Invalid, "phone_not_confirmed", "Phone not confirmed")
-		}
-		return nil
-	})
+	return s.byPassword(ctx, pw, c, s.queueNamed(accounts.ByNumber, phone, accounts.CanonicalPhone),
+		func(u *accounts.User) error {
+			if u.PhoneConfirmedAt.IsZero() {
+				return fault.New(fault.Invalid, "phone_not_confirmed", "Phone not confirmed")
+			}
+			return nil
+		})
 }
 
 // byPassword signs in the account that find finds, if proved lets it. A hash that
@@ -157,7 +159,8 @@ func (s *SignIns) auditRefusal(ctx context.Context, u *accounts.User, why string
 		if len(list) == 1 {
 			tenant = list[0].TenantID
 		}
-		s.Audit(tx, accounts.Event{Tenant: tenant, User: u.ID, Action: "session.refused", Outcome: "refused", Details: map[string]any{"reason": why}, Client: c})
+		s.Audit(tx, accounts.Event{Tenant: tenant, User: u.ID, Action: "session.refused", Outcome: "refused",
+			Details: map[string]any{"reason": why}, Client: c})
 		if why == "password" {
 			u.WrongPasswords.Count(tx, s.Now())
 		}
@@ -188,11 +191,14 @@ func (s *SignIns) queueNamed(where, name string, canonical func(string) (string,
 }
 
 // signIn opens the session, or returns errHashChanged.
-func (s *SignIns) signIn(ctx context.Context, checked *accounts.User, rehashed string, c accounts.Client) (*sessions.Session, error) {
+func (s *SignIns) signIn(
+	ctx context.Context, checked *accounts.User, rehashed string, c accounts.Client,
+) (*sessions.Session, error) {
 	var g *sessions.Grant
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		found := accounts.QueueLockedUser(tx, checked.ID)
-		in := sessions.Entrance{How: token.Method{Method: "password"}, Belongs: accounts.QueueMemberships(tx, checked.ID, checked.Email)}
+		in := sessions.Entrance{How: token.Method{Method: "password"},
+			Belongs: accounts.QueueMemberships(tx, checked.ID, checked.Email)}
 		u, err := accounts.FlushedUser(tx, found)
 		if fault.Is(err, fault.NotFound) {
 			return errCredentials()

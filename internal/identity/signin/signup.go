@@ -86,7 +86,9 @@ func (s *SignUps) checkSignUp(in *SignUp) (string, error) {
 	return email, err
 }
 
-func (s *SignUps) signUpNow(ctx context.Context, in SignUp, email, hash string, c accounts.Client) (*sessions.Session, error) {
+func (s *SignUps) signUpNow(
+	ctx context.Context, in SignUp, email, hash string, c accounts.Client,
+) (*sessions.Session, error) {
 	var g *sessions.Grant
 	err := s.Accounts.OnceMore(func() error {
 		return s.Write(ctx, func(tx *db.Tx) error {
@@ -140,7 +142,9 @@ func (s *SignUps) adoptInvited(tx *db.Tx, u *accounts.User, hash string, data ma
 // signUpByMail answers as for a new account in all three cases. The times in
 // the answer are those of now, and a taken address keeps one decoy id, because
 // an unconfirmed one keeps its id as well.
-func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash string, c accounts.Client) (*accounts.User, error) {
+func (s *SignUps) signUpByMail(
+	ctx context.Context, in SignUp, email, hash string, c accounts.Client,
+) (*accounts.User, error) {
 	answer := s.Accounts.Draft(email, in.Data)
 	answer.ConfirmationSentAt = answer.CreatedAt
 	var mail mailtemplate.Letter
@@ -167,8 +171,10 @@ func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			}
 			answer.ID = u.ID
 			s.Audit(tx, accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Client: c})
-			made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(), PKCE: in.PKCE, Redirect: in.Redirect})
-			mail = mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL}
+			made, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindSignup, Address: email, From: c.Place(),
+				PKCE: in.PKCE, Redirect: in.Redirect})
+			mail = mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: email, Link: made.Link,
+				Code: made.Digits, Valid: s.Config.CodeTTL}
 			return err
 		})
 	})

@@ -58,7 +58,8 @@ func (s *Verification) Verify(ctx context.Context, in Verify, c accounts.Client)
 		t, err := s.findCode(tx, in, c.Place())
 		if fault.HasCode(err, "otp_expired") {
 			// A wrong guess was counted; that has to commit.
-			s.Audit(tx, accounts.Event{Action: "session.refused", Outcome: "refused", Details: map[string]any{"method": "otp", "type": in.Type}, Client: c})
+			s.Audit(tx, accounts.Event{Action: "session.refused", Outcome: "refused",
+				Details: map[string]any{"method": "otp", "type": in.Type}, Client: c})
 			refused = err
 			return nil
 		}
@@ -182,7 +183,9 @@ func codesTyped(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
 
 // Accept ends a code and does what it stands for, then opens a session. half
 // says that an e-mail change waits for its other half.
-func (s *Verification) Accept(tx *db.Tx, t codes.OneTime, how token.Method, c accounts.Client) (g *sessions.Grant, half bool, err error) {
+func (s *Verification) Accept(
+	tx *db.Tx, t codes.OneTime, how token.Method, c accounts.Client,
+) (g *sessions.Grant, half bool, err error) {
 	if err := codes.Consume(tx, t); err != nil {
 		return nil, false, err
 	}
@@ -220,7 +223,8 @@ type Open struct {
 
 // OpenLink answers GET and POST /verify with a link's token.
 //
-// Opening a link redeems nothing, because mail scanners open links. With PKCE it leads to the target with an authorization code that
+// Opening a link redeems nothing, because mail scanners open links. With PKCE it leads to the target with an
+// authorization code that
 // only the browser holding the verifier can use; the code behind the link ends
 // at that exchange. Without PKCE a browser gets a page whose button posts.
 // Whoever shows no pages, and everybody where the implicit flow is off and no
@@ -296,7 +300,9 @@ func (in Open) isPKCE() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce
 
 // changeOnPage takes a half of an e-mail change that began with a challenge. The
 // whole one leads to a code for whoever still has the verifier.
-func (s *Verification) changeOnPage(tx *db.Tx, f codes.Flow, t codes.OneTime, target string, c accounts.Client) (string, error) {
+func (s *Verification) changeOnPage(
+	tx *db.Tx, f codes.Flow, t codes.OneTime, target string, c accounts.Client,
+) (string, error) {
 	if err := codes.Consume(tx, t); err != nil {
 		return "", err
 	}

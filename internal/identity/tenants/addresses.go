@@ -29,7 +29,8 @@ func (s *Addresses) AdoptAddress(tx *db.Tx, u *accounts.User, email string, c ac
 	s.becomeNamed(tx, u, c)
 	now := s.Now()
 	u.Email, u.EmailConfirmedAt, u.ConfirmedAt = email, accounts.Time{Time: now}, accounts.Time{Time: now}
-	if _, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, email, now); err != nil {
+	if _, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID,
+		email, now); err != nil {
 		return err
 	}
 	return s.Invitations.JoinAsWished(tx, u, c)
@@ -45,7 +46,8 @@ type Addresses struct {
 
 // ProvePhone does what a texted code stands for.
 func (s *Addresses) ProvePhone(tx *db.Tx, u *accounts.User, t codes.OneTime, c accounts.Client) error {
-	if t.Kind != codes.KindPhoneChange && t.Address != u.Phone || t.Kind == codes.KindPhoneChange && t.Address != u.NewPhone {
+	if t.Kind != codes.KindPhoneChange && t.Address != u.Phone || t.Kind == codes.KindPhoneChange &&
+		t.Address != u.NewPhone {
 		return codes.ErrCode()
 	}
 	if err := accounts.ClearCodes(tx, u.ID); err != nil {
@@ -82,7 +84,8 @@ func (s *Addresses) proveNumber(tx *db.Tx, u *accounts.User) error {
 	for i := range u.Identities {
 		if id := &u.Identities[i]; id.Provider == "phone" {
 			id.Data["phone"], id.Data["phone_verified"] = u.Phone, true
-			_, err := tx.Exec("UPDATE identities SET data = $2, updated_at = $3 WHERE id = $1", id.IdentityID, accounts.WriteJSON(id.Data), s.Now())
+			_, err := tx.Exec("UPDATE identities SET data = $2, updated_at = $3 WHERE id = $1", id.IdentityID,
+				accounts.WriteJSON(id.Data), s.Now())
 			return err
 		}
 	}
@@ -138,7 +141,8 @@ func (s *Addresses) Confirm(tx *db.Tx, u *accounts.User, t codes.OneTime, c acco
 		return err
 	}
 	now, unowned := s.Now(), u.ConfirmedAt.IsZero()
-	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = accounts.Time{Time: now}, accounts.Time{Time: now}, accounts.Time{Time: now}
+	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = accounts.Time{Time: now}, accounts.Time{Time: now},
+		accounts.Time{Time: now}
 	if _, there := u.UserMetadata["email_verified"]; there {
 		u.UserMetadata["email_verified"] = true
 	}
@@ -182,7 +186,9 @@ func (s *Addresses) ProveIdentity(tx *db.Tx, u *accounts.User) {
 // half that finds the other one proved: that of the new address always, that of
 // the old one where it was anybody's. A half that ended unproved counts for
 // nothing, or the other would decide alone.
-func (s *Addresses) changeAddress(tx *db.Tx, u *accounts.User, t codes.OneTime, c accounts.Client) (half bool, err error) {
+func (s *Addresses) changeAddress(
+	tx *db.Tx, u *accounts.User, t codes.OneTime, c accounts.Client,
+) (half bool, err error) {
 	if u.NewEmail == "" || t.Kind == codes.KindChangeNew && t.Address != u.NewEmail {
 		return false, codes.ErrLink()
 	}
@@ -193,7 +199,8 @@ func (s *Addresses) changeAddress(tx *db.Tx, u *accounts.User, t codes.OneTime, 
 	if other == codes.KindChangeCurrent && (u.Email == "" || u.EmailConfirmedAt.IsZero()) {
 		return false, s.SetAddress(tx, u, u.NewEmail, c)
 	}
-	_, err = codes.CodeBy(tx, "user_id = $1 AND slot = $2 AND address = $3 AND code_hash = $4 AND expires_at > $5", u.ID, other, address, codes.Proved, s.Now())
+	_, err = codes.CodeBy(tx, "user_id = $1 AND slot = $2 AND address = $3 AND code_hash = $4 AND expires_at > $5", u.ID,
+		other, address, codes.Proved, s.Now())
 	if fault.Is(err, fault.NotFound) {
 		return true, s.Codes.KeepProof(tx, t)
 	}
@@ -220,12 +227,14 @@ func (s *Addresses) SetAddress(tx *db.Tx, u *accounts.User, email string, c acco
 	now, first := s.Now(), u.ConfirmedAt.IsZero()
 	old := u.Email
 	s.becomeNamed(tx, u, c)
-	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", accounts.Time{Time: now}, accounts.Time{Time: now}, accounts.Time{Time: now}
+	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", accounts.Time{Time: now},
+		accounts.Time{Time: now}, accounts.Time{Time: now}
 	if _, there := u.UserMetadata["email"]; there {
 		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
 	}
 	tx.Queue(setAddressSQL, []any{u.ID, email, now, accounts.WriteJSON(u.UserMetadata)}, nil)
-	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1", []any{u.ID, email, now}, nil)
+	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1",
+		[]any{u.ID, email, now}, nil)
 	s.ProveIdentity(tx, u)
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.email_changed", Entity: "user", EntityID: u.ID, Client: c})
 	if old == "" {

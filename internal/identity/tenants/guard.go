@@ -23,7 +23,8 @@ func (s *Store) GuardMembers(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		if c.After != nil && c.After["owner_id"] != nil && c.After.Text("role") != string(actor.Viewer) {
-			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At("owner_id", "is for viewers alone")
+			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At(
+				"owner_id", "is for viewers alone")
 		}
 		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
 		if isActiveOwner(c.Before) && !isActiveOwner(c.After) {
@@ -95,7 +96,8 @@ func KeepOwner(tx *db.Tx, tenant string) error {
 			return nil
 		})
 	if err == nil && n == 0 {
-		err = fault.New(fault.Conflict, "HF010", "the last active owner cannot be removed, suspended or demoted").With("", "make another member owner first")
+		err = fault.New(fault.Conflict, "HF010", "the last active owner cannot be removed, suspended or demoted").With("",
+			"make another member owner first")
 	}
 	return err
 }
@@ -159,8 +161,8 @@ func (s *Invitations) MailInvitations(tx *store.Tx, changes []store.Change) erro
 		if c.Op != store.Insert {
 			continue
 		}
-		inv := Invitation{ID: accounts.ChangedText(c, "id"), TenantID: accounts.ChangedText(c, "tenant_id"), Email: accounts.ChangedText(c, "email"),
-			Role:      actor.Role(accounts.ChangedText(c, "role")),
+		inv := Invitation{ID: accounts.ChangedText(c, "id"), TenantID: accounts.ChangedText(c, "tenant_id"),
+			Email: accounts.ChangedText(c, "email"), Role: actor.Role(accounts.ChangedText(c, "role")),
 			ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 		tx.Queue(mailInvitationsSQL, []any{inv.TenantID, inv.Email, inv.ID, s.Now()}, nil)
 		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)

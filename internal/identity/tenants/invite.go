@@ -53,7 +53,8 @@ func Rank(r actor.Role) int {
 // only an owner makes an owner.
 func MayGrant(by, role actor.Role) error {
 	if !role.Valid() {
-		return fault.New(fault.Invalid, "validation_failed", "role is not one of owner, admin, manager, safety, operator, driver, viewer").At("role", "unknown role")
+		return fault.New(fault.Invalid, "validation_failed",
+			"role is not one of owner, admin, manager, safety, operator, driver, viewer").At("role", "unknown role")
 	}
 	if Rank(by) > Rank(role) {
 		return fault.New(fault.Forbidden, "42501", "a role above your own cannot be granted").At("role", "above your own")
@@ -86,7 +87,8 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 		in.Deliver = DeliverMail
 	}
 	if in.Deliver != DeliverMail && in.Deliver != DeliverLink {
-		return Invitation{}, fault.New(fault.Invalid, "validation_failed", "deliver: use mail or link").At("deliver", "mail or link")
+		return Invitation{}, fault.New(fault.Invalid, "validation_failed", "deliver: use mail or link").At("deliver",
+			"mail or link")
 	}
 	addr, err := accounts.Canonical(in.Email)
 	if err != nil {
@@ -95,14 +97,16 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 	if err := s.Tenants.mayInvite(a, in.Role); err != nil {
 		return Invitation{}, err
 	}
-	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
+	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role,
+		ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 	err = s.Write(ctx, func(tx *db.Tx) error {
 		now := s.Now()
 		revokePending(tx, a.TenantID, addr, now)
 		tx.Queue(`INSERT INTO invitations (tenant_id, id, email, role, status, invited_by, expires_at, created_at, updated_at, created_by, version)
 			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
 			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), db.Null(a.UserID), inv.ExpiresAt.Time, now}, nil)
-		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "member.invited", Entity: "invitations", EntityID: inv.ID,
+		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "member.invited",
+			Entity: "invitations", EntityID: inv.ID,
 			Details: map[string]any{"role": in.Role, "deliver": in.Deliver}, Client: accounts.ClientOf(a)})
 		if in.Deliver == DeliverLink {
 			inv.Link, err = s.handedOver(tx, inv)
@@ -135,7 +139,8 @@ func (s *Invitations) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 	if !u.EmailConfirmedAt.IsZero() {
 		return s.invitationLink(inv), nil
 	}
-	c, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindInvite, Address: inv.Email, TTL: inv.ExpiresAt.Sub(s.Now())})
+	c, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindInvite, Address: inv.Email,
+		TTL: inv.ExpiresAt.Sub(s.Now())})
 	if err != nil {
 		return "", err
 	}
@@ -184,9 +189,10 @@ func (s *Invitations) MakeInvited(tx *db.Tx, email string, data map[string]any) 
 	if data == nil {
 		data = map[string]any{}
 	}
-	u := &accounts.User{ID: db.NewID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: accounts.Time{Time: now},
-		ConfirmationSentAt: accounts.Time{Time: now},
-		AppData:            map[string]any{}, UserMetadata: data, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
+	u := &accounts.User{ID: db.NewID(), Aud: "authenticated", Role: "authenticated", Email: email,
+		InvitedAt: accounts.Time{Time: now}, ConfirmationSentAt: accounts.Time{Time: now},
+		AppData: map[string]any{}, UserMetadata: data, CreatedAt: accounts.Time{Time: now},
+		UpdatedAt: accounts.Time{Time: now}}
 	u.Identities = []accounts.Identity{accounts.EmailIdentity(u, now)}
 	u.Derive()
 	return u, accounts.InsertUser(tx, u)

@@ -50,7 +50,9 @@ const standsFor = `i.email = $1
 // listReceived are the invitations that stand for an account's proved address. An
 // account of an organisation's provider gets none: who works where is the
 // provider's to say.
-func (s *Invitations) listReceived(tx *db.Tx, u *accounts.User, where string, args ...any) (list []ReceivedInvitation, err error) {
+func (s *Invitations) listReceived(
+	tx *db.Tx, u *accounts.User, where string, args ...any,
+) (list []ReceivedInvitation, err error) {
 	list = []ReceivedInvitation{}
 	if u.EmailConfirmedAt.IsZero() || u.SSO {
 		return list, nil
@@ -82,19 +84,23 @@ func (s *Invitations) List(ctx context.Context, a actor.Actor) (list []ReceivedI
 // Accept makes the caller a member where he is invited. One that is
 // somebody else's, was answered, revoked or has expired is invite_not_found.
 func (s *Invitations) Accept(ctx context.Context, a actor.Actor, id string) (ReceivedInvitation, error) {
-	return s.answerInvitation(ctx, a, id, "invitation.accept_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
-		return s.acceptOnce(tx, u, inv, accounts.ClientOf(a))
-	})
+	return s.answerInvitation(ctx, a, id, "invitation.accept_refused",
+		func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
+			return s.acceptOnce(tx, u, inv, accounts.ClientOf(a))
+		})
 }
 
 // Decline turns an invitation down. Its tenant is not told: the invitation
 // stays pending there until it expires.
 func (s *Invitations) Decline(ctx context.Context, a actor.Actor, id string) error {
-	_, err := s.answerInvitation(ctx, a, id, "invitation.decline_refused", func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
-		s.Audit(tx, accounts.Event{User: u.ID, Action: "invitation.declined", Entity: "invitations", EntityID: inv.ID, Client: accounts.ClientOf(a)})
-		_, err := tx.Exec("UPDATE invitations SET declined_at = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, s.Now())
-		return err
-	})
+	_, err := s.answerInvitation(ctx, a, id, "invitation.decline_refused",
+		func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
+			s.Audit(tx, accounts.Event{User: u.ID, Action: "invitation.declined", Entity: "invitations", EntityID: inv.ID,
+				Client: accounts.ClientOf(a)})
+			_, err := tx.Exec("UPDATE invitations SET declined_at = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID,
+				s.Now())
+			return err
+		})
 	return err
 }
 
@@ -125,7 +131,8 @@ func (s *Invitations) answerInvitation(
 		return do(tx, u, out)
 	})
 	if fault.HasCode(err, "invite_not_found") {
-		note := accounts.Event{User: a.UserID, Action: refused, Outcome: "refused", Entity: "invitations", EntityID: id, Client: accounts.ClientOf(a)}
+		note := accounts.Event{User: a.UserID, Action: refused, Outcome: "refused", Entity: "invitations", EntityID: id,
+			Client: accounts.ClientOf(a)}
 		if err := s.AuditAlone(ctx, note); err != nil {
 			return out, err
 		}
@@ -279,7 +286,8 @@ func (s *Invitations) leaveTenant(tx *db.Tx, u *accounts.User, m accounts.Member
 	if err := s.Tenants.RemoveMember(tx, m.TenantID, u.ID); err != nil {
 		return err
 	}
-	tx.Queue("UPDATE sessions SET tenant_id = NULL, updated_at = $3 WHERE user_id = $1 AND tenant_id = $2", []any{u.ID, m.TenantID, s.Now()}, nil)
+	tx.Queue("UPDATE sessions SET tenant_id = NULL, updated_at = $3 WHERE user_id = $1 AND tenant_id = $2",
+		[]any{u.ID, m.TenantID, s.Now()}, nil)
 	if m.Role == actor.Owner {
 		return KeepOwner(tx, m.TenantID)
 	}
@@ -315,7 +323,8 @@ func (s *Invitations) InvitedBy(tx *db.Tx, t codes.OneTime) (token string, err e
 
 // markLinked marks an invitation as the one that a link's code was made for.
 func markLinked(tx *db.Tx, inv Invitation, hash string) error {
-	_, err := tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, hash)
+	_, err := tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID,
+		hash)
 	return err
 }
 
@@ -374,17 +383,19 @@ func (s *Invitations) JoinAsWished(tx *db.Tx, u *accounts.User, c accounts.Clien
 func (s *Invitations) joinOpen(tx *db.Tx, u *accounts.User, id string, c accounts.Client) error {
 	var policy, domains, status string
 	look := func() error {
-		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id}, func(r *db.Row) error {
-			policy, domains, status = r.Text(0), r.Text(1), r.Text(2)
-			return nil
-		})
+		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id},
+			func(r *db.Row) error {
+				policy, domains, status = r.Text(0), r.Text(1), r.Text(2)
+				return nil
+			})
 	}
 	err := look()
 	if fault.Is(err, fault.NotFound) {
 		if s.Config.SignupTenants != accounts.TenantsClaim {
 			return nil
 		}
-		made, err := s.Tenants.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, creator{u.ID, c})
+		made, err := s.Tenants.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"},
+			creator{u.ID, c})
 		if err != nil {
 			return err
 		}

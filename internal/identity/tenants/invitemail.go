@@ -35,7 +35,8 @@ func (s *Invitations) queueMails(tx *db.Tx, tenantID string, list ...Invitation)
 	case len(list) == 0:
 		return nil
 	case len(list) > invitesADay:
-		return fault.New(fault.Invalid, "validation_failed", "A tenant's invitations are mailed to %d addresses a day: no more at once", invitesADay)
+		return fault.New(fault.Invalid, "validation_failed",
+			"A tenant's invitations are mailed to %d addresses a day: no more at once", invitesADay)
 	}
 	now, jobs := s.Now(), make([]job.Job, len(list))
 	for i, inv := range list {
@@ -50,7 +51,8 @@ func (s *Invitations) queueMails(tx *db.Tx, tenantID string, list ...Invitation)
 	n, err := job.Made(tx, tenantID, MailJob, now.Add(-24*time.Hour))
 	if err == nil && n > invitesADay {
 		f := fault.New(fault.Limited, "over_email_send_rate_limit",
-			"A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
+			"A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link",
+			invitesADay)
 		f.RetryAfter = time.Hour
 		access.Explain(f, invitesADay, now.Add(f.RetryAfter))
 		return f
@@ -65,7 +67,8 @@ func (s *Invitations) queueMails(tx *db.Tx, tenantID string, list ...Invitation)
 // the invitation stands.
 func (s *Invitations) Mails(away func() bool) job.Kind {
 	return job.Mails(job.Kind{
-		Name: MailJob, Doc: "the mail of an invitation", Timeout: 30 * time.Second, Life: s.Config.InviteTTL, Keep: s.Config.InviteTTL + 24*time.Hour,
+		Name: MailJob, Doc: "the mail of an invitation", Timeout: 30 * time.Second, Life: s.Config.InviteTTL,
+		Keep: s.Config.InviteTTL + 24*time.Hour,
 		Run: func(ctx context.Context, j job.Job) error {
 			inv, err := s.mailedInvitation(ctx, j)
 			if err != nil || inv == nil {
@@ -97,7 +100,8 @@ func (s *Invitations) mailedInvitation(ctx context.Context, j job.Job) (inv *Inv
 		inv = nil
 		return tx.Query(mailedInvitationSQL,
 			[]any{j.Tenant, s.Now(), j.Key}, func(r *db.Row) error {
-				inv = &Invitation{TenantID: j.Tenant, ID: j.Key, Email: r.Text(0), Role: actor.Role(r.Text(1)), ExpiresAt: accounts.Time{Time: r.Time(2)}}
+				inv = &Invitation{TenantID: j.Tenant, ID: j.Key, Email: r.Text(0), Role: actor.Role(r.Text(1)),
+					ExpiresAt: accounts.Time{Time: r.Time(2)}}
 				suspended = r.Text(3) != "active"
 				return nil
 			})
@@ -112,8 +116,8 @@ func (s *Invitations) mailedInvitation(ctx context.Context, j job.Job) (inv *Inv
 // link that opens it; an account holder is asked to sign in, and so is who was
 // mailed a code within the mail interval, which stays good.
 func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first bool) error {
-	l := mailtemplate.Letter{Kind: mailtemplate.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.invitationLink(inv), Role: string(inv.Role),
-		Valid: inv.ExpiresAt.Sub(s.Now())}
+	l := mailtemplate.Letter{Kind: mailtemplate.TenantInvite, TenantID: inv.TenantID, To: inv.Email,
+		Link: s.invitationLink(inv), Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.Now())}
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
 			l.Tenant = r.Text(0)
@@ -132,7 +136,8 @@ func (s *Invitations) mailInvitation(ctx context.Context, inv Invitation, first 
 		if !u.EmailConfirmedAt.IsZero() || known && first && s.Post.SentLately(u.ConfirmationSentAt) {
 			return nil
 		}
-		c, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindInvite, Address: inv.Email, TTL: inv.ExpiresAt.Sub(s.Now())})
+		c, err := s.Codes.MakeCode(tx, u, codes.CodeOrder{Kind: codes.KindInvite, Address: inv.Email,
+			TTL: inv.ExpiresAt.Sub(s.Now())})
 		if err != nil {
 			return err
 		}

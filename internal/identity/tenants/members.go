@@ -41,8 +41,8 @@ func (s *Store) ChangeRole(tx *db.Tx, tenantID, userID string, role, was actor.R
 // role or status, was another before.
 func (s *Store) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
 	var changes []accounts.MemberChange
-	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID},
-		func(r *db.Row) error {
+	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2",
+		[]any{tenantID, userID}, func(r *db.Row) error {
 			c := accounts.MemberChange{After: MemberRow(r)}
 			c.Before = maps.Clone(c.After)
 			c.Before[field] = was
@@ -129,8 +129,9 @@ func (s *Store) MemberActor(ctx context.Context, tenantID, userID string) (actor
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {
-		return actor.Actor{}, fault.New(fault.NotFound, "PGRST116", "the tenant has no such active member").At("user_id", "no active member")
+		return actor.Actor{}, fault.New(fault.NotFound, "PGRST116", "the tenant has no such active member").At("user_id",
+			"no active member")
 	}
-	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs, Plan: m.Plan, GoodsOwner: m.Owner,
-		Suspended: m.Status == "suspended"}, err
+	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs,
+		Plan: m.Plan, GoodsOwner: m.Owner, Suspended: m.Status == "suspended"}, err
 }

@@ -56,7 +56,8 @@ func (s *Store) revokeOutgrown(tx *db.Tx, by actor.Actor, changes []accounts.Mem
 			return err
 		}
 		for _, id := range revoked {
-			s.Audit(tx, accounts.Event{Tenant: tenant, User: by.UserID, Key: by.KeyID, Action: "invitation.revoked", Entity: "invitations", EntityID: id,
+			s.Audit(tx, accounts.Event{Tenant: tenant, User: by.UserID, Key: by.KeyID, Action: "invitation.revoked",
+				Entity: "invitations", EntityID: id,
 				Details: map[string]any{"because": "inviter_may_not_grant", "invited_by": user}, Client: accounts.ClientOf(by)})
 		}
 	}
@@ -66,7 +67,8 @@ func (s *Store) revokeOutgrown(tx *db.Tx, by actor.Actor, changes []accounts.Mem
 // Works are what a person set up in a tenant that goes on without the person:
 // who ends the membership decides about each.
 type Works struct {
-	Invitations     []PendingInvitation `json:"invitations"`      // that wait; they are revoked where the person may not grant their role any more
+	// that wait; they are revoked where the person may not grant their role any more
+	Invitations     []PendingInvitation `json:"invitations"`
 	ServiceAccounts []MadeAccount       `json:"service_accounts"` // that the person made, or a valid key of
 	Webhooks        []MadeWebhook       `json:"webhooks"`
 	Connections     []MadeConnection    `json:"connections"` // of single sign-on
@@ -147,14 +149,16 @@ const (
 // and somebody unknown to the tenant have empty lists.
 func (s *Store) MemberWorks(ctx context.Context, a actor.Actor, userID string) (w Works, err error) {
 	if !a.Administrator() || a.TenantID == "" {
-		return w, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may see what its members set up")
+		return w, fault.New(fault.Forbidden, "not_admin",
+			"Only an administrator of the tenant may see what its members set up")
 	}
 	user, ok := accounts.CanonicalID(userID)
 	if !ok {
 		return w, fault.New(fault.NotFound, "validation_failed", "user_id must be an UUID")
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		w = Works{Invitations: []PendingInvitation{}, ServiceAccounts: []MadeAccount{}, Webhooks: []MadeWebhook{}, Connections: []MadeConnection{}}
+		w = Works{Invitations: []PendingInvitation{}, ServiceAccounts: []MadeAccount{}, Webhooks: []MadeWebhook{},
+			Connections: []MadeConnection{}}
 		queueWorks(tx, &w, a.TenantID, user, accounts.Time{Time: s.Now()})
 		return tx.Flush()
 	})
@@ -168,7 +172,8 @@ func queueWorks(tx *db.Tx, w *Works, tenant, user string, now accounts.Time) {
 		return nil
 	})
 	tx.Queue(madeAccountsSQL, []any{tenant, user, now.Time}, func(r *db.Row) error {
-		w.ServiceAccounts = append(w.ServiceAccounts, MadeAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), Keys: r.Int(3)})
+		w.ServiceAccounts = append(w.ServiceAccounts, MadeAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)),
+			Keys: r.Int(3)})
 		return nil
 	})
 	tx.Queue(madeWebhooksSQL, []any{tenant, user}, func(r *db.Row) error {

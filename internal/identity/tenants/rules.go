@@ -65,7 +65,8 @@ func checkLocale(c store.Change) error {
 		json.Unmarshal([]byte(jsonText(c.After["value"])), &v) == nil && slices.Contains(mailtemplate.Locales(), v) {
 		return nil
 	}
-	return fault.New(fault.Unprocessable, "22023", "setting locale must be %s, in section general", settingHelp[accounts.SettingLocale])
+	return fault.New(fault.Unprocessable, "22023", "setting locale must be %s, in section general",
+		settingHelp[accounts.SettingLocale])
 }
 
 // jsonText is a JSON field of a row as text without blanks.

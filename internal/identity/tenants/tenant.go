@@ -41,18 +41,20 @@ func TenantBy(tx *db.Tx, given string) (Tenant, error) {
 	}
 	switch found := called(func(t Tenant) string { return t.Name }); len(found) {
 	case 0:
-		return Tenant{}, fault.New(fault.NotFound, "tenant_not_found", "there is no tenant %q; `holdfast tenant list` shows them", given)
+		return Tenant{}, fault.New(fault.NotFound, "tenant_not_found",
+			"there is no tenant %q; `holdfast tenant list` shows them", given)
 	case 1:
 		return found[0], nil
 	default:
-		return Tenant{}, fault.New(fault.Conflict, "conflict", "%d tenants have the name %q: name one by its slug, %q or %q", len(found), given,
-			found[0].Slug, found[1].Slug)
+		return Tenant{}, fault.New(fault.Conflict, "conflict", "%d tenants have the name %q: name one by its slug, %q or %q",
+			len(found), given, found[0].Slug, found[1].Slug)
 	}
 }
 
 func listTenants(tx *db.Tx, tail string, args ...any) (list []Tenant, err error) {
 	err = tx.Query("SELECT id, name, slug, plan, status, join_policy FROM tenants "+tail, args, func(r *db.Row) error {
-		list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5)})
+		list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4),
+			JoinPolicy: r.Text(5)})
 		return nil
 	})
 	return list, err
@@ -127,7 +129,8 @@ func draftTenant(name, slug, id string) (Tenant, error) {
 		t.ID = given
 	}
 	if slug != "" && slug != slugOf(slug) {
-		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes", slug)
+		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes",
+			slug)
 	}
 	t.Slug = cmp.Or(slug, slugOf(name), "t-"+t.ID)
 	return t, nil
@@ -136,7 +139,8 @@ func draftTenant(name, slug, id string) (Tenant, error) {
 // slugTaken words the refusal of a slug that another tenant has.
 func slugTaken(err error, slug string) error {
 	if fault.HasCode(err, "23505") {
-		return fault.New(fault.Conflict, "conflict", "there is a tenant with slug %q; `holdfast tenant create NAME --slug SLUG` makes another", slug)
+		return fault.New(fault.Conflict, "conflict",
+			"there is a tenant with slug %q; `holdfast tenant create NAME --slug SLUG` makes another", slug)
 	}
 	return err
 }
@@ -166,7 +170,8 @@ func (s *Store) ListTenants(ctx context.Context) (list []Tenant, err error) {
 		return tx.Query(`SELECT t.id, t.name, t.slug, t.plan, t.status, t.join_policy, COUNT(m.id) FROM tenants t
 			LEFT JOIN members m ON m.tenant_id = t.id AND m.status = 'active'
 			GROUP BY t.id, t.name, t.slug, t.plan, t.status, t.join_policy ORDER BY t.slug NULLS LAST`, nil, func(r *db.Row) error {
-			list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5), Members: r.Int(6)})
+			list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4),
+				JoinPolicy: r.Text(5), Members: r.Int(6)})
 			return nil
 		})
 	})
@@ -257,7 +262,8 @@ func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 			return false, err
 		}
 	}
-	s.Audit(tx, accounts.Event{Tenant: t.ID, User: by.user, Action: audit.TenantCreated, Entity: "tenants", EntityID: t.ID, Client: by.client})
+	s.Audit(tx, accounts.Event{Tenant: t.ID, User: by.user, Action: audit.TenantCreated, Entity: "tenants", EntityID: t.ID,
+		Client: by.client})
 	return true, nil
 }
 
@@ -270,7 +276,10 @@ func (s *Store) AddMember(tx *db.Tx, tenantID string, u *accounts.User, role act
 		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
 		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
 			version = members.version + 1 WHERE members.status <> 'active' RETURNING id`,
-		[]any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role), now}, func(r *db.Row) error { joined = r.Text(0); return nil })
+		[]any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role), now}, func(r *db.Row) error {
+			joined = r.Text(0)
+			return nil
+		})
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ const keyLife = 10 * 365 * 24 * time.Hour
 // KeyJWT makes an API key in JWT form (HS256). The same arguments give the
 // same text.
 func KeyJWT(role, id string, made time.Time, secret string) (string, error) {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, (&jose.SignerOptions{}).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)},
+		(&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return "", fmt.Errorf("token: API key signer: %w", err)
 	}

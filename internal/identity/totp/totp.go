@@ -40,7 +40,8 @@ func (s Secret) At(t time.Time) (string, error) { return s.at(t.Unix() / period)
 
 // at is the HOTP value of a step (RFC 4226 section 5.3).
 func (s Secret) at(step int64) (string, error) {
-	seed, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(strings.ToUpper(string(s)), "="))
+	seed, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(
+		strings.TrimRight(strings.ToUpper(string(s)), "="))
 	if err != nil {
 		return "", fmt.Errorf("totp: the secret is not base32: %w", err)
 	}
@@ -72,7 +73,8 @@ func (s Secret) Check(code string, now time.Time, last int64) (step int64, ok bo
 func (s Secret) URI(issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
 	// Authenticators read %20, not a plus sign.
-	q := strings.ReplaceAll(url.Values{"secret": {string(s)}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}}.Encode(), "+", "%20")
+	q := strings.ReplaceAll(url.Values{"secret": {string(s)}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {"6"},
+		"period": {"30"}}.Encode(), "+", "%20")
 	return "otpauth://totp/" + label + "?" + q
 }
 

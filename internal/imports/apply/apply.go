@@ -44,8 +44,8 @@ type Applier struct {
 
 // New returns an Applier.
 func New(o Options) *Applier {
-	return &Applier{store: o.Store, db: o.Store.DB(), cat: o.Store.Catalog(), jobs: o.Jobs, records: o.Records, targets: o.Targets, whole: o.Whole,
-		some: o.Together}
+	return &Applier{store: o.Store, db: o.Store.DB(), cat: o.Store.Catalog(), jobs: o.Jobs, records: o.Records,
+		targets: o.Targets, whole: o.Whole, some: o.Together}
 }
 
 // Applied is the answer of Apply.
@@ -348,7 +348,8 @@ func (ap *application) mayChange(line int) error {
 		return bulk.Stale(line, "a record with the same key exists by now")
 	}
 	if !ap.changes {
-		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, targets.Spoken(ap.target.Name))
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line,
+			targets.Spoken(ap.target.Name))
 	}
 	return nil
 }
@@ -405,9 +406,9 @@ func (m *Applier) completeJob(tx *db.Tx, s *jobs.Step, t tally) (*jobs.Job, erro
 	if job.InvalidRows > 0 {
 		msg += " " + fault.Counted(job.InvalidRows, "row with errors was", "rows with errors were") + " left out."
 	}
-	m.jobs.Audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
-		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})
+	m.jobs.Audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName,
+		"sha256": job.SHA256, "inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})
 	tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	return m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Completed, "lease_until": nil, "imported_count": t.totalRows(),
-		"applied_at": m.store.Now(), "message": msg})
+	return m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Completed, "lease_until": nil,
+		"imported_count": t.totalRows(), "applied_at": m.store.Now(), "message": msg})
 }

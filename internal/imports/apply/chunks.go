@@ -22,8 +22,8 @@ func (t tally) totalRows() int64 { return t.fresh + t.again + t.same }
 func (m *Applier) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
 	last := 0
 	err := m.db.Read(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.Actor.TenantID, s.Job.ID},
-			func(r *db.Row) error {
+		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2",
+			[]any{s.Actor.TenantID, s.Job.ID}, func(r *db.Row) error {
 				last = int(r.Int(0))
 				return nil
 			})
@@ -69,7 +69,8 @@ func (m *Applier) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) e
 		}
 	}
 	ap.writeCounters()
-	job, err := m.jobs.Set(tx, s.Actor, s.Job.ID, store.Row{"imported_count": s.Job.ImportedCount + ap.sum.totalRows(), "lease_until": m.jobs.Renew(s)})
+	job, err := m.jobs.Set(tx, s.Actor, s.Job.ID, store.Row{"imported_count": s.Job.ImportedCount + ap.sum.totalRows(),
+		"lease_until": m.jobs.Renew(s)})
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,8 @@ func (ap *application) writeJournaledChunk(seq int) error {
 	}
 	ap.tellOutcomes([]span{{seq, len(rows)}})
 	ap.Tx.Queue(insertJournalSQL,
-		[]any{ap.Actor.TenantID, ap.step.Job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
+		[]any{ap.Actor.TenantID, ap.step.Job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again,
+			ap.sum.same - before.same, ap.m.store.Now()}, nil)
 	return nil
 }
 

@@ -124,9 +124,10 @@ func (ap *application) lockLevels(rows []store.Row) (map[string]counted, error) 
 		ap.Tx.Queue(lockItemsSQL, []any{ap.Actor.TenantID, query.List(items)}, func(*db.Row) error { return nil })
 	}
 	out := map[string]counted{}
-	err := match.Look(ap.Tx, ap.Actor.TenantID, ap.target.Resource, rows, []string{"quantity"}, func(key string, r *db.Row) {
-		out[key] = counted{true, r.Dec(0)}
-	})
+	err := match.Look(ap.Tx, ap.Actor.TenantID, ap.target.Resource, rows, []string{"quantity"},
+		func(key string, r *db.Row) {
+			out[key] = counted{true, r.Dec(0)}
+		})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read stock levels: %w", err)
 	}

@@ -37,7 +37,9 @@ func (ap *application) writeDocuments(rows []store.Row, lines []int) error {
 // putHeads makes and changes the records that a batch of lines names. Those
 // that this job made with an earlier batch stay as they are. It returns the
 // ids by name, and those that were there and do not change themselves.
-func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]string, kept map[string]store.Row, err error) {
+func (ap *application) putHeads(
+	rows []store.Row, lines []int,
+) (ids map[string]string, kept map[string]store.Row, err error) {
 	key := ap.target.Resource.Import.Key[0]
 	ids, kept = map[string]string{}, map[string]store.Row{}
 	var heads []store.Row
@@ -175,8 +177,9 @@ func (ap *application) touchHeads(ids map[string]bool, kept map[string]store.Row
 	for id := range ids {
 		if old := kept[id]; old != nil {
 			v, _ := old["version"].(int64)
-			list = append(list, staged.Image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil,
-				match.Text(old["updated_at"])))}})
+			list = append(list, staged.Image{ID: id, Version: v, Was: v,
+				Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil,
+					match.Text(old["updated_at"])))}})
 		}
 	}
 	if len(list) == 0 {

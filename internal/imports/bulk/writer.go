@@ -122,7 +122,8 @@ func clash(err error, lines []int) error {
 	if f.Code == "23503" {
 		why = "a record they refer to is gone by now"
 	}
-	return fault.Wrap(err, fault.Conflict, "import_stale", "%s cannot be written: %s; process the file again", where, why).With(where, "")
+	return fault.Wrap(err, fault.Conflict, "import_stale", "%s cannot be written: %s; process the file again", where,
+		why).With(where, "")
 }
 
 // Done writes the counters and tells who caches answers.
@@ -135,7 +136,9 @@ func (w *Writer) Done() {
 // Existing reads and locks the records that have the rows' keys.
 func (w *Writer) Existing(rows []store.Row) (map[string]store.Row, error) {
 	ids := map[string]string{}
-	err := match.Look(w.Tx, w.Actor.TenantID, w.Resource, rows, []string{"id"}, func(key string, r *db.Row) { ids[key] = r.Text(0) })
+	err := match.Look(w.Tx, w.Actor.TenantID, w.Resource, rows, []string{"id"}, func(key string, r *db.Row) {
+		ids[key] = r.Text(0)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: look up keys: %w", err)
 	}
@@ -205,5 +208,6 @@ func (w *Writer) Change(old, row store.Row, line int, soft []string) (store.Chan
 
 // Stale refuses a row that what was checked no longer holds for.
 func Stale(line int, why string) error {
-	return fault.New(fault.Conflict, "import_stale", "line %d cannot be written: %s; process the file again", line, why).With(fmt.Sprintf("line %d", line), "")
+	return fault.New(fault.Conflict, "import_stale", "line %d cannot be written: %s; process the file again", line,
+		why).With(fmt.Sprintf("line %d", line), "")
 }

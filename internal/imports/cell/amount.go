@@ -118,7 +118,8 @@ func Rounded(number string, decimals int) (string, bool) {
 	if len(frac) <= decimals && !strings.ContainsAny(number, "eE") {
 		return number, false
 	}
-	if _, exponent, given := strings.Cut(strings.ToLower(number), "e"); given && len(strings.TrimLeft(exponent, "+-0")) > 2 {
+	if _, exponent, given := strings.Cut(strings.ToLower(number), "e"); given &&
+		len(strings.TrimLeft(exponent, "+-0")) > 2 {
 		return number, false // too large or too small for any field, which says so
 	}
 	exact, ok := new(big.Rat).SetString(number)

@@ -305,7 +305,8 @@ func splitDate(s string) (d day, rest string, ok bool) {
 	case len(f[2]) == 4:
 		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	case len(f[2]) == 2:
-		d = day{year: fullYear(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-', short: true}
+		d = day{year: fullYear(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-',
+			short: true}
 		return d, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	}
 	return d, "", false
@@ -358,7 +359,9 @@ func hasLetterDate(s string) bool {
 // namedParts reads "31 Jan 2025", "31-January-25" and "Jan 31, 2025".
 func namedParts(s string) (d day, rest string, ok bool) {
 	f := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' || r == '/' || r == ',' || r == '.' })
-	f = slices.DeleteFunc(f, func(word string) bool { return strings.EqualFold(word, "de") || strings.EqualFold(word, "do") })
+	f = slices.DeleteFunc(f, func(word string) bool {
+		return strings.EqualFold(word, "de") || strings.EqualFold(word, "do")
+	})
 	if len(f) < 3 {
 		return d, "", false
 	}
@@ -459,7 +462,8 @@ func splitZoneWord(s string) (body, word string) {
 		switch c := s[i] | 0x20; {
 		case c < 'a' || c > 'z':
 			continue
-		case (c == 'a' || c == 'p') && i+1 < len(s) && s[i+1]|0x20 == 'm' && (i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '('):
+		case (c == 'a' || c == 'p') && i+1 < len(s) && s[i+1]|0x20 == 'm' &&
+			(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '('):
 			i++
 			continue
 		}

@@ -44,7 +44,9 @@ type comparison struct {
 }
 
 // Differences are what applying rows by a plan would do.
-func (m *Checker) Differences(tx *db.Tx, a actor.Actor, t *targets.Target, p *plan.Plan, rows []store.Row, lines []int) ([]Difference, error) {
+func (m *Checker) Differences(
+	tx *db.Tx, a actor.Actor, t *targets.Target, p *plan.Plan, rows []store.Row, lines []int,
+) ([]Difference, error) {
 	return comparison{m.store, tx, a, t, p.Lined, p.Soft}.compareRows(rows, lines)
 }
 
@@ -99,7 +101,9 @@ func (c comparison) readExisting(r *catalog.Resource, rows []store.Row) (map[str
 		return old, nil
 	}
 	var ids []string
-	err := match.Look(c.tx, c.actor.TenantID, r, rows, []string{"id"}, func(_ string, row *db.Row) { ids = append(ids, row.Text(0)) })
+	err := match.Look(c.tx, c.actor.TenantID, r, rows, []string{"id"}, func(_ string, row *db.Row) {
+		ids = append(ids, row.Text(0))
+	})
 	if err != nil || len(ids) == 0 {
 		return old, err
 	}

@@ -41,14 +41,17 @@ var errStale = errors.New("imports: the job changed meanwhile")
 // its neighbours, and so stands beside the others as if the file had held it;
 // when the job is processed again the correction stays. row counts from 1. What a valid
 // row would write comes beside it, as far as the role may see it.
-func (m *Checker) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*staged.Record, map[string]any, error) {
+func (m *Checker) EditRow(
+	ctx context.Context, a actor.Actor, jobID string, row int, e Edit,
+) (*staged.Record, map[string]any, error) {
 	ctx = db.Patient(ctx, jobs.WholeJob)
 	job, err := m.jobs.LoadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(e.Cells) == 0 {
-		return nil, nil, fault.New(fault.Invalid, "cells", "name the cells to change").At("cells", "must be an object of column to text")
+		return nil, nil, fault.New(fault.Invalid, "cells", "name the cells to change").At("cells",
+			"must be an object of column to text")
 	}
 	for try := 0; ; try++ {
 		rec, parsed, err := m.editRow(ctx, a, job.ID, row, e)
@@ -77,7 +80,9 @@ type editing struct {
 	list []staged.Record
 }
 
-func (m *Checker) editRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*staged.Record, map[string]any, error) {
+func (m *Checker) editRow(
+	ctx context.Context, a actor.Actor, jobID string, row int, e Edit,
+) (*staged.Record, map[string]any, error) {
 	ed := &editing{m: m}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
 		return ed.loadRow(tx, a, jobID, row)
@@ -196,7 +201,8 @@ func (ed *editing) rememberKeys(tx *db.Tx, tenant string) error {
 					ed.st.seen.Put(key, s.Line)
 				}
 				for at, fields := range ed.st.v.Target.Resource.Unique {
-					if k := match.OtherKey(ed.st.v.Target.Resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.Target.Resource.Import.Key) {
+					if k := match.OtherKey(ed.st.v.Target.Resource, at, row); k != "" &&
+						!slices.Equal(fields, ed.st.v.Target.Resource.Import.Key) {
 						ed.st.takeKey(k, row, s.Line)
 					}
 				}
@@ -251,10 +257,12 @@ func (e Edit) applyTo(r *staged.Record, v plan.FieldMask) error {
 			at = slices.IndexFunc(headers, func(h string) bool { return h != "" && cell.Fold(h) == cell.Fold(name) })
 		}
 		if at < 0 || v.At[at] {
-			return fault.New(fault.Invalid, "cells", "the file has no column %q", fault.Clip(name, 80)).At("cells."+fault.Clip(name, 80), "is no column of the file")
+			return fault.New(fault.Invalid, "cells", "the file has no column %q", fault.Clip(name, 80)).At("cells."+
+				fault.Clip(name, 80), "is no column of the file")
 		}
 		if len(text) > sheet.MaxCell {
-			return fault.New(fault.Invalid, "cells", "the text for %s is longer than %d bytes", headers[at], sheet.MaxCell).At("cells."+headers[at], "is too long")
+			return fault.New(fault.Invalid, "cells", "the text for %s is longer than %d bytes", headers[at],
+				sheet.MaxCell).At("cells."+headers[at], "is too long")
 		}
 		for len(r.Cells) <= at {
 			r.Cells = append(r.Cells, "")
@@ -268,7 +276,8 @@ func (e Edit) applyTo(r *staged.Record, v plan.FieldMask) error {
 		r.Cells = append(r.Cells, "")
 	}
 	if r.Size() > sheet.MaxRecord {
-		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).
+		return fault.New(fault.Invalid, "cells",
+			"the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).
 			At("cells", "are too long together")
 	}
 	r.Bad, r.Edited = remainingDamage(r, anew, len(headers)), true
@@ -328,19 +337,22 @@ func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error 
 		edits, length = r.Int(0), r.Int(1)
 		return nil
 	})
-	err = tx.One("SELECT invalid FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{a.TenantID, job.ID, ed.seq}, func(r *db.Row) error {
-		was = r.Int(0)
-		return nil
-	})
+	err = tx.One("SELECT invalid FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{a.TenantID, job.ID, ed.seq}, func(r *db.Row) error {
+			was = r.Int(0)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
 	if edits >= maxEdits {
-		return fault.New(fault.Invalid, "too_many_edits", "%d rows of the file were corrected already: correct the rest in the file itself", maxEdits)
+		return fault.New(fault.Invalid, "too_many_edits",
+			"%d rows of the file were corrected already: correct the rest in the file itself", maxEdits)
 	}
 	if length+int64(utf8.RuneCount(text)) > maxEditText {
 		return fault.New(fault.Invalid, "too_many_edits",
-			"the corrected rows of the file hold %d million characters already: correct the rest in the file itself", maxEditText>>20)
+			"the corrected rows of the file hold %d million characters already: correct the rest in the file itself",
+			maxEditText>>20)
 	}
 	tx.Queue(updateRecordsSQL,
 		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)
@@ -370,8 +382,8 @@ func (ed *editing) updateJob(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64
 	if err := p.Rewrite(tx, job); err != nil {
 		return err
 	}
-	_, err := ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows,
-		"message": fault.Clip(res.Message, 2000)})
+	_, err := ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows,
+		"invalid_rows": res.Stats.InvalidRows, "message": fault.Clip(res.Message, 2000)})
 	return err
 }
 
@@ -386,19 +398,20 @@ type correction struct {
 func (m *Checker) readEdits(ctx context.Context, a actor.Actor, jobID, fileType string) (map[int]correction, error) {
 	out := map[int]correction{}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
-			rec := correction{row: int(r.Int(0))}
-			if err := json.Unmarshal(r.Bytes(1), &rec.Record); err != nil {
-				return fmt.Errorf("%w: %w", staged.ErrRecords, err)
-			}
-			rec.Errors = nil
-			if fileType == sheet.JSON {
-				out[rec.row] = rec
-			} else {
-				out[rec.Line] = rec
-			}
-			return nil
-		})
+		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2",
+			[]any{a.TenantID, jobID}, func(r *db.Row) error {
+				rec := correction{row: int(r.Int(0))}
+				if err := json.Unmarshal(r.Bytes(1), &rec.Record); err != nil {
+					return fmt.Errorf("%w: %w", staged.ErrRecords, err)
+				}
+				rec.Errors = nil
+				if fileType == sheet.JSON {
+					out[rec.row] = rec
+				} else {
+					out[rec.Line] = rec
+				}
+				return nil
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read corrections: %w", err)
@@ -414,8 +427,8 @@ func (st *stager) renumberEdits(tx *db.Tx) error {
 	}
 	const away = 1 << 30 // where no row has its number: two of them never share one on the way
 	for _, by := range []int{away, -away - st.shift} {
-		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.Actor.TenantID, st.step.Job.ID,
-			by); err != nil {
+		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2",
+			st.step.Actor.TenantID, st.step.Job.ID, by); err != nil {
 			return fmt.Errorf("imports: number the corrections: %w", err)
 		}
 	}

@@ -21,7 +21,8 @@ func (st *stager) refuseRepeatedKey(d *draft.Draft, row store.Row) {
 	}
 	if line, ok := st.seen.Put(key, d.Line); ok {
 		given := slices.DeleteFunc(slices.Clone(st.v.KeyFields()), func(k string) bool { return row[k] == nil })
-		d.Fail(st.v.Header(given[len(given)-1]), "duplicate", "line %d has the same %s", line, strings.Join(st.v.Titles(given), " and "))
+		d.Fail(st.v.Header(given[len(given)-1]), "duplicate", "line %d has the same %s", line,
+			strings.Join(st.v.Titles(given), " and "))
 	}
 }
 
@@ -98,7 +99,9 @@ func (st *stager) recordName(row store.Row) string {
 
 // isClosedState reports a state that a record does not leave.
 func (st *stager) isClosedState(state string) bool {
-	return !slices.ContainsFunc(st.v.Target.Resource.States.Moves, func(m catalog.Move) bool { return slices.Contains(m.From, state) })
+	return !slices.ContainsFunc(st.v.Target.Resource.States.Moves, func(m catalog.Move) bool {
+		return slices.Contains(m.From, state)
+	})
 }
 
 // checkTransition holds a row's state to the state machine.

@@ -26,13 +26,16 @@ func (m *Checker) saveMapping(tx *db.Tx, a actor.Actor, job *jobs.Job, v *draft.
 		return nil
 	}
 	tx.Queue(insertMappingSQL,
-		[]any{a.TenantID, v.Target.Name, plan.Signature(v.Layout.Headers), string(job.Mapping), orNull(job.JobNo), m.store.Now()}, nil)
+		[]any{a.TenantID, v.Target.Name, plan.Signature(v.Layout.Headers), string(job.Mapping), orNull(job.JobNo),
+			m.store.Now()}, nil)
 	return tx.Flush()
 }
 
 // savedMapping returns the mapping that was last given for such columns, nil
 // when there is none, and the number of the job it was given to.
-func (m *Checker) savedMapping(ctx context.Context, a actor.Actor, target string, headers []string) (mapping json.RawMessage, job string, err error) {
+func (m *Checker) savedMapping(
+	ctx context.Context, a actor.Actor, target string, headers []string,
+) (mapping json.RawMessage, job string, err error) {
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		return tx.Query("SELECT mapping, job_no FROM import_mappings WHERE tenant_id = $1 AND target = $2 AND signature = $3",
 			[]any{a.TenantID, target, plan.Signature(headers)}, func(r *db.Row) error {

@@ -52,7 +52,8 @@ type Checker struct {
 
 // New returns a Checker.
 func New(o Options) *Checker {
-	return &Checker{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), jobs: o.Jobs, records: o.Records, targets: o.Targets, files: o.Files}
+	return &Checker{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), jobs: o.Jobs, records: o.Records,
+		targets: o.Targets, files: o.Files}
 }
 
 // shownErrors is how many row errors the answer of Process lists.
@@ -86,8 +87,8 @@ func (m *Checker) Process(ctx context.Context, a actor.Actor, jobID string) (_ *
 				return err
 			}
 			p, settings, err := plan.Of(tx, job)
-			if err == nil && p.Anew(job) == nil && p.MadeFor(t, a.Role) && p.Fingerprint == plan.Fingerprint(settings, job.Mapping) &&
-				settings.DryRun == (p.Result.Preview != nil) {
+			if err == nil && p.Anew(job) == nil && p.MadeFor(t, a.Role) &&
+				p.Fingerprint == plan.Fingerprint(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return jobs.ErrAnswered
 			}
@@ -109,7 +110,8 @@ func (m *Checker) Process(ctx context.Context, a actor.Actor, jobID string) (_ *
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.jobs.End(ctx, s, jobs.FailedState(err, jobs.Uploaded), sheet.Plain(fault.As(err).Msg)))
+		return nil, errors.Join(fmt.Errorf("imports: process: %w", err),
+			m.jobs.End(ctx, s, jobs.FailedState(err, jobs.Uploaded), sheet.Plain(fault.As(err).Msg)))
 	}
 	return res, nil
 }

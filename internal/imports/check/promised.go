@@ -19,7 +19,9 @@ func (st *stager) refuseBelowReserved(ctx context.Context, batch []*draft.Draft,
 	}
 	reserved := map[string]decimal.Dec{}
 	err := st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
-		return match.Look(tx, st.step.Actor.TenantID, r, good, []string{"reserved"}, func(key string, row *db.Row) { reserved[key] = row.Dec(0) })
+		return match.Look(tx, st.step.Actor.TenantID, r, good, []string{"reserved"}, func(key string, row *db.Row) {
+			reserved[key] = row.Dec(0)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("imports: read what is reserved: %w", err)
@@ -29,7 +31,8 @@ func (st *stager) refuseBelowReserved(ctx context.Context, batch []*draft.Draft,
 			continue
 		}
 		if n := reserved[match.Key(r, good[i])]; match.Dec(good[i], "quantity") < n {
-			d.Fail(st.v.Header("quantity"), "reserved", "%s of it are reserved for orders: free them before fewer are counted", n)
+			d.Fail(st.v.Header("quantity"), "reserved", "%s of it are reserved for orders: free them before fewer are counted",
+				n)
 		}
 	}
 	return nil

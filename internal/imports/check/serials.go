@@ -103,7 +103,8 @@ func (st *stager) judgeMovement(d *draft.Draft, row store.Row, u match.Unit, the
 	}
 	switch line := st.serials.units.Line(u.Key()); {
 	case line == 0 && len(there) > 0:
-		d.Fail(st.v.Header("serial"), "in_stock", "serial number %s is in stock already, in %s: move it from there", u.Serial, there[0])
+		d.Fail(st.v.Header("serial"), "in_stock", "serial number %s is in stock already, in %s: move it from there", u.Serial,
+			there[0])
 	case line != 0 && line&gone == 0:
 		d.Fail(st.v.Header("serial"), "duplicate", "line %d brings the same serial number in already", line)
 	default:
@@ -122,12 +123,14 @@ func (st *stager) judgeCount(d *draft.Draft, row store.Row, u match.Unit, there 
 	}
 	for _, s := range match.Elsewhere(there, match.CountKey(st.v.Target.Resource, row)) {
 		if s.Key == "" {
-			d.Fail(st.v.Header("serial"), "in_stock", "by the books serial number %s is in %s, as goods of another owner: move it from there first", u.Serial, s)
+			d.Fail(st.v.Header("serial"), "in_stock",
+				"by the books serial number %s is in %s, as goods of another owner: move it from there first", u.Serial, s)
 			return
 		}
 		if st.serials.empty.Line(s.Key) == 0 {
 			d.Fail(st.v.Header("serial"), "in_stock",
-				"by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first", u.Serial, s)
+				"by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first",
+				u.Serial, s)
 			return
 		}
 	}
@@ -139,7 +142,8 @@ func (st *stager) lookAhead(ctx context.Context, list []staged.Record) error {
 	var batch []*draft.Draft
 	for i := range list {
 		d := st.v.Draft(list[i].Sheet(), st.defaults)
-		if n, err := decimal.Parse(match.Text(d.Row["quantity"])); err == nil && n == 0 && d.Row["serial"] != nil && len(d.Errs) == 0 {
+		if n, err := decimal.Parse(match.Text(d.Row["quantity"])); err == nil && n == 0 && d.Row["serial"] != nil &&
+			len(d.Errs) == 0 {
 			batch = append(batch, d)
 		}
 	}

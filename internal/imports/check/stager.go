@@ -258,7 +258,8 @@ func (st *stager) writeChunk(ctx context.Context, rows int, c *chunk) error {
 		if err := st.holdJob(tx); err != nil {
 			return err
 		}
-		tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)", []any{a.TenantID, job.ID, seq, c.valid, c.staged}, nil)
+		tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)",
+			[]any{a.TenantID, job.ID, seq, c.valid, c.staged}, nil)
 		tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 			[]any{a.TenantID, job.ID, seq, rows, c.invalid, c.errors, c.records}, nil)
 		return tx.Flush()
@@ -300,8 +301,8 @@ func (st *stager) finishPlan(ctx context.Context) (*plan.Processed, error) {
 			res.Warnings = append(res.Warnings, w)
 			res.Say()
 		}
-		p := &plan.Plan{Reading: plan.Reading, Fingerprint: plan.Fingerprint(st.v.Settings, job.Mapping), Mode: st.v.Settings.Mode, Fields: st.fields,
-			Chunks: st.chunks, Result: res}
+		p := &plan.Plan{Reading: plan.Reading, Fingerprint: plan.Fingerprint(st.v.Settings, job.Mapping),
+			Mode: st.v.Settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
 		st.v.Keep(p)
 		if err := st.renumberEdits(tx); err != nil {
 			return err
@@ -312,11 +313,12 @@ func (st *stager) finishPlan(ctx context.Context) (*plan.Processed, error) {
 		if err := p.Write(tx, job); err != nil {
 			return err
 		}
-		st.m.jobs.Audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
-			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
-		_, err := st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil, "processed_at": st.m.store.Now(),
-			"message":   fault.Clip(res.Message, 2000),
-			"file_type": res.FileType, "encoding": st.v.Format.Encoding, "delimiter": delimiterText(st.v.Format), "header_row": headerLine(st.v),
+		st.m.jobs.Audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName,
+			"sha256": job.SHA256, "valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
+		_, err := st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil,
+			"processed_at": st.m.store.Now(), "message": fault.Clip(res.Message, 2000),
+			"file_type": res.FileType, "encoding": st.v.Format.Encoding, "delimiter": delimiterText(st.v.Format),
+			"header_row": headerLine(st.v),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
 		return err
 	})
@@ -343,9 +345,10 @@ func delimiterText(f sheet.Format) any {
 }
 
 func (st *stager) processedResult() *plan.Processed {
-	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
-		Columns: st.v.Explain(), Preview: st.preview,
-		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
+	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats,
+		Mapping: st.v.Layout.Used(), Columns: st.v.Explain(), Preview: st.preview,
+		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...),
+		Errors: append([]staged.RowError{}, st.first...)}
 	for _, u := range st.unknown {
 		res.NoteUnknown(u.Field, u.Text)
 	}
@@ -364,8 +367,9 @@ func (st *stager) processedResult() *plan.Processed {
 	}
 	delete(st.partial, match.Text(nil))
 	if n := len(st.partial); n > 0 {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.",
-			n, targets.Spoken(st.v.Target.Name)))
+		res.Warnings = append(res.Warnings,
+			fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.",
+				n, targets.Spoken(st.v.Target.Name)))
 	}
 	res.Say()
 	return res

@@ -63,7 +63,8 @@ func (d *Draft) noteState(field, is string) {
 
 // Fail notes an error of the row, in a column of the file or, "", in none.
 func (d *Draft) Fail(column, code, format string, args ...any) {
-	d.Errs = append(d.Errs, staged.RowError{Line: d.Line, Column: column, Code: code, Message: fmt.Sprintf(format, args...)})
+	d.Errs = append(d.Errs, staged.RowError{Line: d.Line, Column: column, Code: code,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // Draft reads one record's cells.
@@ -92,7 +93,8 @@ func (v *Reader) Draft(rec *sheet.Record, defaults map[string]string) *Draft {
 	for name, text := range defaults {
 		if _, given := d.Row[name]; !given && !d.isPending(name) {
 			c := v.Target.Column(name)
-			v.readInto(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()}, text)
+			v.readInto(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()},
+				text)
 		}
 	}
 	return d
@@ -127,12 +129,14 @@ func (v *Reader) takeCell(d *Draft, c *plan.Mapped, rec *sheet.Record) {
 		return
 	case sheet.Dated:
 		if holdsNames(c.Field) {
-			d.Fail(c.Header, "dated", "%s is the date that a spreadsheet made of another text: %s", fault.Clip(text, 80), enterAsText)
+			d.Fail(c.Header, "dated", "%s is the date that a spreadsheet made of another text: %s", fault.Clip(text, 80),
+				enterAsText)
 			return
 		}
 	case sheet.Rounded:
 		if !plan.Number(c.Field) {
-			d.Fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", fault.Clip(text, 80), enterAsText)
+			d.Fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s",
+				fault.Clip(text, 80), enterAsText)
 			return
 		}
 		fallthrough
@@ -167,7 +171,8 @@ func (v *Reader) readInto(d *Draft, c *plan.Mapped, text string) {
 		return
 	}
 	if holdsNames(f) && !told && exponent.MatchString(strings.TrimSpace(text)) {
-		d.Fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", fault.Clip(strings.TrimSpace(text), 80), enterAsText)
+		d.Fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s",
+			fault.Clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
 	if f.Ref != "" {
@@ -194,7 +199,8 @@ const enterAsText = "format the column as text and enter it again"
 // holdsNames reports a field whose texts are names of something, in whose place a
 // rounded number would be another name.
 func holdsNames(f *catalog.Field) bool {
-	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain && len(f.OneOf) == 0
+	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain &&
+		len(f.OneOf) == 0
 }
 
 // readValue turns a cell into what the store reads, or says why not.

@@ -59,7 +59,8 @@ func (l *Ledger) Enter(v *Reader, d *Draft) {
 		if !there {
 			l.says = append(l.says, h)
 		} else if h != 0 && h != l.says[doc.says+at] {
-			d.Fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line, targets.Spoken(codeOf(v.Target.Name)), fault.Clip(name, 80))
+			d.Fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line,
+				targets.Spoken(codeOf(v.Target.Name)), fault.Clip(name, 80))
 		}
 		at++
 	}

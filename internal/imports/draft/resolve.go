@@ -246,14 +246,14 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 	if state == "" {
 		state = "''"
 	}
-	return tx.Query("SELECT "+id+", "+expr+", "+state+" FROM "+table+" WHERE tenant_id = $1 AND "+id+" IS NOT NULL AND "+in,
-		[]any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
-			for _, t := range spelled[row.Text(1)] {
-				t = strings.Clone(t) // not the whole row of the file with it
-				hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2), gives: n.gives}
-			}
-			return nil
-		})
+	return tx.Query("SELECT "+id+", "+expr+", "+state+" FROM "+table+" WHERE tenant_id = $1 AND "+id+" IS NOT NULL AND "+
+		in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
+		for _, t := range spelled[row.Text(1)] {
+			t = strings.Clone(t) // not the whole row of the file with it
+			hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2), gives: n.gives}
+		}
+		return nil
+	})
 }
 
 // putIDs writes the ids found into a draft, and an error where there is none or
@@ -278,7 +278,8 @@ func (r *Resolver) putIDs(v *Reader, d *Draft) {
 			d.Fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, fault.Clip(ref.text, 80))
 			d.Unknown = append(d.Unknown, Unknown{ref.col.Name, ref.text})
 		default:
-			d.Fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), fault.Clip(ref.text, 80))
+			d.Fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to),
+				fault.Clip(ref.text, 80))
 		}
 	}
 }
@@ -369,7 +370,8 @@ func (r *Resolver) putLot(v *Reader, d *Draft, ref reference, key match.LotKey) 
 		d.Fail(ref.col.Header, "unknown_lot", "the item has no lot %q", fault.Clip(ref.text, 80))
 		return
 	case !ok && v.Layout.Column(targets.LotExpiry) == nil:
-		d.Fail(ref.col.Header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", fault.Clip(ref.text, 80))
+		d.Fail(ref.col.Header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made",
+			fault.Clip(ref.text, 80))
 		return
 	case !ok:
 		if len(ref.text) > 64 {
@@ -379,7 +381,8 @@ func (r *Resolver) putLot(v *Reader, d *Draft, ref reference, key match.LotKey) 
 		known = lot{expires: strings.Clone(expires)}
 		r.lots[match.LotKey{Item: key.Item, No: strings.Clone(key.No)}] = known
 	case given && known.expires != expires:
-		d.Fail(v.Header(targets.LotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", fault.Clip(ref.text, 80), orNever(known.expires), expires)
+		d.Fail(v.Header(targets.LotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", fault.Clip(ref.text, 80),
+			orNever(known.expires), expires)
 		return
 	}
 	if known.id != "" {

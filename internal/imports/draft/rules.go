@@ -70,7 +70,8 @@ func (v *Reader) wantKey(d *Draft) {
 // inferFields fills in what a row says without saying it: training with a date of
 // completion is completed, a shift with an end is closed.
 func (v *Reader) inferFields(d *Draft) {
-	if v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.Row["completed_at"] != nil && d.Row["status"] == nil {
+	if v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.Row["completed_at"] != nil &&
+		d.Row["status"] == nil {
 		d.Row["status"] = "completed"
 	} else if v.Target.Name == "shifts" && d.Row["ended_at"] != nil && d.Row["status"] == "open" {
 		d.Row["status"] = "closed"
@@ -113,7 +114,8 @@ func Losses(kind string) bool { return losses[kind] }
 
 // gains bring stock in, losses take it out, moves need both zones.
 var (
-	gains  = map[string]bool{"receipt": true, "return_in": true, "adjust_gain": true, "count_gain": true, "opening": true, "import": true}
+	gains = map[string]bool{"receipt": true, "return_in": true, "adjust_gain": true, "count_gain": true, "opening": true,
+		"import": true}
 	losses = map[string]bool{"ship": true, "adjust_loss": true, "count_loss": true, "scrap": true}
 )
 
@@ -133,12 +135,15 @@ func (v *Reader) movementRules(s *store.Store, d *Draft, row store.Row) {
 	rule(needsFrom && !from, "from_zone_id", "required", "a movement of the type %q needs the zone it comes from", named)
 	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of the type %q goes to no zone", named)
 	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of the type %q comes from no zone", named)
-	rule(to && from && row["to_zone_id"] == row["from_zone_id"] && kind != "pack" && kind != "status_change", "to_zone_id", "invalid", "both zones are the same")
+	rule(to && from && row["to_zone_id"] == row["from_zone_id"] && kind != "pack" && kind != "status_change", "to_zone_id",
+		"invalid", "both zones are the same")
 	for _, f := range []string{"to_zone_id", "from_zone_id"} {
 		rule(d.also[f] == "archived", f, "archived", "the zone is archived")
 	}
-	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
-	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
+	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required",
+		"the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required",
+		"the item is tracked by serial number: name it")
 	rule(row["serial"] != nil && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid",
 		"a serial number is one unit: give the quantity 1")
 	if at, ok := row["occurred_at"].(string); ok {
@@ -154,10 +159,12 @@ func levelRules(v *Reader, d *Draft, row store.Row) {
 		}
 	}
 	rule(d.also["zone_id"] == "archived", "zone_id", "archived", "the zone is archived")
-	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
-	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
-	rule(row["serial"] != nil && match.Dec(row, "quantity") != 0 && match.Dec(row, "quantity") != decimal.One, "quantity", "invalid",
-		"of a serial number there is one unit, or none")
+	rule(d.also["item_id"] == "lot" && !d.isPending("lot_id"), "lot_id", "required",
+		"the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required",
+		"the item is tracked by serial number: name it")
+	rule(row["serial"] != nil && match.Dec(row, "quantity") != 0 && match.Dec(row, "quantity") != decimal.One, "quantity",
+		"invalid", "of a serial number there is one unit, or none")
 	rule(row["quantity"] == nil, "quantity", "required", v.Target.Words("quantity")+" is required")
 }
 

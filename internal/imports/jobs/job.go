@@ -27,17 +27,18 @@ const (
 
 // Job is a job as callers see it.
 type Job struct {
-	ID              string          `json:"id"`
-	TenantID        string          `json:"tenant_id"`
-	JobNo           string          `json:"job_no"`
-	Target          string          `json:"target"`
-	FileName        string          `json:"file_name,omitempty"`
-	FileType        string          `json:"file_type,omitempty"`
-	Size            int64           `json:"size"`
-	SHA256          string          `json:"sha256,omitempty"`
-	Encoding        string          `json:"encoding,omitempty"`
-	Delimiter       string          `json:"delimiter,omitempty"`
-	HeaderRow       *int64          `json:"header_row,omitempty"` // line of the file; 0 = it has none, nil = not known, or of JSON
+	ID        string `json:"id"`
+	TenantID  string `json:"tenant_id"`
+	JobNo     string `json:"job_no"`
+	Target    string `json:"target"`
+	FileName  string `json:"file_name,omitempty"`
+	FileType  string `json:"file_type,omitempty"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256,omitempty"`
+	Encoding  string `json:"encoding,omitempty"`
+	Delimiter string `json:"delimiter,omitempty"`
+	// line of the file; 0 = it has none, nil = not known, or of JSON
+	HeaderRow       *int64          `json:"header_row,omitempty"`
 	Mapping         json.RawMessage `json:"mapping,omitempty"`
 	Options         json.RawMessage `json:"options"`
 	TotalRows       int64           `json:"total_rows"`
@@ -62,10 +63,14 @@ func FromRow(r store.Row) *Job {
 	num := func(k string) int64 { n, _ := r[k].(int64); return n }
 	raw := func(k string) json.RawMessage { j, _ := r[k].(json.RawMessage); return j }
 	j := &Job{
-		ID: text("id"), TenantID: text("tenant_id"), JobNo: text("job_no"), Target: text("target"), FileName: text("file_name"), FileType: text("file_type"),
-		Size: num("size"), SHA256: text("sha256"), Encoding: text("encoding"), Delimiter: text("delimiter"), Mapping: raw("mapping"), Options: raw("options"),
-		TotalRows: num("total_rows"), ValidRows: num("valid_rows"), InvalidRows: num("invalid_rows"), ImportedCount: num("imported_count"),
-		RolledBackCount: num("rolled_back_count"), Status: text("status"), Message: text("message"), CreatedAt: text("created_at"), Version: num("version"),
+		ID: text("id"), TenantID: text("tenant_id"), JobNo: text("job_no"), Target: text("target"),
+		FileName: text("file_name"), FileType: text("file_type"),
+		Size: num("size"), SHA256: text("sha256"), Encoding: text("encoding"), Delimiter: text("delimiter"),
+		Mapping: raw("mapping"), Options: raw("options"),
+		TotalRows: num("total_rows"), ValidRows: num("valid_rows"), InvalidRows: num("invalid_rows"),
+		ImportedCount:   num("imported_count"),
+		RolledBackCount: num("rolled_back_count"), Status: text("status"), Message: text("message"),
+		CreatedAt: text("created_at"), Version: num("version"),
 		BlobKey: text("blob_key"),
 	}
 	if n, ok := r["header_row"].(int64); ok {
@@ -132,7 +137,8 @@ func Unplanned(job *Job) *fault.Error {
 
 // WrongState refuses what a job cannot do in the state it is in.
 func WrongState(job *Job, what string) *fault.Error {
-	return fault.New(fault.Conflict, "import_state", "the import job is %s and %s", strings.ReplaceAll(job.Status, "_", " "), what).
+	return fault.New(fault.Conflict, "import_state", "the import job is %s and %s",
+		strings.ReplaceAll(job.Status, "_", " "), what).
 		With("status: "+job.Status, "")
 }
 

@@ -145,12 +145,15 @@ func (t *Table) Set(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job
 
 // Audit writes the one row that tells of a whole import.
 func (t *Table) Audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) {
-	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: t.store.Now(), By: a, Action: action, EntityType: "import_jobs", EntityID: job.ID, Details: details})
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: t.store.Now(), By: a, Action: action, EntityType: "import_jobs",
+		EntityID: job.ID, Details: details})
 }
 
 // Begin moves a job into a working state and takes the lease. admit may refuse
 // the state it is in. Whoever began ends with leave.
-func (t *Table) Begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (begun *Step, err error) {
+func (t *Table) Begin(
+	ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error,
+) (begun *Step, err error) {
 	job, err := t.LoadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
@@ -220,7 +223,8 @@ func refuseCrowded() error {
 
 // Busy refuses a job that somebody works on.
 func Busy(job *Job) error {
-	f := fault.New(fault.Conflict, "import_busy", "the import job is being worked on: try again when it has finished").With("status: "+job.Status, "")
+	f := fault.New(fault.Conflict, "import_busy",
+		"the import job is being worked on: try again when it has finished").With("status: "+job.Status, "")
 	f.RetryAfter = time.Second
 	return f
 }
@@ -310,7 +314,8 @@ func (t *Table) End(ctx context.Context, s *Step, state, message string) error {
 		if t.life.Err() != nil {
 			state, message = job.Rest(), interruptedMessage(job)
 		}
-		_, err = t.Set(tx, s.Actor, s.Job.ID, store.Row{"status": state, "lease_until": nil, "message": fault.Clip(message, 2000)})
+		_, err = t.Set(tx, s.Actor, s.Job.ID, store.Row{"status": state, "lease_until": nil,
+			"message": fault.Clip(message, 2000)})
 		return err
 	})
 }
@@ -324,10 +329,11 @@ func (t *Table) Recover(ctx context.Context) (int, error) {
 	type orphan struct{ tenant, id string }
 	var found []orphan
 	err := t.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT tenant_id, id FROM import_jobs WHERE status IN ('processing', 'applying', 'rolling_back')", nil, func(r *db.Row) error {
-			found = append(found, orphan{r.Text(0), r.Text(1)})
-			return nil
-		})
+		return tx.Query("SELECT tenant_id, id FROM import_jobs WHERE status IN ('processing', 'applying', 'rolling_back')",
+			nil, func(r *db.Row) error {
+				found = append(found, orphan{r.Text(0), r.Text(1)})
+				return nil
+			})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("imports: recover: %w", err)

@@ -45,7 +45,9 @@ func part(f *catalog.Field, row store.Row) string {
 }
 
 // Look reads columns of the records that have the keys of rows.
-func Look(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, each func(key string, row *db.Row)) error {
+func Look(
+	tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, each func(key string, row *db.Row),
+) error {
 	where := "tenant_id = $1"
 	if r.Name == "stock_levels" {
 		where += " AND owner_id IS NULL" // a seventh part of its key: what a file counts is the tenant's own

@@ -9,8 +9,8 @@ import (
 
 // called are the fields people call a record by, the best first.
 func called() []string {
-	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name",
-		"title", "certificate_no"}
+	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no",
+		"external_ref", "name", "title", "certificate_no"}
 }
 
 // Label is what people call a record by.

@@ -63,21 +63,23 @@ func Stands(tx *db.Tx, c *catalog.Catalog, tenant string, rows []store.Row) (map
 	for _, k := range r.Import.Key {
 		read += ", l." + k
 	}
-	err := tx.Query("SELECT z.code, l.owner_id"+read+" FROM stock_levels l JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id WHERE l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code", args, func(row *db.Row) error {
-		s := Stand{zone: row.Text(0), Level: store.Row{}}
-		for i, k := range r.Import.Key {
-			if !row.Null(i + 2) {
-				s.Level[k] = row.Text(i + 2)
+	err := tx.Query("SELECT z.code, l.owner_id"+read+
+		" FROM stock_levels l JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id WHERE l.tenant_id = $1 AND "+
+		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code", args,
+		func(row *db.Row) error {
+			s := Stand{zone: row.Text(0), Level: store.Row{}}
+			for i, k := range r.Import.Key {
+				if !row.Null(i + 2) {
+					s.Level[k] = row.Text(i + 2)
+				}
 			}
-		}
-		if row.Null(1) {
-			s.Key = Key(r, s.Level)
-		}
-		u, _ := UnitOf(s.Level)
-		out[u] = append(out[u], s)
-		return nil
-	})
+			if row.Null(1) {
+				s.Key = Key(r, s.Level)
+			}
+			u, _ := UnitOf(s.Level)
+			out[u] = append(out[u], s)
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("imports: look up serial numbers: %w", err)
 	}

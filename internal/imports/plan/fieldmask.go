@@ -27,7 +27,8 @@ func (v *Survey) withholdFields(r actor.Role) {
 		}
 		v.Layout.Drop(c.Name)
 		v.Layout.withheld = append(v.Layout.withheld, c)
-		v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q was left out: your role may not %s the field %s.", c.Header, verb, c.Name))
+		v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q was left out: your role may not %s the field %s.", c.Header,
+			verb, c.Name))
 	}
 }
 

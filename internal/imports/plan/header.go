@@ -121,7 +121,8 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 		if err := onlyTitles(o.head[:at], &o.head[at]); err != nil {
 			return 0, err
 		}
-		v.Warnings = append(v.Warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.", o.head[at].Line))
+		v.Warnings = append(v.Warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.",
+			o.head[at].Line))
 	}
 	if at >= 0 || given == nil || byHeader(given) {
 		return max(at, 0), nil
@@ -129,7 +130,8 @@ func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip 
 	switch first := &o.head[0]; findLikelyHeader(o.head) {
 	case likeData:
 		v.Headed = false
-		v.Warnings = append(v.Warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
+		v.Warnings = append(v.Warnings,
+			fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
 		return 0, askQuestion(
 			"options.header",
@@ -335,8 +337,9 @@ func isMeasured(rec *sheet.Record, i int) bool {
 	}
 	_, dot := cell.Number(text, '.')
 	_, comma := cell.Number(text, ',')
-	return dot == nil || comma == nil || slices.ContainsFunc([]string{cell.DMY, cell.MDY, cell.YMD}, func(order string) bool {
-		_, err := cell.Date(text, order)
-		return err == nil
-	})
+	return dot == nil || comma == nil || slices.ContainsFunc([]string{cell.DMY, cell.MDY, cell.YMD},
+		func(order string) bool {
+			_, err := cell.Date(text, order)
+			return err == nil
+		})
 }

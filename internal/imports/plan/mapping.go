@@ -44,7 +44,8 @@ func ParseMapping(t *targets.Target, raw json.RawMessage) (map[string]Place, err
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&given); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping does not name a header or a column number for each field").
+		return nil, fault.Wrap(err, fault.Invalid, "mapping",
+			"the mapping does not name a header or a column number for each field").
 			At("mapping", "must be an object")
 	}
 	out := map[string]Place{}
@@ -320,7 +321,8 @@ func (l *Layout) guessColumns(t *targets.Target, given map[string]Place, asks bo
 					break
 				}
 				if twice {
-					return askQuestion("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.Words())
+					return askQuestion("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant",
+						m.index+1, i+1, c.Words())
 				}
 				best[ci], taken[i] = match{i, rank}, ci
 			}
@@ -375,7 +377,8 @@ func (l *Layout) askUnknownColumns(t *targets.Target) error {
 		"Choose another kind of record, or say in the mapping which column is which. "+
 		"If the first row is data and no header, say so and give the columns by their numbers. "+
 		"If the header is not where it was looked for, say on which line it is", targets.Spoken(t.Name))
-	f.Details, f.Hint = "columns of the file: "+strings.Join(l.Headers, ", "), "mapping; options.header: false; options.header_row"
+	f.Details, f.Hint = "columns of the file: "+strings.Join(l.Headers, ", "),
+		"mapping; options.header: false; options.header_row"
 	return f
 }
 

@@ -22,17 +22,21 @@ type Settings struct {
 	Mode string `json:"mode,omitempty"` // insert, upsert (default), update
 	// false: the first row is data and the mapping gives column numbers; true: the first row
 	// that is not blank is the header; found by looking when absent
-	Header      *bool             `json:"header,omitempty"`
-	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
-	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
-	DateOrder   string            `json:"date_order,omitempty"`   // dmy, mdy or ymd, of columns that do not prove another, and of defaults
+	Header *bool `json:"header,omitempty"`
+	// the line that the header begins on, or its row of a sheet; found by looking when absent
+	HeaderRow int `json:"header_row,omitempty"`
+	// comma, semicolon, tab, pipe; found by looking when absent
+	Delimiter string `json:"delimiter,omitempty"`
+	// dmy, mdy or ymd, of columns that do not prove another, and of defaults
+	DateOrder   string            `json:"date_order,omitempty"`
 	DecimalMark string            `json:"decimal_mark,omitempty"` // "." or ",", likewise
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
 	// how the file's letters are written (utf-8, windows-1250 ...); found by looking when absent
 	Encoding string `json:"encoding,omitempty"`
-	Sheet    string `json:"sheet,omitempty"` // name or number from 1 of a workbook's sheet; the first visible one when absent
+	// name or number from 1 of a workbook's sheet; the first visible one when absent
+	Sheet string `json:"sheet,omitempty"`
 	// rows of a sheet that are hidden, by a filter or by hand, are left out
 	SkipHidden bool `json:"skip_hidden,omitempty"`
 	// rows of sums are left out
@@ -137,7 +141,8 @@ func (s Settings) Unclear(t *targets.Target) error {
 			_, err = cell.Date(text, s.Orders()...)
 		}
 		if err != nil {
-			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", fault.Clip(s.Defaults[name], 80), c.Called(), err)
+			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", fault.Clip(s.Defaults[name], 80),
+				c.Called(), err)
 			return f.At("options.defaults."+name, "%s", err)
 		}
 	}

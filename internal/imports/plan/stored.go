@@ -32,9 +32,10 @@ func Fingerprint(s Settings, mapping json.RawMessage) string {
 // Read reads what was decided about a job's file.
 func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
 	p := &Plan{}
-	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID}, func(r *db.Row) error {
-		return json.Unmarshal(r.Bytes(0), p)
-	})
+	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID},
+		func(r *db.Row) error {
+			return json.Unmarshal(r.Bytes(0), p)
+		})
 }
 
 // Write keeps the plan of a job that has none.

@@ -122,7 +122,8 @@ func Look(f Upload, t *targets.Target, s Settings, given map[string]Place) (*Sur
 		v.Warnings = append(v.Warnings, says)
 	}
 	if n := len(v.Format.Sheets); n > 1 && s.Sheet == "" {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
+		v.Warnings = append(v.Warnings,
+			fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
 	}
 	v.Format.Shown = s.SkipHidden
 	rows, first, err := v.arrangeFile(f, given)
@@ -254,8 +255,8 @@ func (v *Survey) settleDates(dates map[string]*cell.Dates) error {
 				"column %q has dates in different orders of day, month and year: say which is meant (date order: %s); the others become row errors",
 				c.Header, spokenOrders([]string{cell.DMY, cell.MDY, cell.YMD}))
 		default:
-			return askQuestion("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.Header, example,
-				joinWords(cell.Readings(example, in), "or"), spokenOrders(in))
+			return askQuestion("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.Header,
+				example, joinWords(cell.Readings(example, in), "or"), spokenOrders(in))
 		}
 	}
 	return nil
@@ -263,7 +264,8 @@ func (v *Survey) settleDates(dates map[string]*cell.Dates) error {
 
 // spokenOrders are the answers to a question for the order of dates.
 func spokenOrders(in []string) string {
-	says := map[string]string{cell.DMY: "dmy, the day first", cell.MDY: "mdy, the month first", cell.YMD: "ymd, the year first"}
+	says := map[string]string{cell.DMY: "dmy, the day first", cell.MDY: "mdy, the month first",
+		cell.YMD: "ymd, the year first"}
 	words := make([]string, len(in))
 	for i, order := range in {
 		words[i] = says[order]
@@ -295,7 +297,8 @@ func (v *Survey) settleMarks(marks map[string]*cell.Marks) error {
 			c.Mark = file.Mark()
 		case m.Asks() && m.Example != "":
 			return askQuestion("options.decimal_mark",
-				"column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")", c.Header, m.Example)
+				"column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")",
+				c.Header, m.Example)
 		case m.Asks():
 			return askQuestion("options.decimal_mark",
 				"column %q has fractions behind a point and fractions behind a comma: say which is meant (decimal mark: \".\" or \",\"); the others become row "+
@@ -320,7 +323,8 @@ func (v *Survey) recallMapping(f Upload, first []string, given map[string]Place)
 		return nil, nil // fields have gone since: look anew
 	}
 	v.Saved = job
-	v.Warnings = append(v.Warnings, fmt.Sprintf("The columns are read as they were mapped for %s; they can be recognised anew instead.", job))
+	v.Warnings = append(v.Warnings,
+		fmt.Sprintf("The columns are read as they were mapped for %s; they can be recognised anew instead.", job))
 	return given, nil
 }
 

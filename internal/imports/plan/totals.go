@@ -55,7 +55,8 @@ func (v *Survey) noteTotals(lines []int) {
 	if len(lines) == 0 {
 		return
 	}
-	says := fmt.Sprintf("Line %d looks like a total of the others and was read too; it can be left out (skip_totals).", lines[0])
+	says := fmt.Sprintf("Line %d looks like a total of the others and was read too; it can be left out (skip_totals).",
+		lines[0])
 	if len(lines) > 1 {
 		says = fmt.Sprintf("%d lines look like totals of the others (the first is line %d) and were read too; "+
 			"they can be left out (skip_totals).", len(lines), lines[0])

@@ -151,7 +151,8 @@ func (f *Format) detectWithoutMark(c *census) error {
 	case c.size >= 4 && c.zero[0] > half/2 && c.zero[1] < c.zero[0]/4:
 		f.Encoding = utf16BEName
 	case c.control > 8 && int64(c.control) > c.size/200:
-		return fault.New(fault.Invalid, "not_text", "the file holds binary data, not rows of text: save the table as CSV and upload that")
+		return fault.New(fault.Invalid, "not_text",
+			"the file holds binary data, not rows of text: save the table as CSV and upload that")
 	case c.broken+len(c.pending) <= c.multi:
 		f.Encoding = utf8Name
 	default:

@@ -120,7 +120,8 @@ func (m *markup) readDeclaration() error {
 	case err != nil:
 		return markupError(err)
 	}
-	return fault.New(fault.Invalid, "workbook", "the workbook holds a document type or entity declaration, which no spreadsheet program writes: it was refused")
+	return fault.New(fault.Invalid, "workbook",
+		"the workbook holds a document type or entity declaration, which no spreadsheet program writes: it was refused")
 }
 
 // skipTo drops everything up to end and end itself.
@@ -153,7 +154,9 @@ func (m *markup) readThrough(end string, piece func([]byte) error) error {
 // readCDATA keeps a literal section. What is special in text is escaped, so that
 // text is undone in one way only.
 func (m *markup) readCDATA() error {
-	return m.readThrough("]]>", func(b []byte) error { return m.keepText(bytes.ReplaceAll(b, []byte("&"), []byte("&amp;"))) })
+	return m.readThrough("]]>", func(b []byte) error {
+		return m.keepText(bytes.ReplaceAll(b, []byte("&"), []byte("&amp;")))
+	})
 }
 
 // readTag reads a tag behind its '<'. A '>' inside quotes does not end it.

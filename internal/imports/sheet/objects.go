@@ -301,7 +301,8 @@ func (f *Format) detectObjects(open Source) error {
 		return err
 	}
 	if c, err := firstByte(s.r); err != nil || c != '{' && c != '[' {
-		return fault.New(fault.Invalid, "json", "the file holds no JSON records: it must be [{...}, {...}] or one object per line")
+		return fault.New(fault.Invalid, "json",
+			"the file holds no JSON records: it must be [{...}, {...}] or one object per line")
 	}
 	seen := map[string]bool{}
 	bytesOf := 0
@@ -328,7 +329,8 @@ func (f *Format) detectObjects(open Source) error {
 			return nil
 		})
 		if errors.Is(err, errTooWide) {
-			return fault.New(fault.Invalid, "too_many_columns", "line %d: the records have more than %s different fields", s.at, strconv.Itoa(MaxColumns))
+			return fault.New(fault.Invalid, "too_many_columns", "line %d: the records have more than %s different fields", s.at,
+				strconv.Itoa(MaxColumns))
 		}
 	}
 	if len(f.Keys) == 0 {

@@ -287,7 +287,8 @@ func (r *Reader) finishRecord() {
 		from = to
 	}
 	if r.cells > MaxColumns && r.rec.Bad == nil {
-		r.rec.Bad = &Damage{Code: "too_many_columns", Cell: -1, Msg: fmt.Sprintf("%d columns; at most %d are read", r.cells, MaxColumns)}
+		r.rec.Bad = &Damage{Code: "too_many_columns", Cell: -1,
+			Msg: fmt.Sprintf("%d columns; at most %d are read", r.cells, MaxColumns)}
 	}
 	if r.rec.Bad == nil {
 		r.rec.Bad = findUnfit(all, r.rec.Cells)

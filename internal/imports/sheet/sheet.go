@@ -165,7 +165,8 @@ func (f Format) detectSheet(open Source, wish string) (Format, error) {
 		f.Sheet = 0
 		return f, nil
 	}
-	bad := fault.New(fault.Invalid, "import_question", "the workbook has no sheet %q; its sheets are: %s", clipText(wish), strings.Join(f.Sheets, ", "))
+	bad := fault.New(fault.Invalid, "import_question", "the workbook has no sheet %q; its sheets are: %s", clipText(wish),
+		strings.Join(f.Sheets, ", "))
 	return f, bad.At("options.sheet", "must name a sheet of the workbook")
 }
 

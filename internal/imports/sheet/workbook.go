@@ -51,7 +51,8 @@ func brokenWorkbook(format string, args ...any) error {
 }
 
 func tooBig(format string, args ...any) error {
-	return fault.New(fault.Invalid, "workbook_too_large", format+": save the sheet as CSV and upload that, or split it", args...)
+	return fault.New(fault.Invalid, "workbook_too_large", format+": save the sheet as CSV and upload that, or split it",
+		args...)
 }
 
 // openWorkbook reads what stands around the rows: sheets, date styles and the
@@ -91,7 +92,8 @@ func (w *workbook) loadParts(src io.ReadCloser, shared bool) error {
 			main = r.target
 		}
 	}
-	if rels, err = w.readRelations(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), path.Dir(main)); err != nil {
+	if rels, err = w.readRelations(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"),
+		path.Dir(main)); err != nil {
 		return err
 	}
 	if err := w.readBook(main, rels); err != nil {
@@ -104,7 +106,8 @@ func (w *workbook) loadParts(src io.ReadCloser, shared bool) error {
 		case strings.HasSuffix(r.kind, "/sharedStrings") && shared:
 			err = w.readSharedTexts(r.target)
 		case strings.HasSuffix(r.kind, "/vbaProject"):
-			err = fault.New(fault.Unsupported, "file_type", "the workbook holds macros: save it as an Excel workbook without macros (.xlsx) or as CSV")
+			err = fault.New(fault.Unsupported, "file_type",
+				"the workbook holds macros: save it as an Excel workbook without macros (.xlsx) or as CSV")
 		}
 		if err != nil {
 			return err
@@ -176,14 +179,17 @@ func (w *workbook) openDirectory(at io.ReaderAt, size int64) error {
 	}
 	end := tail[i:]
 	if i >= 20 && string(tail[i-20:i-16]) == "PK\x06\x07" {
-		return brokenWorkbook("it is packed as an archive of more than 4 GB") // then that record says where the directory is, and how large
+		// then that record says where the directory is, and how large
+		return brokenWorkbook("it is packed as an archive of more than 4 GB")
 	}
-	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
+	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]),
+		binary.LittleEndian.Uint32(end[16:])
 	begins := size - int64(len(end))
 	if entries > MaxParts || bytesOf > maxDirectory {
 		return tooBig("the workbook has more than %d parts", MaxParts)
 	}
-	if int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 || int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22 {
+	if int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 ||
+		int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22 {
 		return brokenWorkbook("its directory does not match its size")
 	}
 	z, err := zip.NewReader(at, size)

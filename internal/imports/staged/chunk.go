@@ -38,10 +38,13 @@ func FindRows(tx *db.Tx, tenant, job string, seq, fields int) ([]Row, error) {
 	return readRows(tx.Query, tenant, job, seq, fields)
 }
 
-func readRows(read func(string, []any, func(*db.Row) error) error, tenant, job string, seq, fields int) (rows []Row, err error) {
-	err = read("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
-		rows, err = Decode(r.Bytes(1), fields, int(r.Int(0)))
-		return err
-	})
+func readRows(
+	read func(string, []any, func(*db.Row) error) error, tenant, job string, seq, fields int,
+) (rows []Row, err error) {
+	err = read("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{tenant, job, seq}, func(r *db.Row) error {
+			rows, err = Decode(r.Bytes(1), fields, int(r.Int(0)))
+			return err
+		})
 	return rows, err
 }

@@ -47,7 +47,8 @@ func NewKeys(n int) *Keys {
 
 // tableOf has room for n keys and one place in so many more.
 func tableOf(n, spare int) *Keys {
-	return &Keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/spare+1), room: n}
+	return &Keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/spare+1),
+		room: n}
 }
 
 // Put notes a key's line unless the key is there; then it returns its line.

@@ -160,7 +160,8 @@ const maxUnpacked = 128 << 20
 func unpackText(b []byte) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxUnpacked+1))
 	if len(text) > maxUnpacked {
-		return nil, fault.New(fault.Conflict, "import_state", "the rows of the import job are too large to be read again: upload its file anew")
+		return nil, fault.New(fault.Conflict, "import_state",
+			"the rows of the import job are too large to be read again: upload its file anew")
 	}
 	return text, err
 }
@@ -176,9 +177,10 @@ func ReadRecords(tx *db.Tx, tenant, job string, seq int) ([]Record, error) {
 
 // ReadPacked reads one chunk of a job's records for EachRecord.
 func ReadPacked(tx *db.Tx, tenant, job string, seq int) (packed []byte, err error) {
-	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
-		packed = r.Bytes(0)
-		return nil
-	})
+	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{tenant, job, seq}, func(r *db.Row) error {
+			packed = r.Bytes(0)
+			return nil
+		})
 	return packed, err
 }

@@ -327,7 +327,8 @@ func (t *Target) Sets(field, at string, r actor.Role) error {
 	if !t.Denies(field, r) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "42501", "role %q may not set %s of %s", r, field, t.Name).At(at, "is not yours to set")
+	return fault.New(fault.Forbidden, "42501", "role %q may not set %s of %s", r, field, t.Name).At(at,
+		"is not yours to set")
 }
 
 // Becomes names the resource whose records the rows of a file become.

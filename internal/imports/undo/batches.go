@@ -83,7 +83,8 @@ func (u *rollback) runBatchAlone(ctx context.Context, do func() error) error {
 		if err != nil {
 			return err
 		}
-		job, err = u.m.jobs.Set(tx, s.Actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.jobs.Renew(s)})
+		job, err = u.m.jobs.Set(tx, s.Actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone,
+			"lease_until": u.m.jobs.Renew(s)})
 		if err != nil {
 			return err
 		}

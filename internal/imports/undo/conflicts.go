@@ -67,7 +67,8 @@ func (u *inspection) addConflict(id, label, format string, args ...any) {
 	u.count++
 	u.kept[id] = true
 	if len(u.conflicts) < listedConflicts {
-		u.conflicts = append(u.conflicts, Conflict{EntityType: u.Resource.Name, EntityID: id, Label: label, Reason: fmt.Sprintf(format, args...)})
+		u.conflicts = append(u.conflicts, Conflict{EntityType: u.Resource.Name, EntityID: id, Label: label,
+			Reason: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -147,15 +148,16 @@ func (u *inspection) mentionFields() []mention {
 			switch {
 			case f.Names != u.Resource.Name || catalog.NamedBy(f.Names) != "id":
 			case f.Type == catalog.Array:
-				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.Tx.DB().Elements("n."+f.Name, "e"), column: "e.value", id: "n.id",
-					also: " AND n." + f.Name + " <> '[]'", fresh: !r.Bare})
+				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.Tx.DB().Elements("n."+f.Name, "e"), column: "e.value",
+					id: "n.id", also: " AND n." + f.Name + " <> '[]'", fresh: !r.Bare})
 			default:
 				out = append(out, mention{by: r.Name, in: r.Name, column: f.Name, id: "id"})
 			}
 		}
 	}
 	if kind := safety.EntityTypeOf(u.Resource.Name); kind != "" {
-		out = append(out, mention{by: "incidents", in: safety.EntityTable, column: "entity_id", id: "incident_id", also: " AND entity_type = '" + kind + "'"})
+		out = append(out, mention{by: "incidents", in: safety.EntityTable, column: "entity_id", id: "incident_id",
+			also: " AND entity_type = '" + kind + "'"})
 	}
 	return out
 }
@@ -193,13 +195,13 @@ func (u *inspection) boundArguments(g *group) []any { return []any{u.Actor.Tenan
 
 // findChanged finds the records that somebody changed since the import made them.
 func (u *inspection) findChanged(g *group) error {
-	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+withinCondition("id")+" AND version <> 1 ORDER BY id",
-		u.boundArguments(g), func(r *db.Row) error {
-			if id := r.Text(0); g.hasID(id) {
-				u.addConflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
-			}
-			return nil
-		})
+	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+
+		withinCondition("id")+" AND version <> 1 ORDER BY id", u.boundArguments(g), func(r *db.Row) error {
+		if id := r.Text(0); g.hasID(id) {
+			u.addConflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
+		}
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("imports: look at %s: %w", u.Resource.Name, err)
 	}
@@ -218,7 +220,8 @@ func (u *inspection) readHeld(ids []string) (map[string]held, error) {
 	if len(ids) == 0 {
 		return out, nil
 	}
-	err := u.Tx.Query("SELECT id, version, "+match.LabelSQL(u.Resource)+" FROM "+u.Resource.Name+" WHERE tenant_id = $1 AND "+u.Tx.DB().InUUID("id", 2),
+	err := u.Tx.Query("SELECT id, version, "+match.LabelSQL(u.Resource)+" FROM "+u.Resource.Name+
+		" WHERE tenant_id = $1 AND "+u.Tx.DB().InUUID("id", 2),
 		[]any{u.Actor.TenantID, query.List(ids)}, func(r *db.Row) error {
 			out[r.Text(0)] = held{r.Int(1), cmp.Or(r.Text(2), r.Text(0))}
 			return nil
@@ -246,7 +249,8 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+withinCondition(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
+	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+withinCondition(m.column)+also+last+
+		" ORDER BY "+m.column, args, func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		if !g.hasID(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
 			return nil
@@ -308,7 +312,8 @@ func (u *inspection) keepLines() error {
 	if err := u.useResource(u.Tx, u.target.Lines.Name); err != nil {
 		return err
 	}
-	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.Tx.DB().InUUID(u.target.Parent, 2) + " ORDER BY id"
+	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.Tx.DB().InUUID(u.target.Parent, 2) +
+		" ORDER BY id"
 	return u.Tx.Query(sql, []any{u.Actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
 		if id := r.Text(0); made.Has(id) {
 			u.addConflict(id, id, "belongs to a record that stays")

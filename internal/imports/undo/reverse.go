@@ -74,8 +74,8 @@ func (u *rollback) readBooked(before string, n int) ([]store.Row, error) {
 
 // reversalOf is the movement that undoes one.
 func reversalOf(row store.Row) store.Row {
-	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"], "item_id": row["item_id"],
-		"from_status": row["to_status"], "to_status": row["from_status"]}
+	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"],
+		"item_id": row["item_id"], "from_status": row["to_status"], "to_status": row["from_status"]}
 	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity"} {
 		if row[f] != nil {
 			out[f] = row[f]
@@ -120,7 +120,8 @@ SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0
   WHERE COALESCE(l.quantity - l.reserved, 0) < d.quantity
   ORDER BY i.sku, z.code`
 	err := u.Tx.Query(moved, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
-		u.addConflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
+		u.addConflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there",
+			decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
 		return nil
 	})
 	if err != nil {
@@ -134,7 +135,8 @@ SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
   JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
   ORDER BY i.sku, g.serial, z.code`
 	err = u.Tx.Query(again, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
-		u.addConflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
+		u.addConflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again",
+			r.Text(2), r.Text(3))
 		return nil
 	})
 	if err != nil {

@@ -41,7 +41,9 @@ func (m *Undoer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) 
 	return m.takeBack(ctx, a, jobID, true)
 }
 
-func (m *Undoer) takeBack(ctx context.Context, a actor.Actor, jobID string, partial bool) (_ *RolledBackResult, err error) {
+func (m *Undoer) takeBack(
+	ctx context.Context, a actor.Actor, jobID string, partial bool,
+) (_ *RolledBackResult, err error) {
 	ctx, span := trace.Begin(ctx, "import", "rollback")
 	defer func() { span.End(err) }()
 	if !a.Administrator() {
@@ -198,7 +200,8 @@ func (u *rollback) undoAll() error {
 
 func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 	a, job := u.step.Actor, u.step.Job
-	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
+	u.m.jobs.Audit(u.Tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName,
+		"rolled_back": total, "kept": len(u.kept)})
 	msg := fault.Counted(total, "record was", "records were") + " rolled back."
 	if n := len(u.settled); n > 0 {
 		msg += fmt.Sprintf(" Of %s, the fields that others changed since stay as they are.",
@@ -208,11 +211,13 @@ func (u *rollback) finishJob(total int64) (*jobs.Job, error) {
 		msg += " " + fault.Counted(n,
 			"was changed or used since and stays as it is", "were changed or used since and stay as they are") +
 			"; roll back again when that is settled."
-		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
+		return u.m.jobs.Set(u.Tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total,
+			"message": msg})
 	}
 	staged.Drop(u.Tx, a.TenantID, job.ID, "import_snapshots", "import_journal", "import_chunks", "import_outcomes")
 	return u.m.jobs.Set(u.Tx, a, job.ID,
-		store.Row{"status": jobs.RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
+		store.Row{"status": jobs.RolledBack, "lease_until": nil, "rolled_back_count": total,
+			"rolled_back_at": u.m.store.Now(), "message": msg})
 }
 
 // batch is one snapshot, gone when everything in it is back.
@@ -272,7 +277,8 @@ func (u *rollback) undoBatch(seq int) error {
 		u.Tx.Queue("DELETE FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, nil)
 		return nil
 	}
-	u.Tx.Queue("UPDATE import_snapshots SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", append(args, n, left), nil)
+	u.Tx.Queue("UPDATE import_snapshots SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		append(args, n, left), nil)
 	return nil
 }
 
@@ -345,9 +351,10 @@ func (u *rollback) passedOver(ids []string) error {
 // record's changes. They are worked out anew: stock may have moved without
 // anybody editing the record.
 var following = map[string][]string{
-	"items":  {"on_hand", "available", "stock_value", "low_stock"},
-	"zones":  {"load_units", "utilization"},
-	"orders": {"stage", "line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"},
+	"items": {"on_hand", "available", "stock_value", "low_stock"},
+	"zones": {"load_units", "utilization"},
+	"orders": {"stage", "line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped",
+		"qty_received", "total_value"},
 }
 
 // restoreChanged gives changed records back what they held, and returns what stays of

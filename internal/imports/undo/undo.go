@@ -35,8 +35,8 @@ type Undoer struct {
 
 // New returns an Undoer.
 func New(o Options) *Undoer {
-	return &Undoer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), jobs: o.Jobs, records: o.Records,
-		targets: o.Targets, whole: o.Whole, some: o.Together}
+	return &Undoer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), jobs: o.Jobs,
+		records: o.Records, targets: o.Targets, whole: o.Whole, some: o.Together}
 }
 
 // RolledBackResult is the answer of Rollback.

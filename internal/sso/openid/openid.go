@@ -90,7 +90,8 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 	at := doc.Endpoint()
 	at.AuthStyle = oidc.AuthStyle(more.Auth)
 	return &metadata{endpoint: at, iss: more.Iss,
-		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}, nil
+		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now,
+			SupportedSigningAlgs: names})}, nil
 }
 
 func (p *Provider) oauth(m *metadata, more []string) *oauth2.Config {
@@ -100,7 +101,8 @@ func (p *Provider) oauth(m *metadata, more []string) *oauth2.Config {
 			scopes = append(scopes, s)
 		}
 	}
-	return &oauth2.Config{ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret, Endpoint: m.endpoint, RedirectURL: p.cfg.Redirect, Scopes: scopes}
+	return &oauth2.Config{ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret, Endpoint: m.endpoint,
+		RedirectURL: p.cfg.Redirect, Scopes: scopes}
 }
 
 // Secrets are what ties an answer to its request.

@@ -38,8 +38,10 @@ func Client(private bool) *http.Client {
 	}
 	return &http.Client{
 		Timeout: timeout,
-		Transport: limited{private, &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: timeout,
-			MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 32 << 10, ForceAttemptHTTP2: true}},
+		Transport: limited{private, &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: 5 * time.Second,
+			ResponseHeaderTimeout: timeout,
+			MaxIdleConnsPerHost:   2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 32 << 10,
+			ForceAttemptHTTP2: true}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

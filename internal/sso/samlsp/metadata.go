@@ -113,9 +113,9 @@ type Request struct {
 // binding (saml-bindings-2.0 section 3.4), unsigned.
 func (p *Provider) Location(r Request) (string, error) {
 	create, format := true, r.Format
-	q := saml.AuthnRequest{ID: r.ID, Version: "2.0", IssueInstant: r.Now, Destination: p.SignIn, AssertionConsumerServiceURL: r.ACS,
-		ProtocolBinding: saml.HTTPPostBinding,
-		Issuer:          &saml.Issuer{Value: r.EntityID}, NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &create}}
+	q := saml.AuthnRequest{ID: r.ID, Version: "2.0", IssueInstant: r.Now, Destination: p.SignIn,
+		AssertionConsumerServiceURL: r.ACS, ProtocolBinding: saml.HTTPPostBinding,
+		Issuer: &saml.Issuer{Value: r.EntityID}, NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &create}}
 	if format != "" {
 		q.NameIDPolicy.Format = &format
 	}
@@ -134,7 +134,8 @@ func Descriptor(entityID, acs string) ([]byte, error) {
 		SSODescriptor: saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{ProtocolSupportEnumeration: nsProtocol},
 			NameIDFormats: []saml.NameIDFormat{saml.PersistentNameIDFormat, saml.EmailAddressNameIDFormat}},
 		AuthnRequestsSigned: &signs, WantAssertionsSigned: &wants,
-		AssertionConsumerServices: []saml.IndexedEndpoint{{Binding: saml.HTTPPostBinding, Location: acs, Index: 1, IsDefault: &isDefault}},
+		AssertionConsumerServices: []saml.IndexedEndpoint{{Binding: saml.HTTPPostBinding, Location: acs, Index: 1,
+			IsDefault: &isDefault}},
 	}}}
 	b, err := xml.MarshalIndent(d, "", "  ")
 	if err != nil {

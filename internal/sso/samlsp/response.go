@@ -79,7 +79,8 @@ func Addresses(raw []byte) ([]string, error) {
 	var out []string
 	for _, el := range slices.Concat(root.FindElements(".//NameID"), root.FindElements(".//AttributeValue")) {
 		v := strings.TrimSpace(el.Text())
-		if el.NamespaceURI() == nsAssertion && strings.Contains(v, "@") && len(v) <= 320 && !slices.Contains(out, v) && len(out) < maxAddresses {
+		if el.NamespaceURI() == nsAssertion && strings.Contains(v, "@") && len(v) <= 320 && !slices.Contains(out, v) &&
+			len(out) < maxAddresses {
 			out = append(out, v)
 		}
 	}
@@ -151,7 +152,8 @@ func checkResponse(root *etree.Element, idp *Provider, w Want, signed bool) erro
 	case root.SelectAttrValue("InResponseTo", "") != w.RequestID:
 		return errors.New("samlsp: the response answers another request")
 	}
-	if list := childElements(root, nsAssertion, "Issuer"); len(list) > 1 || len(list) == 1 && strings.TrimSpace(list[0].Text()) != idp.EntityID {
+	if list := childElements(root, nsAssertion, "Issuer"); len(list) > 1 || len(list) == 1 &&
+		strings.TrimSpace(list[0].Text()) != idp.EntityID {
 		return errors.New("samlsp: the response is from another provider")
 	}
 	if err := checkIssued(root, w.Now); err != nil {

@@ -15,13 +15,16 @@ import (
 // among them.
 var (
 	signatureMethods = []string{
-		"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha384", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
+		"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha384",
+		"http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
 		"http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256", "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384",
 		"http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha512",
 	}
-	digestMethods = []string{"http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w3.org/2001/04/xmldsig-more#sha384", "http://www.w3.org/2001/04/xmlenc#sha512"}
-	canonicals    = []string{"http://www.w3.org/2001/10/xml-exc-c14n#"}
-	transforms    = []string{"http://www.w3.org/2000/09/xmldsig#enveloped-signature", "http://www.w3.org/2001/10/xml-exc-c14n#"}
+	digestMethods = []string{"http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w3.org/2001/04/xmldsig-more#sha384",
+		"http://www.w3.org/2001/04/xmlenc#sha512"}
+	canonicals = []string{"http://www.w3.org/2001/10/xml-exc-c14n#"}
+	transforms = []string{"http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+		"http://www.w3.org/2001/10/xml-exc-c14n#"}
 )
 
 var (
@@ -95,7 +98,8 @@ func checkSignatureShape(el, sig *etree.Element) error {
 		in   *etree.Element
 		tag  string
 		from []string
-	}{{info, "SignatureMethod", signatureMethods}, {info, "CanonicalizationMethod", canonicals}, {ref, "DigestMethod", digestMethods}} {
+	}{{info, "SignatureMethod", signatureMethods}, {info, "CanonicalizationMethod", canonicals},
+		{ref, "DigestMethod", digestMethods}} {
 		m, err := onlyChild(want.in, nsSignature, want.tag)
 		if err != nil || !slices.Contains(want.from, m.SelectAttrValue("Algorithm", "")) {
 			return errAlgorithm

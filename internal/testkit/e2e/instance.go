@@ -127,7 +127,8 @@ func (s *instance) awaitReady() error {
 			return err
 		}
 	}
-	return errors.Join(fmt.Errorf("the server is not ready after %v:\n%s", patience, s.lastLines(60, anyLine)), s.stopServer())
+	return errors.Join(fmt.Errorf("the server is not ready after %v:\n%s", patience, s.lastLines(60, anyLine)),
+		s.stopServer())
 }
 
 // readKeys asks the program for the keys, as an operator does.
@@ -181,7 +182,8 @@ func anyLine(string) bool { return true }
 // isWrongLine leaves out what the server does all day, which would stand between a
 // failed test and its reader.
 func isWrongLine(line string) bool {
-	return strings.HasPrefix(line, "{") && (!strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, `"status":5`))
+	return strings.HasPrefix(line, "{") && (!strings.Contains(line, `"level":"INFO"`) ||
+		strings.Contains(line, `"status":5`))
 }
 
 // given are the addresses that this process gave to somebody who has yet to

@@ -13,7 +13,8 @@
 //
 // The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
 // env` prints in its environment, and as PROGRAM, PROGRAM_FLAGS (a JSON array) and
-// LOG_FILE what runs a command on the same installation and what the server printed. e2e fails when the command fails on either
+// LOG_FILE what runs a command on the same installation and what the server printed. e2e fails when the command
+// fails on either
 // engine, and when the server does not start, or does not end by itself within
 // 30 seconds of being asked to. The command writes the secrets that it used
 // into the file SECRETS_FILE, one on each line; a secret that is found in the
@@ -145,8 +146,10 @@ func (s *instance) runAgainst(command []string, engine string) error {
 	if err != nil {
 		return err
 	}
-	cmd.Env = append(cmd.Env, "PROGRAM="+s.program, "PROGRAM_FLAGS="+string(flags), "LOG_FILE="+filepath.Join(s.dir, "log"))
-	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile(), "KEPT_FILE="+filepath.Join(s.dir, "kept"), "SETTINGS="+s.file)
+	cmd.Env = append(cmd.Env, "PROGRAM="+s.program, "PROGRAM_FLAGS="+string(flags), "LOG_FILE="+
+		filepath.Join(s.dir, "log"))
+	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile(), "KEPT_FILE="+
+		filepath.Join(s.dir, "kept"), "SETTINGS="+s.file)
 	cmd.Stdout, cmd.Stderr = s.out, s.out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)

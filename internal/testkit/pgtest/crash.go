@@ -88,7 +88,8 @@ func (c *Cluster) Hang() (resume func() error, err error) {
 	}
 	all = append([]int{first}, childPIDs(first)...)
 	if len(all) < 2 {
-		return nil, errors.Join(errors.New("pgtest: hang: the server has no other process, or /proc does not tell"), each(syscall.SIGCONT))
+		return nil, errors.Join(errors.New("pgtest: hang: the server has no other process, or /proc does not tell"),
+			each(syscall.SIGCONT))
 	}
 	return func() error { return each(syscall.SIGCONT) }, each(syscall.SIGSTOP)
 }

@@ -19,7 +19,8 @@ func neededRoom() uint64 { return 1<<30 + uint64(runtime.NumCPU())<<27 }
 func memoryFolder() string {
 	const dir = "/dev/shm"
 	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC || fs.Bavail*uint64(fs.Bsize) < neededRoom() {
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC ||
+		fs.Bavail*uint64(fs.Bsize) < neededRoom() {
 		return ""
 	}
 	if unix.Access(dir, unix.W_OK) != nil || availableMemory() < neededRoom() {

@@ -256,7 +256,8 @@ func assembleTemplate(ctx context.Context, conn *pgx.Conn, admin, name string, b
 
 func isTemplateReady(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {
 	var ok bool
-	err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1 and datistemplate)", name).Scan(&ok)
+	err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1 and datistemplate)",
+		name).Scan(&ok)
 	if err != nil {
 		return false, fmt.Errorf("pgtest: look for %s: %w", name, err)
 	}

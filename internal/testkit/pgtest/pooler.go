@@ -56,7 +56,8 @@ func startPooler(t testing.TB, u *url.URL, dir string, connections int, who *sys
 	q := u.Query()
 	text := strings.Join([]string{
 		"[databases]", fmt.Sprintf("* = host=%s port=%s user=%s", q.Get("host"), q.Get("port"), u.User.Username()),
-		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port), "unix_socket_dir =", "auth_type = any",
+		"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port), "unix_socket_dir =",
+		"auth_type = any",
 		"pool_mode = transaction", "default_pool_size = " + strconv.Itoa(connections), "max_client_conn = 500", "",
 	}, "\n")
 	file := filepath.Join(dir, "pgbouncer.ini")
@@ -77,7 +78,8 @@ func startPooler(t testing.TB, u *url.URL, dir string, connections int, who *sys
 	gone := make(chan struct{})
 	go func() { cmd.Wait(); close(gone) }() // it is killed: its status says nothing
 	end := func() { cmd.Process.Kill(); <-gone }
-	at := url.URL{Scheme: "postgres", User: u.User, Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: u.Path, RawQuery: "sslmode=disable"}
+	at := url.URL{Scheme: "postgres", User: u.User, Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: u.Path,
+		RawQuery: "sslmode=disable"}
 	for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(25 * time.Millisecond) {
 		conn, err := pgx.Connect(context.Background(), at.String()+"&default_query_exec_mode=exec")
 		if err == nil {

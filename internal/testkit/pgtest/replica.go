@@ -62,7 +62,8 @@ func (c *Cluster) Replica(ctx context.Context) (*Cluster, error) {
 
 func (c *Cluster) copyTo(ctx context.Context, bin, dir string, port int, who *syscall.Credential) error {
 	data := filepath.Join(dir, "data")
-	copied := exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), "-d", c.dsn, "-D", data, "-R", "-c", "fast", "--no-sync")
+	copied := exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), "-d", c.dsn, "-D", data, "-R", "-c", "fast",
+		"--no-sync")
 	copied.SysProcAttr = &syscall.SysProcAttr{Credential: who}
 	copied.Dir = dir
 	if out, err := copied.CombinedOutput(); err != nil {
@@ -73,6 +74,7 @@ func (c *Cluster) copyTo(ctx context.Context, bin, dir string, port int, who *sy
 		return fmt.Errorf("pgtest: %w", err)
 	}
 	defer f.Close()
-	_, err = f.WriteString("port = " + strconv.Itoa(port) + "\nunix_socket_directories = '" + dir + "'\nwal_receiver_status_interval = 1\n")
+	_, err = f.WriteString("port = " + strconv.Itoa(port) + "\nunix_socket_directories = '" + dir +
+		"'\nwal_receiver_status_interval = 1\n")
 	return err
 }

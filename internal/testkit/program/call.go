@@ -118,7 +118,8 @@ func (v *Server) Uploaded(bearer string, rows int) string {
 	for i := range rows {
 		fmt.Fprintf(&b, "LIFE-%d,Item %d\n", i, i)
 	}
-	req, err := http.NewRequest("PUT", v.URL+"/v1/import-jobs/"+job.ID+"/file?name=items.csv", strings.NewReader(b.String()))
+	req, err := http.NewRequest("PUT", v.URL+"/v1/import-jobs/"+job.ID+"/file?name=items.csv",
+		strings.NewReader(b.String()))
 	if err != nil {
 		v.Fatal(err)
 	}

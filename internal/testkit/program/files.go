@@ -30,7 +30,8 @@ func (s *Site) SelfSigned(cert, key string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{"wms.example"}, NotAfter: time.Now().Add(time.Hour)}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{"wms.example"},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &k.PublicKey, k)
 	if err != nil {
 		s.Fatal(err)

@@ -59,7 +59,8 @@ func (s *Site) Serve(args ...string) *Server {
 // ServeAs is Serve with a command that was changed before it begins.
 func (s *Site) ServeAs(change func(*exec.Cmd), args ...string) *Server {
 	s.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn", "--stop-delay", "0s"}, args...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn",
+		"--stop-delay", "0s"}, args...)
 	v := &Server{Site: s, Cmd: s.Command(nil, args...), Out: &Transcript{}, Gone: make(chan error, 1)}
 	v.Cmd.Stdout, v.Cmd.Stderr = v.Out, v.Out
 	change(v.Cmd)

@@ -72,7 +72,8 @@ func (s *Server) choose() {
 // Start starts the server where it was and waits until it answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	for end := time.Now().Add(patience); !s.launch(); time.Sleep(100 * time.Millisecond) { // somebody has the port for a moment
+	// somebody has the port for a moment
+	for end := time.Now().Add(patience); !s.launch(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("redistest: the server does not start:\n%s", s.log)
 		}
@@ -84,7 +85,8 @@ func (s *Server) Start() {
 func (s *Server) launch() bool {
 	s.t.Helper()
 	s.log, s.ended = &bytes.Buffer{}, make(chan struct{})
-	s.cmd = exec.Command("redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
+	s.cmd = exec.Command("redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save",
+		"", "--appendonly", "no")
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.cmd = nil

@@ -33,7 +33,8 @@ type parts struct {
 func main() {
 	var p parts
 	flag.StringVar(&p.binary, "binary", "bin/holdfast", "the static binary, for Linux")
-	flag.StringVar(&p.certificates, "certificates", "/etc/ssl/certs/ca-certificates.crt", "the authorities that the server trusts, as PEM")
+	flag.StringVar(&p.certificates, "certificates", "/etc/ssl/certs/ca-certificates.crt",
+		"the authorities that the server trusts, as PEM")
 	flag.StringVar(&p.version, "version", "0.1.0", "the version of the binary")
 	flag.StringVar(&p.arch, "arch", "amd64", "the processor the binary is for")
 	flag.StringVar(&p.out, "out", "holdfast.oci", "a directory that is not there yet")
@@ -54,7 +55,9 @@ func (p parts) build() error {
 	if err != nil {
 		return err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files)), nil
+	},
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return err
@@ -103,14 +106,16 @@ func (p parts) files() ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	dir := func(name string, owner int, mode int64) error {
-		return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode, Uid: owner, Gid: owner, Format: tar.FormatPAX})
+		return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode, Uid: owner, Gid: owner,
+			Format: tar.FormatPAX})
 	}
 	file := func(name, from string, mode int64) error {
 		b, err := os.ReadFile(from)
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(b)), Format: tar.FormatPAX}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(b)),
+			Format: tar.FormatPAX}); err != nil {
 			return err
 		}
 		_, err = w.Write(b)
