@@ -60,7 +60,9 @@ var rules = []struct {
 	{2,
 		"SELECT s.entity_id, s.score FROM predictive_scores s JOIN (SELECT id FROM score_runs WHERE tenant_id = $1 AND entity_type = 'worker' AND " +
 			"computed_at > $2 ORDER BY id DESC LIMIT 1) r ON s.run_id = r.id WHERE s.tenant_id = $1"},
-	{0, "SELECT regulation_id, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND CAST($2 AS timestamptz) IS NOT NULL"},
+	{0, `SELECT regulation_id, entity_id, status, value, evidence
+		FROM compliance_states
+		WHERE tenant_id = $1 AND CAST($2 AS timestamptz) IS NOT NULL`},
 }
 
 // Compliance runs what the shipped regulations read and returns the rows read.

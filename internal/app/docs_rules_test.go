@@ -106,8 +106,11 @@ func writeRule(b *strings.Builder, row store.Row, r *safety.Rule, measures, unit
 func scopeWords(r *safety.Rule) string {
 	f := r.Scope.Filter
 	of := "each " + strings.Join(r.Scope.EntityTypes, ", ")
-	if r.Per == "tenant" {
+	switch r.Per {
+	case "tenant":
 		of = "the tenant as a whole"
+	case "site":
+		of = "each site, recorded on its first zone"
 	}
 	for _, part := range []struct {
 		name  string

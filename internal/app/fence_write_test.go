@@ -45,6 +45,8 @@ var beside = map[string]string{
 	"functions/programme predictive_scores": "scores by the hundred thousand, in columns; those of old runs go by age",
 	"functions/programme score_runs":        "as scores",
 	"functions/programme compliance_events": "verdicts by the hundred thousand, in columns",
+	"functions/programme compliance_states": "as compliance_events",
+	"functions/programme regulations":       "the moment of a scan is no change of the record",
 	"functions/programme ?":                 "the two boards of scores, as verdicts",
 
 	"imports/staged ?": "a job's own tables, which are no records",

@@ -80,6 +80,7 @@ var owned = map[string]string{
 	"predictive_scores":    "user_id = $1 OR $3 IN ('manager', 'viewer') AND entity_type IN ('zone', 'equipment')",
 	"risk_clusters":        "about IN ('places', 'both')",
 	"compliance_events":    "$3 IN ('manager', 'viewer') AND about = 'places' OR $3 = 'manager' AND about = 'person'",
+	"compliance_states":    "$3 IN ('manager', 'viewer') AND about = 'places' OR $3 = 'manager' AND about = 'person'",
 	"training_assignments": "user_id = $1",
 	"point_events":         "user_id = $1",
 	"user_badges":          "user_id = $1",

@@ -106,7 +106,7 @@ type regulationRule struct {
 	Scope            ruleScope `json:"scope" doc:"What the rule looks at."`
 	Metric           string    `json:"metric" doc:"What is measured, such as incident_count or weekly_hours_max."`
 	WindowDays       int64     `json:"window_days,omitempty" unit:"d" doc:"1 to 730; 30 when absent."`
-	Per              string    `json:"per,omitempty" oneof:"entity tenant window" doc:"What one verdict is about; entity when absent."`
+	Per              string    `json:"per,omitempty" oneof:"entity site tenant window" doc:"What one verdict is about; entity when absent."`
 	Normalize        string    `json:"normalize,omitempty" oneof:"none per_200k_hours per_1m_hours" doc:"Hours the metric is divided by."`
 	MinExposureHours float64   `json:"min_exposure_hours,omitempty" unit:"h" doc:"Hours worked below which there is no verdict."`
 	Due              string    `json:"due,omitempty" doc:"MM-DD of a calendar deadline."`

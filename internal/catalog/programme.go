@@ -11,7 +11,7 @@ import (
 // scores and what is given back to those who report.
 func programmeResources() []Resource {
 	return []Resource{equipmentResource(), shiftsResource(), coursesResource(), trainingAssignments(),
-		regulationsResource(), complianceEvents(),
+		regulationsResource(), complianceEvents(), complianceStates(),
 		scoreModels(), scoreRuns(), predictiveScores(), riskClusters(), pointEvents(), badgesResource(), userBadges(),
 		teamScores(), zoneScores()}
 }
@@ -242,6 +242,8 @@ func regulationsResource() Resource {
 			{Name: "owner_user_id", Type: UUID, Names: "members"},
 			{Name: "review_on", Type: Date},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
+			{Name: "last_evaluated_at", Type: Time, ReadOnly: true,
+				Doc: "When everything in its scope was last held to it."},
 		},
 		Import: importRegulations(),
 		Unique: [][]string{{"code"}},
@@ -254,6 +256,12 @@ func regulationsResource() Resource {
 	}
 }
 
+// What a verdict is about, and what it may say, from the best to the worst.
+var (
+	verdictSubjects = []string{"places", "person", "score"}
+	verdictStatuses = []string{"compliant", "insufficient_data", "warning", "breach"}
+)
+
 func complianceEvents() Resource {
 	return Resource{
 		Name: "compliance_events", Family: "safety",
@@ -262,10 +270,9 @@ func complianceEvents() Resource {
 			{Name: "regulation_id", Type: UUID, Ref: "regulations", Required: true, ReadOnly: true},
 			{Name: "entity_type", Required: true, ReadOnly: true, OneOf: entityTypes},
 			{Name: "entity_id", Type: UUID, Required: true, ReadOnly: true},
-			{Name: "about", Required: true, ReadOnly: true, OneOf: []string{"places", "person", "score"},
+			{Name: "about", Required: true, ReadOnly: true, OneOf: verdictSubjects,
 				Doc: "A place or machine, a person, or a person's score; the last is for readers of scores."},
-			{Name: "status", Required: true, ReadOnly: true,
-				OneOf: []string{"compliant", "insufficient_data", "warning", "breach"}},
+			{Name: "status", Required: true, ReadOnly: true, OneOf: verdictStatuses},
 			{Name: "value", Type: Decimal, ReadOnly: true, Doc: "The metric's value; null when data are missing."},
 			{Name: "threshold", Type: Decimal, ReadOnly: true, Doc: "The bound it was held against."},
 			{Name: "window_start", Type: Time, ReadOnly: true},
@@ -279,13 +286,47 @@ func complianceEvents() Resource {
 		},
 		Indexes: [][]string{{"regulation_id", "entity_type", "entity_id"}, {"entity_type", "entity_id"}, {"waived_until"}},
 		Access: Access{
-			Read: []Grant{
-				grantAll(seers),
-				grantOwn(actor.Manager).orWhere("about", "places", "person"),
-				grantOwn(actor.Viewer).orWhere("about", "places"),
-			},
+			Read:   verdictReaders(),
 			Update: []Grant{grantAll(officers).onlyFields("acknowledged_at", "waived_until", "waive_reason")},
 		},
+	}
+}
+
+// verdictReaders are the readers of verdicts: those on single people's scores are for
+// the readers of scores, those on people for managers too.
+func verdictReaders() []Grant {
+	return []Grant{
+		grantAll(seers),
+		grantOwn(actor.Manager).orWhere("about", "places", "person"),
+		grantOwn(actor.Viewer).orWhere("about", "places"),
+	}
+}
+
+// complianceStates are the verdicts in force. A scan writes those that changed alone;
+// regulations.last_evaluated_at says once for all others when they were confirmed.
+func complianceStates() Resource {
+	return Resource{
+		Name: "compliance_states", Family: "safety", Bare: true,
+		Doc: "The verdict in force on each entity in a regulation's scope, with what it rests on today.",
+		Fields: []Field{
+			{Name: "regulation_id", Type: UUID, Ref: "regulations", Required: true, ReadOnly: true},
+			{Name: "entity_type", Required: true, ReadOnly: true, OneOf: entityTypes},
+			{Name: "entity_id", Type: UUID, Required: true, ReadOnly: true},
+			{Name: "about", Required: true, ReadOnly: true, OneOf: verdictSubjects,
+				Doc: "A place or machine, a person, or a person's score; the last is for readers of scores."},
+			{Name: "status", Required: true, ReadOnly: true, OneOf: verdictStatuses},
+			{Name: "value", Type: Decimal, ReadOnly: true, Doc: "The metric's value; null when data are missing."},
+			{Name: "threshold", Type: Decimal, ReadOnly: true, Doc: "The bound it is held against."},
+			{Name: "evidence", Type: Array, Required: true, Default: "[]", MaxLen: 5, ReadOnly: true,
+				Doc: "Ids of the records that decide, of the collection that the rule's evidence names, at most five; " +
+					"empty where nothing is on record and where a sum decides."},
+			{Name: "event_id", Type: UUID, ReadOnly: true, Doc: "The event that tells of the last change of status."},
+			{Name: "last_evaluated_at", Type: Time, Required: true, ReadOnly: true,
+				Doc: "When value and evidence were first found as they are; the later regulations.last_evaluated_at " +
+					"is when they were last confirmed."},
+		},
+		Unique: [][]string{{"regulation_id", "entity_type", "entity_id"}},
+		Access: Access{Read: verdictReaders()},
 	}
 }
 

@@ -51,7 +51,7 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 	{"US-1910.157-E2", "Portable fire extinguishers inspected monthly", "US", "29 CFR 1910.157(e)(2)", "equipment", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{"checklist":"extinguisher"}},` +
 			`"evidence":{"of":"checklist_runs","absence":"breach"},` +
-			`"metric":"days_since_checklist","window_days":365,"per":"tenant","warn":{"op":">","value":25},"breach":{"op":">","value":31}}`},
+			`"metric":"days_since_checklist","window_days":365,"per":"site","warn":{"op":">","value":25},"breach":{"op":">","value":31}}`},
 	{"EU-2003-88-48H", "At most 48 hours a week on average over four months", "EU", "2003/88/EC art. 6, 16(b)", "hours", "high",
 		`{"scope":{"entity_types":["worker","driver"],"filter":{}},` +
 			`"evidence":{"of":"shifts","absence":"insufficient_data"},` +

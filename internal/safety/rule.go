@@ -24,7 +24,7 @@ type Rule struct {
 	Scope            Scope       `json:"scope"`
 	Metric           string      `json:"metric"`
 	WindowDays       int         `json:"window_days,omitempty"` // 1..730; 30 when absent
-	Per              string      `json:"per,omitempty"`         // entity (default), tenant, window
+	Per              string      `json:"per,omitempty"`         // entity (default), site, tenant, window
 	Normalize        string      `json:"normalize,omitempty"`   // none (default), per_200k_hours, per_1m_hours
 	MinExposureHours float64     `json:"min_exposure_hours,omitempty"`
 	Due              string      `json:"due,omitempty"`   // MM-DD of a calendar_deadline
@@ -166,12 +166,14 @@ func (r *Rule) checkRule() error {
 	switch {
 	case r.WindowDays < 1 || r.WindowDays > 730:
 		return badRule("has window_days %d; it must be from 1 to 730", r.WindowDays)
-	case !slices.Contains([]string{"entity", "tenant", "window"}, r.Per):
-		return badRule("has per %q; it must be entity, tenant or window", fault.Clip(r.Per, 60))
+	case !slices.Contains([]string{"entity", "site", "tenant", "window"}, r.Per):
+		return badRule("has per %q; it must be entity, site, tenant or window", fault.Clip(r.Per, 60))
+	case r.Per == "site" && evidenceOf[r.Metric] != "checklist_runs":
+		return badRule("has per site, which is for days_since_checklist and checklist_compliance")
 	case r.Per == "window" && r.Metric != "weekly_hours_max":
 		return badRule("has per window, which is for weekly_hours_max")
-	case r.Per == "tenant" && !slices.Contains(r.Scope.EntityTypes, "zone"):
-		return badRule("has per tenant, which is recorded on a zone: name zone in scope.entity_types")
+	case (r.Per == "tenant" || r.Per == "site") && !slices.Contains(r.Scope.EntityTypes, "zone"):
+		return badRule("has per %s, which is recorded on a zone: name zone in scope.entity_types", r.Per)
 	case !slices.Contains([]string{"none", "per_200k_hours", "per_1m_hours"}, r.Normalize):
 		return badRule("has normalize %q; it must be none, per_200k_hours or per_1m_hours", fault.Clip(r.Normalize, 60))
 	case r.Normalize != "none" && r.Metric != "incident_count" && r.Metric != "near_miss_count":

@@ -74,6 +74,7 @@ const known: Record<string, string> = {
   receipt_lines: 'line_no,receipt_id,item_id,lot_id,quantity,uom,discrepancy',
   predictive_scores: 'entity_type,entity_id,score,cluster,confidence,model_kind,computed_at',
   compliance_events: 'regulation_id,entity_type,entity_id,status,value,threshold,evaluated_at',
+  compliance_states: 'regulation_id,entity_type,entity_id,status,value,threshold,last_evaluated_at',
   score_runs: 'entity_type,model_kind,period_days,scores_computed,computed_at',
   drivers: 'worker_id,status,vehicle_id,phone,licence_class,licence_expires_on',
 };

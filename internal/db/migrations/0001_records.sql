@@ -294,6 +294,24 @@ create index compliance_events_entity_type_entity_id_idx on compliance_events (t
 create index compliance_events_regulation_id_entity_type_entity_id_idx on compliance_events (tenant_id, regulation_id, entity_type, entity_id);
 create index compliance_events_waived_until_idx on compliance_events (tenant_id, waived_until);
 
+create table compliance_states (
+  tenant_id uuid not null,
+  id uuid not null,
+  regulation_id uuid not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  about text not null,
+  status text not null,
+  value bigint,
+  threshold bigint,
+  evidence text not null,
+  event_id uuid,
+  last_evaluated_at timestamptz not null,
+  primary key (tenant_id, id),
+  constraint compliance_states_regulation_id_fkey foreign key (tenant_id, regulation_id) references regulations (tenant_id, id)
+);
+create unique index compliance_states_regulation_id_entity_type_entity_id_key on compliance_states (tenant_id, regulation_id, entity_type, entity_id);
+
 create table count_lines (
   tenant_id uuid not null,
   id uuid not null,
@@ -1248,6 +1266,7 @@ create table regulations (
   owner_user_id uuid,
   review_on text,
   status text not null,
+  last_evaluated_at timestamptz,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,

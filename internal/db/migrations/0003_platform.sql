@@ -148,17 +148,6 @@ create table incident_entities (
 create index incident_entities_at_idx on incident_entities (tenant_id, entity_type, at, entity_id, kind, severity);
 create index incident_entities_entity_idx on incident_entities (tenant_id, entity_type, entity_id, at, kind);
 
--- The verdict in force, by regulation and entity.
-create table compliance_states (
-  tenant_id uuid not null,
-  regulation_id uuid not null,
-  entity_type text not null,
-  entity_id uuid not null,
-  status text not null,
-  event_id uuid not null,
-  primary key (tenant_id, regulation_id, entity_type, entity_id)
-);
-
 create table import_records (
   tenant_id uuid not null,
   job_id uuid not null,

@@ -3,6 +3,7 @@ package programme
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -50,12 +51,15 @@ type EventOut struct {
 	Value      *float64  `json:"value" unit:"as the metric" doc:"What was measured; null where unknown."`
 	Threshold  float64   `json:"threshold" unit:"as the metric" doc:"What it was held against."`
 
+	Evidence []uuid.UUID `json:"evidence" format:"uuid" doc:"The records that decide, of the rule's evidence; at most five."`
+
 	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data or never_recorded, not_applicable."`
 }
 
 // regulation is one that is in force, with its rule.
 type regulation struct {
 	id, code string
+	law      string // its jurisdiction
 	rule     *safety.Rule
 	worst    safety.Standing
 	judged   bool               // it has a verdict in this scan
@@ -86,6 +90,7 @@ type scan struct {
 	detail map[string][]string  // entity type -> kind or job title of each of the group
 	titles map[string][2]string // job and folded title by title
 	root   uuid.UUID            // zone that stands for the tenant; Nil = none
+	sites  sites                // zones that stand for the sites
 	waived map[[2]string]bool   // regulation and entity
 	sees   bool                 // the caller may see the scores of single people
 	facts  map[string]float64
@@ -93,7 +98,9 @@ type scan struct {
 	tables *metricTables
 	finish []func() // what completes tables once all rows are read
 	fresh  findings
-	stand  int // warnings and breaches that have not changed and that the caller may see
+	moved  findings // the status is as it was, what it rests on is not
+	left   []leaver // verdicts that are in force no more
+	stand  int      // warnings and breaches that have not changed and that the caller may see
 }
 
 // prepareNotes writes the details of every kind of verdict of a rule.
@@ -106,8 +113,9 @@ func (r *regulation) prepareNotes() {
 }
 
 // Compliance holds every entity in scope to every regulation in force, writes
-// an event at the first check and at each change of status, and answers
-// check-compliance-rules. Nothing changed means nothing written.
+// an event at the first check and at each change of status, keeps the verdicts in
+// force with what they rest on, and answers check-compliance-rules. Where nothing
+// changed, the moment of each regulation alone is written.
 func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
 	return inTurn(ctx, p, a, in.EntityID, func() (*ComplianceOut, error) { return p.checkCompliance(ctx, a, in) })
 }
@@ -125,13 +133,21 @@ func (p *Programme) checkCompliance(ctx context.Context, a actor.Actor, in *Comp
 	}
 	err = p.write(ctx, a, func(tx *db.Tx) error {
 		lockTenant(tx, a.TenantID)
-		if err := s.judgeRules(tx); err != nil || s.fresh.n == 0 {
+		if err := s.judgeRules(tx); err != nil {
 			return err
+		}
+		if err := s.writeStates(tx); err != nil {
+			return err
+		}
+		tx.After(func() {
+			p.hooks.Changed(a.TenantID, []string{"compliance_events", "compliance_states", "regulations"})
+		})
+		if s.fresh.n == 0 {
+			return nil
 		}
 		if err := s.writeVerdicts(tx); err != nil {
 			return err
 		}
-		tx.After(func() { p.hooks.Changed(a.TenantID, []string{"compliance_events"}) })
 		if err := s.sendEvents(tx, p.hooks.Tell); err != nil {
 			return err
 		}
@@ -143,6 +159,16 @@ func (p *Programme) checkCompliance(ctx context.Context, a actor.Actor, in *Comp
 	}
 	return s.complianceOut(), nil
 }
+
+// regulationsSQL selects the regulations in force. $1 tenant; the word is a condition.
+const regulationsSQL = `
+	SELECT id, code, rule, jurisdiction
+	FROM regulations
+	WHERE tenant_id = $1
+		AND status = 'active'
+		AND archived_at IS NULL
+		%s
+	ORDER BY lower(code)`
 
 const readRulesSQL = `
 	SELECT id
@@ -160,16 +186,16 @@ func (s *scan) readRules(tx *db.Tx) error {
 	only := ""
 	if s.in.Jurisdiction != "" {
 		args = append(args, s.in.Jurisdiction)
-		only = " AND jurisdiction = $2"
+		only = "AND jurisdiction = $2"
 	}
-	tx.Queue("SELECT id, code, rule FROM regulations WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL"+only+" ORDER BY lower(code)", args,
+	tx.Queue(fmt.Sprintf(regulationsSQL, only), args,
 		func(r *db.Row) error {
 			rule, err := safety.ParseRule([]byte(r.Text(2)))
 			if err != nil {
 				return nil // written before rules were checked: it has no verdict
 			}
 			if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
-				g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule, jobs: rule.Scope.Filter.Jobs()}
+				g := &regulation{id: r.Text(0), code: r.Text(1), law: r.Text(3), rule: rule, jobs: rule.Scope.Filter.Jobs()}
 				g.prepareNotes()
 				s.regs = append(s.regs, g)
 			}
@@ -204,6 +230,7 @@ func (s *scan) readRules(tx *db.Tx) error {
 	s.regs = slices.DeleteFunc(s.regs, func(r *regulation) bool { return !s.readsAll(r.rule) })
 	s.queueDetails(tx)
 	s.queueDriven(tx)
+	s.queueSites(tx)
 	return nil
 }
 
@@ -279,40 +306,10 @@ func (s *scan) hasJob(title string, jobs []string) bool {
 	return slices.Contains(jobs, is[0]) || slices.Contains(jobs, is[1])
 }
 
-// past is the verdicts in force under one regulation.
-type past struct {
-	by   map[string][]uint8 // entity type -> status of each of the group
-	root uint8
-}
-
-func (s *scan) readPast(tx *db.Tx, r *regulation) (*past, error) {
-	p := &past{by: map[string][]uint8{}, root: unseen}
-	for kind, g := range s.groups {
-		p.by[kind] = slices.Repeat([]uint8{unseen}, len(g.list))
-	}
-	var buf []byte
-	return p, tx.Query("SELECT entity_type, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id},
-		func(row *db.Row) error {
-			buf = row.AppendText(buf[:0], 0)
-			g := s.groups[string(buf)]
-			buf = row.AppendText(buf[:0], 2)
-			status := statusRank(string(buf))
-			if g != nil {
-				if at := g.findPlace(row, 1); at >= 0 {
-					p.by[g.kind][at] = status
-				}
-			}
-			if row.UUID(1) == s.root {
-				p.root = status
-			}
-			return nil
-		})
-}
-
 // judgeRules evaluates, compares with the verdicts in force and gathers what
 // changed.
 func (s *scan) judgeRules(tx *db.Tx) error {
-	s.fresh, s.stand = findings{}, 0
+	s.fresh, s.moved, s.left, s.stand = findings{}, findings{}, nil, 0
 	for _, r := range s.regs {
 		before, err := s.readPast(tx, r)
 		if err != nil {
@@ -320,8 +317,15 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 		}
 		if r.rule.Per == "tenant" {
 			if s.root != uuid.Nil {
-				s.addVerdict(r, score.Zone, s.root, s.tables.tenantReading(r.rule), before.root)
+				t := s.tables.by[tableKey(r.rule, score.Zone)]
+				s.addVerdict(r, verdictPlace{t, s.root, everyEntity}, s.tables.tenantReading(r.rule), before.takeRoot(s))
 			}
+			s.noteLeavers(r, before)
+			continue
+		}
+		if r.rule.Per == "site" {
+			s.judgeSites(r, before)
+			s.noteLeavers(r, before)
 			continue
 		}
 		for _, kind := range r.rule.Scope.EntityTypes {
@@ -332,15 +336,24 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 			t := s.tables.by[tableKey(r.rule, kind)]
 			for i := range g.list {
 				if s.isCovered(r, kind, i) {
-					s.addVerdict(r, kind, g.list[i].id, t.readingOf(i), before.by[kind][i])
+					s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, t.readingOf(i), before.take(kind, i))
 				}
 			}
 		}
+		s.noteLeavers(r, before)
 	}
 	return nil
 }
 
-func (s *scan) addVerdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
+// verdictPlace is whom or what a verdict is about, and where it was measured.
+type verdictPlace struct {
+	measured *table
+	entity   uuid.UUID
+	place    int32
+}
+
+func (s *scan) addVerdict(r *regulation, at verdictPlace, in safety.Reading, before lastVerdict) {
+	kind, id := at.measured.kind, at.entity
 	v := r.rule.Evaluate(in, s.facts)
 	status := statusRank(v.Status)
 	if s.sees || r.about(kind) != aboutScore {
@@ -348,14 +361,19 @@ func (s *scan) addVerdict(r *regulation, kind string, id uuid.UUID, in safety.Re
 		waived := len(s.waived) > 0 && s.waived[[2]string{r.id, id.String()}]
 		r.worst = max(r.worst, safety.StandingOf(v.Status, waived))
 	}
-	if before == status {
+	found := finding{reg: r, measured: at.measured, place: at.place, entity: id, value: score.Round(v.Value, 2),
+		threshold: v.Threshold, status: status, previous: before.status, known: v.Known, notes: notesOf(&v)}
+	if before.status == status {
+		if s.in.EntityID != "" || found.basis() != before.basis {
+			s.moved.addFinding(found)
+		}
 		if isBad(status) && (s.sees || r.about(kind) != aboutScore) {
 			s.stand++
 		}
 		return
 	}
-	s.fresh.addFinding(finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
-		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
+	found.id = uuid.Must(uuid.NewV7())
+	s.fresh.addFinding(found)
 }
 
 var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"},
@@ -367,23 +385,17 @@ var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", T
 	{Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 
-var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
-	{Name: "entity_id", Type: "uuid"},
-	{Name: "status", Type: "text"}, {Name: "event_id", Type: "uuid"}}
-
-// writeVerdicts writes the events and the verdicts now in force.
+// writeVerdicts writes the events.
 func (s *scan) writeVerdicts(tx *db.Tx) error {
 	events := tx.InsertMany("compliance_events", eventColumns, "")
-	states := tx.InsertMany("compliance_states", stateColumns,
-		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
 	for f := range s.fresh.allFindings() {
 		from, _ := windowOf(s.now, int64(f.reg.rule.WindowDays))
 		events.Text(s.tenant)
 		events.UUID(f.id)
 		events.Text(f.reg.id)
-		events.Text(f.kind)
+		events.Text(f.kind())
 		events.UUID(f.entity)
-		events.Text(f.reg.about(f.kind))
+		events.Text(f.reg.about(f.kind()))
 		events.Text(statusNames[f.status])
 		// Events are read by more people than single persons' scores are.
 		if f.known && !f.isPersonal() {
@@ -402,18 +414,8 @@ func (s *scan) writeVerdicts(tx *db.Tx) error {
 		if err := events.End(); err != nil {
 			return err
 		}
-		states.Text(s.tenant)
-		states.Text(f.reg.id)
-		states.Text(f.kind)
-		states.UUID(f.entity)
-		states.Text(statusNames[f.status])
-		states.UUID(f.id)
-		if err := states.End(); err != nil {
-			return err
-		}
 	}
 	events.Queue()
-	states.Queue()
 	return tx.Flush()
 }
 
@@ -428,8 +430,9 @@ func (s *scan) sendEvents(tx *db.Tx, tell func(*db.Tx, string, []store.Row) erro
 		if f.previous == unseen && !isBad(f.status) {
 			continue
 		}
-		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity.String(),
-			"about": f.reg.about(f.kind), "status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
+		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id,
+			"entity_type": f.kind(), "entity_id": f.entity.String(), "about": f.reg.about(f.kind()),
+			"status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
 		if len(rows) < toldAtOnce {
 			continue
 		}
@@ -452,7 +455,7 @@ func signedDecimal(f float64) int64 {
 // complianceOut is the answer; its events are read while they are sent. Verdicts on the
 // scores of people are left out of it, counts included, for who may not see them.
 func (s *scan) complianceOut() *ComplianceOut {
-	sees, fresh := s.sees, s.fresh // the tables are not needed any more
+	sees, fresh := s.sees, s.fresh // what nothing was found in is not needed any more
 	shown := func(f *finding) bool { return sees || !f.isPersonal() }
 	out := &ComplianceOut{Success: true, Tenant: s.tenant, Summary: s.summaryOf(), Standing: s.standingVerdicts()}
 	out.Events = func(yield func(*EventOut) bool) {

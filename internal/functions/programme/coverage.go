@@ -82,19 +82,20 @@ const handledSQL = `
 // certifiedSQL selects who holds a valid certificate of which course. $1 tenant, $2
 // today.
 const certifiedSQL = `
-	SELECT DISTINCT assignment.worker_id, assignment.course_id
+	SELECT assignment.worker_id, assignment.course_id, assignment.id
 	FROM training_assignments AS assignment
 	WHERE assignment.tenant_id = $1
 		AND assignment.worker_id IS NOT NULL
 		AND assignment.status = 'completed'
-		AND (assignment.expires_on IS NULL OR assignment.expires_on >= $2)`
+		AND (assignment.expires_on IS NULL OR assignment.expires_on >= $2)
+	ORDER BY assignment.worker_id, assignment.course_id, assignment.id`
 
 // coverage is who needs which courses, and who holds them.
 type coverage struct {
 	courses *jobtitle.Demands[uuid.UUID]
-	needed  [][]uuid.UUID         // courses of each entity
-	held    map[[2]uuid.UUID]bool // worker and course
-	worker  []uuid.UUID           // of each entity
+	needed  [][]uuid.UUID              // courses of each entity
+	held    map[[2]uuid.UUID]uuid.UUID // certificate by worker and course
+	worker  []uuid.UUID                // of each entity
 }
 
 // fillCoverage is 100 x valid required certificates / required ones; nothing
@@ -105,7 +106,7 @@ func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	p, g := workforceTable(kind), s.groups[kind]
 	c := &coverage{
 		courses: jobtitle.NewDemands[uuid.UUID](), needed: make([][]uuid.UUID, len(g.list)),
-		held: map[[2]uuid.UUID]bool{}, worker: make([]uuid.UUID, len(g.list)),
+		held: map[[2]uuid.UUID]uuid.UUID{}, worker: make([]uuid.UUID, len(g.list)),
 	}
 	tx.Queue(coursesSQL, []any{s.tenant}, func(row *db.Row) error {
 		var words []string
@@ -133,13 +134,14 @@ func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		return nil
 	})
 	tx.Queue(certifiedSQL, []any{s.tenant, s.localToday()}, func(row *db.Row) error {
-		c.held[[2]uuid.UUID{row.UUID(0), row.UUID(1)}] = true
+		c.held[[2]uuid.UUID{row.UUID(0), row.UUID(1)}] = row.UUID(2)
 		return nil
 	})
 	s.finish = append(s.finish, func() {
 		for i := range g.list {
 			if needed := c.needed[i]; len(needed) > 0 {
-				t.putValue(i, safety.Percent(c.countHeld(c.worker[i], needed), int64(len(needed))).Float())
+				held := c.listHeld(c.worker[i], needed)
+				t.putValue(i, safety.Percent(int64(len(held)), int64(len(needed))).Float(), held...)
 			}
 		}
 	})
@@ -154,12 +156,12 @@ func (c *coverage) addNeeds(entity int, courses []uuid.UUID) {
 	}
 }
 
-// countHeld counts the needed courses that a worker holds a valid certificate of.
-func (c *coverage) countHeld(worker uuid.UUID, needed []uuid.UUID) (n int64) {
+// listHeld lists a worker's valid certificates of the needed courses.
+func (c *coverage) listHeld(worker uuid.UUID, needed []uuid.UUID) (held []uuid.UUID) {
 	for _, id := range needed {
-		if c.held[[2]uuid.UUID{worker, id}] {
-			n++
+		if certificate, holds := c.held[[2]uuid.UUID{worker, id}]; holds {
+			held = append(held, certificate)
 		}
 	}
-	return n
+	return held
 }

@@ -1,6 +1,7 @@
 package programme
 
 import (
+	"fmt"
 	"time"
 
 	"holdfast/internal/db"
@@ -26,6 +27,17 @@ func alwaysKnown(f func([]driving.Trip, *time.Location) time.Duration) func([]dr
 	return func(trips []driving.Trip, at *time.Location) (time.Duration, bool) { return f(trips, at), true }
 }
 
+// tripsSQL selects the routes that drivers began in a window. $1 tenant, $2 and $3 the
+// window; the word is a condition.
+const tripsSQL = `
+	SELECT driver_id, started_at, finished_at, coalesce(driving_min, -1), id
+	FROM routes
+	WHERE tenant_id = $1
+		AND started_at > $2
+		AND started_at <= $3
+		%s
+	ORDER BY driver_id, started_at`
+
 // fillDriving reads drivers' hours off their routes, from the week on before the
 // window, so that the weeks and the rests at its edge are whole. A driver without
 // a route has no value.
@@ -35,8 +47,7 @@ func (s *scan) fillDriving(tx *db.Tx, r *safety.Rule, t *table) {
 	one := selector{tenant: s.tenant, kind: score.Driver, id: s.in.EntityID}.entityCondition("driver_id", &args)
 	var trips []driving.Trip
 	who := -1
-	tx.Queue("SELECT driver_id, started_at, finished_at, coalesce(driving_min, -1) FROM routes WHERE tenant_id = $1 AND started_at > $2 AND started_at <= $3"+
-		one+" ORDER BY driver_id, started_at", args, func(row *db.Row) error {
+	tx.Queue(fmt.Sprintf(tripsSQL, one), args, func(row *db.Row) error {
 		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
@@ -45,8 +56,8 @@ func (s *scan) fillDriving(tx *db.Tx, r *safety.Rule, t *table) {
 			who, trips = i, nil
 		}
 		trips = append(trips, driving.Of(row.Time(1), row.Time(2), s.now, row.Int(3)))
-		if of, ok := measure(trips, at); ok {
-			t.putValue(i, of.Hours())
+		if of, ok := measure(trips, at); ok && (!t.known[i] || of.Hours() != t.values[i]) {
+			t.putValue(i, of.Hours(), row.UUID(4))
 		}
 		return nil
 	})

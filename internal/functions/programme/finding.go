@@ -12,15 +12,21 @@ import (
 // finding is a verdict that is new. A scan of a large tenant's first day has
 // several for each entity.
 type finding struct {
-	id               uuid.UUID
+	id               uuid.UUID // of the event; Nil where the status is as it was
 	reg              *regulation
-	kind             string
+	measured         *table // has what the verdict rests on, at place
 	entity           uuid.UUID
 	value, threshold float64
+	place            int32 // everyEntity = a verdict on the tenant
 	status, previous uint8 // places in statusNames; unseen
 	known            bool  // value is meant
 	notes            uint8 // place in the regulation's notes
 }
+
+// kind is the type of the entity.
+func (f *finding) kind() string { return f.measured.kind }
+
+func (f *finding) evidence() []uuid.UUID { return f.measured.evidenceOf(f.place) }
 
 // findings lie in blocks: a list that grew by copying would need more than twice
 // its room while it does, and a tenant's first scan finds something about
@@ -69,7 +75,7 @@ func (r *regulation) about(kind string) string {
 }
 
 // isPersonal reports a verdict on a single person's score.
-func (f *finding) isPersonal() bool { return f.reg.about(f.kind) == aboutScore }
+func (f *finding) isPersonal() bool { return f.reg.about(f.kind()) == aboutScore }
 
 // details is what an event says of how it came about.
 type details struct {
@@ -111,7 +117,7 @@ type eventRow struct {
 // fillFrom fills in a finding that the caller may see.
 func (x *eventRow) fillFrom(f *finding) {
 	x.value = f.value
-	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind, Entity: f.entity,
+	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind(), Entity: f.entity,
 		Status: statusNames[f.status], Threshold: f.threshold, Details: json.RawMessage(f.reg.notes[f.notes])}
 	if f.previous != unseen {
 		x.Previous = &statusNames[f.previous]
@@ -119,4 +125,5 @@ func (x *eventRow) fillFrom(f *finding) {
 	if f.known {
 		x.Value = &x.value
 	}
+	x.Evidence = f.evidence()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
@@ -14,19 +16,22 @@ import (
 // table is a metric's values by entity of one type. An entity without a row
 // has the value 0 for counts, and none for what needs data.
 type table struct {
-	values []float64
-	known  []bool
-	hours  []float64 // nil where the rule does not ask for them
-	zero   bool      // an entity without a row has the value 0
-	silent bool      // nothing is on record that could say 0
-	exempt bool      // the rule is not about this tenant
-	total  float64
-	any    bool    // total is known
-	work   float64 // hours of the whole tenant
+	kind     string // of the entities
+	values   []float64
+	known    []bool
+	evidence map[int32][]uuid.UUID // the records that decide, by entity; everyEntity = of the tenant
+	newest   []uuid.UUID           // the one record that decides where there is no more; nil where no metric says
+	hours    []float64             // nil where the rule does not ask for them
+	zero     bool                  // an entity without a row has the value 0
+	silent   bool                  // nothing is on record that could say 0
+	exempt   bool                  // the rule is not about this tenant
+	total    float64
+	any      bool    // total is known
+	work     float64 // hours of the whole tenant
 }
 
-func newTable(entities int) *table {
-	return &table{values: make([]float64, entities), known: make([]bool, entities)}
+func newTable(kind string, entities int) *table {
+	return &table{kind: kind, values: make([]float64, entities), known: make([]bool, entities)}
 }
 
 // metricTables holds what was measured, by rule and type: two rules that read
@@ -54,7 +59,7 @@ func (s *scan) measureMetrics(tx *db.Tx) error {
 			if s.tables.by[k] != nil || s.groups[kind] == nil {
 				continue
 			}
-			t := newTable(len(s.groups[kind].list))
+			t := newTable(kind, len(s.groups[kind].list))
 			s.tables.by[k] = t
 			if err := s.queueMetric(tx, r.rule, kind, t); err != nil {
 				return err
@@ -90,14 +95,16 @@ func (m *metricTables) tenantReading(r *safety.Rule) safety.Reading {
 
 // putValue enters the value of the ith entity, or with -1 of the tenant, whose value
 // is else the worst, or the sum of counts.
-func (t *table) putValue(i int, v float64) {
+func (t *table) putValue(i int, v float64, evidence ...uuid.UUID) {
 	if i >= 0 {
 		t.values[i], t.known[i] = v, true
+		t.setEvidence(i, evidence)
 	}
 	if t.zero {
 		t.total += v
 	} else if !t.any || v > t.total {
 		t.total = v
+		t.setEvidence(everyEntity, evidence)
 	}
 	t.any = true
 }
@@ -165,7 +172,7 @@ func (s *scan) fillScores(tx *db.Tx, kind string, t *table) error {
 	list, err := readLatest(tx, s.tenant, s.st.keepScored([]string{kind}), s.in.EntityID, 0)
 	for _, x := range list {
 		if i, ok := s.groups[kind].at[x.entity]; ok {
-			t.putValue(int(i), x.score)
+			t.putValue(int(i), x.score, x.id)
 		}
 	}
 	return err
@@ -198,6 +205,7 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 			source + severities + " GROUP BY " + entity
 	}
 	g := s.groups[kind]
+	s.queueCounted(tx, r, kind, t, "i."+kinds+severities)
 	tx.Queue(base, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
@@ -247,6 +255,7 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	if r.Metric == "log_delay_days" { // until it was decided whether the case goes into the log: 29 CFR 1904.29(b)(3)
 		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
 	}
+	from += ", i.id"
 	sql := "SELECT e.entity_id, " + from + " FROM incidents i" + join + " JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id " +
 		"AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
 	if r.Per == "tenant" {
@@ -264,28 +273,47 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 				return nil
 			}
 		}
-		enter(i, of(row.Time(1), row.Time(2)))
+		enter(i, of(row.Time(1), row.Time(2)), row.UUID(3))
 		return nil
 	})
 }
+
+// lateActionsSQL selects the actions past due that are not done, by entity. $1 tenant,
+// $2 now, $3 type of entity; the words are the column of the entity, its join, and
+// the priorities.
+const (
+	lateActionsSQL = `
+		SELECT %[1]s, a.id
+		FROM actions AS a
+		%[2]s
+		WHERE a.tenant_id = $1
+			AND a.status IN ('open', 'in_progress')
+			AND a.due_at < $2
+			AND a.priority IN (%[3]s)
+		ORDER BY 1, a.due_at, a.id`
+	actionEntities = `
+		JOIN incident_entities AS e ON e.tenant_id = $1
+			AND e.incident_id = a.incident_id
+			AND e.entity_type = $3`
+)
 
 // fillActions counts actions past due that are not done, by the entities of their incident.
 // Without a single action on record, none says that none is late.
 func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	t.zero, t.silent = true, !s.known.actions
-	late := "a.status IN ('open', 'in_progress') AND a.due_at < $2 AND a.priority IN (" +
-		quoteWords(r.Scope.Filter.Severities()) + ")"
+	priorities := quoteWords(r.Scope.Filter.Severities())
 	if r.Per == "tenant" {
-		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now},
-			func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })
+		tx.Queue(fmt.Sprintf(lateActionsSQL, "NULL", "", priorities), []any{s.tenant, s.now}, func(row *db.Row) error {
+			t.addValue(everyEntity, 1, row.UUID(1))
+			return nil
+		})
 		return
 	}
 	g := s.groups[kind]
-	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND "+
-		"e.entity_type = $3 "+
-		"WHERE a.tenant_id = $1 AND "+late+" GROUP BY e.entity_id", []any{s.tenant, s.now, kind}, func(row *db.Row) error {
+	sql := fmt.Sprintf(lateActionsSQL, "e.entity_id", actionEntities, priorities)
+	tx.Queue(sql, []any{s.tenant, s.now, kind}, func(row *db.Row) error {
 		if i := g.findPlace(row, 0); i >= 0 {
-			t.putValue(i, float64(row.Int(1)))
+			t.addValue(i, 1, row.UUID(1))
 		}
 		return nil
 	})

@@ -3,6 +3,8 @@ package programme
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/localtime"
@@ -26,7 +28,9 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	type week struct{ i, year, week int }
 	var last week
 	var hours decimal.Dec
-	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
+	var worked []uuid.UUID
+	sql := "SELECT " + entity + ", s.ended_at, s.hours, s.id FROM " + source + " ORDER BY " + entity + ", s.ended_at"
+	tx.Queue(sql, args, func(row *db.Row) error {
 		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
@@ -34,10 +38,10 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		now := week{i: i}
 		now.year, now.week = row.Time(1).ISOWeek()
 		if now != last {
-			last, hours = now, 0
+			last, hours, worked = now, 0, worked[:0]
 		}
-		hours += row.Dec(2)
-		t.values[i], t.known[i] = max(t.values[i], hours.Float()), true
+		hours, worked = hours+row.Dec(2), append(worked, row.UUID(3))
+		t.raiseValue(i, hours.Float(), worked...)
 		return nil
 	})
 }
@@ -47,16 +51,18 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
 	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-	who, ended := -1, time.Time{}
-	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
+	who, ended, before := -1, time.Time{}, uuid.Nil
+	sql := "SELECT " + entity + ", s.started_at, s.ended_at, s.id FROM " + source +
+		" ORDER BY " + entity + ", s.started_at"
+	tx.Queue(sql, args, func(row *db.Row) error {
 		i := g.findPlace(row, 0)
 		if i >= 0 && i == who {
 			rest := row.Time(1).Sub(ended).Hours()
 			if !t.known[i] || rest < t.values[i] {
-				t.putValue(i, rest)
+				t.putValue(i, rest, before, row.UUID(3))
 			}
 		}
-		who, ended = i, row.Time(2)
+		who, ended, before = i, row.Time(2), row.UUID(3)
 		return nil
 	})
 }
@@ -68,7 +74,9 @@ func (s *scan) fillMeanWeeks(tx *db.Tx, sel selector, from time.Time, t *table) 
 	args := []any{s.tenant, from, s.now}
 	source, entity := shiftSource(tx, sel, &args)
 	who, there := -1, attendance.Record{}
-	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
+	t.newest = make([]uuid.UUID, len(t.values))
+	sql := "SELECT " + entity + ", s.ended_at, s.hours, s.id FROM " + source + " ORDER BY " + entity + ", s.ended_at"
+	tx.Queue(sql, args, func(row *db.Row) error {
 		i := g.findPlace(row, 0)
 		if i < 0 {
 			return nil
@@ -77,7 +85,7 @@ func (s *scan) fillMeanWeeks(tx *db.Tx, sel selector, from time.Time, t *table) 
 			who, there = i, attendance.Record{}
 		}
 		there.AddShift(localtime.DateOf(row.Time(1), zone), row.Dec(2))
-		t.values[i], t.known[i] = there.MeanWeek(today), true
+		t.values[i], t.known[i], t.newest[i] = there.MeanWeek(today), true, row.UUID(3)
 		return nil
 	})
 }

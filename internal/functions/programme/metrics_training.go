@@ -3,6 +3,8 @@ package programme
 import (
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/score"
@@ -44,6 +46,27 @@ const expiredSQL = `
 		AND a.status IN ('completed', 'expired')
 	GROUP BY e.id`
 
+// ranOutSQL selects the certificates that expiredSQL counts, the last to run out
+// first. The words are those of expiredSQL.
+const ranOutSQL = `
+	SELECT e.id, a.id
+	FROM %[1]s
+	JOIN training_assignments AS a ON a.tenant_id = e.tenant_id AND a.worker_id = %[2]s
+	WHERE e.tenant_id = $1
+		AND a.tenant_id = $1
+		AND a.status IN ('completed', 'expired')
+		AND a.expires_on < $2
+		AND NOT EXISTS (
+			SELECT 1
+			FROM training_assignments AS n
+			WHERE n.tenant_id = $1
+				AND n.worker_id = a.worker_id
+				AND n.course_id = a.course_id
+				AND n.status = 'completed'
+				AND (n.expires_on IS NULL OR n.expires_on >= $2)
+		)
+	ORDER BY e.id, a.expires_on DESC, a.id`
+
 // licencesSQL selects the drivers whose licence has a last day on record, and
 // whether it has passed. $1 tenant, $2 today.
 const licencesSQL = `
@@ -67,6 +90,12 @@ func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
 	}
 	args := []any{s.tenant, s.localToday()}
 	tx.Queue(fmt.Sprintf(expiredSQL, p.from, p.worker), args, enter)
+	tx.Queue(fmt.Sprintf(ranOutSQL, p.from, p.worker), args, func(row *db.Row) error {
+		if i := g.findPlace(row, 0); i >= 0 {
+			t.addEvidence(i, []uuid.UUID{row.UUID(1)})
+		}
+		return nil
+	})
 	if kind == score.Driver {
 		tx.Queue(licencesSQL, args, enter)
 	}

@@ -21,7 +21,7 @@ const (
 // $3 now, $4 start of the window; the words are the column of the entity, its
 // join, and the condition on incidents without a case.
 const noticesSQL = `
-	SELECT %[1]s, i.reported_at, c.osha_due_at, c.osha_told_at, c.death_date
+	SELECT %[1]s, i.reported_at, c.osha_due_at, c.osha_told_at, c.death_date, i.id
 	FROM incidents AS i
 	LEFT JOIN osha_cases AS c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id
 	LEFT JOIN sites AS s ON s.tenant_id = i.tenant_id AND s.id = i.site_id
@@ -65,7 +65,7 @@ func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, all
 				return nil
 			}
 		}
-		t.raiseValue(i, n.hours(s.now))
+		t.raiseValue(i, n.hours(s.now), row.UUID(5))
 		return nil
 	})
 }

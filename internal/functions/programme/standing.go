@@ -18,21 +18,21 @@ type ComplianceSummary struct {
 }
 
 // StandingVerdicts says how many warnings and breaches stand from earlier checks,
-// and where their events are.
+// and where all that are in force are listed.
 type StandingVerdicts struct {
 	Count int    `json:"count" doc:"Warnings and breaches that were there before and have not changed."`
-	URL   string `json:"url" doc:"Events, at this server; the newest of a regulation and an entity is in force."`
+	URL   string `json:"url" doc:"The warnings and breaches in force, at this server, with value and evidence."`
 }
 
 func (s *scan) standingVerdicts() StandingVerdicts {
-	url := "/v1/compliance_events?status=in.(warning,breach)"
+	url := "/v1/compliance_states?status=in.(warning,breach)"
 	if s.in.EntityType != "" {
 		url += "&entity_type=eq." + s.in.EntityType
 	}
 	if s.in.EntityID != "" {
 		url += "&entity_id=eq." + s.in.EntityID
 	}
-	return StandingVerdicts{Count: s.stand, URL: url + "&order=evaluated_at.desc"}
+	return StandingVerdicts{Count: s.stand, URL: url + "&order=last_evaluated_at.desc"}
 }
 
 func (s *scan) summaryOf() ComplianceSummary {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
@@ -77,7 +79,7 @@ var done = map[string]string{
 // is asked for, and its people: those of no site may be of each. $1 tenant; the
 // word is that state's condition.
 const deadlinesSQL = `
-	SELECT site.id, record.year, record.met,
+	SELECT site.id, record.year, record.met, record.summary_id,
 		(
 			SELECT COUNT(*)
 			FROM workers
@@ -87,18 +89,19 @@ const deadlinesSQL = `
 		)
 	FROM sites AS site
 	LEFT JOIN (
-		SELECT summary.site_id, summary.year, CASE WHEN summary.%s THEN 1 ELSE 0 END AS met
+		SELECT summary.site_id, summary.year, CASE WHEN summary.%s THEN 1 ELSE 0 END AS met,
+			summary.id AS summary_id
 		FROM osha_summaries AS summary
 		WHERE summary.tenant_id = $1
 		UNION
-		SELECT osha_case.site_id, osha_case.year, 0
+		SELECT osha_case.site_id, osha_case.year, 0, CAST(NULL AS uuid)
 		FROM osha_cases AS osha_case
 		WHERE osha_case.tenant_id = $1
 	) AS record ON record.site_id = site.id
 	WHERE site.tenant_id = $1
 		AND site.country = 'US'
 		AND site.archived_at IS NULL
-	ORDER BY site.id`
+	ORDER BY site.id, record.year`
 
 // fillDeadline reads how many days the deadline of the establishment that is
 // worst off lies back, negative before it. It is unknown to a tenant that keeps
@@ -111,24 +114,24 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 		return
 	}
 	t.exempt = !s.known.american
-	var list []*safety.YearlyRecord
+	var list []*establishment
 	last, anything, large := "", false, false
 	tx.Queue(fmt.Sprintf(deadlinesSQL, state), []any{s.tenant}, func(row *db.Row) error {
 		if id := row.Text(0); id != last {
 			last = id
-			if !s.appliesToSite(r, row.Int(3)) {
+			if !s.appliesToSite(r, row.Int(4)) {
 				list = append(list, nil)
 				return nil
 			}
 			large = true
-			list = append(list, &safety.YearlyRecord{})
+			list = append(list, &establishment{})
 		}
 		if list[len(list)-1] == nil {
 			return nil
 		}
 		if !row.Null(1) {
 			anything = true
-			list[len(list)-1].AddYear(int(row.Int(1)), row.Int(2) == 1)
+			list[len(list)-1].addYear(row)
 		}
 		return nil
 	})
@@ -139,12 +142,28 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 		if !anything {
 			return
 		}
-		for _, record := range list {
-			if record != nil {
-				t.putValue(-1, r.DaysPast(today, record))
+		for _, at := range list {
+			if at != nil {
+				t.putValue(everyEntity, r.DaysPast(today, &at.record), at.summaries...)
 			}
 		}
 	})
+}
+
+// establishment is what one has done for a yearly duty, and the summaries that
+// show it, by year.
+type establishment struct {
+	record    safety.YearlyRecord
+	summaries []uuid.UUID
+}
+
+// addYear notes a row of deadlinesSQL.
+func (e *establishment) addYear(row *db.Row) {
+	met := row.Int(2) == 1
+	e.record.AddYear(int(row.Int(1)), met)
+	if met {
+		e.summaries = append(e.summaries, row.UUID(3))
+	}
 }
 
 // appliesToSite reports whether a rule is about an establishment with that many

@@ -3,6 +3,8 @@ package programme
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
 )
@@ -69,15 +71,19 @@ func (s *scan) watchesIncidents(r *safety.Rule) bool {
 }
 
 // addValue adds to the value of the ith entity, or with -1 of the tenant.
-func (t *table) addValue(i int, v float64) {
+func (t *table) addValue(i int, v float64, evidence ...uuid.UUID) {
 	t.total, t.any = t.total+v, true
+	t.addEvidence(i, evidence)
 	if i >= 0 {
 		t.values[i], t.known[i] = t.values[i]+v, true
 	}
 }
 
 // raiseValue enters the worst value of the ith entity, or with -1 of the tenant.
-func (t *table) raiseValue(i int, v float64) {
+func (t *table) raiseValue(i int, v float64, evidence ...uuid.UUID) {
+	if i < 0 && (!t.any || v > t.total) || i >= 0 && (!t.known[i] || v > t.values[i]) {
+		t.setEvidence(i, evidence)
+	}
 	t.total, t.any = max(t.total, v), true
 	if i >= 0 {
 		t.values[i], t.known[i] = max(t.values[i], v), true
