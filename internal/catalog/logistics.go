@@ -66,7 +66,9 @@ func ordersResource() Resource {
 			{Name: "party_code", Format: Name, MaxLen: 64},
 			{Name: "party_gln", Format: GLN, Label: "Party GLN"},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
-			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "site_id", Type: UUID, Ref: "sites",
+				Doc: "Whose goods it takes, and where goods come in for it. A new order without one has the only site, " +
+					"or that of the setting default_site; an order of no site takes goods of all."},
 			{Name: "ship_to", Type: JSON, Shape: schema.Of(postalAddress{}),
 				Doc: "{name, lines, city, region, postal_code, country, phone}"},
 			{Name: "requested_at", Type: Time},

@@ -25,6 +25,11 @@ func acceptsNumber(least, most float64, whole bool) func(json.RawMessage) bool {
 	}
 }
 
+func isText(v json.RawMessage) bool {
+	var text *string
+	return json.Unmarshal(v, &text) == nil && text != nil
+}
+
 func yesNo(v json.RawMessage) bool { return string(v) == "true" || string(v) == "false" }
 
 // byType accepts a document of one member for each entity type that it names.
@@ -77,6 +82,7 @@ func otherSetting(section, key, doc, wants string, accepts func(json.RawMessage)
 // those with a table of their own to it.
 var absent = map[string]string{
 	"locale": "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
+	"orders_across_sites": "false", "default_site": "the only site; with several, such orders have none",
 	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own",
 	"scores_off":          "[]",
 	"score_places_within": "false", "min_group": "5", "score_retention_days": "396", "training_due_days": "30",
@@ -108,6 +114,9 @@ func TenantSettings() []Setting {
 		amountSetting("stock", "count_auto_approve", "Value up to which a count approves itself.", 0, most, false,
 			"an amount, 0 or more"),
 		otherSetting("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.",
+			"true or false", yesNo),
+		otherSetting("picking", "default_site", "Site of orders that name none.", "the code of a site", isText),
+		otherSetting("picking", "orders_across_sites", "Whether orders are promised stock of other sites after their own.",
 			"true or false", yesNo),
 		otherSetting("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
 			"a document of numbers above 0 by entity type", byType(acceptsNumber(math.SmallestNonzeroFloat64, most, false))),

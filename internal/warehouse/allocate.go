@@ -12,12 +12,13 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/sites"
 )
 
 // demandLine is an order line that stock is looked for.
 type demandLine struct {
 	order, line, item, owner, lot, sku string
-	site                               string // whose stock alone is taken, "" = any
+	site                               string // of the order, "" = none
 	need                               decimal.Dec
 	minExpiry, ship                    string // dates; ship is the day it leaves
 	keep                               int64  // days that goods must last after ship
@@ -27,7 +28,7 @@ type demandLine struct {
 type freeStock struct {
 	spot
 	id, expires, received string
-	site                  string // of its zone
+	site                  string // that its zone is of, "" = none
 	free                  decimal.Dec
 	rank                  int64 // pick_sequence
 	floor                 bool  // in a dock or staging zone: taken after bins
@@ -48,18 +49,22 @@ type plan struct {
 	expires  string            // when the reservations end, "" = never
 	lines    map[string]bool   // of the orders, these lines alone; nil = all
 	avoid    map[string]string // item -> zone whose stock is not to be trusted
+	site     string            // whose stock alone is taken, "" = that of the orders' sites
+	across   bool              // orders of a site take stock of others after their own
 }
 
 // allocated is what an allocation has done.
 type allocated struct {
-	rows  []store.Row // new reservations
-	short []Short
+	rows      []store.Row // new reservations
+	short     []Short
+	transfers []ProposedTransfer
 }
 
 // allocateOrders promises free stock to the lines of orders, whose locks are held.
 // Stock is free when its status is available, its lot released and good for long
-// enough, its zone active and its owner the order's; an order of a site takes
-// stock of that site alone. First expiring goes first
+// enough, its zone active and its owner the order's; an order of a site takes stock
+// of that site alone, unless the tenant lets orders go across sites. What lies at other
+// sites is proposed for a transfer. First expiring goes first
 // (FEFO), then first in (FIFO), then what makes a whole plate, then the bin that
 // is walked past first. The items are locked, so nobody else promises the same.
 func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
@@ -71,11 +76,15 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.across, err = sites.ReadAcross(k.Tx); err != nil {
+		return nil, err
+	}
 	out := &allocated{}
 	var lines []string
 	for _, group := range byOrder(wishes) {
 		rows, short := p.chooseStock(group, stock)
 		out.short = append(out.short, short...)
+		out.transfers = append(out.transfers, p.proposeTransfers(group, rows, short, stock)...)
 		if p.whole && len(short) > 0 {
 			giveBack(rows, stock)
 			continue
@@ -92,19 +101,31 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 	return out, k.updateOrderLines(lines, nil)
 }
 
+// demandSQL selects the lines of outbound orders that want more than they have. $1 tenant,
+// $2 ids of orders.
+const demandSQL = `
+	SELECT orders.id, line.id, line.item_id, orders.owner_id, line.lot_id, item.sku,
+		line.qty_ordered - line.qty_cancelled - line.qty_allocated,
+		line.min_expiry, orders.promised_at, COALESCE(item.min_remaining_days, 0), orders.site_id
+	FROM orders
+	JOIN order_lines AS line ON line.tenant_id = $1 AND line.order_id = orders.id
+	JOIN items AS item ON item.tenant_id = $1 AND item.id = line.item_id
+	WHERE orders.tenant_id = $1
+		AND orders.id IN {ids $2}
+		AND orders.type = 'outbound'
+		AND line.qty_ordered - line.qty_cancelled > line.qty_allocated
+	ORDER BY orders.priority, orders.id, line.line_no`
+
 // listDemand are the lines of outbound orders that want more than they have.
 func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {
 	var out []demandLine
 	zone, now := "", k.Now()
 	store.QueueZone(k.Tx.Tx, k.TenantID, &zone)
-	err := k.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
-		"o.promised_at, COALESCE(i.min_remaining_days, 0), o.site_id "+
-		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
-		"WHERE o.tenant_id = $1 AND "+k.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
-		"ORDER BY o.priority, o.id, l.line_no", []any{k.TenantID, jsonList(orders)}, func(r *db.Row) error {
-		w := demandLine{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
-			minExpiry: r.Text(7), keep: r.Int(9), site: r.Text(10)}
-		w.ship = shipDate(now, r.Time(8), localtime.Zone(zone))
+	err := k.Query(demandSQL, []any{k.TenantID, jsonList(orders)}, func(r *db.Row) error {
+		w := demandLine{
+			order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
+			minExpiry: r.Text(7), ship: shipDate(now, r.Time(8), localtime.Zone(zone)), keep: r.Int(9), site: r.Text(10),
+		}
 		if p.lines == nil || p.lines[w.line] {
 			out = append(out, w)
 		}
@@ -131,6 +152,26 @@ func lockItems(tx *db.Tx, tenant, list string) {
 	}
 }
 
+// freeStockSQL selects the stock of items that orders may take. $1 tenant, $2 ids of items.
+const freeStockSQL = `
+	SELECT level.id, level.item_id, level.zone_id, level.lot_id, level.serial, level.owner_id, level.lpn,
+		level.quantity - level.reserved,
+		lot.expires_on,
+		level.created_at,
+		zone.pick_sequence,
+		zone.kind,
+		{site}
+	FROM stock_levels AS level
+	JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = level.zone_id
+	LEFT JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = level.lot_id
+	WHERE level.tenant_id = $1
+		AND level.item_id IN {ids $2}
+		AND level.stock_status = 'available'
+		AND level.quantity > level.reserved
+		AND zone.status = 'active'
+		AND zone.kind <> 'quarantine'
+		AND (level.lot_id IS NULL OR lot.status = 'released')`
+
 // lockItemsAndListFreeStock locks the items that are wanted and reads their free stock.
 func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*freeStock, error) {
 	var items set
@@ -138,18 +179,17 @@ func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*free
 		items.addID(w.item)
 	}
 	slices.Sort(items.list)
-	d, list := k.DB(), jsonList(items.list)
+	list := jsonList(items.list)
 	lockItems(k.Tx.Tx, k.TenantID, list)
 	out := map[string][]*freeStock{}
-	err := k.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
-		"z.pick_sequence, z.kind, v.id, z.site_id "+
-		"FROM stock_levels v JOIN zones z ON z.tenant_id = $1 AND z.id = v.zone_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = v.lot_id "+
-		"WHERE v.tenant_id = $1 AND "+d.InUUID("v.item_id", 2)+" AND v.stock_status = 'available' AND v.quantity > v.reserved AND z.status = 'active' AND "+
-		"z.kind <> 'quarantine' "+
-		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.TenantID, list}, func(r *db.Row) error {
-		c := &freeStock{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
-			r.Text(10) == "staging", site: r.Text(12)}
-		c.spot = spot{zone: r.Text(1), item: r.Text(0), lot: r.Text(2), serial: r.Text(3), owner: r.Text(4), lpn: r.Text(5), status: "available"}
+	err := k.Query(sites.Fill(freeStockSQL), []any{k.TenantID, list}, func(r *db.Row) error {
+		c := &freeStock{
+			spot: spot{
+				item: r.Text(1), zone: r.Text(2), lot: r.Text(3), serial: r.Text(4), owner: r.Text(5), lpn: r.Text(6), status: "available",
+			},
+			id: r.Text(0), free: r.Dec(7), expires: r.Text(8), received: r.Text(9), rank: r.Int(10), site: r.Text(12),
+		}
+		c.floor = r.Text(11) == "dock" || r.Text(11) == "staging"
 		out[c.item] = append(out[c.item], c)
 		return nil
 	})
@@ -171,15 +211,17 @@ func byOrder(list []demandLine) (groups [][]demandLine) {
 func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (rows []store.Row, short []Short) {
 	for _, w := range wishes {
 		list := stock[w.item]
-		slices.SortFunc(list, p.compareByStrategy(w.need))
-		need, unfit := w.need, decimal.Dec(0)
+		slices.SortFunc(list, p.compareForLine(w))
+		need, unfit, elsewhere := w.need, decimal.Dec(0), decimal.Dec(0)
 		for _, c := range list {
 			switch {
-			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || c.owner != w.owner || w.lot != "" && w.lot != c.lot ||
-				w.site != "" && w.site != c.site:
+			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || !w.wants(c):
 				continue
 			case !w.lastsLongEnough(c.expires):
 				unfit += c.free
+				continue
+			case !p.mayTake(w, c):
+				elsewhere += c.free
 				continue
 			}
 			q := min(need, c.free)
@@ -188,17 +230,21 @@ func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (r
 			rows = append(rows, newReservation(w.line, c.spot, q))
 		}
 		if need > 0 {
-			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.shortReason(unfit)})
+			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.shortReason(unfit, elsewhere)})
 		}
 	}
 	return rows, short
 }
 
-func (w demandLine) shortReason(unfit decimal.Dec) string {
-	if unfit > 0 {
+// shortReason says why a line is short, of which some stock is unfit and some lies at
+// other sites.
+func (w demandLine) shortReason(unfit, elsewhere decimal.Dec) string {
+	switch {
+	case elsewhere > 0:
+		return "not enough free stock of " + w.sku + " at the order's site: " + elsewhere.String() + " lie elsewhere, which a transfer order would bring"
+	case unfit > 0:
 		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
-	}
-	if w.site != "" {
+	case w.site != "":
 		return "not enough free stock of " + w.sku + " at the order's site"
 	}
 	return "not enough free stock of " + w.sku

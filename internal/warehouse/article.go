@@ -4,6 +4,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/putaway"
 )
 
 // article is an item as far as receiving and storing it goes.
@@ -37,4 +39,18 @@ func prefixFields(path string, err *fault.Error) *fault.Error {
 		err.Fields[i].Name = path + err.Fields[i].Name
 	}
 	return err
+}
+
+// seekPlace is a quantity of the item that looks for a place, from a zone where it is
+// known.
+func (it *article) seekPlace(quantity decimal.Dec, from store.Row) (*putaway.Goods, error) {
+	units, err := MultiplyWithin(quantity, it.units, "quantity")
+	if err != nil {
+		return nil, err
+	}
+	g := &putaway.Goods{ItemID: it.id, Class: it.class, Units: units, Weight: quantity.Float() * float64(it.weight) * decimal.Scale}
+	if from != nil {
+		g.From = putaway.Spot{ZoneID: from.Text("id"), X: from.Decimal("x"), Y: from.Decimal("y"), Z: from.Decimal("z")}
+	}
+	return g, nil
 }

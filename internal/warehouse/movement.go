@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/sites"
 )
 
 // skew is how far a client's clock may run ahead of ours.
@@ -71,8 +72,8 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 	if err := wholeMovements(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	if err := checkSites(tx.Tx, tx.TenantID, changes); err != nil {
-		return err
+	if at, err := sites.CheckMovements(tx, changes); err != nil {
+		return nameRow(fault.As(err), at, len(changes))
 	}
 	return checkReversals(tx, changes)
 }

@@ -12,11 +12,15 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/sites"
 )
 
-// guardOrders gives a new order its stage and holds an order to the conditions
+// guardOrders gives a new order its site and stage and holds an order to the conditions
 // of its next state. One on hold goes back to the state it came from alone.
 func guardOrders(tx *store.Tx, changes []store.Change) error {
+	if err := sites.NameOfOrders(tx, changes); err != nil {
+		return err
+	}
 	var confirming set
 	for _, c := range changes {
 		if c.Op == store.Insert {

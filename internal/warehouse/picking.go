@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/sites"
 )
 
 // CodeOver is an attempt to do more than was asked for.
@@ -105,7 +106,7 @@ func (k work) assignStagingZones(list []*fetch) error {
 	if err != nil {
 		return err
 	}
-	sites, err := readSites(k.Tx.Tx, k.TenantID, bins.list)
+	places, err := sites.ReadOfZones(k.Tx, append(bins.list, store.TextColumn(staging, "id")...))
 	if err != nil {
 		return err
 	}
@@ -113,8 +114,10 @@ func (k work) assignStagingZones(list []*fetch) error {
 		if f.lane != "" {
 			continue
 		}
-		if f.lane = chooseLane(staging, sites[f.line.Text("zone_id")]); f.lane == "" {
-			return notReady("there is no staging zone to put the goods into").At("to_zone_id", "name a zone, or make one of kind staging")
+		bin := places[f.line.Text("zone_id")]
+		if f.lane = chooseLane(store.TextColumn(staging, "id"), places, bin.SiteID); f.lane == "" {
+			return notReady("there is no staging zone at the site of zone %s to put the goods into", bin.Code).
+				At("to_zone_id", "name a zone, or make one of kind staging")
 		}
 	}
 	return nil
@@ -122,14 +125,14 @@ func (k work) assignStagingZones(list []*fetch) error {
 
 // chooseLane is the first staging zone of a bin's site, else the first of no site;
 // for a bin without a site, any. It is "" where there is none.
-func chooseLane(staging []store.Row, site any) string {
+func chooseLane(staging []string, places map[string]sites.Zone, site string) string {
 	spare := ""
-	for _, z := range staging {
-		if z["site_id"] == site {
-			return z.Text("id")
+	for _, id := range staging {
+		if places[id].SiteID == site {
+			return id
 		}
-		if spare == "" && (z["site_id"] == nil || site == nil) {
-			spare = z.Text("id")
+		if spare == "" && !sites.Differ(places[id].SiteID, site) {
+			spare = id
 		}
 	}
 	return spare

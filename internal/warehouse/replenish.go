@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/sites"
 )
 
 // refill plans how pick zones are filled up by their rules.
@@ -21,7 +22,8 @@ type refill struct {
 	stock map[string][]*freeStock // free stock by item
 	open  []store.Row             // tasks that are not done
 	faces map[[2]string]bool      // item and zone that a rule fills
-	sites map[string]any          // site by zone that a rule fills
+
+	places map[string]sites.Zone // that rules fill
 }
 
 // Lacking is what a rule asks for and no reserve has.
@@ -85,7 +87,7 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 	if p.stock, err = p.lockItemsAndListFreeStock(wishes); err != nil {
 		return err
 	}
-	if p.sites, err = readSites(p.Tx.Tx, p.TenantID, faces.list); err != nil {
+	if p.places, err = sites.ReadOfZones(p.Tx, faces.list); err != nil {
 		return err
 	}
 	p.units = queueUnits(p.Tx.Tx, p.TenantID, items.list)
@@ -155,7 +157,7 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 	list := p.stock[item]
 	slices.SortFunc(list, plan{}.compareByStrategy(need))
 	for _, c := range list {
-		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) && db.Null(c.site) == p.sites[face]
+		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) && c.site == p.places[face].SiteID
 		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lastsLongEnough(c.expires) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/putaway"
 )
 
 // A task is goods that somebody carries from one zone to another, and how much of
@@ -90,21 +91,25 @@ func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
 	}
 	ids := store.TextColumn(lanes, "id")
 	var open []store.Row
-	var asks []*placeRequest
+	var goods []*putaway.Goods
 	for _, t := range tasks {
-		if at := slices.Index(ids, t.Text("from_zone_id")); at >= 0 {
-			open = append(open, t)
-			asks = append(asks, &placeRequest{
-				item: items[t.Text("item_id")], lot: t.Text("lot_id"), quantity: t.Decimal("quantity"), from: lanes[at],
-			})
+		at := slices.Index(ids, t.Text("from_zone_id"))
+		if at < 0 {
+			continue
 		}
+		g, err := items[t.Text("item_id")].seekPlace(t.Decimal("quantity"), lanes[at])
+		if err != nil {
+			return nil, err
+		}
+		g.LotID = t.Text("lot_id")
+		open, goods = append(open, t), append(goods, g)
 	}
-	if err := suggestPlaces(tx.Tx, tx.TenantID, asks); err != nil {
+	if err := putaway.Suggest(tx, goods); err != nil {
 		return nil, err
 	}
-	for i, q := range asks {
-		if len(q.found) > 0 {
-			open[i]["to_zone_id"] = q.found[0].id
+	for i, g := range goods {
+		if len(g.Found) > 0 {
+			open[i]["to_zone_id"] = g.Found[0].ZoneID
 		}
 	}
 	return tx.InsertRows("putaway_tasks", open)

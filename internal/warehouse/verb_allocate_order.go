@@ -23,6 +23,8 @@ type AllocateOrderOut struct {
 	OrderLinesOut
 	Reservations []verb.Record `json:"reservations" record:"reservations" doc:"Those that are new."`
 	Short        []Short       `json:"short" doc:"What found no stock."`
+
+	Transfers []ProposedTransfer `json:"transfers" doc:"What lies at another site than the order's: a transfer order would bring it."`
 }
 
 func (w Watch) allocateOrder(c *verb.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
@@ -54,7 +56,12 @@ func (w Watch) allocateOrder(c *verb.Call, in *AllocateOrderIn) (*AllocateOrderO
 	if err != nil {
 		return nil, err
 	}
-	return &AllocateOrderOut{OrderLinesOut: *o, Reservations: c.Records("reservations", done.rows), Short: append([]Short{}, done.short...)}, nil
+	return &AllocateOrderOut{
+		OrderLinesOut: *o,
+		Reservations:  c.Records("reservations", done.rows),
+		Short:         append([]Short{}, done.short...),
+		Transfers:     append([]ProposedTransfer{}, done.transfers...),
+	}, nil
 }
 
 // lockWorkableOrder locks an outbound order that work may go on with.

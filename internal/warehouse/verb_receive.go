@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/sites"
 )
 
 // ReceiveIn is what came in at a dock: against an order, against an advance
@@ -46,7 +47,7 @@ type ReceiveOut struct {
 func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
-		r.findOrders, r.readDock, r.identifyItems, r.convertQuantities, r.matchOrderLines,
+		r.findOrders, r.readDock, r.checkSite, r.identifyItems, r.convertQuantities, r.matchOrderLines,
 		r.checkSold, r.settleLotAndStatus, r.checkReturned,
 		r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
 	} {
@@ -55,6 +56,11 @@ func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 		}
 	}
 	return r.receiveOut()
+}
+
+// checkSite refuses goods of orders of other sites than the dock's.
+func (r *receiving) checkSite() error {
+	return sites.CheckEntry(r.c.Tx, r.orders, map[string]string{"zone_id": r.in.ZoneID})
 }
 
 // checkReturned holds goods that come in under a return order to those that left.

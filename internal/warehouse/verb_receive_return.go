@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/sites"
 )
 
 // ReceiveReturnIn is goods that a customer sent back, judged piece by piece.
@@ -144,7 +145,13 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 			return verb.Missing(k.resource, "lines."+k.field)
 		}
 	}
-	return nil
+	places := map[string]string{}
+	for i, l := range lines {
+		if l.ZoneID != "" {
+			places[lineField(i, "zone_id")] = l.ZoneID
+		}
+	}
+	return sites.CheckEntry(r.c.Tx, r.orders, places)
 }
 
 func (r *receiving) lineOf(id string) store.Row {

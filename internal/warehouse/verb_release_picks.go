@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
-	"holdfast/internal/warehouse/routing"
+	"holdfast/internal/warehouse/walking"
 )
 
 // ReleasePicksIn names the orders whose reserved goods are to be fetched.
@@ -102,11 +102,11 @@ func plannedWave(c *verb.Call, in *ReleasePicksIn) (store.Row, error) {
 	return wave, nil
 }
 
-// stop is a reservation with its order and place on a walk.
+// stop is a reservation with its order, site and place on a walk.
 type stop struct {
 	store.Row
-	order string
-	place int
+	order, site string
+	place       int
 }
 
 // listUnlisted are the reservations of orders that no open pick line fetches.
@@ -132,61 +132,55 @@ func (k work) listUnlisted(orders []string) ([]stop, error) {
 
 // orderByWalk gives stops their place on one walk through the warehouse.
 func (k work) orderByWalk(list []stop) error {
-	d := &walkData{zones: map[string]*walkZone{}, floor: routing.Floor{}}
-	var zones set
+	lines := make([]walking.Line, len(list))
 	for i, s := range list {
-		zones.addID(s.Row.Text("zone_id"))
-		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)})
+		lines[i] = walking.Line{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)}
 	}
-	if err := d.readZones(k.Tx.Tx, k.TenantID, zones.list); err != nil {
+	places, err := walking.Order(k.Tx, lines)
+	if err != nil {
 		return err
-	}
-	if err := d.readAisles(k.Tx.Tx, k.TenantID); err != nil {
-		return err
-	}
-	if len(zones.list) <= routing.MaxStops {
-		if err := d.orderLines(""); err != nil {
-			return err
-		}
-	}
-	place := map[string]int{}
-	for i, l := range d.walk.Lines {
-		place[l.ID] = i
 	}
 	for i := range list {
-		list[i].place = place[list[i].Row.Text("id")]
+		at := places[list[i].Row.Text("id")]
+		list[i].place, list[i].site = at.Index, at.Site
 	}
 	slices.SortFunc(list, func(a, b stop) int { return a.place - b.place })
 	return nil
 }
 
-// cutBatches cuts stops, which are in walking order, into lists.
+// cutBatches cuts stops, which are in walking order, into lists. A list is walked at one
+// site.
 func cutBatches(in *ReleasePicksIn, open []stop) (out [][]stop) {
-	groups := [][]stop{open}
-	if in.Method == "single" {
-		groups = nil
-		var orders set
-		for _, s := range open {
-			orders.addID(s.order)
-		}
-		for _, o := range orders.list {
-			groups = append(groups, slices.DeleteFunc(slices.Clone(open), func(s stop) bool { return s.order != o }))
-		}
-	}
 	most := int(in.MaxLines)
 	if most == 0 && in.Method == "wave" {
 		most = waveLines
 	}
-	for _, g := range groups {
-		if most == 0 {
-			most = len(g)
+	for _, g := range groupByWalk(in.Method == "single", open) {
+		size := most
+		if size == 0 {
+			size = len(g)
 		}
-		out = slices.AppendSeq(out, slices.Chunk(g, max(1, most)))
-		if in.MaxLines == 0 && in.Method != "wave" {
-			most = 0
-		}
+		out = slices.AppendSeq(out, slices.Chunk(g, size))
 	}
 	return out
+}
+
+// groupByWalk groups stops by their site and, where each order has its own list, by
+// order.
+func groupByWalk(byOrder bool, open []stop) (groups [][]stop) {
+	at := map[[2]string]int{}
+	for _, s := range open {
+		key := [2]string{s.site}
+		if byOrder {
+			key[1] = s.order
+		}
+		if _, known := at[key]; !known {
+			at[key] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[key]] = append(groups[at[key]], s)
+	}
+	return groups
 }
 
 // writePickLists writes released pick lists.

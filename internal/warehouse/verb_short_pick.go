@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/sites"
 )
 
 // ShortPickIn says how much of a line was found.
@@ -94,8 +95,16 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 	if err != nil || len(lines) != 1 {
 		return &allocated{}, err
 	}
-	return k.allocateOrders([]string{lines[0].Text("order_id")}, plan{strategy: "fefo", lines: map[string]bool{lines[0].Text("id"): true},
-		avoid: map[string]string{line.Text("item_id"): line.Text("zone_id")}})
+	zones, err := sites.ReadOfZones(k.Tx, []string{line.Text("zone_id")})
+	if err != nil {
+		return nil, err
+	}
+	return k.allocateOrders([]string{lines[0].Text("order_id")}, plan{
+		strategy: "fefo",
+		lines:    map[string]bool{lines[0].Text("id"): true},
+		avoid:    map[string]string{line.Text("item_id"): line.Text("zone_id")},
+		site:     zones[line.Text("zone_id")].SiteID, // the list is walked there
+	})
 }
 
 // appendPickLines puts reservations at the end of a list.

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/putaway"
 )
 
 // SuggestPutawayIn is goods that look for a place.
@@ -11,7 +12,8 @@ type SuggestPutawayIn struct {
 	ItemID     string      `json:"item_id" required:"true" format:"uuid" names:"items" doc:"The item."`
 	Quantity   decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in base units."`
 	LotID      string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot, which a zone for one lot asks for."`
-	FromZoneID string      `json:"from_zone_id" format:"uuid" names:"zones" doc:"Where the goods are: the way is measured from there."`
+	FromZoneID string      `json:"from_zone_id" format:"uuid" names:"zones" doc:"Where the goods are: they stay at its site, and the way is measured from there."`
+	TaskID     string      `json:"task_id" format:"uuid" names:"putaway_tasks" doc:"Their task, whose own place counts as free for them."`
 }
 
 // SuggestPutawayOut is the places, best first.
@@ -36,6 +38,9 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 	if err != nil {
 		return nil, err
 	}
+	if _, err := readRecord(c, "putaway_tasks", "task_id", in.TaskID); err != nil {
+		return nil, err
+	}
 	items := queueArticles(c.Tx.Tx, c.TenantID, []string{in.ItemID})
 	if err := c.Flush(); err != nil {
 		return nil, err
@@ -49,26 +54,30 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))
 	}
-	q := &placeRequest{item: it, lot: in.LotID, quantity: in.Quantity, from: from}
-	if err := suggestPlaces(c.Tx.Tx, c.TenantID, []*placeRequest{q}); err != nil {
+	goods, err := it.seekPlace(in.Quantity, from)
+	if err != nil {
 		return nil, err
 	}
-	return showSuggestions(c, q)
+	goods.LotID, goods.TaskID = in.LotID, in.TaskID
+	if err := putaway.Suggest(c.Tx, []*putaway.Goods{goods}); err != nil {
+		return nil, err
+	}
+	return showSuggestions(c, goods)
 }
 
 // showSuggestions shows the ten best places.
-func showSuggestions(c *verb.Call, q *placeRequest) (*SuggestPutawayOut, error) {
+func showSuggestions(c *verb.Call, goods *putaway.Goods) (*SuggestPutawayOut, error) {
 	out := &SuggestPutawayOut{Zones: []Suggestion{}}
-	best := q.found[:min(10, len(q.found))]
+	best := goods.Found[:min(10, len(goods.Found))]
 	ids := make([]string, len(best))
 	for i, r := range best {
-		ids[i] = r.id
+		ids[i] = r.ZoneID
 	}
 	zones, err := byID(c, "zones", ids)
 	for _, r := range best {
-		s := Suggestion{Zone: c.Record("zones", zones[r.id]), Why: r.placeReason(q.item.class)}
-		if !r.unlimited {
-			s.Room = &r.units
+		s := Suggestion{Zone: c.Record("zones", zones[r.ZoneID]), Why: r.ReasonFor(goods.Class)}
+		if !r.IsUnlimited {
+			s.Room = &r.Units
 		}
 		out.Zones = append(out.Zones, s)
 	}

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/sites"
 )
 
 // Codes of this package's faults.
@@ -51,6 +52,8 @@ func (w Watch) Effects() store.Effects {
 			"pick_lines":      perTenant(derivePickLines),
 			"shipments":       perTenant(deriveShipments),
 			"drivers":         retireDrivers,
+			"replenish_rules": perTenant(sites.CheckRules),
+			"settings":        perTenant(sites.CheckSettings),
 		},
 		After: map[string]store.Effect{
 			"stock_movements": perTenant(w.postMovements),

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
+	"holdfast/internal/warehouse/sites"
 )
 
 // MaxDepth is how many levels of zones may lie in one another.
@@ -23,7 +24,7 @@ const maxZone = decimal.Dec(100_000_000_000 * decimal.Scale)
 // deriveZones keeps archived_at, status and utilization in step, gives a zone the
 // site of the one it lies in, and lets a zone be archived only when it is empty.
 func deriveZones(tx *store.Tx, changes []store.Change) error {
-	if err := inheritSites(tx.Tx, tx.TenantID, changes); err != nil {
+	if err := sites.InheritOfParents(tx, changes); err != nil {
 		return err
 	}
 	var leaving set

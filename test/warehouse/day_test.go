@@ -18,6 +18,7 @@ type workday struct {
 	k             *testkit.Kit
 	manager, op   string
 	dock, staging string
+	site          string   // of both
 	orders        []string // outbound
 	cities        map[string][]string
 	shipments     []string
@@ -64,6 +65,9 @@ func TestScriptedDay(t *testing.T) {
 			return testkit.List[struct{ ID string }](t, k, d.manager, "zones?select=id&limit=1&order=code&status=eq.active&"+filter)[0].ID
 		}
 		d.dock, d.staging = zone("code=eq.RCV-L1"), zone("code=eq.SHP-L1")
+		d.site = testkit.List[struct {
+			Site string `json:"site_id"`
+		}](t, k, d.manager, "zones?select=site_id&id=eq."+d.staging)[0].Site
 		lot := d.receipts()
 		d.sales(lot)
 		d.firstExpiring()
@@ -85,7 +89,7 @@ func (d *workday) receipts() (lot string) {
 		"&storage_class=eq.ambient&order=sku&limit=34")
 	items = append(items, testkit.List[dayItem](d.t, d.k, d.manager,
 		"items?select=id,sku,tracking,storage_class&status=eq.active&tracking=eq.lot&order=sku&limit=6")...)
-	order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"type": "inbound", "party_name": "Supplier"})
+	order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"type": "inbound", "party_name": "Supplier", "site_id": d.site})
 	var rows []map[string]any
 	for i, it := range items {
 		rows = append(rows, map[string]any{"order_id": order, "line_no": i + 1, "item_id": it.ID, "qty_ordered": 60})
@@ -135,8 +139,9 @@ func (d *workday) sales(lot string) {
 	}
 	for i := range 60 {
 		city := []string{"Kiel", "Bremen", "Berlin"}[i%3]
-		order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"party_name": "Customer " + city, "promised_at": time.Now().UTC().AddDate(0, 0, 2),
-			"ship_to": map[string]any{"name": "Customer", "city": city, "country": "DE"}})
+		order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"party_name": "Customer " + city, "site_id": d.site,
+			"promised_at": time.Now().UTC().AddDate(0, 0, 2),
+			"ship_to":     map[string]any{"name": "Customer", "city": city, "country": "DE"}})
 		rows := []map[string]any{{"order_id": order, "line_no": 1, "item_id": items[i%len(items)].ID, "qty_ordered": 3},
 			{"order_id": order, "line_no": 2, "item_id": items[(i+11)%len(items)].ID, "qty_ordered": 2}}
 		if i < 3 {
@@ -203,11 +208,14 @@ func (d *workday) firstExpiring() {
 				Expires string `json:"expires_on"`
 				Status  string
 			}
-			Zones struct{ Kind, Status string }
+			Zones struct {
+				Kind, Status string
+				Site         string `json:"site_id"`
+			}
 		}](d.t, d.k, d.manager, "stock_levels?stock_status=eq.available&item_id=eq."+p.Item+
-			"&select=quantity,reserved,lots!inner(expires_on,status),zones!inner(kind,status)") {
-			if l.Quantity > l.Reserved && l.Lots.Status == "released" && l.Zones.Status == "active" && l.Zones.Kind == "bin" && l.Lots.Expires > lasts &&
-				l.Lots.Expires < p.Lots.Expires {
+			"&select=quantity,reserved,lots!inner(expires_on,status),zones!inner(kind,status,site_id)") {
+			isFree := l.Quantity > l.Reserved && l.Lots.Status == "released" && l.Zones.Status == "active" && l.Zones.Kind == "bin"
+			if isFree && l.Zones.Site == d.site && l.Lots.Expires > lasts && l.Lots.Expires < p.Lots.Expires {
 				d.t.Errorf("promised a lot that ends on %s, while one of %s is free", p.Lots.Expires, l.Lots.Expires)
 			}
 		}

@@ -99,7 +99,7 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
   const open = ['open', 'in_progress'].includes(text(t['status']));
   const places = useQuery({
     queryKey: ['putaway', t.id, left],
-    queryFn: async () => (await ask<{ zones: Suggested[] }>('suggest_putaway', { item_id: text(t['item_id']), quantity: left, lot_id: text(t['lot_id']) || undefined, from_zone_id: text(t['from_zone_id']) || undefined })).zones,
+    queryFn: async () => (await ask<{ zones: Suggested[] }>('suggest_putaway', { item_id: text(t['item_id']), quantity: left, lot_id: text(t['lot_id']) || undefined, from_zone_id: text(t['from_zone_id']) || undefined, task_id: text(t['id']) })).zones,
     enabled: open && left > 0,
   });
   const planned = t['to'] as Row | null;

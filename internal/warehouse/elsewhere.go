@@ -1,0 +1,113 @@
+package warehouse
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// ProposedTransfer is goods that an order wants and that lie at another site than its own.
+type ProposedTransfer struct {
+	LineID     string      `json:"order_line_id" format:"uuid"`
+	ItemID     string      `json:"item_id" format:"uuid"`
+	FromSiteID string      `json:"from_site_id" format:"uuid" names:"sites" doc:"Where they lie."`
+	ToSiteID   string      `json:"to_site_id" format:"uuid" names:"sites" doc:"The order's site, else that where most of it is promised."`
+	Quantity   decimal.Dec `json:"quantity" doc:"Base units."`
+	Promised   bool        `json:"promised" doc:"Whether the order was promised them where they lie."`
+}
+
+// wants reports stock of a line's item, owner and lot.
+func (w demandLine) wants(c *freeStock) bool {
+	return c.item == w.item && c.owner == w.owner && (w.lot == "" || w.lot == c.lot)
+}
+
+// mayTake reports stock at a site that a line's order may take stock of.
+func (p plan) mayTake(w demandLine, c *freeStock) bool {
+	if p.site != "" {
+		return c.site == p.site
+	}
+	return w.site == "" || w.site == c.site || p.across
+}
+
+// compareForLine compares free stock for a line: that of its order's site first.
+func (p plan) compareForLine(w demandLine) func(a, b *freeStock) int {
+	byStrategy := p.compareByStrategy(w.need)
+	return func(a, b *freeStock) int {
+		if w.site != "" && (a.site == w.site) != (b.site == w.site) {
+			if a.site == w.site {
+				return -1
+			}
+			return 1
+		}
+		return byStrategy(a, b)
+	}
+}
+
+// proposeTransfers proposes to bring what an order's lines were promised at other sites
+// than its own, and what they lack and other sites have.
+func (p plan) proposeTransfers(
+	wishes []demandLine, rows []store.Row, short []Short, stock map[string][]*freeStock,
+) (out []ProposedTransfer) {
+	siteOf := map[string]string{}
+	for _, w := range wishes {
+		for _, c := range stock[w.item] {
+			siteOf[c.zone] = c.site
+		}
+	}
+	to := wishes[0].site
+	if to == "" {
+		to = mostPromised(rows, siteOf)
+	}
+	if to == "" {
+		return nil
+	}
+	propose := func(line, item, from string, quantity decimal.Dec, promised bool) {
+		at := slices.IndexFunc(out, func(t ProposedTransfer) bool {
+			return t.LineID == line && t.FromSiteID == from && t.Promised == promised
+		})
+		if at < 0 {
+			at, out = len(out), append(out, ProposedTransfer{LineID: line, ItemID: item, FromSiteID: from, ToSiteID: to, Promised: promised})
+		}
+		out[at].Quantity += quantity
+	}
+	for _, r := range rows {
+		if from := siteOf[r.Text("zone_id")]; from != "" && from != to {
+			propose(r.Text("order_line_id"), r.Text("item_id"), from, r.Decimal("quantity"), true)
+		}
+	}
+	for _, s := range short {
+		w := wishes[slices.IndexFunc(wishes, func(w demandLine) bool { return w.line == s.LineID })]
+		lacks := s.Quantity
+		for _, c := range stock[s.ItemID] {
+			if c.site == "" || c.site == to || c.free == 0 || lacks == 0 || !w.wants(c) || !w.lastsLongEnough(c.expires) {
+				continue
+			}
+			q := min(lacks, c.free)
+			lacks -= q
+			propose(s.LineID, s.ItemID, c.site, q, false)
+		}
+	}
+	return out
+}
+
+// mostPromised is the site where most of some reservations lie, "" where they all lie at
+// one or none.
+func mostPromised(rows []store.Row, siteOf map[string]string) (most string) {
+	sums := map[string]decimal.Dec{}
+	for _, r := range rows {
+		site := siteOf[r.Text("zone_id")]
+		sums[site] += r.Decimal("quantity")
+	}
+	delete(sums, "")
+	if len(sums) < 2 {
+		return ""
+	}
+	for site, sum := range sums {
+		if most == "" || sum > sums[most] || sum == sums[most] && strings.Compare(site, most) < 0 {
+			most = site
+		}
+	}
+	return most
+}

@@ -1,0 +1,126 @@
+package sites
+
+import (
+	"slices"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// InheritOfParents gives zones that name no site the site of the zone they lie in.
+func InheritOfParents(tx *store.Tx, changes []store.Change) error {
+	var parents []string
+	for _, c := range changes {
+		if parent := newParent(c); parent != "" {
+			parents = append(parents, parent)
+		}
+	}
+	if len(parents) == 0 {
+		return nil
+	}
+	zones, err := ReadOfZones(tx, parents)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if parent := newParent(c); parent != "" {
+			c.After["site_id"] = db.Null(zones[parent].OwnID)
+		}
+		if c.After != nil { // for what lies in a zone that is made with it
+			zones[c.After.Text("id")] = Zone{OwnID: c.After.Text("site_id")}
+		}
+	}
+	return nil
+}
+
+// newParent is the zone that a zone without a site is made or moved into, "" for none.
+func newParent(c store.Change) string {
+	if c.After == nil || c.After["site_id"] != nil {
+		return ""
+	}
+	parent := c.After.Text("parent_id")
+	if c.Op == store.Update && c.Before.Text("parent_id") == parent {
+		return ""
+	}
+	return parent
+}
+
+// inside are the types of movement that do not leave a site. Goods are put away and
+// brought to pick zones among zones of one site or of none; those that are picked and
+// put back may be carried to a zone of which no site is known.
+var inside = []string{"putaway", "replenish", "pick", "unpick", "pack"}
+
+// strict are those of them that do not go between a zone of a site and one of none.
+var strict = []string{"putaway", "replenish"}
+
+// CheckMovements refuses to carry goods to another site: that is a transfer. It returns
+// which of the changes it refuses.
+func CheckMovements(tx *store.Tx, changes []store.Change) (at int, err error) {
+	var rows []store.Row
+	var places []int
+	for i, c := range changes {
+		if c.Op == store.Insert {
+			rows, places = append(rows, c.After), append(places, i)
+		}
+	}
+	kinds, reversals := store.TextColumn(rows, "type"), store.TextColumn(rows, "reversal_of")
+	sources, targets := store.TextColumn(rows, "from_zone_id"), store.TextColumn(rows, "to_zone_id")
+	staysInside := func(n int) bool { return reversals[n] == "" && slices.Contains(inside, kinds[n]) }
+	var ids []string
+	for n := range rows {
+		if staysInside(n) {
+			ids = append(ids, sources[n], targets[n])
+		}
+	}
+	zones, err := ReadOfZones(tx, unique(ids))
+	if err != nil {
+		return 0, err
+	}
+	for n := range rows {
+		from, isKnown := zones[sources[n]]
+		to, isToo := zones[targets[n]]
+		isFar := Differ(from.SiteID, to.SiteID) || from.SiteID != to.SiteID && slices.Contains(strict, kinds[n])
+		if staysInside(n) && isKnown && isToo && isFar {
+			const why = "lies at another site than the goods: bring them there with a movement of type transfer"
+			return places[n], fault.New(fault.Invalid, CodeElsewhere, "zone %s %s", to.Code, why).
+				At("to_zone_id", "%s", why)
+		}
+	}
+	return 0, nil
+}
+
+// CodeElsewhere is a place at another site.
+const CodeElsewhere = "HF003"
+
+// unique returns ids in their order, each once, without "".
+func unique(ids []string) []string {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+}
+
+// CheckRules refuses rules that fill a zone up from another site.
+func CheckRules(tx *store.Tx, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.After != nil {
+			rows = append(rows, c.After)
+		}
+	}
+	sources, faces := store.TextColumn(rows, "source_zone_id"), store.TextColumn(rows, "pick_zone_id")
+	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, faces)))
+	if err != nil {
+		return err
+	}
+	for n := range rows {
+		from, to := zones[sources[n]], zones[faces[n]]
+		if Differ(from.SiteID, to.SiteID) {
+			return fault.New(fault.Invalid, CodeElsewhere,
+				"zone %s lies at another site than zone %s, which it is to fill up", from.Code, to.Code).
+				With("", "bring goods to the site under a transfer order").
+				At("source_zone_id", "lies at another site than the pick zone")
+		}
+	}
+	return nil
+}
