@@ -30,5 +30,6 @@ await import('./sso.mjs');
 await import('./keys.mjs');
 await import('./bad.mjs');
 await import('./looks.mjs');
+await import('./layout.mjs');
 await import('./lastuse.mjs');
 after(close);

@@ -46,7 +46,7 @@ export function formatView(v: Partial<View>): string {
   return text ? `?${text}` : '';
 }
 
-const hidden = new Set(['tenant_id', 'id', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
+const hidden = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
 
 // What people look for first in the collections that they look at most.
 const known: Record<string, string> = {

@@ -13,6 +13,7 @@ import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
 import { Check, Input, Select } from '../ui/form';
 import { NumberInput } from '../ui/number';
+import { useFitting } from '../ui/fitting';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -91,6 +92,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const [at, setAt] = useState(-1);
   const list = rows.data ?? [];
   const shown = list.slice(0, pageSize);
+  const { box, shown: fitting, left } = useFitting<HTMLDivElement>(columns, rows.data, !!view.columns);
   useEffect(() => setAt(-1), [url]);
   useRowKeys(shown.length, at, setAt, (i) => shown[i] && route(hrefOf(c.name, shown[i].id)), () => rights?.create && route(`/console/c/${c.name}/new`));
   const sort = (f: Field) => go({ order: view.order?.[0] === f.name ? (view.order[1] === 'asc' ? [f.name, 'desc'] : null) : [f.name, 'asc'] });
@@ -198,11 +200,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
             <Skeleton lines={9} />
           </div>
         ) : shown.length ? (
-          <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
+          <div ref={box} class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
             <table>
               <thead>
                 <tr>
-                  {columns.map((n) => {
+                  {fitting.map((n) => {
                     const f = c.fields.find((x) => x.name === n) as Field;
                     const way = view.order?.[0] === n ? view.order[1] : undefined;
                     return (
@@ -227,13 +229,13 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                       if (!(e.target as HTMLElement).closest('a, button') && !String(getSelection())) route(hrefOf(c.name, r.id));
                     }}
                   >
-                    {columns.map((n, j) => {
+                    {fitting.map((n, j) => {
                       const f = c.fields.find((x) => x.name === n) as Field;
                       return (
                         <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                           {j === 0 ? (
                             <a class="strong" href={hrefOf(c.name, r.id)}>
-                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null || n === 'entity_id' ? nameOf(c, r) : f.one_of ? words(String(r[n])) : f.type === 'text' || f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
+                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null || n === 'entity_id' ? nameOf(c, r) : f.one_of ? words(String(r[n])) : f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
                             </a>
                           ) : (
                             <Value c={c} f={f} row={r} />
@@ -266,6 +268,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           <span aria-live="polite">
             {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'} {total.data != null ? plural(total.data, 'of {n} record', 'of {n} records') : ''}
           </span>
+          {left ? (
+            <Button size="small" kind="quiet" onClick={() => setPicking(true)}>
+              {plural(left, '{n} more column', '{n} more columns')}
+            </Button>
+          ) : null}
           {rows.isFetching && !rows.isPending ? <span class="spin" aria-hidden="true" /> : null}
           <span class="push" />
           <Button size="small" icon="back" disabled={!view.after} onClick={() => history.back()}>

@@ -168,24 +168,24 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           )}
         </Menu>
       </Head>
-      <div class="split">
-        <div class="stack">
-          {c.name === 'orders' ? (
-            <>
-              <OrderProgress o={r} />
-              <OrderLines o={r} catalog={catalog} p={p} />
-            </>
-          ) : null}
-          {c.name === 'items' ? (
-            <>
-              <ItemStock i={r} p={p} />
-              <ItemPlan i={r} p={p} />
-            </>
-          ) : null}
+      <div class="stack">
+        {c.name === 'orders' ? (
+          <>
+            <OrderProgress o={r} />
+            <OrderLines o={r} catalog={catalog} p={p} />
+          </>
+        ) : null}
+        {c.name === 'items' ? (
+          <>
+            <ItemStock i={r} p={p} />
+            <ItemPlan i={r} p={p} />
+          </>
+        ) : null}
+        <div class="split">
           <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
-          <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : c.name === 'items' ? ['stock_levels'] : []} />
+          <History c={c} id={id} p={p} r={r} />
         </div>
-        <History c={c} id={id} p={p} r={r} />
+        <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : c.name === 'items' ? ['stock_levels'] : []} />
       </div>
       {editing ? (
         <Dialog kind="wide" title={_('Edit {what}', { what: nameOf(c, r) })} close={() => setEditing(false)}>
@@ -273,7 +273,7 @@ function verbs(state: string): string {
 }
 
 const quantities = ['order_no', 'status', 'stage', 'promised_at', 'line_count', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'qty_received'];
-const aside = new Set(['tenant_id', 'id', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
+const aside = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
 
 // Facts are the record's fields, what is empty folded away.
 export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Permissions; without?: string[] }) {

@@ -24,7 +24,12 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return <span class="muted">–</span>;
   if (f.ref) {
     const to = row[refKey(f.name)] as Row | null | undefined;
-    return <a href={hrefOf(f.ref, String(v))}>{to ? calledIn(catalog, f.ref, to) : String(v).slice(0, 8)}</a>;
+    const name = to ? calledIn(catalog, f.ref, to) : String(v).slice(0, 8);
+    return (
+      <a href={hrefOf(f.ref, String(v))} class={isCode(name) ? 'nobreak' : undefined}>
+        {name}
+      </a>
+    );
   }
   if (f.names === 'members' || f.name === 'created_by') return <MemberName id={String(v)} />;
   if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
@@ -58,8 +63,15 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{flat(v)}</span>;
   if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
+  if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
-  return <>{value(f, v)}</>;
+  return isCode(v) ? <span class="nobreak">{value(f, v)}</span> : <>{value(f, v)}</>;
+}
+
+// isCode says that a text is a number of a document, a SKU or the like: one word, which
+// is read and compared whole.
+export function isCode(v: unknown): boolean {
+  return typeof v === 'string' && v.length <= 24 && /^[\w./-]*\d[\w./-]*$/.test(v);
 }
 
 // MemberName is a member by the address that colleagues know.
