@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,10 +49,21 @@ type Change struct {
 // effects may alter Change.After of inserts and updates before it is written.
 type Effect func(tx *Tx, changes []Change) error
 
-// First locks what is to be locked before rows of a resource, which it is shown as
-// they are without a lock: where changes of two resources reach for each other's
-// rows, both have to begin with the same one. It is asked where rows lock.
-type First func(tx *Tx, rows []Row) error
+// First takes the locks that must precede a resource's row locks: where changes of two
+// resources reach for each other's rows, both have to begin with the same one. It gets
+// the rows as they are without a lock, and how they change. It runs where rows lock.
+type First func(tx *Tx, rows []Row, how Touch) error
+
+// Touch is how a request changes rows.
+type Touch struct {
+	Deletes bool
+	Columns []string // that are set
+}
+
+// Sets reports a change that sets one of some columns, or deletes the rows.
+func (h Touch) Sets(columns ...string) bool {
+	return h.Deletes || slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(h.Columns, name) })
+}
 
 // Effects are the consequences by resource name.
 type Effects struct {

@@ -25,7 +25,7 @@ func (tx *Tx) upsertRows(w *query.Write, rows []Row, try *attempt) (*Result, err
 	if err := refuseRepeatedKeys(r, w.Conflict, rows); err != nil {
 		return nil, err
 	}
-	found, err := tx.lockExisting(r, w.Conflict, rows)
+	found, err := tx.lockExisting(r, w, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,8 @@ func refuseRepeatedKeys(r *catalog.Resource, cols []string, rows []Row) error {
 // lockExisting finds and locks the rows that already have the keys. All writers
 // lock rows in id order, so when the keys need several statements the ids are
 // found first and locked in one: what was there is read again under the lock.
-func (tx *Tx) lockExisting(r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
+func (tx *Tx) lockExisting(r *catalog.Resource, w *query.Write, rows []Row) (map[string]Row, error) {
+	cols := w.Conflict
 	found := map[string]Row{}
 	probes := 0
 	_ = eachProbe(tx.DB(), r, cols, rows, func(string, []any, []Row) error { probes++; return nil })
@@ -188,7 +189,7 @@ func (tx *Tx) lockExisting(r *catalog.Resource, cols []string, rows []Row) (map[
 		return found, nil
 	}
 	if before {
-		if err := tx.lockPredecessors(r, slices.Collect(maps.Values(found))); err != nil {
+		if err := tx.lockPredecessors(r, slices.Collect(maps.Values(found)), Touch{Columns: w.Body.Columns}); err != nil {
 			return nil, err
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
 			return representRows(tx, w, &Result{Status: Done}, nil)
 		}
-		rows, err := tx.lockMatching(w)
+		rows, err := tx.lockMatching(w, Touch{Columns: w.Body.Columns})
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 // Delete answers a DELETE. The rows to answer with are read before they go.
 func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
 	return s.runChange(ctx, a, w, func(tx *Tx, try *attempt) (*Result, error) {
-		rows, err := tx.lockMatching(w)
+		rows, err := tx.lockMatching(w, Touch{Deletes: true})
 		if err != nil {
 			return nil, err
 		}
@@ -247,14 +247,14 @@ func (s *Store) checkPatch(a actor.Actor, w *query.Write, g catalog.Grant) (Row,
 
 // lockMatching finds and locks the rows of a PATCH or DELETE and judges their
 // number and version.
-func (tx *Tx) lockMatching(w *query.Write) ([]Row, error) {
+func (tx *Tx) lockMatching(w *query.Write, how Touch) ([]Row, error) {
 	lock := tx.DB().ForUpdate()
 	if lock != "" && tx.Store.eff.First[w.Resource.Name] != nil {
 		rows, err := findRows(tx.Tx, w, "")
 		if err != nil {
 			return nil, err
 		}
-		if err := tx.lockPredecessors(w.Resource, rows); err != nil {
+		if err := tx.lockPredecessors(w.Resource, rows, how); err != nil {
 			return nil, err
 		}
 	}
@@ -292,14 +292,14 @@ func findRows(tx *db.Tx, w *query.Write, lock string) (rows []Row, err error) {
 }
 
 // lockPredecessors locks what comes before rows of a resource, tenant by tenant.
-func (tx *Tx) lockPredecessors(r *catalog.Resource, rows []Row) error {
+func (tx *Tx) lockPredecessors(r *catalog.Resource, rows []Row, how Touch) error {
 	byTenant := map[string][]Row{}
 	for _, row := range rows {
 		t := tenantOf(r, row)
 		byTenant[t] = append(byTenant[t], row)
 	}
 	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
-		if err := tx.Store.eff.First[r.Name](tx.Of(t), byTenant[t]); err != nil {
+		if err := tx.Store.eff.First[r.Name](tx.Of(t), byTenant[t], how); err != nil {
 			return err
 		}
 	}

@@ -106,6 +106,72 @@ func TestEndingLocksWorkBeforeOrders(t *testing.T) {
 	})
 }
 
+// beside says something while a row is locked, and holds it to not waiting for that row.
+func (g *goods) beside(resource, id string, say func() testkit.Response) {
+	g.t.Helper()
+	d := g.k.App.DB
+	if d.ForUpdate() == "" {
+		g.answered(resource, say())
+		return
+	}
+	answer := make(chan testkit.Response, 1)
+	err := d.Write(g.t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+		const text = " WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+		if err := tx.Query("SELECT id FROM "+resource+text, []any{demo.North, id}, func(*db.Row) error { return nil }); err != nil {
+			return err
+		}
+		go func() { answer <- say() }()
+		select {
+		case r := <-answer:
+			g.answered(resource, r)
+		case <-time.After(5 * time.Second):
+			g.t.Errorf("what ends nothing waits for a row of %s", resource)
+		}
+		return nil
+	})
+	testkit.Must(g.t, err)
+}
+
+// answered holds an answer to a success.
+func (g *goods) answered(beside string, r testkit.Response) {
+	g.t.Helper()
+	if r.Status/100 != 2 {
+		g.t.Errorf("beside %s: %d %s", beside, r.Status, r.Body)
+	}
+}
+
+// A change that ends no work waits for no shipment, wave, list or item: a note on an order,
+// a price of its line, the place of a zone, by PATCH and by upsert.
+func TestNotesWaitForNoWork(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 100, "")
+		order, line := g.order(3)
+		list, _ := g.released(order)
+		ship := g.consigned(line, 3, nil)
+		patch := func(path string, set map[string]any) func() testkit.Response {
+			return func() testkit.Response {
+				return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: g.as, Body: set})
+			}
+		}
+		g.beside("shipments", ship, patch("orders/"+order, map[string]any{"notes": "ring twice"}))
+		g.beside("shipments", ship, patch("orders?id=eq."+order, map[string]any{"priority": 1}))
+		g.beside("shipments", ship, patch("order_lines/"+line, map[string]any{"unit_price": 2}))
+		g.beside("pick_lists", list, patch("order_lines/"+line, map[string]any{"unit_price": 3}))
+		g.beside("orders", order, patch("pick_lists/"+list, map[string]any{"priority": 1}))
+		g.beside("items", g.item, patch("zones/"+g.bins["G-A"], map[string]any{"x": 4}))
+		g.beside("items", g.item, func() testkit.Response {
+			return k.Call(testkit.Request{Method: http.MethodPost, Path: "/v1/zones?on_conflict=code", As: g.as,
+				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}, Body: []any{map[string]any{"code": "G-A", "name": "Bin", "y": 5}}})
+		})
+		g.is("zones?select=x,y&id=eq."+g.bins["G-A"], `[{"x":4,"y":5}]`)
+		g.is("orders?select=notes,priority&id=eq."+order, `[{"notes":"ring twice","priority":1}]`)
+		// What ends something still waits.
+		g.during("shipments", ship, "orders", order, patch("orders/"+order, map[string]any{"status": "cancelled", "notes": "called off"}))
+		k.Verified(t)
+	})
+}
+
 // Orders that end beside shipments that leave and waves that are released are each answered,
 // and the database breaks no circle of waits.
 func TestEndingBesideWork(t *testing.T) {

@@ -18,18 +18,36 @@ import (
 	"holdfast/internal/store"
 )
 
-// Firsts are what is locked before rows of a resource that a client changes.
+// Firsts are what is locked before rows of a resource that a client changes. Changes that
+// end no work take the row alone, or the order before its line.
 func Firsts() map[string]store.First {
 	return map[string]store.First{
-		"orders": func(tx *store.Tx, rows []store.Row) error {
+		"orders": func(tx *store.Tx, rows []store.Row, how store.Touch) error {
+			if !how.Sets("status") {
+				return nil
+			}
 			return LockWithWork(tx, store.TextColumn(rows, "id"))
 		},
-		"order_lines": func(tx *store.Tx, rows []store.Row) error {
-			return LockWithWork(tx, store.TextColumn(rows, "order_id"))
+		"order_lines": func(tx *store.Tx, rows []store.Row, how store.Touch) error {
+			if how.Sets("qty_ordered", "qty_cancelled", "uom", "item_id") {
+				return LockWithWork(tx, store.TextColumn(rows, "order_id"))
+			}
+			_, err := LockRows(tx, "orders", collectNamed(rows, "order_id"))
+			return err
 		},
-		"pick_lines": LockPicks,
-		"pick_lists": lockOrdersOfLists,
-		"zones":      lockItemsInZones,
+		"pick_lines": func(tx *store.Tx, rows []store.Row, _ store.Touch) error { return LockPicks(tx, rows) },
+		"pick_lists": func(tx *store.Tx, rows []store.Row, how store.Touch) error {
+			if !how.Sets("status") {
+				return nil
+			}
+			return lockOrdersOfLists(tx, rows)
+		},
+		"zones": func(tx *store.Tx, rows []store.Row, how store.Touch) error {
+			if !how.Sets("status", "kind", "archived_at") {
+				return nil
+			}
+			return lockItemsInZones(tx, rows)
+		},
 	}
 }
 
