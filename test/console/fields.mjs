@@ -1,7 +1,7 @@
 // Fields as people fill them: numbers of their language, colleagues by name, and nothing that the server knows better.
 import assert from 'node:assert/strict';
 import { speak, wordsIn } from './languages.mjs';
-import { api, as, narrow, newBin, open, person, session, settled, test } from './page.mjs';
+import { api, as, chosen, narrow, newBin, open, person, session, settled, test } from './page.mjs';
 
 const admin = 'admin@north.example';
 const manager = 'manager@north.example';
@@ -109,6 +109,7 @@ test('a record is chosen by its exact code, typed or scanned, and a form begun f
     await page.getByLabel('Line no *').fill('10');
     await page.getByLabel('Item *').fill(item.sku.toLowerCase());
     await page.getByLabel('Qty ordered *').fill('3');
+    await chosen(page);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Edit' }).waitFor();
   });
@@ -117,6 +118,7 @@ test('a record is chosen by its exact code, typed or scanned, and a form begun f
     await settled(page);
     await page.getByLabel('Name *').fill(mark);
     await page.getByLabel('Zone', { exact: true }).fill(bin.code);
+    await chosen(page);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Edit' }).waitFor();
   });

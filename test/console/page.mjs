@@ -193,6 +193,12 @@ export async function open(page, path) {
   await page.locator('main h1').first().waitFor();
 }
 
+// chosen waits until what was typed into pickers has become the record that it names,
+// which takes a moment on a busy machine.
+export async function chosen(page) {
+  await page.waitForFunction(() => ![...document.querySelectorAll('input')].some((i) => i.validity.customError));
+}
+
 // api asks the server as somebody, beside the page.
 export async function api(email, path, { method = 'GET', body, headers } = {}) {
   const { access_token: token } = await session(email);

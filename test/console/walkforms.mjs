@@ -1,6 +1,6 @@
 // Every form of "New" is walked as a person would: opened, filled with what is required, made, changed and read back.
 import assert from 'node:assert/strict';
-import { api, as, newBin, open, settled, test } from './page.mjs';
+import { api, as, chosen, newBin, open, settled, test } from './page.mjs';
 import { speak, wordsIn } from './languages.mjs';
 
 const admin = 'admin@north.example';
@@ -97,8 +97,7 @@ async function walk(page, c, may, refs, said, n) {
       await page.locator(`datalist option[value*="${text}"]`).first().waitFor({ state: 'attached' });
     } else await control.fill(textFor(c.name, f, n));
   }
-  // On a busy machine what was found takes a moment to become what is chosen.
-  await page.waitForFunction(() => ![...document.querySelectorAll('input')].some((i) => i.validity.customError));
+  await chosen(page);
   const answer = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().includes(`/rest/v1/${c.name}?`), { timeout: 30_000 });
   await page.getByRole('button', { name: said('Create'), exact: true }).click();
   const r = await answer;
