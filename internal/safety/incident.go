@@ -2,10 +2,14 @@ package safety
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -16,6 +20,10 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 	now := query.FormatTime(tx.Now())
 	refs := references{}
 	var closing, pending []string
+	zone, err := readZoneOfAnonymous(tx, changes)
+	if err != nil {
+		return err
+	}
 	for _, c := range changes {
 		if err := checkClosed(c); err != nil && tx.Store.Audited() {
 			return err
@@ -23,6 +31,11 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 		in := c.After
 		if c.Op == store.Insert {
 			fillReport(tx.Actor, in, now)
+		}
+		if zone != nil && isAnonymousReport(c) {
+			if err := RoundMoments(in, zone, "occurred_at", "reported_at", "created_at", "updated_at"); err != nil {
+				return err
+			}
 		}
 		for _, f := range [...]string{"occurred_at", "reported_at"} {
 			isSet := c.Op == store.Insert || c.Op == store.Update && in[f] != c.Before[f]
@@ -146,6 +159,41 @@ func fillReport(a actor.Actor, in store.Row, now string) {
 	} else if a.Role != actor.Service || in["reported_by"] == nil {
 		in["reported_by"] = db.Null(a.UserID)
 	}
+}
+
+func isAnonymousReport(c store.Change) bool {
+	return c.Op == store.Insert && c.After["anonymous"] == true
+}
+
+// readZoneOfAnonymous returns where the tenant's days begin, or nil where no report is
+// anonymous.
+func readZoneOfAnonymous(tx *store.Tx, changes []store.Change) (*time.Location, error) {
+	if !slices.ContainsFunc(changes, isAnonymousReport) {
+		return nil, nil
+	}
+	zone := ""
+	store.QueueZone(tx.Tx, tx.TenantID, &zone)
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("safety: time zone of the tenant: %w", err)
+	}
+	return localtime.Zone(zone), nil
+}
+
+// RoundMoments sets moments of a row to the beginning of their day: who works in a
+// small shift is known by the hour.
+func RoundMoments(row store.Row, zone *time.Location, fields ...string) error {
+	for _, f := range fields {
+		text := row.Text(f)
+		if text == "" {
+			continue
+		}
+		at, err := time.Parse(db.TimeLayout, text)
+		if err != nil {
+			return fmt.Errorf("safety: %s: %w", f, err)
+		}
+		row[f] = query.FormatTime(localtime.DateOf(at, zone).Start(zone))
+	}
+	return nil
 }
 
 const openActionsSQL = `

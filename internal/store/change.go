@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"time"
 )
 
 // insertRows writes checked rows: fills what the server fills, runs the effects,
@@ -79,10 +80,21 @@ func rowNumber(i, n int) int {
 	return i + 1
 }
 
+// newRowID makes the id of a new record: that of an anonymous report tells the day
+// alone.
+func newRowID(r *catalog.Resource, row Row, now string) string {
+	if _, reports := r.Field("anonymous"); reports && row["anonymous"] == true {
+		if at, err := time.Parse(db.TimeLayout, now); err == nil {
+			return db.NewIDOfDay(at)
+		}
+	}
+	return db.NewID()
+}
+
 // fillRow sets the fields the server owns.
 func fillRow(a actor.Actor, r *catalog.Resource, row Row, now string) error {
 	if row["id"] == nil {
-		row["id"] = db.NewID()
+		row["id"] = newRowID(r, row, now)
 	}
 	if !r.Root {
 		switch given := row["tenant_id"]; {

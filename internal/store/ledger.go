@@ -1,9 +1,12 @@
 package store
 
 import (
+	"time"
+
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/localtime"
 	"holdfast/internal/web"
 )
 
@@ -53,7 +56,11 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 			web.Unsign(tx.Context())
 		}
 		before, after := changeImages(r, c, scratch)
-		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: at, By: tx.Actor, Anonymous: isAnonymous(c),
+		moment := at
+		if isAnonymous(c) {
+			moment = localtime.DateOf(at, time.UTC).UTC() // the log tells the day, as the record does
+		}
+		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: moment, By: tx.Actor, Anonymous: isAnonymous(c),
 			Action:     r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.currentRow()), Before: before, After: after}
 	}

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/idempotency"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -102,8 +103,8 @@ const anonymousSQL = `
 		AND anonymous
 		AND `
 
-// leaveUnsigned takes the maker off new photos of anonymous reports: who adds
-// one is mostly who reported. The audit log names no maker either then.
+// leaveUnsigned takes the maker and the moment off new photos of anonymous reports:
+// who adds one is mostly who reported. The audit log names no maker either then.
 func leaveUnsigned(tx *store.Tx, changes []store.Change) error {
 	var incidents []string
 	for _, c := range changes {
@@ -124,9 +125,22 @@ func leaveUnsigned(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return fmt.Errorf("photo: look for anonymous reports: %w", err)
 	}
+	if len(anonymous) == 0 {
+		return nil
+	}
+
+	zone := ""
+	store.QueueZone(tx.Tx, tx.TenantID, &zone)
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("photo: time zone of the tenant: %w", err)
+	}
 	for _, c := range changes {
-		if c.Op == store.Insert && anonymous[c.After.Text("incident_id")] {
-			c.After["created_by"] = nil
+		if c.Op != store.Insert || !anonymous[c.After.Text("incident_id")] {
+			continue
+		}
+		c.After["created_by"], c.After["id"] = nil, db.NewIDOfDay(tx.Now())
+		if err := safety.RoundMoments(c.After, localtime.Zone(zone), "created_at", "updated_at"); err != nil {
+			return err
 		}
 	}
 	return nil
