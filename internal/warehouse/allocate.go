@@ -147,8 +147,8 @@ func shipDate(now, promised time.Time, zone *time.Location) string {
 // one writer.
 func lockItems(tx *db.Tx, tenant, list string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, list},
-			func(*db.Row) error { return nil })
+		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock,
+			[]any{tenant, list}, func(*db.Row) error { return nil })
 	}
 }
 
@@ -185,7 +185,8 @@ func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*free
 	err := k.Query(sites.Fill(freeStockSQL), []any{k.TenantID, list}, func(r *db.Row) error {
 		c := &freeStock{
 			spot: spot{
-				item: r.Text(1), zone: r.Text(2), lot: r.Text(3), serial: r.Text(4), owner: r.Text(5), lpn: r.Text(6), status: "available",
+				item: r.Text(1), zone: r.Text(2), lot: r.Text(3), serial: r.Text(4), owner: r.Text(5), lpn: r.Text(6),
+				status: "available",
 			},
 			id: r.Text(0), free: r.Dec(7), expires: r.Text(8), received: r.Text(9), rank: r.Int(10), site: r.Text(12),
 		}
@@ -241,7 +242,8 @@ func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (r
 func (w demandLine) shortReason(unfit, elsewhere decimal.Dec) string {
 	switch {
 	case elsewhere > 0:
-		return "not enough free stock of " + w.sku + " at the order's site: " + elsewhere.String() + " lie elsewhere, which a transfer order would bring"
+		return "not enough free stock of " + w.sku + " at the order's site: " + elsewhere.String() +
+			" lie elsewhere, which a transfer order would bring"
 	case unfit > 0:
 		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
 	case w.site != "":
@@ -265,9 +267,11 @@ func (p plan) compareByStrategy(need decimal.Dec) func(a, b *freeStock) int {
 		walk := cmp.Compare(a.rank, b.rank)
 		switch p.strategy {
 		case "fifo":
-			return cmp.Or(compareFloorStock(a, b), strings.Compare(a.received, b.received), comparePlates(a, b, need), walk, strings.Compare(a.id, b.id))
+			return cmp.Or(compareFloorStock(a, b), strings.Compare(a.received, b.received), comparePlates(a, b, need), walk,
+				strings.Compare(a.id, b.id))
 		case "pick_sequence":
-			return cmp.Or(compareFloorStock(a, b), walk, compareExpiry(a, b), strings.Compare(a.received, b.received), strings.Compare(a.id, b.id))
+			return cmp.Or(compareFloorStock(a, b), walk, compareExpiry(a, b), strings.Compare(a.received, b.received),
+				strings.Compare(a.id, b.id))
 		}
 		return cmp.Or(
 			compareExpiry(a, b),
@@ -329,10 +333,11 @@ func giveBack(rows []store.Row, stock map[string][]*freeStock) {
 // readSetting reads one of the tenant's settings as JSON text, "" where it is not
 // set.
 func readSetting(tx *store.Tx, key string) (value string, err error) {
-	err = tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tx.TenantID, key}, func(r *db.Row) error {
-		value = r.Text(0)
-		return nil
-	})
+	err = tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tx.TenantID, key},
+		func(r *db.Row) error {
+			value = r.Text(0)
+			return nil
+		})
 	return value, err
 }
 

@@ -163,7 +163,8 @@ func needsSecond(sku string, kind wordKind, limit decimal.Dec) *fault.Error {
 	if kind == countsStock {
 		hint = "count by start_count and enter_count: the count waits for a second person"
 	}
-	return fault.New(fault.Conflict, CodeApproval, "needs a second person: with this, one person books item %s for more than %s today", sku, limit).
+	return fault.New(fault.Conflict, CodeApproval,
+		"needs a second person: with this, one person books item %s for more than %s today", sku, limit).
 		With("", hint).At("quantity", "takes the day's worth above %s", limit)
 }
 
@@ -175,10 +176,12 @@ func (p *posting) checkManagers(a actor.Actor, m store.Row) *fault.Error {
 		return nil
 	}
 	if kind := m.Text("type"); kind == "opening" || kind == "import" {
-		return fault.New(fault.Forbidden, "42501", "only a manager books movements of type %s", kind).At("type", "is for managers")
+		return fault.New(fault.Forbidden, "42501", "only a manager books movements of type %s", kind).At("type",
+			"is for managers")
 	}
 	if p.isRelease(m) {
-		return fault.New(fault.Forbidden, "42501", "only a manager lets goods out of quarantine, damage or hold").At("to_status", "is for managers")
+		return fault.New(fault.Forbidden, "42501", "only a manager lets goods out of quarantine, damage or hold").At(
+			"to_status", "is for managers")
 	}
 	return nil
 }

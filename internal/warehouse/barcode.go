@@ -74,8 +74,8 @@ func removeBarcodes(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	var ids []string
-	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2), []any{tx.TenantID, jsonList(gone.list)},
-		func(r *db.Row) error {
+	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2),
+		[]any{tx.TenantID, jsonList(gone.list)}, func(r *db.Row) error {
 			ids = append(ids, r.Text(0))
 			return nil
 		})
@@ -104,11 +104,11 @@ func syncBarcodes(tx *store.Tx, items []string) error {
 		return err
 	}
 	kept := map[barcode]string{}
-	err = tx.Query("SELECT id, value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2),
-		[]any{tx.TenantID, jsonList(items)}, func(r *db.Row) error {
-			kept[barcode{r.Text(1), r.Text(2), r.Text(3)}] = r.Text(0)
-			return nil
-		})
+	err = tx.Query("SELECT id, value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+
+		tx.DB().InUUID("item_id", 2), []any{tx.TenantID, jsonList(items)}, func(r *db.Row) error {
+		kept[barcode{r.Text(1), r.Text(2), r.Text(3)}] = r.Text(0)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
 			list = append(list, b)
 		}
 	}
-	tx.Queue("SELECT id, base_uom, gtin, barcodes FROM items WHERE tenant_id = $1 AND "+in("id", 2)+" ORDER BY id", []any{tenant, jsonList(items)},
-		func(r *db.Row) error {
+	tx.Queue("SELECT id, base_uom, gtin, barcodes FROM items WHERE tenant_id = $1 AND "+in("id", 2)+" ORDER BY id",
+		[]any{tenant, jsonList(items)}, func(r *db.Row) error {
 			add(r.Text(2), r.Text(0), r.Text(1))
 			var codes []printed
 			err := json.Unmarshal([]byte(r.Text(3)), &codes)
@@ -170,9 +170,10 @@ func addBarcodes(tx *store.Tx, list []barcode) error {
 		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
 	}
 	err := tx.Query("SELECT b.value, i.sku, b.uom FROM item_barcodes b JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id WHERE b.tenant_id = $1 AND "+
-		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{tx.TenantID, jsonList(values)}, func(r *db.Row) error {
-		return refuseTakenBarcode(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
-	})
+		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{tx.TenantID, jsonList(values)},
+		func(r *db.Row) error {
+			return refuseTakenBarcode(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
+		})
 	if err != nil {
 		return err
 	}
@@ -183,5 +184,6 @@ func addBarcodes(tx *store.Tx, list []barcode) error {
 // refuseTakenBarcode says whose a barcode is already.
 func refuseTakenBarcode(value, by string) error {
 	return fault.New(fault.Conflict, "23505", "barcode %s belongs to %s already", value, by).
-		With("Key (value)=("+value+") already exists.", "a barcode or GTIN stands for one item in one unit").At("gtin", "belongs to %s", by)
+		With("Key (value)=("+value+") already exists.", "a barcode or GTIN stands for one item in one unit").At("gtin",
+		"belongs to %s", by)
 }

@@ -72,7 +72,8 @@ func (p *posting) checkStorageClass(a actor.Actor, m store.Row) *fault.Error {
 	z, it := p.at[m.Text("to_zone_id")], p.itemByID[m.Text("item_id")]
 	if m["override_reason"] != nil {
 		if !isManager(a.Role) {
-			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At("override_reason", "is for managers")
+			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At(
+				"override_reason", "is for managers")
 		}
 		return nil
 	}

@@ -30,7 +30,8 @@ const (
 
 // tooMuch says that field takes a quantity, value or total past its bound.
 func tooMuch(field string, most decimal.Dec) error {
-	return fault.New(fault.Invalid, "22003", "numeric value out of range: %s would take a quantity, value or total past %s", field, most).
+	return fault.New(fault.Invalid, "22003",
+		"numeric value out of range: %s would take a quantity, value or total past %s", field, most).
 		At(field, "takes a total past %s", most)
 }
 
@@ -59,8 +60,8 @@ const stockValue = "items.stock_value"
 
 // queueWorth queues reading the value of a tenant's stock.
 func queueWorth(tx *db.Tx, tenant string, into *decimal.Dec) {
-	tx.Queue("SELECT CAST(COALESCE(SUM(delta), 0) AS bigint) FROM counters WHERE tenant_id = $1 AND name = $2", []any{tenant, stockValue},
-		func(r *db.Row) error {
+	tx.Queue("SELECT CAST(COALESCE(SUM(delta), 0) AS bigint) FROM counters WHERE tenant_id = $1 AND name = $2",
+		[]any{tenant, stockValue}, func(r *db.Row) error {
 			*into = r.Dec(0)
 			return nil
 		})

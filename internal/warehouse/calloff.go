@@ -17,7 +17,8 @@ func (k work) callOff(lists []string) error {
 		return nil
 	}
 	d := k.DB()
-	lines, err := k.Rows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
+	lines, err := k.Rows("pick_lines", d.InUUID("pick_list_id", 2)+
+		" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -77,7 +78,8 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 		return err
 	}
 	b.free = map[string]store.Row{}
-	moves, err := b.Rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
+	moves, err := b.Rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+
+		" ORDER BY id", jsonList(bare))
 	for _, m := range moves {
 		b.free[m.Text("ref_id")] = m
 	}
@@ -94,7 +96,8 @@ func (b *back) planWayBack(l store.Row) error {
 		return nil
 	}
 	if left > b.loose.Sum(line, identityOf(l)) {
-		return fault.New(fault.Conflict, CodeInUse, "goods of line %v are packed or have left: short the open lines instead", l["seq"]).
+		return fault.New(fault.Conflict, CodeInUse, "goods of line %v are packed or have left: short the open lines instead",
+			l["seq"]).
 			At("status", "goods of line %v are packed", l["seq"])
 	}
 	b.loose.Take(line, identityOf(l), left)
@@ -119,7 +122,8 @@ func (b *back) planWayBack(l store.Row) error {
 			b.moves = append(b.moves, m)
 		}
 		at.zone = l.Text("zone_id")
-		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.stockKey(), "picked": false})
+		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.stockKey(),
+			"picked": false})
 	}
 	if left > 0 {
 		return refuseAbove("status", l.Decimal("qty_picked"), l.Decimal("qty_picked")-left, "is still picked for the line")
@@ -129,6 +133,8 @@ func (b *back) planWayBack(l store.Row) error {
 
 // wayBack is the movement of goods from a staging lane into a pick line's bin.
 func wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
-	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
-		"lpn": db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q, "ref_type": "pick_lines", "ref_id": l["id"]}
+	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+		"owner_id": db.Null(at.owner),
+		"lpn":      db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q,
+		"ref_type": "pick_lines", "ref_id": l["id"]}
 }

@@ -21,7 +21,8 @@ func keepCarrier(k work, changes []store.Change) error {
 	if len(ids.list)+len(codes.list) == 0 {
 		return clearCarrier(changes)
 	}
-	rows, err := k.Rows("carriers", "("+k.DB().InUUID("id", 2)+" OR "+k.DB().InText("code", 3)+")", jsonList(ids.list), jsonList(codes.list))
+	rows, err := k.Rows("carriers", "("+k.DB().InUUID("id", 2)+" OR "+k.DB().InText("code", 3)+")", jsonList(ids.list),
+		jsonList(codes.list))
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func setCarrier(c store.Change, of map[string]store.Row) error {
 	r := of[id]
 	switch {
 	case byID && r != nil && byCode && code != "" && code != r.Text("code"):
-		return fault.New(fault.Invalid, "22023", "carrier %s is not the code of carrier_id, which is %s", code, r.Text("code")).
+		return fault.New(fault.Invalid, "22023", "carrier %s is not the code of carrier_id, which is %s", code,
+			r.Text("code")).
 			At("carrier", "is not the code of carrier_id")
 	case byID && r != nil:
 		c.After["carrier"] = r["code"]
@@ -84,7 +86,8 @@ func setCarrier(c store.Change, of map[string]store.Row) error {
 		if byID {
 			field = "carrier_id"
 		}
-		return fault.New(fault.Conflict, CodeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field, "is archived")
+		return fault.New(fault.Conflict, CodeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field,
+			"is archived")
 	}
 	return checkService(c, r)
 }
@@ -95,5 +98,6 @@ func checkService(c store.Change, r store.Row) error {
 	if want == "" || len(has) == 0 || slices.Contains(has, want) {
 		return nil
 	}
-	return fault.New(fault.Invalid, "22023", "service %q is none of those of carrier %s", want, r.Text("code")).At("service", "is none of the carrier's services")
+	return fault.New(fault.Invalid, "22023", "service %q is none of those of carrier %s", want,
+		r.Text("code")).At("service", "is none of the carrier's services")
 }

@@ -39,12 +39,12 @@ func readCodes(tx *db.Tx, tenant string, codes []string, now time.Time) (map[str
 			labels[code] = l
 			values = append(values, gtinOf(l))
 		} else if !errors.Is(err, gs1.ErrNotGS1) {
-			return nil, fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s", strings.TrimPrefix(err.Error(), "gs1: ")).At("barcode",
-				"is a damaged GS1 label")
+			return nil, fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s",
+				strings.TrimPrefix(err.Error(), "gs1: ")).At("barcode", "is a damaged GS1 label")
 		}
 	}
-	tx.Queue("SELECT value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InText("value", 2), []any{tenant, jsonList(values)},
-		func(r *db.Row) error {
+	tx.Queue("SELECT value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InText("value", 2),
+		[]any{tenant, jsonList(values)}, func(r *db.Row) error {
 			raw[r.Text(0)] = barcode{r.Text(0), r.Text(1), r.Text(2)}
 			return nil
 		})

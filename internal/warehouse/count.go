@@ -25,8 +25,8 @@ func expectCounts(tx *store.Tx, changes []store.Change) error {
 		}
 		at := spotOf(n)
 		if l.levels[at.stockKey()] != nil {
-			return nameRow(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i,
-				len(changes))
+			return nameRow(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted",
+				"the same stock is counted above already"), i, len(changes))
 		}
 		if err := l.bookAt(at, 0, nil); err != nil {
 			return err
@@ -46,13 +46,15 @@ func expectCounts(tx *store.Tx, changes []store.Change) error {
 		n["variance"] = n.Decimal("counted") - n.Decimal("expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
 		n["counted_at"] = query.FormatTime(tx.Now())
-		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: n.Decimal("counted"), all: n.Decimal("expected"), row: i})
+		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: n.Decimal("counted"),
+			all: n.Decimal("expected"), row: i})
 	}
 	return fineRows(tx.Tx, tx.TenantID, said, len(changes))
 }
 
 func spotOf(n store.Row) spot {
-	return spot{n.Text("zone_id"), n.Text("item_id"), n.Text("lot_id"), n.Text("serial"), n.Text("owner_id"), n.Text("lpn"), n.Text("stock_status")}
+	return spot{n.Text("zone_id"), n.Text("item_id"), n.Text("lot_id"), n.Text("serial"), n.Text("owner_id"),
+		n.Text("lpn"), n.Text("stock_status")}
 }
 
 // bookCounts makes the books agree with what was counted: a movement for each
@@ -69,8 +71,8 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	if len(right) > 0 {
-		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{tx.TenantID,
-			jsonList(right), query.FormatTime(tx.Now())}, nil)
+		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2),
+			[]any{tx.TenantID, jsonList(right), query.FormatTime(tx.Now())}, nil)
 	}
 	if len(moves) == 0 {
 		return nil
@@ -97,8 +99,8 @@ func atCount(err *fault.Error, at []int, n int) error {
 // countMove is the movement that books a count, nil when it was right.
 func countMove(n store.Row) store.Row {
 	diff := n.Decimal("variance")
-	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"],
-		"ref_type": "stock_counts", "ref_id": n["id"]}
+	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"],
+		"to_status": n["stock_status"], "ref_type": "stock_counts", "ref_id": n["id"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {
 		if n[f] != nil {
 			m[f] = n[f]

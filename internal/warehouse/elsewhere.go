@@ -68,7 +68,8 @@ func (p plan) proposeTransfers(
 			return t.LineID == line && t.FromSiteID == from && t.Promised == promised
 		})
 		if at < 0 {
-			at, out = len(out), append(out, ProposedTransfer{LineID: line, ItemID: item, FromSiteID: from, ToSiteID: to, Promised: promised})
+			at, out = len(out), append(out, ProposedTransfer{LineID: line, ItemID: item, FromSiteID: from, ToSiteID: to,
+				Promised: promised})
 		}
 		out[at].Quantity += quantity
 	}

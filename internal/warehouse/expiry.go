@@ -27,10 +27,11 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		keep := 0 // the most days that any item asks for
 		// Tenant by tenant, so that an index ends at the greatest.
 		err := tx.Query("SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT i.min_remaining_days FROM items i WHERE i.tenant_id = t.id AND "+
-			"i.min_remaining_days IS NOT NULL ORDER BY i.min_remaining_days DESC LIMIT 1) AS days FROM tenants t) k", nil, func(r *db.Row) error {
-			keep = int(r.Int(0))
-			return nil
-		})
+			"i.min_remaining_days IS NOT NULL ORDER BY i.min_remaining_days DESC LIMIT 1) AS days FROM tenants t) k", nil,
+			func(r *db.Row) error {
+				keep = int(r.Int(0))
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -58,7 +59,9 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 }
 
 // eachTenant does work on the ids of each tenant in a transaction of its own.
-func eachTenant(ctx context.Context, s *store.Store, ids map[string][]string, what string, f func(k work, ids []string) error) error {
+func eachTenant(
+	ctx context.Context, s *store.Store, ids map[string][]string, what string, f func(k work, ids []string) error,
+) error {
 	var failed []error
 	for tenant, list := range ids {
 		err := s.DB().Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
@@ -91,7 +94,9 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("warehouse: find reservations that are over: %w", err)
 	}
-	return eachTenant(ctx, s, over, "release reservations", func(k work, orders []string) error { return k.releaseExpired(orders, now) })
+	return eachTenant(ctx, s, over, "release reservations", func(k work, orders []string) error {
+		return k.releaseExpired(orders, now)
+	})
 }
 
 // releaseExpired gives back the reservations of orders that ended by then, with the
@@ -105,7 +110,8 @@ func (k work) releaseExpired(orders []string, until string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
+	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock,
+		jsonList(lines), until)
 	if err != nil {
 		return err
 	}

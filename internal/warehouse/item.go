@@ -30,11 +30,13 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
 		}
 		if isAltered(c, "tracking") && it.Decimal("on_hand") != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", it.Text("sku")).
+			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it",
+				it.Text("sku")).
 				At("tracking", "cannot change while there is stock")
 		}
 		if isAltered(c, "base_uom") && it.Decimal("on_hand") != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", it.Text("sku")).
+			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it",
+				it.Text("sku")).
 				At("base_uom", "cannot change while there is stock")
 		}
 		// An archived item is none of the active ones that totals count.
@@ -103,20 +105,20 @@ func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	loads := map[string]decimal.Dec{}
-	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
-		[]any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
-			u := units[r.Text(0)]
-			before, err := MultiplyWithin(r.Dec(2), u[0], "capacity_units")
-			if err != nil {
-				return err
-			}
-			after, err := MultiplyWithin(r.Dec(2), u[1], "capacity_units")
-			if err != nil {
-				return err
-			}
-			loads[r.Text(1)], err = addWithin(loads[r.Text(1)], after-before, maxTotal, "capacity_units")
+	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+
+		tx.DB().InUUID("item_id", 2)+" AND quantity > 0", []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		u := units[r.Text(0)]
+		before, err := MultiplyWithin(r.Dec(2), u[0], "capacity_units")
+		if err != nil {
 			return err
-		})
+		}
+		after, err := MultiplyWithin(r.Dec(2), u[1], "capacity_units")
+		if err != nil {
+			return err
+		}
+		loads[r.Text(1)], err = addWithin(loads[r.Text(1)], after-before, maxTotal, "capacity_units")
+		return err
+	})
 	if err != nil {
 		return err
 	}

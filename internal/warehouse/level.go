@@ -47,7 +47,8 @@ type ledger struct {
 // movementPlaces are where a movement's goods come from and go to; no zone is outside the
 // warehouse.
 func movementPlaces(m store.Row) (from, to spot) {
-	from = spot{item: m.Text("item_id"), lot: m.Text("lot_id"), serial: m.Text("serial"), owner: m.Text("owner_id"), lpn: m.Text("lpn")}
+	from = spot{item: m.Text("item_id"), lot: m.Text("lot_id"), serial: m.Text("serial"), owner: m.Text("owner_id"),
+		lpn: m.Text("lpn")}
 	to = from
 	from.zone, from.status = m.Text("from_zone_id"), m.Text("from_status")
 	to.zone, to.status = m.Text("to_zone_id"), m.Text("to_status")

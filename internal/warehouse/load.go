@@ -36,17 +36,20 @@ func (p places) ancestorsOf(id string) []string {
 }
 
 func (p places) addZone(r *db.Row) error {
-	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4), kind: r.Text(5), class: r.Text(6)}
+	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4),
+		kind: r.Text(5), class: r.Text(6)}
 	return nil
 }
 
 // queuePlaces queues reading a few zones with their ancestors.
 func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
 	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, kind, storage_class, depth) AS ("+
-		"SELECT id, parent_id, code, status, load_units, kind, storage_class, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		"SELECT id, parent_id, code, status, load_units, kind, storage_class, 1 FROM zones WHERE tenant_id = $1 AND "+
+		tx.DB().InUUID("id", 2)+
 		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, z.kind, z.storage_class, up.depth + 1 "+
 		"FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
-		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)}, into.addZone)
+		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)},
+		into.addZone)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
@@ -84,7 +87,8 @@ func lockZones(tx *db.Tx, tenant string, ids []string, seen func(placed) error) 
 	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	text := "SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2) + " ORDER BY id"
+	text := "SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2) +
+		" ORDER BY id"
 	tx.Queue(text+tx.DB().ForUpdate(), []any{tenant,
 		jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {

@@ -26,11 +26,11 @@ func dateLots(tx *store.Tx, changes []store.Change) error {
 	}
 	keep := map[string]int64{}
 	ru := queueRules(tx.Tx, tx.TenantID, tx.Now())
-	err := tx.Query("SELECT id, min_remaining_days FROM items WHERE tenant_id = $1 AND min_remaining_days > 0 AND "+tx.DB().InUUID("id", 2),
-		[]any{tx.TenantID, jsonList(items.list)}, func(r *db.Row) error {
-			keep[r.Text(0)] = r.Int(1)
-			return nil
-		})
+	err := tx.Query("SELECT id, min_remaining_days FROM items WHERE tenant_id = $1 AND min_remaining_days > 0 AND "+
+		tx.DB().InUUID("id", 2), []any{tx.TenantID, jsonList(items.list)}, func(r *db.Row) error {
+		keep[r.Text(0)] = r.Int(1)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,8 @@ func redateLots(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	lots, err := tx.Rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
+	lots, err := tx.Rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+
+		tx.DB().ForUpdate(), jsonList(items.list))
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,8 @@ func (u *units) convertQuantity(m store.Row) *fault.Error {
 	case m["quantity"] != nil && m.Decimal("quantity") != base:
 		return refuseMovement(
 			"quantity",
-			m.Decimal("uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+m.Decimal("quantity").String(),
+			m.Decimal("uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+
+				m.Decimal("quantity").String(),
 		)
 	}
 	m["quantity"] = base

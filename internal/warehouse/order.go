@@ -37,7 +37,8 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		if isAltered(c, "owner_id") && c.Before["status"] != "draft" {
-			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At("owner_id", "is kept as it is")
+			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At(
+				"owner_id", "is kept as it is")
 		}
 		if becomes(c, "status", "confirmed") && c.Before["status"] == "draft" {
 			if n, _ := c.After["line_count"].(int64); n == 0 {
@@ -77,9 +78,10 @@ func itemsActive(tx *db.Tx, tenant string, orders []string) error {
 		return nil
 	}
 	return tx.Query("SELECT i.sku FROM order_lines l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.order_id", 2)+" AND i.status <> 'active' ORDER BY i.sku LIMIT 1", []any{tenant, jsonList(orders)}, func(r *db.Row) error {
-		return notReady("item %s is not active", r.Text(0))
-	})
+		tx.DB().InUUID("l.order_id", 2)+" AND i.status <> 'active' ORDER BY i.sku LIMIT 1", []any{tenant, jsonList(orders)},
+		func(r *db.Row) error {
+			return notReady("item %s is not active", r.Text(0))
+		})
 }
 
 // firstStage is the stage of a new order by its type; transfers have none.
@@ -96,7 +98,8 @@ func checkFrozen(c store.Change, field, final string, open ...string) *fault.Err
 		if f.ReadOnly || slices.Contains(open, f.Name) || equalValues(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
-		return fault.New(fault.Conflict, CodeInUse, "it is %s: %s no longer changes", final, f.Name).At(f.Name, "is kept as it is")
+		return fault.New(fault.Conflict, CodeInUse, "it is %s: %s no longer changes", final, f.Name).At(f.Name,
+			"is kept as it is")
 	}
 	return nil
 }
@@ -120,7 +123,8 @@ func checkResume(c store.Change) *fault.Error {
 		c.After["held_from"], c.After["resume_reason"] = from, nil
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
 		if was := c.Before.Text("held_from"); was != "" && was != to {
-			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+" when it was held, and goes back to that", "")
+			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+
+				" when it was held, and goes back to that", "")
 		}
 		c.After["held_from"] = nil
 		if equalValues(c.Before["hold_reason"], c.After["hold_reason"]) {
@@ -162,7 +166,8 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			if c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0 {
-				return fault.New(fault.Conflict, CodeInUse, "goods have been allocated or received for this line; cancel its quantity instead")
+				return fault.New(fault.Conflict, CodeInUse,
+					"goods have been allocated or received for this line; cancel its quantity instead")
 			}
 			continue
 		}
@@ -173,10 +178,12 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		if c.Before.Decimal("qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
-			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id", "goods are allocated")
+			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id",
+				"goods are allocated")
 		}
 		if c.After.Decimal("qty_cancelled") > c.After.Decimal("qty_ordered")-c.After.Decimal("qty_allocated") {
-			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled", "is too large")
+			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled",
+				"is too large")
 		}
 	}
 	return nil
@@ -246,8 +253,10 @@ func addStageCounters(s *store.Store, r *db.Row, deltas map[string]int64, by int
 // received or cancelled.
 func completeOrders(tx *store.Tx, orders string) error {
 	var done []string
-	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND "+
-		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id", []any{tx.TenantID, orders},
+	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" AND status = 'in_progress' AND "+
+		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id",
+		[]any{tx.TenantID, orders},
 		func(r *db.Row) error {
 			done = append(done, r.Text(0))
 			return nil
@@ -261,7 +270,8 @@ func completeOrders(tx *store.Tx, orders string) error {
 // queueDelivered queues the last stage of orders that are shipped and of which
 // nothing is on the road.
 func queueDelivered(tx *db.Tx, tenant, orders string, now time.Time) {
-	tx.Queue("UPDATE orders SET stage = 'delivered', updated_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND stage = 'shipped' AND NOT EXISTS "+
+	tx.Queue("UPDATE orders SET stage = 'delivered', updated_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" AND stage = 'shipped' AND NOT EXISTS "+
 		"(SELECT 1 FROM shipment_lines l JOIN shipments s ON s.tenant_id = $1 AND s.id = l.shipment_id WHERE l.tenant_id = $1 AND l.order_id = orders.id "+
 		"AND s.status NOT IN ('delivered', 'cancelled'))", []any{tenant, orders, query.FormatTime(now)}, nil)
 }
@@ -276,14 +286,15 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
 	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), "+
 		"CAST(SUM(("+packing.LineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
-		"WHERE l.tenant_id = $1 AND l.order_id IN {ids $2} GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
-		if most := int64(maxValue / part); r.Int(1) >= most {
-			return tooMuch("qty_ordered", maxValue)
-		} else if r.Int(2) >= most {
-			return tooMuch("unit_price", maxValue)
-		}
-		return nil
-	})
+		"WHERE l.tenant_id = $1 AND l.order_id IN {ids $2} GROUP BY l.order_id", []any{tenant, orders},
+		func(r *db.Row) error {
+			if most := int64(maxValue / part); r.Int(1) >= most {
+				return tooMuch("qty_ordered", maxValue)
+			} else if r.Int(2) >= most {
+				return tooMuch("unit_price", maxValue)
+			}
+			return nil
+		})
 }
 
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.

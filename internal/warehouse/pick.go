@@ -18,7 +18,8 @@ func guardPickLists(tx *store.Tx, changes []store.Change) error {
 		if c.Op != store.Update {
 			continue
 		}
-		for status, stamp := range map[string]string{"released": "released_at", "in_progress": "started_at", "completed": "completed_at"} {
+		for status, stamp := range map[string]string{"released": "released_at", "in_progress": "started_at",
+			"completed": "completed_at"} {
 			if becomes(c, "status", status) {
 				c.After[stamp] = now
 			}
@@ -31,7 +32,8 @@ func guardPickLists(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	return tx.Query(
-		"SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending' ORDER BY seq LIMIT 1",
+		"SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+
+			" AND status = 'pending' ORDER BY seq LIMIT 1",
 		[]any{tx.TenantID, jsonList(done.list)},
 		func(r *db.Row) error {
 			return notReady("line %d is still to be picked", r.Int(0))
@@ -39,7 +41,8 @@ func guardPickLists(tx *store.Tx, changes []store.Change) error {
 	)
 }
 
-// followPickList puts back what was picked on a cancelled list, and hands a list's picker and its cancellation down to its lines.
+// followPickList puts back what was picked on a cancelled list, and hands a list's picker and its cancellation
+// down to its lines.
 func (w Watch) followPickList(tx *store.Tx, changes []store.Change) error {
 	now := query.FormatTime(tx.Now())
 	var gone, handed set
@@ -84,8 +87,8 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 	if len(ids.list) == 0 {
 		return lists, nil
 	}
-	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant,
-		jsonList(ids.list)}, func(r *db.Row) error {
+	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+
+		tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids.list)}, func(r *db.Row) error {
 		lists[r.Text(0)] = pickList{number: r.Text(1), status: r.Text(2), worker: r.Text(3)}
 		return nil
 	})
@@ -163,9 +166,11 @@ func checkPartialPick(c store.Change, list pickList) error {
 	case has < had && c.Before.Decimal("qty")-qty == had-has: // put back
 		return nil
 	case has < had:
-		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At("qty_picked", "cannot fall")
+		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At(
+			"qty_picked", "cannot fall")
 	case has > qty:
-		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After["seq"], qty).At("qty_picked", "is more than the line asks for")
+		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After["seq"], qty).At("qty_picked",
+			"is more than the line asks for")
 	case c.After["status"] != "pending":
 		return notReady("line %v is %s", c.After["seq"], c.After.Text("status")).At("qty_picked", "the line is closed")
 	}
@@ -188,7 +193,8 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 	}
 	if l["status"] == "short" {
 		if l.Decimal("qty_picked") >= l.Decimal("qty") {
-			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked", "is not short")
+			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked",
+				"is not short")
 		}
 		return nil
 	}
@@ -196,7 +202,8 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 		l["qty_picked"] = l["qty"]
 	}
 	if l["qty_picked"] != l["qty"] {
-		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", l.Decimal("qty_picked"), l.Decimal("qty")).
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", l.Decimal("qty_picked"),
+			l.Decimal("qty")).
 			At("status", "should be short")
 	}
 	return nil
@@ -207,7 +214,8 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 func startPickLists(tx *store.Tx, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Update && (isAltered(c, "qty_picked") || becomes(c, "status", "picked") || becomes(c, "status", "short")) {
+		if c.Op == store.Update && (isAltered(c, "qty_picked") || becomes(c, "status", "picked") ||
+			becomes(c, "status", "short")) {
 			ids.addID(c.After.Text("pick_list_id"))
 		}
 	}
@@ -215,11 +223,11 @@ func startPickLists(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	var waiting []string
-	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'released' ORDER BY id",
-		[]any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
-			waiting = append(waiting, r.Text(0))
-			return nil
-		})
+	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" AND status = 'released' ORDER BY id", []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		waiting = append(waiting, r.Text(0))
+		return nil
+	})
 	if err != nil || len(waiting) == 0 {
 		return err
 	}

@@ -176,15 +176,18 @@ func (k work) findReservations(list []*fetch) error {
 	}
 	for _, f := range list {
 		for _, r := range rows {
-			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] && r["serial"] == f.line["serial"]
-			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && r.Decimal("quantity") >= f.more
+			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] &&
+				r["serial"] == f.line["serial"]
+			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same &&
+				r.Decimal("quantity") >= f.more
 			if mine && r["picked"] == false && r["order_line_id"] == f.line["order_line_id"] {
 				f.from = r
 				break
 			}
 		}
 		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && f.from.Decimal("quantity") < f.more {
-			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it", f.line["seq"]).At("qty_picked", "is more than reserved")
+			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it",
+				f.line["seq"]).At("qty_picked", "is more than reserved")
 		}
 	}
 	return nil
@@ -192,15 +195,15 @@ func (k work) findReservations(list []*fetch) error {
 
 // planPick plans one pick.
 func (p *picks) planPick(f *fetch) error {
-	at := spot{zone: f.line.Text("zone_id"), item: f.line.Text("item_id"), lot: f.line.Text("lot_id"), serial: f.line.Text("serial"),
-		lpn: f.line.Text("lpn"), status: "available"}
+	at := spot{zone: f.line.Text("zone_id"), item: f.line.Text("item_id"), lot: f.line.Text("lot_id"),
+		serial: f.line.Text("serial"), lpn: f.line.Text("lpn"), status: "available"}
 	if f.from != nil {
 		at = spotOf(f.from)
 	}
 	to := at
 	to.zone = f.lane
-	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
-		"lpn":          db.Null(at.lpn),
+	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+		"owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn),
 		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
 		"worker_id": f.line["assigned_worker_id"]}
 	if line := f.line.Text("order_line_id"); line != "" {
@@ -214,7 +217,8 @@ func (p *picks) planPick(f *fetch) error {
 			p.fresh = append(p.fresh, r)
 		}
 	case f.from.Decimal("quantity") == f.more:
-		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.stockKey(), "picked": true})
+		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.stockKey(),
+			"picked": true})
 		m["reservation_id"] = f.from["id"]
 	default:
 		r, err := p.splitReservation(f.from, f.more)
@@ -267,7 +271,8 @@ func (p *picks) checkOpenDemand() error {
 	for _, r := range p.fresh {
 		id := r.Text("order_line_id")
 		if left[id] -= r.Decimal("quantity"); left[id] < 0 {
-			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked", "is more than ordered")
+			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked",
+				"is more than ordered")
 		}
 	}
 	return nil
@@ -284,7 +289,8 @@ func (k work) releaseShortened(changes []store.Change) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.DB().ForUpdate(), jsonList(ids))
+	rows, err := k.Rows("reservations", k.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+
+		k.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return err
 	}

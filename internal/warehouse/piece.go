@@ -44,14 +44,15 @@ func (p *posting) readPieces(tx *db.Tx, tenant string) {
 	}
 	tx.Queue("SELECT l.item_id, l.serial, l.quantity, z.code FROM stock_levels l JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id WHERE "+
 		"l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code", []any{tenant, jsonList(p.items.list),
-		jsonList(serials)}, func(r *db.Row) error {
-		if h := p.pieces[piece{r.Text(0), r.Text(1)}]; h != nil {
-			h.quantity += r.Dec(2)
-			h.zone = r.Text(3)
-		}
-		return nil
-	})
+		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code",
+		[]any{tenant, jsonList(p.items.list),
+			jsonList(serials)}, func(r *db.Row) error {
+			if h := p.pieces[piece{r.Text(0), r.Text(1)}]; h != nil {
+				h.quantity += r.Dec(2)
+				h.zone = r.Text(3)
+			}
+			return nil
+		})
 }
 
 // findDuplicateSerial finds the first serial number that would be in stock twice.
@@ -70,10 +71,13 @@ func (p *posting) findDuplicateSerial(changes []store.Change) (piece, bool) {
 func (p *posting) refuseDuplicateSerial(k piece) *fault.Error {
 	sku, zone := p.itemByID[k.item].sku, p.pieces[k].zone
 	if zone == "" {
-		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s would come into stock twice", k.serial, sku).At("serial", "comes into stock twice")
+		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s would come into stock twice", k.serial,
+			sku).At("serial", "comes into stock twice")
 	}
-	return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already, in zone %s", k.serial, sku, zone).
-		With("", "move it from there, or count it there as 0 together with where it was found").At("serial", "is in stock already, in zone %s", zone)
+	return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already, in zone %s", k.serial, sku,
+		zone).
+		With("", "move it from there, or count it there as 0 together with where it was found").At("serial",
+		"is in stock already, in zone %s", zone)
 }
 
 // lastArrival is the place of the last movement that brings the piece in.

@@ -104,11 +104,14 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	slices.Sort(p.items.list)
 	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock, storage_class, "+
 		"COALESCE(min_remaining_days, 0) FROM items WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
-		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
-			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11), minRemaining: r.Int(12)}
-		return nil
-	})
+		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)},
+		func(r *db.Row) error {
+			p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3),
+				unitCost: r.Dec(4), capacityUnits: r.Dec(5),
+				reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11),
+				minRemaining: r.Int(12)}
+			return nil
+		})
 	ownstock.QueueOwners(tx, tenant, p.items.list, func(item string, quantity decimal.Dec) {
 		if it := p.itemByID[item]; it != nil {
 			it.owners = quantity
@@ -117,11 +120,11 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	p.queueLevels(tx, tenant)
 	p.readPieces(tx, tenant)
 	if len(p.ledger.lots.list) > 0 {
-		tx.Queue("SELECT id, item_id, lot_no, status, expires_on, short_dated FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
-			[]any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
-				p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4), short: r.Bool(5)}
-				return nil
-			})
+		tx.Queue("SELECT id, item_id, lot_no, status, expires_on, short_dated FROM lots WHERE tenant_id = $1 AND "+
+			tx.DB().InUUID("id", 2), []any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
+			p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4), short: r.Bool(5)}
+			return nil
+		})
 	}
 	if p.gains {
 		queueWorth(tx, tenant, &p.worth)
@@ -165,7 +168,8 @@ func (p *posting) checkZoneEnterable(a actor.Actor, field, id string) *fault.Err
 	case z.status == "archived":
 		return fault.New(fault.Conflict, CodeMovement, "zone %s is archived", z.code).At(field, "is archived")
 	case z.status == "blocked" && !isManager(a.Role):
-		return fault.New(fault.Conflict, CodeMovement, "zone %s is blocked; a manager can still move stock", z.code).At(field, "is blocked")
+		return fault.New(fault.Conflict, CodeMovement, "zone %s is blocked; a manager can still move stock", z.code).At(field,
+			"is blocked")
 	}
 	if len(a.ZoneIDs) == 0 || a.Role != actor.Operator && a.Role != actor.Driver {
 		return nil
@@ -175,7 +179,8 @@ func (p *posting) checkZoneEnterable(a actor.Actor, field, id string) *fault.Err
 			return nil
 		}
 	}
-	return fault.New(fault.Forbidden, "42501", "zone %s is outside the zones you work in", z.code).At(field, "is outside your zones")
+	return fault.New(fault.Forbidden, "42501", "zone %s is outside the zones you work in", z.code).At(field,
+		"is outside your zones")
 }
 
 // settleTotals checks that nothing goes below zero and queues every write.
@@ -248,10 +253,12 @@ func (p *posting) checkCovered(v *level, it *stocked, after decimal.Dec) error {
 	if v.coversReserved(after) {
 		have := v.quantity - v.reserved + v.promised
 		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
-			With((v.promised-v.delta).String()+" of status "+v.status+" is asked for", "").At("quantity", "only %s available", have)
+			With((v.promised-v.delta).String()+" of status "+v.status+" is asked for", "").At("quantity", "only %s available",
+			have)
 	}
 	if v.duplicatesSerial(after) {
-		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
+		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku,
+			zone).At("serial", "is in stock already")
 	}
 	return nil
 }
@@ -262,11 +269,15 @@ func (p *posting) othersOwn(tx *db.Tx, tenant string, v *level, it *stocked, sho
 	const sql = "SELECT COUNT(*) FROM stock_levels WHERE tenant_id = $1 AND item_id = $2 AND zone_id = $3 AND stock_status = $4 AND quantity > 0 AND " +
 		"COALESCE(CAST(lot_id AS text), '') = $5 AND COALESCE(CAST(owner_id AS text), '') <> $6"
 	var others int64
-	err := tx.Query(sql, []any{tenant, v.item, v.zone, v.status, v.lot, v.owner}, func(r *db.Row) error { others = r.Int(0); return nil })
+	err := tx.Query(sql, []any{tenant, v.item, v.zone, v.status, v.lot, v.owner}, func(r *db.Row) error {
+		others = r.Int(0)
+		return nil
+	})
 	if err != nil || others == 0 || v.quantity > 0 {
 		return cmp.Or(err, short)
 	}
-	return fault.New(fault.Conflict, CodeOwner, "what lies of %s in zone %s is another owner's", it.sku, p.at[v.zone].code).At("owner_id", "is another")
+	return fault.New(fault.Conflict, CodeOwner, "what lies of %s in zone %s is another owner's", it.sku,
+		p.at[v.zone].code).At("owner_id", "is another")
 }
 
 // addLevelChange adds a level's change to the item's totals.

@@ -57,16 +57,16 @@ func (k work) listNotReady(changes []store.Change) (map[string][]string, error) 
 // attachReservedLines gives shipments that only name their orders lines of all that is
 // reserved of them, and adds the orders that have nothing reserved.
 func (k readiness) attachReservedLines(shipments []string) error {
-	bare, err := k.Rows("shipments", k.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
-		"l.shipment_id = shipments.id) "+
+	bare, err := k.Rows("shipments", k.DB().InUUID("id", 2)+
+		" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+"l.shipment_id = shipments.id) "+
 		"ORDER BY id", jsonList(shipments))
 	if err != nil {
 		return err
 	}
 	for _, sh := range bare {
 		var rows []store.Row
-		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
-			jsonList(store.Texts(sh["order_ids"])))
+		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+
+			" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id", jsonList(store.Texts(sh["order_ids"])))
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,8 @@ func (k readiness) attachReservedLines(shipments []string) error {
 				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
 				continue
 			}
-			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
+			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"],
+				"item_id": l["item_id"], "quantity": q})
 		}
 		if _, err = k.InsertRows("shipment_lines", rows); err != nil {
 			return err
@@ -247,7 +248,8 @@ func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, er
 
 // notLeaving refuses a shipment that may not leave.
 func notLeaving(why []string) *fault.Error {
-	return fault.New(fault.Conflict, CodeDispatch, "the shipment may not leave: %s", why[0]).With(strings.Join(why, "; "), "").At("shipment_id", "may not leave")
+	return fault.New(fault.Conflict, CodeDispatch, "the shipment may not leave: %s", why[0]).With(strings.Join(why, "; "),
+		"").At("shipment_id", "may not leave")
 }
 
 // lockOrders locks the orders of shipments that are to leave.

@@ -113,7 +113,8 @@ func (u *units) rebaseLine(c store.Change) *fault.Error {
 	if price := l.Decimal("unit_price"); price != 0 {
 		each, exact := price.DivExact(f)
 		if !exact {
-			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+": give the line in "+base)
+			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+
+				": give the line in "+base)
 		}
 		l["unit_price"] = each
 	}
@@ -132,7 +133,8 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom, "+known+", l.qty_ordered FROM order_lines l "+
 		"JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
 		"LEFT JOIN uoms m ON m.tenant_id = $1 AND lower(m.code) = lower(i.base_uom) "+
-		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" AND o.type = 'outbound' AND (NOT "+known+" OR l.qty_ordered % "+
+		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" AND o.type = 'outbound' AND (NOT "+known+
+		" OR l.qty_ordered % "+
 		"CASE m.decimals WHEN 0 THEN 10000 WHEN 1 THEN 1000 WHEN 2 THEN 100 WHEN 3 THEN 10 ELSE 1 END <> 0) ORDER BY l.order_id, l.line_no LIMIT 1",
 		[]any{tenant, jsonList(orders)}, func(r *db.Row) error {
 			if r.Bool(4) {
@@ -140,6 +142,7 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 					With("", "change the line's quantity").At("order_id", "has a line that is finer than its unit takes")
 			}
 			return notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3)).
-				With("", "change the line's unit to one of the item's").At("order_id", "has a line in a unit that its item does not know")
+				With("", "change the line's unit to one of the item's").At("order_id",
+				"has a line in a unit that its item does not know")
 		})
 }

@@ -69,7 +69,8 @@ func (r *receiving) readLots() error {
 		return nil
 	}
 	in := r.c.DB()
-	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list), query.List(numbers.list))
+	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list),
+		query.List(numbers.list))
 	for _, l := range rows {
 		r.lots[lotName{l.Text("item_id"), l.Text("lot_no")}] = l
 	}
@@ -97,7 +98,8 @@ func (r *receiving) lotOf(a *arrival) error {
 	}
 	a.lot = lot.Text("id")
 	if a.ExpiresOn != "" && lot["expires_on"] != nil && lot["expires_on"] != any(a.ExpiresOn) {
-		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku, lot.Text("expires_on"), a.ExpiresOn).
+		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku,
+			lot.Text("expires_on"), a.ExpiresOn).
 			At(a.at+"expires_on", "the lot expires on %s", lot.Text("expires_on"))
 	}
 	if a.StockStatus != "available" {
@@ -113,7 +115,8 @@ func (r *receiving) lotOf(a *arrival) error {
 
 // writeReceipt writes the receipt and its lines.
 func (r *receiving) writeReceipt() error {
-	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Now()), "line_count": int64(len(r.goods))}
+	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Now()),
+		"line_count": int64(len(r.goods))}
 	if len(r.orders) > 0 {
 		head["order_id"] = r.orders[0]["id"]
 	}
@@ -204,8 +207,8 @@ func (r *receiving) postReceived() error {
 }
 
 func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row {
-	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus, "quantity": quantity,
-		"ref_type": "receipts", "ref_id": r.receipt["id"]}
+	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus,
+		"quantity": quantity, "ref_type": "receipts", "ref_id": r.receipt["id"]}
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
 	if r.isReturn(a) {
 		m["type"] = "return_in"
@@ -227,7 +230,8 @@ func (r *receiving) updateOrders() error {
 		}
 		q, exact := base.DivExact(r.lineUnit(l))
 		if !exact {
-			return refuseMovement("lines", base.String()+" base units are no whole number of the order line's unit "+l.Text("uom"))
+			return refuseMovement("lines", base.String()+" base units are no whole number of the order line's unit "+
+				l.Text("uom"))
 		}
 		l["qty_received"] = l.Decimal("qty_received") + q
 		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
@@ -297,7 +301,8 @@ func (r *receiving) openPutawayTasks() error {
 func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	c := r.c
 	out := &ReceiveOut{
-		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows), Movements: c.Records("stock_movements", r.moves),
+		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows),
+		Movements:    c.Records("stock_movements", r.moves),
 		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []verb.Record{},
 	}
 	if len(r.tasks) > 0 {

@@ -80,7 +80,8 @@ func (r *receiving) findOrders() error {
 		}
 	}
 	r.orders = orders
-	r.lines, err = r.c.Rows("order_lines", r.c.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+r.c.DB().ForUpdate(), query.List(ids))
+	r.lines, err = r.c.Rows("order_lines", r.c.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+
+		r.c.DB().ForUpdate(), query.List(ids))
 	return err
 }
 
@@ -94,7 +95,8 @@ func (r *receiving) ordersOfShipment() (ids []string, err error) {
 			return json.Unmarshal([]byte(row.Text(0)), &ids)
 		})
 	if err == nil && !found {
-		return nil, fault.New(fault.NotFound, "PGRST116", "no inbound shipment has the number %s", r.in.ASN).At("asn", "no such shipment")
+		return nil, fault.New(fault.NotFound, "PGRST116", "no inbound shipment has the number %s", r.in.ASN).At("asn",
+			"no such shipment")
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err
@@ -167,21 +169,25 @@ func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
 	}
 	if scan != nil {
 		if scan.item == "" {
-			return fault.New(fault.NotFound, "PGRST116", "no item has the barcode %s", a.Barcode).At(a.at+"barcode", "is unknown")
+			return fault.New(fault.NotFound, "PGRST116", "no item has the barcode %s", a.Barcode).At(a.at+"barcode",
+				"is unknown")
 		}
 		if a.item == "" {
 			a.item = scan.item
 		}
 		if a.item != scan.item {
-			return fault.New(fault.Conflict, CodeScan, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode", "belongs to another item")
+			return fault.New(fault.Conflict, CodeScan, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode",
+				"belongs to another item")
 		}
 		a.fillFromLabel(scan)
 	}
 	if a.item == "" {
-		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
+		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id",
+			"is required")
 	}
 	if a.line != nil && a.item != a.line.Text("item_id") {
-		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
+		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id",
+			"is not the order line's")
 	}
 	return nil
 }
@@ -253,7 +259,8 @@ func (a *arrival) checkComplete(it *article) *fault.Error {
 	case it.tracking == "serial" && decimal.FromInt(int64(len(a.Serials))) != a.base:
 		return refuseMovement(
 			"serials",
-			fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)),
+			fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base,
+				len(a.Serials)),
 		)
 	}
 	seen := map[string]bool{}
@@ -317,7 +324,8 @@ func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 		return nil, fault.New(fault.Conflict, CodeOver, "item %s was not ordered", r.items[a.item].sku).
 			With("", "take it in with discrepancy unannounced or wrong_item").At(a.at+"item_id", "was not ordered")
 	case rest > 0:
-		return nil, fault.New(fault.Conflict, CodeOver, "%s of item %s is more than what is open of the order: %s", a.base, r.items[a.item].sku, open).
+		return nil, fault.New(fault.Conflict, CodeOver, "%s of item %s is more than what is open of the order: %s", a.base,
+			r.items[a.item].sku, open).
 			At(a.at+"quantity", "only %s may still come in", open)
 	}
 	return parts, nil

@@ -98,7 +98,8 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 	for _, r := range rows {
 		p.keep[r.Text("id")], _ = r["min_remaining_days"].(int64)
 	}
-	if p.open, err = p.Rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
+	if p.open, err = p.Rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id",
+		jsonList(items.list)); err != nil {
 		return err
 	}
 	for _, t := range p.open {
@@ -111,8 +112,8 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 func (p *refill) takeOpenTask(task store.Row) {
 	left := task.Decimal("quantity") - task.Decimal("quantity_done")
 	for _, c := range p.stock[task.Text("item_id")] {
-		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") && c.lpn == task.Text("lpn") &&
-			c.owner == task.Text("owner_id") {
+		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") &&
+			c.lpn == task.Text("lpn") && c.owner == task.Text("owner_id") {
 			c.free -= min(c.free, left)
 		}
 	}
@@ -157,7 +158,8 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 	list := p.stock[item]
 	slices.SortFunc(list, plan{}.compareByStrategy(need))
 	for _, c := range list {
-		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) && c.site == p.places[face].SiteID
+		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone]) &&
+			c.site == p.places[face].SiteID
 		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lastsLongEnough(c.expires) {
 			continue
 		}
@@ -165,7 +167,8 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 		c.free -= q
 		need -= q
 		need -= need % step
-		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": db.Null(c.lot), "serial": db.Null(c.serial), "owner_id": db.Null(c.owner),
+		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": db.Null(c.lot),
+			"serial": db.Null(c.serial), "owner_id": db.Null(c.owner),
 			"lpn": db.Null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
 	}
 	return tasks, need
@@ -176,10 +179,11 @@ func Replenish(ctx context.Context, s *store.Store) error {
 	tenants := map[string][]string{}
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(tenants)
-		return tx.Query("SELECT DISTINCT tenant_id FROM replenish_rules WHERE archived_at IS NULL ORDER BY tenant_id", nil, func(r *db.Row) error {
-			tenants[r.Text(0)] = nil
-			return nil
-		})
+		return tx.Query("SELECT DISTINCT tenant_id FROM replenish_rules WHERE archived_at IS NULL ORDER BY tenant_id", nil,
+			func(r *db.Row) error {
+				tenants[r.Text(0)] = nil
+				return nil
+			})
 	})
 	if err != nil {
 		return fmt.Errorf("warehouse: find tenants with rules of replenishment: %w", err)

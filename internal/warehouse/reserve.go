@@ -54,9 +54,9 @@ func (k work) changeReserved(list []pledge) error {
 
 // newReservation is a new row of quantity q of a line at a place.
 func newReservation(line string, at spot, q decimal.Dec) store.Row {
-	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
-		"owner_id": db.Null(at.owner),
-		"lpn":      db.Null(at.lpn), "stock_status": at.status, "stock_key": at.stockKey(), "quantity": q}
+	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot),
+		"serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
+		"lpn": db.Null(at.lpn), "stock_status": at.status, "stock_key": at.stockKey(), "quantity": q}
 }
 
 // reserveStock promises stock to order lines.
@@ -78,7 +78,8 @@ func (k work) releaseReservations(rows []store.Row) error {
 		return nil
 	}
 	ids := store.TextColumn(rows, "id")
-	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
+	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id",
+		jsonList(ids))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,8 @@ func (k work) activeReservations(lines []string) ([]store.Row, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	return k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(), jsonList(lines))
+	return k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(),
+		jsonList(lines))
 }
 
 // updateOrderLines brings the quantities of order lines up to date with their
@@ -148,8 +150,8 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 	var sets []store.Row
 	err := k.Query(packing.LineProgress(k.DB()), []any{k.TenantID, jsonList(lines)}, func(r *db.Row) error {
 		gone := r.Dec(1) + shipped[r.Text(0)]
-		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3), "qty_picked": gone + r.Dec(4),
-			"qty_packed": gone + min(r.Dec(2), r.Dec(4))})
+		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3),
+			"qty_picked": gone + r.Dec(4), "qty_packed": gone + min(r.Dec(2), r.Dec(4))})
 		return nil
 	})
 	if err != nil {

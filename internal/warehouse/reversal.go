@@ -61,7 +61,8 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 	if m["from_zone_id"] != of["to_zone_id"] || m["to_zone_id"] != of["from_zone_id"] {
 		return refuseMovement("from_zone_id", "a reversal goes from where the movement went to where it came from")
 	}
-	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil && m["to_status"] != of["from_status"] {
+	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil &&
+		m["to_status"] != of["from_status"] {
 		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
 	}
 	if left < 0 {

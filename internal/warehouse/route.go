@@ -33,7 +33,8 @@ func (w Watch) followRoutes(tx *store.Tx, changes []store.Change) error {
 		if err != nil {
 			return err
 		}
-		if err := k.UpdateRows("shipments", store.TextColumn(stops, "id"), store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
+		if err := k.UpdateRows("shipments", store.TextColumn(stops, "id"),
+			store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ func checkClosedShipment(c store.Change) *fault.Error {
 
 // isDeparture reports an outbound shipment that leaves the warehouse.
 func isDeparture(c store.Change) bool {
-	return c.Op == store.Update && c.After["direction"] == "outbound" && becomes(c, "status", "in_transit") && c.Before["status"] == "ready"
+	return c.Op == store.Update && c.After["direction"] == "outbound" && becomes(c, "status", "in_transit") &&
+		c.Before["status"] == "ready"
 }
 
 // followShipments books what leaves, brings orders and drivers along, and opens

@@ -35,9 +35,11 @@ func lockOpenTask(c *verb.Call, resource, id string, quantity *decimal.Dec) (tas
 		t.quantity = *quantity
 	}
 	if t.quantity > left {
-		return task{}, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", row.Text("task_no"), left).At("quantity", "only %s are left", left)
+		return task{}, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", row.Text("task_no"),
+			left).At("quantity", "only %s are left", left)
 	}
-	return t, checkBaseUnitDecimals(c, spoken{item: row.Text("item_id"), member: "quantity", quantity: t.quantity, all: left})
+	return t, checkBaseUnitDecimals(c, spoken{item: row.Text("item_id"), member: "quantity", quantity: t.quantity,
+		all: left})
 }
 
 // taskMovement is the task's goods on their way, with the fields that the task says.

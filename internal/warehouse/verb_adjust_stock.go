@@ -64,7 +64,8 @@ func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base, "value": value, "reason_code": in.ReasonCode}
+	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base,
+		"value": value, "reason_code": in.ReasonCode}
 	setGiven(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
 	out := &AdjustStockOut{}
 	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
@@ -89,8 +90,8 @@ func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 // person approved, "" for one within the limit.
 func adjustmentMovement(row store.Row, approval string) store.Row {
 	q := row.Decimal("quantity")
-	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"], "to_status": row["stock_status"],
-		"reason_code": row["reason_code"]}
+	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"],
+		"to_status": row["stock_status"], "reason_code": row["reason_code"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
 		if row[f] != nil {
 			m[f] = row[f]
@@ -144,8 +145,8 @@ func lockUndecided(c *verb.Call, in *DecideAdjustmentIn) (store.Row, error) {
 		return nil, err
 	}
 	if row["status"] != "waiting" {
-		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"), row.Text("status")).At("adjustment_id",
-			"is decided")
+		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"),
+			row.Text("status")).At("adjustment_id", "is decided")
 	}
 	return row, requireSecondPerson(c, row["created_by"], "adjustment "+row.Text("adjustment_no"))
 }
@@ -155,7 +156,8 @@ func requireSecondPerson(c *verb.Call, first any, what string) error {
 	if c.Seconds(first) {
 		return nil
 	}
-	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)
+	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key",
+		what)
 }
 
 func decideAdjustment(c *verb.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {

@@ -80,7 +80,8 @@ func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
 // progress.
 func checkWorkable(o store.Row) error {
 	if st := o.Text("status"); o["type"] != "outbound" {
-		return notReady("order %s is %s; stock is promised to outbound orders", o.Text("order_no"), o.Text("type")).At("order_id", "is not outbound")
+		return notReady("order %s is %s; stock is promised to outbound orders", o.Text("order_no"),
+			o.Text("type")).At("order_id", "is not outbound")
 	} else if st != "confirmed" && st != "in_progress" {
 		return notReady("order %s is %s", o.Text("order_no"), st).At("order_id", "is %s", st)
 	}

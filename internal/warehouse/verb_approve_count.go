@@ -20,7 +20,8 @@ func waitingCount(c *verb.Call, in *DecideCountIn) (store.Row, error) {
 		return nil, err
 	}
 	if s := task.Text("status"); s != "counted" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id", "is %s", s)
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id",
+			"is %s", s)
 	}
 	return task, nil
 }
@@ -47,14 +48,15 @@ func approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 		now[l.Text("stock_key")] = l
 	}
 	for _, l := range lines {
-		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"), owner: l.Text("owner_id"),
-			lpn: l.Text("lpn"), status: l.Text("stock_status")}
+		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"),
+			owner: l.Text("owner_id"), lpn: l.Text("lpn"), status: l.Text("stock_status")}
 		if now[at.stockKey()].Decimal("quantity") != l.Decimal("expected") {
-			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", task.Text("count_no")).At("count_task_id",
-				"is out of date")
+			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again",
+				task.Text("count_no")).At("count_task_id", "is out of date")
 		}
 	}
-	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.UserID, "reason": in.Reason})
+	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.UserID,
+		"reason": in.Reason})
 }
 
 // recountStock closes a count without booking it and opens it anew.
@@ -67,12 +69,14 @@ func recountStock(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
-	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true, "recount_of": in.CountTaskID}
+	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true,
+		"recount_of": in.CountTaskID}
 	again, err := openCount(c, row)
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []Expected{}, Movements: []verb.Record{}}
+	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []Expected{},
+		Movements: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	return out, nil
 }

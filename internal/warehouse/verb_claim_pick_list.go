@@ -29,11 +29,14 @@ func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListO
 	case c.WorkerID == "":
 		return nil, notReady("your account is linked to no worker, and a list is picked by one")
 	case l["assigned_worker_id"] != nil && !mine:
-		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's", l.Text("pick_no")).At("pick_list_id", "is taken")
+		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's",
+			l.Text("pick_no")).At("pick_list_id", "is taken")
 	case l["status"] != "released" && l["status"] != "in_progress":
-		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s", l.Text("status"))
+		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s",
+			l.Text("status"))
 	case !mine:
-		if err := w.workOf(c).UpdateRows("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.WorkerID}); err != nil {
+		if err := w.workOf(c).UpdateRows("pick_lists", []string{in.PickListID},
+			store.Row{"assigned_worker_id": c.WorkerID}); err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,8 @@ func (w Watch) confirmOrder(c *verb.Call, in *ConfirmOrderIn) (*OrderLinesOut, e
 		return nil, err
 	}
 	if o["status"] != "draft" {
-		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.Text("order_no"), o.Text("status")).At("order_id", "is no draft")
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.Text("order_no"),
+			o.Text("status")).At("order_id", "is no draft")
 	}
 	if err := w.workOf(c).UpdateRows("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
 		return nil, err

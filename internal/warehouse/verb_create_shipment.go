@@ -64,8 +64,8 @@ func (w Watch) createShipment(c *verb.Call, in *CreateShipmentIn) (*ShipmentOut,
 		return nil, err
 	}
 	set := store.Row{"order_ids": orders}
-	for name, v := range map[string]string{"carrier": in.Carrier, "carrier_id": in.Carries, "service": in.Service, "driver_id": in.DriverID,
-		"vehicle_id": in.Vehicle, "planned_at": in.Planned} {
+	for name, v := range map[string]string{"carrier": in.Carrier, "carrier_id": in.Carries, "service": in.Service,
+		"driver_id": in.DriverID, "vehicle_id": in.Vehicle, "planned_at": in.Planned} {
 		if v != "" {
 			set[name] = v
 		}
@@ -129,7 +129,8 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
 	}
 	if len(ids) > 0 && len(orders) > 0 {
-		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids, not both").At("order_ids", "stands beside lines")
+		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids, not both").At("order_ids",
+			"stands beside lines")
 	}
 	field := "order_ids"
 	var lines []store.Row
@@ -162,10 +163,14 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 
 // makeShipmentLines makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
-func (k work) makeShipmentLines(c *verb.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+func (k work) makeShipmentLines(
+	c *verb.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec,
+) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
-	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
-		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(store.TextColumn(lines, "id")))
+	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+
+		" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
+		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))",
+		jsonList(store.TextColumn(lines, "id")))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,9 +185,11 @@ func (k work) makeShipmentLines(c *verb.Call, lines []store.Row, ids []string, a
 		q := l.Decimal("qty_allocated") - other[id]
 		if len(asked) > 0 {
 			if q = asked[id]; q > most {
-				return nil, nil, refuseAbove(lineField(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
+				return nil, nil, refuseAbove(lineField(slices.Index(ids, id), "quantity"), q, max(most, 0),
+					"is ordered and on no other shipment")
 			}
-			said = append(said, spoken{item: l.Text("item_id"), member: lineField(slices.Index(ids, id), "quantity"), quantity: q, all: most})
+			said = append(said, spoken{item: l.Text("item_id"), member: lineField(slices.Index(ids, id), "quantity"),
+				quantity: q, all: most})
 		}
 		if q <= 0 {
 			continue
@@ -194,7 +201,8 @@ func (k work) makeShipmentLines(c *verb.Call, lines []store.Row, ids []string, a
 		return nil, nil, err
 	}
 	if len(rows) == 0 {
-		return nil, nil, notReady("nothing is reserved for these orders that is on no other shipment").At("order_ids", "have nothing to ship")
+		return nil, nil, notReady("nothing is reserved for these orders that is on no other shipment").At("order_ids",
+			"have nothing to ship")
 	}
 	return rows, of.list, nil
 }

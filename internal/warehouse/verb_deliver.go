@@ -113,7 +113,8 @@ func (k work) recordComplaints(c *verb.Call, in *DeliverIn) error {
 			return verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
-			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"), "is named above already")
+			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"),
+				"is named above already")
 		}
 		if most := rows[at].Decimal("quantity"); l.Short+l.Damaged > most {
 			return refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")

@@ -38,7 +38,8 @@ func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, er
 		ids = []string{in.ShipmentID}
 	}
 	if len(ids) == 0 || in.ShipmentID != "" && len(in.ShipmentIDs) > 0 {
-		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or shipment_ids").At("shipment_id", "or shipment_ids is required, not both")
+		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or shipment_ids").At("shipment_id",
+			"or shipment_ids is required, not both")
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	rows, err := c.Lock("shipments", "shipment_id", ids...)
@@ -62,7 +63,8 @@ func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, er
 		if err != nil {
 			return nil, err
 		}
-		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0, Reasons: append([]string{}, why[id]...), Shipment: rec})
+		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0,
+			Reasons: append([]string{}, why[id]...), Shipment: rec})
 		if in.ShipmentID != "" {
 			out.Shipment = rec
 		}

@@ -36,7 +36,8 @@ func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if s := task.Text("status"); s != "open" && s != "counting" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id", "is %s", s)
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id",
+			"is %s", s)
 	}
 	rows, err := foundRows(c, task, in.Lines)
 	if err != nil {
@@ -55,7 +56,8 @@ func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "counted_at": query.FormatTime(c.Now()), "variance_value": value}
+	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "counted_at": query.FormatTime(c.Now()),
+		"variance_value": value}
 	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,8 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 	var said []spoken
 	seenKeys := map[string]bool{}
 	for i, l := range lines {
-		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, owner: l.OwnerID, lpn: l.LPN, status: l.StockStatus}
+		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, owner: l.OwnerID, lpn: l.LPN,
+			status: l.StockStatus}
 		if at.item == "" {
 			at.item = task.Text("item_id")
 		}
@@ -107,7 +110,8 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 			"expected": books[key].Decimal("quantity")}
 		setGiven(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
-		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted, all: books[key].Decimal("quantity")})
+		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted,
+			all: books[key].Decimal("quantity")})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, err
@@ -116,8 +120,8 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 		if seenKeys[l.Text("stock_key")] {
 			continue
 		}
-		row := store.Row{"count_task_id": task["id"], "item_id": l["item_id"], "stock_status": l["stock_status"], "counted": decimal.Dec(0),
-			"expected": l["quantity"]}
+		row := store.Row{"count_task_id": task["id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
+			"counted": decimal.Dec(0), "expected": l["quantity"]}
 		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
 			if l[f] != nil {
 				row[f] = l[f]
@@ -230,7 +234,8 @@ func finishCount(c *verb.Call, id string, lines []store.Row, set store.Row) (*Co
 	}
 	var counts []store.Row
 	for _, l := range lines {
-		n := store.Row{"zone_id": task[0]["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"], "counted": l["counted"]}
+		n := store.Row{"zone_id": task[0]["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
+			"counted": l["counted"]}
 		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code"} {
 			if l[f] != nil {
 				n[f] = l[f]
@@ -250,7 +255,8 @@ func finishCount(c *verb.Call, id string, lines []store.Row, set store.Row) (*Co
 		for _, n := range counts {
 			ids = append(ids, n.Text("id"))
 		}
-		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.DB().InUUID("ref_id", 2)+" ORDER BY id", query.List(ids))
+		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.DB().InUUID("ref_id", 2)+" ORDER BY id",
+			query.List(ids))
 		if err != nil {
 			return nil, err
 		}

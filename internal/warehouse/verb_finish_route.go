@@ -29,7 +29,8 @@ func (w Watch) finishRoute(c *verb.Call, in *FinishRouteIn) (*RouteOut, error) {
 	}
 	first := r.Decimal("odometer_start_km")
 	if in.Odometer < first {
-		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer, first).At("odometer_km", "is less than %s", first)
+		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer,
+			first).At("odometer_km", "is less than %s", first)
 	}
 	now := c.Now()
 	if err := wheelTime(r, in.Driving, now); err != nil {
@@ -65,7 +66,8 @@ func wheelTime(r store.Row, driving *int64, now time.Time) error {
 		return err
 	}
 	if most := int64(now.Sub(began).Minutes()) + 1; driving != nil && *driving > most {
-		return fault.New(fault.Invalid, "22023", "driving_min is %d, and the route has taken %d minutes", *driving, most).At("driving_min", "is above %d", most)
+		return fault.New(fault.Invalid, "22023", "driving_min is %d, and the route has taken %d minutes", *driving,
+			most).At("driving_min", "is above %d", most)
 	}
 	return nil
 }
@@ -86,6 +88,7 @@ func noneOpen(k work, route string) error {
 	if len(open) == 0 {
 		return nil
 	}
-	return notReady("%d stops of the route are open", len(open)).With(strings.Join(open, ", "), "Deliver them, or report what is in the way.").
+	return notReady("%d stops of the route are open", len(open)).With(strings.Join(open, ", "),
+		"Deliver them, or report what is in the way.").
 		At("route_id", "has open stops")
 }

@@ -43,9 +43,10 @@ func moveStock(c *verb.Call, in *MoveStockIn) (*MovedOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := store.Row{"type": "transfer", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": base,
-		"from_status": in.StockStatus, "to_status": in.StockStatus}
-	setGiven(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
+	m := store.Row{"type": "transfer", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID,
+		"quantity": base, "from_status": in.StockStatus, "to_status": in.StockStatus}
+	setGiven(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason",
+		in.OverrideReason)
 	out := &MovedOut{}
 	out.Movement, err = postMovement(c, m)
 	return out, err

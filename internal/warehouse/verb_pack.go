@@ -209,10 +209,12 @@ func (f *filling) openPackage() (string, error) {
 	row := store.Row{"order_id": db.Null(f.in.OrderID), "shipment_id": db.Null(f.shipment)}
 	if p := f.in.Package; p != nil {
 		if p.SSCC != "" && !gs1.IsSSCC(p.SSCC) {
-			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc", "has a wrong length or check digit")
+			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc",
+				"has a wrong length or check digit")
 		}
 		row["lpn"], row["sscc"] = db.Null(p.LPN), db.Null(p.SSCC)
-		for name, v := range map[string]*decimal.Dec{"length_mm": p.Length, "width_mm": p.Width, "height_mm": p.Height, "weight_kg": p.Weight} {
+		for name, v := range map[string]*decimal.Dec{"length_mm": p.Length, "width_mm": p.Width, "height_mm": p.Height,
+			"weight_kg": p.Weight} {
 			if v != nil {
 				row[name] = *v
 			}

@@ -45,9 +45,11 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	}
 	has := line.Decimal("qty_picked") + in.Quantity
 	if has > line.Decimal("qty") {
-		return nil, refuseAbove("quantity", in.Quantity, line.Decimal("qty")-line.Decimal("qty_picked"), "the line still asks for")
+		return nil, refuseAbove("quantity", in.Quantity, line.Decimal("qty")-line.Decimal("qty_picked"),
+			"the line still asks for")
 	}
-	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: line.Decimal("qty") - line.Decimal("qty_picked")}
+	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity,
+		all: line.Decimal("qty") - line.Decimal("qty_picked")}
 	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,8 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 	}
 	for _, s := range in.Serials {
 		if line["serial"] != nil && s != line.Text("serial") {
-			return fault.New(fault.Conflict, CodeScan, "serial number %q is not the one reserved", s).At("serials", "does not match")
+			return fault.New(fault.Conflict, CodeScan, "serial number %q is not the one reserved", s).At("serials",
+				"does not match")
 		}
 	}
 	if in.Lot == "" {
@@ -123,7 +126,8 @@ func pickLineOut(c *verb.Call, id string) (*PickLineOut, error) {
 	}{
 		{"stock_movements", "ref_type = 'pick_lines' AND ref_id = $2 ORDER BY id DESC LIMIT 1", []any{id}, &out.Movement},
 		{"order_lines", "id = $2", []any{line["order_line_id"]}, &out.OrderLine},
-		{"pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", []any{line["pick_list_id"]}, &out.NextLine},
+		{"pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", []any{line["pick_list_id"]},
+			&out.NextLine},
 	} {
 		rows, err := c.Rows(f.resource, f.where, f.args...)
 		if err != nil {

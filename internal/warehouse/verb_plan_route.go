@@ -46,7 +46,8 @@ func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 		return nil, err
 	}
 	if most := vehicle.Decimal("payload_kg"); most > 0 && kg > most.Float() {
-		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most, decimal.FromFloat(kg)).
+		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most,
+			decimal.FromFloat(kg)).
 			At("vehicle_id", "carries %s kg", most)
 	}
 	made, err := k.InsertRows("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
@@ -56,7 +57,8 @@ func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 	}
 	var sets []store.Row
 	for i, r := range list {
-		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1), "driver_id": in.DriverID, "vehicle_id": in.Vehicle})
+		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1),
+			"driver_id": in.DriverID, "vehicle_id": in.Vehicle})
 	}
 	slices.SortFunc(sets, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
 	if err := k.UpdateEach("shipments", sets); err != nil {
@@ -76,7 +78,8 @@ func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
 		return nil, err
 	}
 	if len(rows) < len(ids) {
-		return nil, fault.New(fault.Invalid, "22023", "shipment_ids names a shipment twice").At("shipment_ids", "names one twice")
+		return nil, fault.New(fault.Invalid, "22023", "shipment_ids names a shipment twice").At("shipment_ids",
+			"names one twice")
 	}
 	for _, r := range rows {
 		why := ""
@@ -89,10 +92,13 @@ func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
 			why = "is on a route already"
 		}
 		if why != "" {
-			return nil, notReady("shipment %s %s", r.Text("shipment_no"), why).At("shipment_ids", "names %s, which %s", r.Text("shipment_no"), why)
+			return nil, notReady("shipment %s %s", r.Text("shipment_no"), why).At("shipment_ids", "names %s, which %s",
+				r.Text("shipment_no"), why)
 		}
 	}
-	slices.SortFunc(rows, func(a, b store.Row) int { return slices.Index(ids, a.Text("id")) - slices.Index(ids, b.Text("id")) })
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		return slices.Index(ids, a.Text("id")) - slices.Index(ids, b.Text("id"))
+	})
 	return rows, nil
 }
 

@@ -48,7 +48,8 @@ func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 			return nil, err
 		}
 		if no := taken[o.Text("id")]; no != "" {
-			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.Text("order_no"), no).At("order_ids", "names an order of wave %s", no)
+			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.Text("order_no"), no).At("order_ids",
+				"names an order of wave %s", no)
 		}
 	}
 	open, err := k.listUnlisted(ids)
@@ -56,7 +57,8 @@ func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		return nil, err
 	}
 	if len(open) == 0 {
-		return nil, notReady("no reserved goods wait to be picked for these orders").At("order_ids", "have no reservation that no list has")
+		return nil, notReady("no reserved goods wait to be picked for these orders").At("order_ids",
+			"have no reservation that no list has")
 	}
 	row := store.Row{"order_ids": ids}
 	setGiven(row, "planned_at", in.PlannedAt)
@@ -99,7 +101,8 @@ func (k work) listWaitingOrders(in *PlanWaveIn, taken map[string]string) ([]stri
 	if in.Carrier != "" {
 		bind("carrier = ", in.Carrier)
 	}
-	rows, err := k.Rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
+	rows, err := k.Rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+
+		" AND EXISTS (SELECT 1 FROM order_lines l "+
 		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
 		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
 		"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)

@@ -76,7 +76,8 @@ func putAwayLoose(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	if err := checkBaseUnitDecimals(c, spoken{item: in.ItemID, member: "quantity", quantity: *in.Quantity}); err != nil {
 		return nil, err
 	}
-	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": *in.Quantity}
+	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID,
+		"quantity": *in.Quantity}
 	setGiven(m, "lot_id", in.LotID, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
 	var err error

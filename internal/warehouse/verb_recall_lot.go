@@ -160,10 +160,13 @@ func traceLot(tx *store.Tx, lot string) (*trail, error) {
 	}
 	args := []any{tx.TenantID, lot}
 	tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, into(&lines))
-	tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL", args, into(&lines))
-	tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args, into(&lines))
+	tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL",
+		args, into(&lines))
+	tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args,
+		into(&lines))
 	for ref, s := range map[string]*set{"order_lines": &lines, "shipments": &sent} {
-		tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+"' AND ref_id IS NOT NULL", args, into(s))
+		tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+
+			"' AND ref_id IS NOT NULL", args, into(s))
 	}
 	if err := tx.Flush(); err != nil {
 		return nil, err
@@ -251,9 +254,12 @@ func (out *RecallLotOut) describeTrail(c *verb.Call, t *trail) error {
 	}
 	out.Orders = c.Records("orders", orders)
 	const of = "SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND l.shipment_id = shipments.id"
-	shipments, err := c.Rows("shipments", "direction = 'outbound' AND ("+in("id", 2)+" OR status IN ('planned', 'packed', 'ready') AND EXISTS ("+of+
-		" AND "+in("l.order_line_id", 3)+") OR NOT EXISTS ("+of+") AND EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = $1 AND "+in("o.id", 4)+
-		" AND order_ids LIKE '%' || CAST(o.id AS text) || '%')) ORDER BY shipment_no", query.List(t.sent), query.List(t.lines), query.List(t.orders))
+	shipments, err := c.Rows("shipments", "direction = 'outbound' AND ("+in("id", 2)+
+		" OR status IN ('planned', 'packed', 'ready') AND EXISTS ("+of+
+		" AND "+in("l.order_line_id", 3)+") OR NOT EXISTS ("+of+
+		") AND EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = $1 AND "+in("o.id", 4)+
+		" AND order_ids LIKE '%' || CAST(o.id AS text) || '%')) ORDER BY shipment_no", query.List(t.sent),
+		query.List(t.lines), query.List(t.orders))
 	out.Shipments = c.Records("shipments", shipments)
 	return err
 }

@@ -95,7 +95,8 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 			return err
 		}
 		if base > open {
-			return fault.New(fault.Conflict, CodeOver, "more comes back than the return order says: %s is open", open).At(at+"quantity", "only %s is open", open)
+			return fault.New(fault.Conflict, CodeOver, "more comes back than the return order says: %s is open", open).At(at+
+				"quantity", "only %s is open", open)
 		}
 		r.claimed[l.OrderLineID] += base
 		if l.Disposition == "refund_only" {
@@ -177,8 +178,10 @@ func (r *receiving) takeAway(line store.Row, l *ReturnLine, base decimal.Dec) (u
 // returnMovements is the movements of goods that came back.
 func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec, unexpected string) []store.Row {
 	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
-	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status, "quantity": base,
-		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Now())}
+	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status,
+		"quantity":    base,
+		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"],
+		"occurred_at": query.FormatTime(r.c.Now())}
 	if line["lot_id"] != nil {
 		m["lot_id"] = line["lot_id"]
 	}

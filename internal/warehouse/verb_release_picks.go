@@ -53,7 +53,8 @@ func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut,
 		return nil, err
 	}
 	if len(open) == 0 {
-		return nil, notReady("nothing that is reserved for these orders waits to be picked").At("order_ids", "have no reservation that no list has")
+		return nil, notReady("nothing that is reserved for these orders waits to be picked").At("order_ids",
+			"have no reservation that no list has")
 	}
 	if err := k.orderByWalk(open); err != nil {
 		return nil, err
@@ -119,7 +120,8 @@ func (k work) listUnlisted(orders []string) ([]stop, error) {
 	for _, l := range lines {
 		of[l.Text("id")] = l.Text("order_id")
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
+	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+
+		" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
 		"reservations.id "+
 		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(store.TextColumn(lines, "id")))
@@ -215,9 +217,9 @@ func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) (
 
 // pickLine is a line that fetches a reservation.
 func pickLine(list string, seq int64, r store.Row) store.Row {
-	return store.Row{"pick_list_id": list, "seq": seq, "order_line_id": r["order_line_id"], "reservation_id": r["id"], "zone_id": r["zone_id"],
-		"item_id": r["item_id"],
-		"lot_id":  r["lot_id"], "serial": r["serial"], "lpn": r["lpn"], "qty": r["quantity"]}
+	return store.Row{"pick_list_id": list, "seq": seq, "order_line_id": r["order_line_id"], "reservation_id": r["id"],
+		"zone_id": r["zone_id"], "item_id": r["item_id"],
+		"lot_id": r["lot_id"], "serial": r["serial"], "lpn": r["lpn"], "qty": r["quantity"]}
 }
 
 // pickListsOut reads lists and their lines back.
@@ -242,7 +244,8 @@ func checkScan(field, scan string, codes ...string) error {
 	if scan == "" || slices.Contains(codes, scan) {
 		return nil
 	}
-	return fault.New(fault.Conflict, CodeScan, "%s is not what is to be picked here", strconv.Quote(scan)).At(field, "does not match")
+	return fault.New(fault.Conflict, CodeScan, "%s is not what is to be picked here", strconv.Quote(scan)).At(field,
+		"does not match")
 }
 
 // CodeScan is a scan that does not match.

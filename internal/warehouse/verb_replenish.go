@@ -95,7 +95,8 @@ func (w Watch) taskOf(c *verb.Call, in *ReplenishIn) (string, error) {
 	if _, err := inUse(c, in.RuleID, "rule_id"); err != nil {
 		return "", err
 	}
-	open, err := c.Rows("replenish_tasks", "rule_id = $2 AND status IN ('open', 'in_progress') ORDER BY id LIMIT 1", in.RuleID)
+	open, err := c.Rows("replenish_tasks", "rule_id = $2 AND status IN ('open', 'in_progress') ORDER BY id LIMIT 1",
+		in.RuleID)
 	if err != nil {
 		return "", err
 	}

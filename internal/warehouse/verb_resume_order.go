@@ -19,7 +19,8 @@ func resumeOrder(c *verb.Call, in *ResumeOrderIn) (*OrderOut, error) {
 		return nil, err
 	}
 	if o["status"] != "on_hold" {
-		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not on hold", o.Text("order_no"), o.Text("status")).At("order_id", "is not on hold")
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not on hold", o.Text("order_no"),
+			o.Text("status")).At("order_id", "is not on hold")
 	}
 	to := o.Text("held_from")
 	if to == "" { // held before its origin was kept

@@ -62,7 +62,8 @@ func scanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
 		return nil, err
 	}
 	if s.out.Kind == "" {
-		return nil, fault.New(fault.NotFound, "PGRST116", "nothing here has the code %s", strings.ReplaceAll(in.Code, gs1.FNC1, "|")).At("code", "is unknown")
+		return nil, fault.New(fault.NotFound, "PGRST116", "nothing here has the code %s",
+			strings.ReplaceAll(in.Code, gs1.FNC1, "|")).At("code", "is unknown")
 	}
 	if err := s.checkContext(); err != nil {
 		return nil, err
@@ -82,7 +83,8 @@ func (s *scanning) findCode() error {
 		return nil
 	}
 	if err != nil {
-		return fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s", strings.TrimPrefix(err.Error(), "gs1: ")).At("code", "is a damaged GS1 label")
+		return fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s",
+			strings.TrimPrefix(err.Error(), "gs1: ")).At("code", "is a damaged GS1 label")
 	}
 	s.out.Parsed = s.parsedLabel(label)
 	return s.findLabelled(s.out.Parsed)
@@ -92,8 +94,10 @@ func (s *scanning) findCode() error {
 // kind of what is found there.
 var lookups = [...]struct{ kind, resource, column string }{
 	{"item", "items", "sku"}, {"lot", "lots", "lot_no"}, {"zone", "zones", "code"}, {"order", "orders", "order_no"},
-	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"}, {"package", "packages", "package_no"},
-	{"package", "packages", "sscc"}, {"package", "packages", "lpn"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers", "employee_no"},
+	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"},
+	{"package", "packages", "package_no"},
+	{"package", "packages", "sscc"}, {"package", "packages", "lpn"}, {"equipment", "equipment", "asset_no"},
+	{"worker", "workers", "employee_no"},
 }
 
 // findRawCode looks a code up as it stands.
@@ -146,8 +150,8 @@ func (s *scanning) takeFound(kind, resource string, rows []store.Row, err error)
 		return false, err
 	}
 	if len(rows) > 1 {
-		return false, fault.New(fault.Conflict, CodeScan, "several %s have the code %s: scan the item first", resource, s.in.Code).At("code",
-			"stands for several %s", resource)
+		return false, fault.New(fault.Conflict, CodeScan, "several %s have the code %s: scan the item first", resource,
+			s.in.Code).At("code", "stands for several %s", resource)
 	}
 	rec := s.c.Record(resource, rows[0])
 	s.out.Kind, s.out.Record = kind, &rec
@@ -193,7 +197,8 @@ func (s *scanning) findSerial(item, number string) (bool, error) {
 
 func (s *scanning) parsedLabel(l gs1.Label) *ScanParsed {
 	year := s.c.Now().Year()
-	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"), Serial: l.Value("21"),
+	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"),
+		Serial:    l.Value("21"),
 		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
 	if p.GLN == "" {
 		p.GLN = l.Value("410")
@@ -280,7 +285,8 @@ func (s *scanning) checkContext() error {
 func (s *scanning) checkBelongsToTask(task store.Row, zone string) error {
 	rec := s.out.Record.Row()
 	wrong := func(what string) error {
-		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s", what)
+		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s",
+			what)
 	}
 	item := rec.Text("item_id")
 	if s.out.Kind == "item" {
@@ -315,11 +321,13 @@ func (s *scanning) packageSteps(p store.Row) {
 // listNextSteps are what can be done with what was scanned.
 func (s *scanning) listNextSteps() {
 	list := map[string][][2]string{
-		"item": {{"receive", "Receive it"}, {"suggest_putaway", "Find a place for it"}, {"move_stock", "Move it"}, {"start_count", "Count it"},
-			{"adjust_stock", "Correct its stock"}},
+		"item": {{"receive", "Receive it"}, {"suggest_putaway", "Find a place for it"}, {"move_stock", "Move it"},
+			{"start_count", "Count it"}, {"adjust_stock", "Correct its stock"}},
 		"lot":    {{"move_stock", "Move it"}, {"start_count", "Count it"}, {"recall_lot", "Recall the lot"}},
-		"serial": {{"move_stock", "Move it"}, {"adjust_stock", "Correct its stock"}}, "plate": {{"put_away", "Put it away"}, {"move_stock", "Move it"}},
-		"zone":     {{"start_count", "Count what is here"}, {"put_away", "Put something away here"}, {"move_stock", "Move something from here"}},
+		"serial": {{"move_stock", "Move it"}, {"adjust_stock", "Correct its stock"}},
+		"plate":  {{"put_away", "Put it away"}, {"move_stock", "Move it"}},
+		"zone": {{"start_count", "Count what is here"}, {"put_away", "Put something away here"},
+			{"move_stock", "Move something from here"}},
 		"shipment": {{"receive", "Receive it"}, {"dispatch", "Dispatch it"}, {"deliver", "Hand it over"}},
 	}[s.out.Kind]
 	for _, step := range list {

@@ -42,10 +42,12 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if in.Found >= line.Decimal("qty") || in.Found < line.Decimal("qty_picked") {
 		return nil, refuseAbove("found", in.Found, line.Decimal("qty"), "a short line has")
 	}
-	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found, all: line.Decimal("qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found,
+		all: line.Decimal("qty_picked")}); err != nil {
 		return nil, err
 	}
-	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{in.LineID},
+		store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []verb.Record{}, Short: []Short{}}
@@ -56,7 +58,8 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := k.appendPickLines(list.Text("id"), done.rows); err != nil {
 		return nil, err
 	}
-	if err := k.UpdateRows("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{in.LineID},
+		store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
 		return nil, err
 	}
 	if err := k.openRecount(c, line, in.Reason, out); err != nil {
@@ -77,7 +80,8 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 	if line["reservation_id"] == nil {
 		return &allocated{}, nil
 	}
-	rest, err := k.Rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.DB().ForUpdate(), line["reservation_id"])
+	rest, err := k.Rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.DB().ForUpdate(),
+		line["reservation_id"])
 	if err != nil || len(rest) == 0 {
 		return &allocated{}, err
 	}
@@ -125,13 +129,15 @@ func (k work) appendPickLines(list string, rows []store.Row) error {
 
 // openRecount opens a blind count of the item at the bin, unless one is open.
 func (k work) openRecount(c *verb.Call, line store.Row, reason string, out *ShortPickOut) error {
-	open, err := k.Rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
+	open, err := k.Rows("count_tasks",
+		"zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
 		line["zone_id"], line["item_id"])
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 {
-		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true, "reason": "short pick: " + reason}
+		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true,
+			"reason": "short pick: " + reason}
 		row["open_key"] = line.Text("zone_id") + "|" + line.Text("item_id")
 		if open, err = k.InsertRows("count_tasks", []store.Row{row}); err != nil {
 			return err

@@ -45,7 +45,8 @@ func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if zone["status"] == "archived" {
-		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Text("code")).At("zone_id", "is archived")
+		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Text("code")).At("zone_id",
+			"is archived")
 	}
 	for _, f := range [...][3]string{{"items", "item_id", in.ItemID}, {"workers", "assigned_worker_id", in.Assign}} {
 		if _, err := readRecord(c, f[0], f[1], f[2]); err != nil {
@@ -58,15 +59,16 @@ func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []verb.Record{}, Movements: []verb.Record{}, Expected: []Expected{}}
+	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []verb.Record{}, Movements: []verb.Record{},
+		Expected: []Expected{}}
 	out.Then("enter_count", "Enter what was found")
 	if task["blind"] == true {
 		return out, nil
 	}
 	levels, err := readCountable(c, task)
 	for _, l := range levels {
-		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optionalText(l, "lot_id"), optionalText(l, "serial"), optionalText(l, "lpn"),
-			optionalText(l, "owner_id"), l.Text("stock_status"), l.Decimal("quantity")})
+		out.Expected = append(out.Expected, Expected{l.Text("item_id"), optionalText(l, "lot_id"), optionalText(l, "serial"),
+			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.Text("stock_status"), l.Decimal("quantity")})
 	}
 	return out, err
 }
@@ -81,9 +83,11 @@ func optionalText(r store.Row, name string) *string {
 // openCount opens a count task, unless one is open for the zone and item.
 func openCount(c *verb.Call, row store.Row) (store.Row, error) {
 	key := row.Text("zone_id") + "|" + row.Text("item_id")
-	err := c.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.TenantID, key}, func(r *db.Row) error {
-		return fault.New(fault.Conflict, CodeInUse, "count %s is open for that place already", r.Text(0)).At("zone_id", "is being counted")
-	})
+	err := c.Query("SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2", []any{c.TenantID, key},
+		func(r *db.Row) error {
+			return fault.New(fault.Conflict, CodeInUse, "count %s is open for that place already", r.Text(0)).At("zone_id",
+				"is being counted")
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -114,5 +118,6 @@ func readCountable(c *verb.Call, task store.Row) ([]store.Row, error) {
 	if task["item_id"] == nil {
 		return c.Rows("stock_levels", "zone_id = $2 AND quantity > 0 ORDER BY stock_key", task["zone_id"])
 	}
-	return c.Rows("stock_levels", "zone_id = $2 AND item_id = $3 AND quantity > 0 ORDER BY stock_key", task["zone_id"], task["item_id"])
+	return c.Rows("stock_levels", "zone_id = $2 AND item_id = $3 AND quantity > 0 ORDER BY stock_key", task["zone_id"],
+		task["item_id"])
 }

@@ -40,7 +40,8 @@ func (w Watch) startRoute(c *verb.Call, in *StartRouteIn) (*StartRouteOut, error
 		return nil, err
 	}
 	if r["vehicle_id"] != any(in.Vehicle) {
-		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id", "is not that of the plan")
+		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id",
+			"is not that of the plan")
 	}
 	stops, err := lockStops(k.Tx, in.RouteID)
 	if err != nil {
@@ -107,17 +108,22 @@ func mayStart(c *verb.Call, r store.Row, odometer decimal.Dec) error {
 		return err
 	}
 	if last := v.Decimal("odometer_km"); odometer < last {
-		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer, last).At("odometer_km", "is less than %s", last)
+		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer,
+			last).At("odometer_km", "is less than %s", last)
 	}
-	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"], r["vehicle_id"])
+	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"],
+		r["vehicle_id"])
 	if err != nil || len(out) == 0 {
 		return err
 	}
-	return notReady("the driver or the vehicle is out on route %s", out[0].Text("route_no")).At("route_id", "waits for %s", out[0].Text("route_no"))
+	return notReady("the driver or the vehicle is out on route %s", out[0].Text("route_no")).At("route_id", "waits for %s",
+		out[0].Text("route_no"))
 }
 
 // setOff starts the route and sends its shipments off.
-func (w Watch) setOff(c *verb.Call, in *StartRouteIn, stops []store.Row, why map[string][]string) (*StartRouteOut, error) {
+func (w Watch) setOff(
+	c *verb.Call, in *StartRouteIn, stops []store.Row, why map[string][]string,
+) (*StartRouteOut, error) {
 	k := w.workOf(c)
 	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Now())}
 	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {
@@ -150,7 +156,8 @@ func (w Watch) setOff(c *verb.Call, in *StartRouteIn, stops []store.Row, why map
 		if err != nil {
 			return nil, err
 		}
-		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0, Reasons: append([]string{}, why[id]...), Shipment: rec})
+		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0,
+			Reasons: append([]string{}, why[id]...), Shipment: rec})
 	}
 	route, err := w.routeOut(c, in.RouteID)
 	if err != nil {

@@ -75,7 +75,8 @@ func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 
 // putBack frees picked reservations of the line's goods and moves them.
 func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
-	rows, err := k.Rows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.DB().ForUpdate(),
+	rows, err := k.Rows("reservations",
+		"order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.DB().ForUpdate(),
 		line["order_line_id"], line["item_id"])
 	if err != nil {
 		return nil, err
@@ -92,8 +93,10 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 			return nil, err
 		}
 		freed = append(freed, r)
-		moves = append(moves, store.Row{"type": "unpick", "item_id": r["item_id"], "lot_id": r["lot_id"], "serial": r["serial"], "owner_id": r["owner_id"],
-			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines", "ref_id": line["id"]})
+		moves = append(moves, store.Row{"type": "unpick", "item_id": r["item_id"], "lot_id": r["lot_id"],
+			"serial": r["serial"], "owner_id": r["owner_id"],
+			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines",
+			"ref_id": line["id"]})
 	}
 	if left > 0 {
 		return nil, refuseAbove("quantity", in.Quantity, in.Quantity-left, "is still picked for the line")

@@ -34,7 +34,8 @@ func deriveZones(tx *store.Tx, changes []store.Change) error {
 			continue
 		}
 		if z.Decimal("max_capacity") > maxZone {
-			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity", "is too large")
+			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity",
+				"is too large")
 		}
 		if c.Op == store.Insert {
 			z["load_units"] = decimal.Dec(0)
@@ -76,7 +77,8 @@ func refuseNonEmpty(tx *db.Tx, tenant string, ids []string) error {
 		" OR EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived' AND NOT ("+in("c.id",
 		2)+"))) ORDER BY z.code LIMIT 1",
 		[]any{tenant, jsonList(ids)}, func(r *db.Row) error {
-			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first", r.Text(0)).
+			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first",
+				r.Text(0)).
 				At("status", "the zone is not empty")
 		})
 }
@@ -119,7 +121,8 @@ func moveSubtrees(tx *store.Tx, changes []store.Change) error {
 	var hung, parents set
 	loads := map[string]decimal.Dec{}
 	for _, c := range changes {
-		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update && !isAltered(c, "parent_id") {
+		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update &&
+			!isAltered(c, "parent_id") {
 			continue
 		}
 		from, to := c.Before.Text("parent_id"), c.After.Text("parent_id")
@@ -158,9 +161,11 @@ func checkTree(tx *db.Tx, tenant string, ids []string) error {
 		"WHERE (above.circle = 1 OR above.n + below.n > $3) ORDER BY above.circle DESC, z.code LIMIT 1",
 		[]any{tenant, jsonList(ids), MaxDepth + 1}, func(r *db.Row) error {
 			if r.Int(1) == 1 {
-				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id", "makes a circle")
+				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id",
+					"makes a circle")
 			}
-			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), MaxDepth).
+			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0),
+				MaxDepth).
 				At("parent_id", "is too deep")
 		})
 }

@@ -33,7 +33,9 @@ func ListMissingCertificates(tx *store.Tx, ids []string, today string) (map[stri
 			if !jobtitle.IsNamed(store.Texts(c["required_for"]), w.Text("job_title")) {
 				continue
 			}
-			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool { return r["worker_id"] != w["id"] || r["course_id"] != c["id"] })
+			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool {
+				return r["worker_id"] != w["id"] || r["course_id"] != c["id"]
+			})
 			valid := slices.ContainsFunc(mine, func(r store.Row) bool {
 				return r["status"] == "completed" && (r["expires_on"] == nil || r.Text("expires_on") >= today)
 			})

@@ -194,10 +194,12 @@ func Against(trips []Trip, now time.Time, at *time.Location) (why []string) {
 	today := list[len(list)-1]
 	if now.Sub(today.to) < ShortRest {
 		if limit := dayLeft(list[:len(list)-1], today, at); today.wheel >= limit {
-			say("the driver has driven %s since the last daily rest, of %s: (EC) 561/2006 art. 6(1)", formatHours(today.wheel), formatHours(limit))
+			say("the driver has driven %s since the last daily rest, of %s: (EC) 561/2006 art. 6(1)", formatHours(today.wheel),
+				formatHours(limit))
 		}
 		if now.Sub(today.from) >= 24*time.Hour-ShortRest {
-			say("no daily rest of 9 h fits into the 24 hours since %s: (EC) 561/2006 art. 8(2)", today.from.In(at).Format("2006-01-02 15:04"))
+			say("no daily rest of 9 h fits into the 24 hours since %s: (EC) 561/2006 art. 8(2)",
+				today.from.In(at).Format("2006-01-02 15:04"))
 		}
 	}
 	of, on := hoursByWeek(trips, at), weekStart(now, at)

@@ -75,7 +75,8 @@ func NewDocument(now time.Time, events []Event) *Document {
 	if events == nil {
 		events = []Event{}
 	}
-	return &Document{Context: []string{context}, Type: "EPCISDocument", SchemaVersion: "2.0", CreationDate: now.UTC(), Body: Body{EventList: events}}
+	return &Document{Context: []string{context}, Type: "EPCISDocument", SchemaVersion: "2.0", CreationDate: now.UTC(),
+		Body: Body{EventList: events}}
 }
 
 // Event is an ObjectEvent, or the AggregationEvent of what was packed.

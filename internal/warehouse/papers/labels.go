@@ -39,7 +39,8 @@ const MostLabels = 200
 
 // labelled makes the labels of records of each collection.
 var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
-	"packages": (*reading).packageLabels, "zones": (*reading).zoneLabels, "items": (*reading).itemLabels, "lots": (*reading).lotLabels,
+	"packages": (*reading).packageLabels, "zones": (*reading).zoneLabels, "items": (*reading).itemLabels,
+	"lots": (*reading).lotLabels,
 }
 
 // Labels are the labels of records of one of Labelled, in the order of their
@@ -77,11 +78,12 @@ var letterCountries = []string{"US", "CA", "MX"}
 
 // readTenant reads what of the tenant stands on papers.
 func (k *reading) readTenant() error {
-	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
-		k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
-		k.zone = localtime.Zone(r.Text(2))
-		return nil
-	})
+	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID},
+		func(r *db.Row) error {
+			k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
+			k.zone = localtime.Zone(r.Text(2))
+			return nil
+		})
 }
 
 // localDay is the first of instants that is known, as a day of the tenant.
@@ -112,7 +114,8 @@ func (k *reading) readVisible(resource, field string, ids []string) ([]store.Row
 	out := make([]store.Row, len(ids))
 	for i, id := range ids {
 		if out[i] = known[id]; out[i] == nil {
-			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At(field, "%s is unknown", id)
+			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At(field,
+				"%s is unknown", id)
 		}
 	}
 	return out, nil
@@ -158,7 +161,8 @@ func distinctIDs(rows []store.Row, column string) []string {
 func (k *reading) zoneLabels(rows []store.Row) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, z := range rows {
-		l := label.Label{Kind: titleCase(z.Text("kind")), Big: z.Text("code"), Symbols: []label.Symbol{label.Of(z.Text("code"))}}
+		l := label.Label{Kind: titleCase(z.Text("kind")), Big: z.Text("code"),
+			Symbols: []label.Symbol{label.Of(z.Text("code"))}}
 		if z.Text("name") != z.Text("code") {
 			l.Lines = []label.Line{{Name: "Name", Value: z.Text("name")}}
 		}
@@ -196,8 +200,10 @@ func (k *reading) lotLabels(rows []store.Row) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, lot := range rows {
 		it := items[lot.Text("item_id")]
-		l := label.Label{Kind: "Lot", Big: lot.Text("lot_no"), Lines: []label.Line{{Name: "Item", Value: it.Text("sku") + "  " + it.Text("name")}}}
-		for _, d := range [...]struct{ name, column string }{{"Made", "manufactured_on"}, {"Best before", "best_before"}, {"Expires", "expires_on"}} {
+		l := label.Label{Kind: "Lot", Big: lot.Text("lot_no"),
+			Lines: []label.Line{{Name: "Item", Value: it.Text("sku") + "  " + it.Text("name")}}}
+		for _, d := range [...]struct{ name, column string }{{"Made", "manufactured_on"}, {"Best before", "best_before"},
+			{"Expires", "expires_on"}} {
 			if on := lot.Text(d.column); on != "" {
 				l.Lines = append(l.Lines, label.Line{Name: d.name, Value: on})
 			}
@@ -282,15 +288,18 @@ func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
 func (w *way) packageLabel(p store.Row) (label.Label, error) {
 	no, order, sh := p.Text("package_no"), w.orders[w.order[p.Text("id")]], w.shipments[p.Text("shipment_id")]
 	if p["status"] != "closed" {
-		return label.Label{}, fault.New(fault.Conflict, warehouse.CodeOrder, "package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
+		return label.Label{}, fault.New(fault.Conflict, warehouse.CodeOrder,
+			"package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
 	}
 	l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
 	if err != nil {
 		return label.Label{}, fault.Wrap(err, fault.Internal, "", "package %s", no)
 	}
 	lines := []label.Line{{Name: "From", Value: w.from(order)}, {Name: "To", Value: receiverAddress(order, sh)}}
-	lines = appendLines(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment", sh.Text("shipment_no"),
-		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight", formatWithUnit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
+	lines = appendLines(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment",
+		sh.Text("shipment_no"),
+		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight",
+		formatWithUnit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
 	return label.Label{Tall: true, Kind: "SSCC", Big: no, Lines: lines, Symbols: label.OfGS1(l)}, nil
 }
 

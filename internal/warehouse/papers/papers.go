@@ -59,11 +59,12 @@ type sent struct {
 
 func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	if sh["direction"] != "outbound" {
-		return nil, fault.New(fault.Conflict, warehouse.CodeOrder, "shipment %s is inbound: its delivery note is the sender's",
-			sh.Text("shipment_no")).At("id", "is inbound")
+		return nil, fault.New(fault.Conflict, warehouse.CodeOrder,
+			"shipment %s is inbound: its delivery note is the sender's", sh.Text("shipment_no")).At("id", "is inbound")
 	}
 	id := sh.Text("id")
-	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no", query.List(store.Texts(sh["order_ids"])))
+	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no",
+		query.List(store.Texts(sh["order_ids"])))
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +91,17 @@ func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	d := &label.Paper{Letter: k.letter, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
 		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiverAddress(first, sh)}},
 		Tables:    []label.Table{goods}, Signs: []string{"Received by, in block letters", "Date", "Signature"}}
-	d.Facts = appendLines(nil, "Date", k.localDay(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders", joinColumn(orders, "order_no"),
+	d.Facts = appendLines(nil, "Date", k.localDay(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders",
+		joinColumn(orders, "order_no"),
 		"Your references", joinColumn(orders, "external_ref"), "Carrier", carrierOf(sh, carriers),
 		"Tracking", sh.Text("tracking_no"))
 	if len(boxes) > 0 {
-		t := label.Table{Title: fmt.Sprintf("Packages: %d", len(boxes)), Columns: []label.Column{{Title: "Package", Share: 3}, {Title: "SSCC", Share: 4},
-			{Title: "License plate", Share: 4}, {Title: "Weight, kg", Share: 2, Right: true}}}
+		t := label.Table{Title: fmt.Sprintf("Packages: %d", len(boxes)),
+			Columns: []label.Column{{Title: "Package", Share: 3}, {Title: "SSCC", Share: 4},
+				{Title: "License plate", Share: 4}, {Title: "Weight, kg", Share: 2, Right: true}}}
 		for _, b := range boxes {
-			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"), formatWithUnit(b, "weight_kg", "")})
+			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"),
+				formatWithUnit(b, "weight_kg", "")})
 		}
 		d.Tables = append(d.Tables, t)
 	}
@@ -107,8 +111,10 @@ func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 // goodsOf is the table of what a shipment carries, a row for each lot or piece of
 // a line.
 func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Table, err error) {
-	t = label.Table{Title: "Goods", Columns: []label.Column{{Title: "Order", Share: 6}, {Title: "Line", Share: 2, Right: true}, {Title: "SKU", Share: 5},
-		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4}, {Title: "Quantity", Share: 3, Right: true},
+	t = label.Table{Title: "Goods", Columns: []label.Column{{Title: "Order", Share: 6},
+		{Title: "Line", Share: 2, Right: true}, {Title: "SKU", Share: 5},
+		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4},
+		{Title: "Quantity", Share: 3, Right: true},
 		{Title: "Unit", Share: 2}}}
 	lines, err := k.readRows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"])
 	if err != nil {
@@ -137,7 +143,8 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 		return t, err
 	}
 	slices.SortStableFunc(lines, func(a, b store.Row) int {
-		if c := strings.Compare(orders[a.Text("order_id")].Text("order_no"), orders[b.Text("order_id")].Text("order_no")); c != 0 {
+		if c := strings.Compare(orders[a.Text("order_id")].Text("order_no"),
+			orders[b.Text("order_id")].Text("order_no")); c != 0 {
 			return c
 		}
 		return int(wholeNumber(of[a.Text("order_line_id")], "line_no") - wholeNumber(of[b.Text("order_line_id")], "line_no"))
@@ -147,8 +154,10 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Ta
 		for _, s := range parts[l.Text("id")] {
 			t.Rows = append(
 				t.Rows,
-				[]string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"), it.Text("name"),
-					joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(), it.Text("base_uom")},
+				[]string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"),
+					it.Text("name"),
+					joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(),
+					it.Text("base_uom")},
 			)
 		}
 	}
@@ -230,7 +239,8 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		return nil, err
 	}
 	known := map[string]map[string]store.Row{}
-	for _, of := range [...][2]string{{"zones", "zone_id"}, {"items", "item_id"}, {"lots", "lot_id"}, {"order_lines", "order_line_id"}} {
+	for _, of := range [...][2]string{{"zones", "zone_id"}, {"items", "item_id"}, {"lots", "lot_id"},
+		{"order_lines", "order_line_id"}} {
 		if known[of[0]], err = k.readReferenced(of[0], of[1], lines); err != nil {
 			return nil, err
 		}
@@ -243,8 +253,10 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := label.Table{Title: "Lines, in walking order", Columns: []label.Column{{Title: "No.", Share: 2, Right: true}, {Title: "Place", Share: 5},
-		{Title: "SKU", Share: 5}, {Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Quantity", Share: 3, Right: true},
+	t := label.Table{Title: "Lines, in walking order", Columns: []label.Column{{Title: "No.", Share: 2, Right: true},
+		{Title: "Place", Share: 5},
+		{Title: "SKU", Share: 5}, {Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6},
+		{Title: "Quantity", Share: 3, Right: true},
 		{Title: "Unit", Share: 2}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
 	for _, r := range lines {
 		it, done := known["items"][r.Text("item_id")], ""
@@ -256,13 +268,16 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		}
 		t.Rows = append(
 			t.Rows,
-			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"), it.Text("name"),
-				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), r.Decimal("qty").String(), it.Text("base_uom"),
+			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"),
+				it.Text("name"),
+				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), r.Decimal("qty").String(),
+				it.Text("base_uom"),
 				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
 		)
 	}
-	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t}, Signs: []string{"Picked by", "Date and time"}}
-	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released", k.localDay(l.Text("released_at")),
-		"Priority", fmt.Sprint(wholeNumber(l, "priority")))
+	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t},
+		Signs: []string{"Picked by", "Date and time"}}
+	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released",
+		k.localDay(l.Text("released_at")), "Priority", fmt.Sprint(wholeNumber(l, "priority")))
 	return d, nil
 }

@@ -72,7 +72,9 @@ var moved = map[string]string{
 
 // Events are the events that q asks for, and where the next page begins; nil
 // behind the last. A caller who may not read movements is fault.Forbidden.
-func (v *Visibility) Events(ctx context.Context, a actor.Actor, q EventQuery) (events []epcis.Event, next *Recorded, err error) {
+func (v *Visibility) Events(
+	ctx context.Context, a actor.Actor, q EventQuery,
+) (events []epcis.Event, next *Recorded, err error) {
 	if len(q.Steps) == 0 {
 		q.Steps = epcis.Steps
 	}
@@ -134,13 +136,14 @@ func (s *sight) readEvents() ([]told, error) {
 // readSites reads which GLN a place lies under: its site's, or the only site's.
 func (s *sight) readSites() error {
 	s.glns = map[string]string{}
-	return s.tx.Query("SELECT id, gln FROM sites WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY id", []any{s.a.TenantID}, func(r *db.Row) error {
-		s.glns[r.Text(0)] = r.Text(1)
-		if s.only = ""; len(s.glns) == 1 {
-			s.only = r.Text(1)
-		}
-		return nil
-	})
+	return s.tx.Query("SELECT id, gln FROM sites WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY id",
+		[]any{s.a.TenantID}, func(r *db.Row) error {
+			s.glns[r.Text(0)] = r.Text(1)
+			if s.only = ""; len(s.glns) == 1 {
+				s.only = r.Text(1)
+			}
+			return nil
+		})
 }
 
 func (s *sight) siteGLN(site string) string {
@@ -190,10 +193,12 @@ func (s *sight) readMovements() error {
 		}
 	}
 	args := []any{s.a.TenantID}
-	where := s.windowClause("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " + policy.Where(s.tx.DB(), "m", &args)
+	where := s.windowClause("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " +
+		policy.Where(s.tx.DB(), "m", &args)
 	return s.tx.Query("SELECT m.id, m.created_at, m.reversal_of, m.quantity, "+
 		"CASE WHEN m.reversal_of IS NOT NULL THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) "+earlier+") AS bigint) END, "+
-		"CASE WHEN m.reversal_of IS NOT NULL THEN (SELECT p.id "+earlier+" ORDER BY p.created_at DESC, p.id DESC LIMIT 1) END, "+
+		"CASE WHEN m.reversal_of IS NOT NULL THEN (SELECT p.id "+earlier+
+		" ORDER BY p.created_at DESC, p.id DESC LIMIT 1) END, "+
 		"o.type, o.to_status, o.occurred_at, o.quantity, o.serial, i.id, i.gtin, i.base_uom, b.id, b.lot_no, b.expires_on, "+
 		"f.id, f.code, f.site_id, t.id, t.code, t.site_id, d.id, d.type, d.order_no, d.external_ref, d.party_gln, h.id, h.shipment_no "+
 		"FROM stock_movements m JOIN stock_movements o ON o.tenant_id = $1 AND o.id = COALESCE(m.reversal_of, m.id) "+
@@ -210,7 +215,8 @@ func (s *sight) readMovements() error {
 			kind: r.Text(6), status: r.Text(7), occurred: r.Time(8),
 			goods: epcis.Goods{Quantity: r.Dec(9), Serial: r.Text(10), ItemID: r.Text(11), GTIN: r.Text(12), Unit: r.Text(13),
 				LotID: r.Text(14), LotNo: r.Text(15)},
-			expires: r.Text(16), from: location{r.Text(17), r.Text(18), r.Text(19)}, to: location{r.Text(20), r.Text(21), r.Text(22)},
+			expires: r.Text(16), from: location{r.Text(17), r.Text(18), r.Text(19)},
+			to:       location{r.Text(20), r.Text(21), r.Text(22)},
 			order:    commission{r.Text(23), r.Text(24), r.Text(25), r.Text(26), r.Text(27)},
 			shipment: r.Text(28), shipmentNo: r.Text(29),
 		}
@@ -291,7 +297,8 @@ func correctionEvents(e epcis.Event, held string, g epcis.Goods, q decimal.Dec) 
 
 // newEvent is what every event of a record has.
 func (s *sight) newEvent(at Recorded, happened time.Time) epcis.Event {
-	return epcis.Event{ID: epcis.ID(at.ID), Time: happened.UTC(), Offset: happened.In(s.zone).Format("-07:00"), RecordTime: at.Time.UTC()}
+	return epcis.Event{ID: epcis.ID(at.ID), Time: happened.UTC(), Offset: happened.In(s.zone).Format("-07:00"),
+		RecordTime: at.Time.UTC()}
 }
 
 func businessStep(kind, status string) string {

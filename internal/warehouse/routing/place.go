@@ -9,7 +9,8 @@ import (
 // and lon; ok is false where it does not say so within their range.
 func At(place []byte) (at Stop, ok bool) {
 	var v struct{ Lat, Lon *float64 }
-	if json.Unmarshal(place, &v) != nil || v.Lat == nil || v.Lon == nil || math.Abs(*v.Lat) > 90 || math.Abs(*v.Lon) > 180 {
+	if json.Unmarshal(place, &v) != nil || v.Lat == nil || v.Lon == nil || math.Abs(*v.Lat) > 90 ||
+		math.Abs(*v.Lon) > 180 {
 		return Stop{}, false
 	}
 	return Stop{Lat: *v.Lat, Lon: *v.Lon}, true

@@ -97,7 +97,8 @@ const chunk = 1_000_000
 // broken total does not end the recount.
 func wideSum(expr string) string {
 	n := strconv.Itoa(chunk)
-	return "CAST(COALESCE(SUM((" + expr + ") / " + n + "), 0) AS bigint), CAST(COALESCE(SUM((" + expr + ") % " + n + "), 0) AS bigint)"
+	return "CAST(COALESCE(SUM((" + expr + ") / " + n + "), 0) AS bigint), CAST(COALESCE(SUM((" + expr + ") % " + n +
+		"), 0) AS bigint)"
 }
 
 // readWideSum reads wide's columns from i on. A sum that does not fit 64 bits is a
@@ -132,13 +133,13 @@ func (r *recount) recountCounters(c *catalog.Catalog) {
 			r.kept[counterPrefix+row.Text(0)] = r.readWideSum(counterPrefix+row.Text(0), row, 1)
 		}
 	})
-	r.queueQuery("SELECT name, span, start_at, part, "+wideSum("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part",
-		func(row *db.Row) {
-			if name := row.Text(0); mine[name] {
-				key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
-				r.kept[key] = r.readWideSum(key, row, 4)
-			}
-		})
+	r.queueQuery("SELECT name, span, start_at, part, "+wideSum("delta")+
+		" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part", func(row *db.Row) {
+		if name := row.Text(0); mine[name] {
+			key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
+			r.kept[key] = r.readWideSum(key, row, 4)
+		}
+	})
 }
 
 const counterPrefix = "counter "
@@ -162,7 +163,8 @@ func (r *recount) recountCounter(res *catalog.Resource, n *catalog.Counter) {
 		group = " GROUP BY " + strings.Join(by, ", ")
 	}
 	name := counterPrefix + n.Name
-	r.queueQuery("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+group, func(row *db.Row) {
+	r.queueQuery("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+
+		group, func(row *db.Row) {
 		record := map[string]any{}
 		for i, f := range cols {
 			if fd, _ := res.Field(f); row.Null(i + 2) {
@@ -274,14 +276,15 @@ func (r *recount) addPair(name string, kept, real int64) { r.kept[name], r.real[
 
 func (r *recount) recountZones() {
 	r.parent, r.room, r.load = map[string]string{}, map[string]int64{}, map[string]int64{}
-	r.queueQuery("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1", func(row *db.Row) {
-		id := row.Text(0)
-		r.parent[id], r.room[id] = row.Text(1), row.Int(4)
-		r.kept["zone "+id+" load_units"] = row.Int(2)
-		if !row.Null(3) {
-			r.kept["zone "+id+" utilization"] = row.Int(3)
-		}
-	})
+	r.queueQuery("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1",
+		func(row *db.Row) {
+			id := row.Text(0)
+			r.parent[id], r.room[id] = row.Text(1), row.Int(4)
+			r.kept["zone "+id+" load_units"] = row.Int(2)
+			if !row.Null(3) {
+				r.kept["zone "+id+" utilization"] = row.Int(3)
+			}
+		})
 	r.queueQuery("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
 		"= $1", func(row *db.Row) {
 		if units, err := warehouse.MultiplyWithin(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
@@ -349,4 +352,5 @@ func (r *recount) recountReservations() {
 	})
 }
 
-var orderSums = [...]string{"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}
+var orderSums = [...]string{"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped",
+	"qty_received", "total_value"}
