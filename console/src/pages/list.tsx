@@ -13,7 +13,6 @@ import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
 import { Check, Input, Select } from '../ui/form';
 import { NumberInput } from '../ui/number';
-import { useFitting } from '../ui/fitting';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -92,7 +91,6 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const [at, setAt] = useState(-1);
   const list = rows.data ?? [];
   const shown = list.slice(0, pageSize);
-  const { box, shown: fitting, left } = useFitting<HTMLDivElement>(columns, rows.data, !!view.columns);
   useEffect(() => setAt(-1), [url]);
   useRowKeys(shown.length, at, setAt, (i) => shown[i] && route(hrefOf(c.name, shown[i].id)), () => rights?.create && route(`/console/c/${c.name}/new`));
   const sort = (f: Field) => go({ order: view.order?.[0] === f.name ? (view.order[1] === 'asc' ? [f.name, 'desc'] : null) : [f.name, 'asc'] });
@@ -200,11 +198,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
             <Skeleton lines={9} />
           </div>
         ) : shown.length ? (
-          <div ref={box} class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
+          <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
             <table>
               <thead>
                 <tr>
-                  {fitting.map((n) => {
+                  {columns.map((n) => {
                     const f = c.fields.find((x) => x.name === n) as Field;
                     const way = view.order?.[0] === n ? view.order[1] : undefined;
                     return (
@@ -229,7 +227,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                       if (!(e.target as HTMLElement).closest('a, button') && !String(getSelection())) route(hrefOf(c.name, r.id));
                     }}
                   >
-                    {fitting.map((n, j) => {
+                    {columns.map((n, j) => {
                       const f = c.fields.find((x) => x.name === n) as Field;
                       return (
                         <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
@@ -268,11 +266,6 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           <span aria-live="polite">
             {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'} {total.data != null ? plural(total.data, 'of {n} record', 'of {n} records') : ''}
           </span>
-          {left ? (
-            <Button size="small" kind="quiet" onClick={() => setPicking(true)}>
-              {plural(left, '{n} more column', '{n} more columns')}
-            </Button>
-          ) : null}
           {rows.isFetching && !rows.isPending ? <span class="spin" aria-hidden="true" /> : null}
           <span class="push" />
           <Button size="small" icon="back" disabled={!view.after} onClick={() => history.back()}>

@@ -513,4 +513,10 @@ export const deCatalog: Record<string, string> = {
   'Tenant workers': 'Beschäftigte der Organisation',
   'Pieces': 'Stück',
   'In': 'Eines von',
+  'Default site': 'Voreingestellter Standort',
+  'Orders across sites': 'Aufträge über Standorte hinweg',
+  'Site of orders that name none.': 'Standort von Aufträgen, die keinen nennen.',
+  'Whether orders are promised stock of other sites after their own.': 'Ob Aufträgen nach dem eigenen Standort auch Bestand anderer zugesagt wird.',
+  'the code of a site': 'die Kennung eines Standorts',
+  'Whose goods it takes, and where goods come in for it. A new order without one has the only site, or that of the setting default_site; an order of no site takes goods of all.': 'Von wo Ware genommen wird und wo sie dafür eingeht. Ein neuer Auftrag ohne Standort bekommt den einzigen oder den der Einstellung default_site; ein Auftrag ohne Standort nimmt Ware von allen.',
 };

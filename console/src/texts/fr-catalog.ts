@@ -516,4 +516,10 @@ export const frCatalog: Record<string, string> = {
   'Tenant workers': 'Personnel de l’organisation',
   'Pieces': 'Pièces',
   'In': 'Parmi',
+  'Default site': 'Site par défaut',
+  'Orders across sites': 'Commandes sur plusieurs sites',
+  'Site of orders that name none.': 'Site des commandes qui n’en nomment aucun.',
+  'Whether orders are promised stock of other sites after their own.': 'Si le stock d’autres sites est promis aux commandes après celui du leur.',
+  'the code of a site': 'le code d’un site',
+  'Whose goods it takes, and where goods come in for it. A new order without one has the only site, or that of the setting default_site; an order of no site takes goods of all.': 'Le site dont elle prend la marchandise et où celle-ci entre. Une nouvelle commande sans site reçoit le seul site, ou celui du réglage default_site ; une commande sans site prend la marchandise de tous.',
 };

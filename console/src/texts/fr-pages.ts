@@ -20,7 +20,6 @@ export const frPages: Record<string, string> = {
   'Nothing is left to do': 'Il ne reste rien à faire', 'Your safety points': 'Vos points de sécurité', 'for reports, talks and checks': 'pour signalements, causeries et contrôles',
   'Priority {n}': 'Priorité {n}', 'Import': 'Importer', 'Search': 'Chercher', 'Search in this list': 'Chercher dans cette liste', 'Filter': 'Filtrer', 'Columns': 'Colonnes',
   'Save as CSV': 'Enregistrer en CSV', 'Keep this view': 'Garder cette vue', 'Kept views': 'Vues gardées', 'Keep': 'Garder', 'Previous': 'Précédent', 'Next': 'Suivant',
-  '{n} more column': '{n} colonne de plus', '{n} more columns': '{n} colonnes de plus',
   'of {n} record': 'sur {n} enregistrement', 'of {n} records': 'sur {n} enregistrements', '{field}: any': '{field} : tous', 'Nothing matches': 'Rien ne correspond',
   'Nothing here yet': 'Encore rien ici', 'Show everything': 'Tout afficher', 'Take a filter away, or look for something else.': 'Retirez un filtre ou cherchez autre chose.',
   'Add the filter': 'Ajouter le filtre', 'Field': 'Champ', 'Condition': 'Condition', 'Value': 'Valeur', 'As it was': 'Comme avant', 'Show these': 'Afficher ceux-ci',

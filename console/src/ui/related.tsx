@@ -6,20 +6,18 @@ import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { columnsOf, selection } from '../lib/records';
 import { Empty, Problem, Skeleton } from './basic';
-import { useFitting } from './fitting';
 import { hrefOf, numeric, Value } from './value';
 
 // Children is a short table of the records of a collection that point to one.
 export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
-  const wanted = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 7);
+  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 7);
   const place = c.fields.find((f) => f.name === 'line_no' || f.name === 'seq');
   const q = useQuery({
-    queryKey: ['c', c.name, 'of', column, id, wanted.join()],
-    queryFn: () => want(records(c.name).select(selection(c, wanted, catalog, p)).eq(column, id).order(place?.name ?? 'id', { ascending: !!place }).limit(limit + 1)),
+    queryKey: ['c', c.name, 'of', column, id, shown.join()],
+    queryFn: () => want(records(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(place?.name ?? 'id', { ascending: !!place }).limit(limit + 1)),
     meta: { live: true },
   });
   const { route } = useLocation();
-  const { box, shown } = useFitting<HTMLDivElement>(wanted, q.data);
   if (q.isPending)
     return (
       <div class="body">
@@ -32,7 +30,7 @@ export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c:
   return (
     <>
       {rows.length ? (
-        <div ref={box} class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
+        <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
           <table>
             <thead>
               <tr>

@@ -49,6 +49,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
       </time>
     );
   if (f.type === 'array' && Array.isArray(v)) {
+    if (!f.names && v.every(isId)) return <>{number(v.length)}</>; // of a collection that the field does not name
     if (f.names) return full ? <Named collection={f.names} ids={v.map(String).slice(0, 50)} /> : <span class="muted">{number(v.length)}</span>;
     return (
       <span class="row tight">
@@ -67,6 +68,8 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return isCode(v) ? <span class="nobreak">{value(f, v)}</span> : <>{value(f, v)}</>;
 }
+
+const isId = (v: unknown) => typeof v === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(v);
 
 // isCode says that a text is a number of a document, a SKU or the like: one word, which
 // is read and compared whole.
