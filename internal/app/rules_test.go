@@ -37,7 +37,7 @@ var layers = []struct {
 	{"domains", "the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"functions", "the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"endpoints", "faces on the wire", []string{"api", "console", "reference"}},
+	{"endpoints", "HTTP endpoints", []string{"api", "console", "reference"}},
 	{"wiring", "the only wiring", []string{"app"}},
 	{"tests", "a whole server for tests", []string{"testkit"}},
 }

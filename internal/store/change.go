@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"time"
 )
 
 // insertRows writes checked rows: fills what the server fills, runs the effects,

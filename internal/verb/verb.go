@@ -1,7 +1,7 @@
 // Package verb is what a verb is: one thing a person says they did, done in one
 // transaction. A verb's input and answer are structs; their tags (json, doc,
 // unit, enum, format) are read by the binder and by the OpenAPI document. The
-// domains fill the table, the face on the wire serves it.
+// domains fill the table, package api serves it.
 //
 // Layer: verbs. Begin at [Verb].
 package verb
