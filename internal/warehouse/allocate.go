@@ -49,7 +49,8 @@ type plan struct {
 	expires  string            // when the reservations end, "" = never
 	lines    map[string]bool   // of the orders, these lines alone; nil = all
 	avoid    map[string]string // item -> zone whose stock is not to be trusted
-	site     string            // whose stock alone is taken, "" = that of the orders' sites
+	isBound  bool              // stock of site alone is taken, for a pick list that is walked there
+	site     string            // where isBound, "" = zones of no site
 	across   bool              // orders of a site take stock of others after their own
 }
 
@@ -182,7 +183,7 @@ func (k work) lockItemsAndListFreeStock(wishes []demandLine) (map[string][]*free
 	list := jsonList(items.list)
 	lockItems(k.Tx.Tx, k.TenantID, list)
 	out := map[string][]*freeStock{}
-	err := k.Query(sites.Fill(freeStockSQL), []any{k.TenantID, list}, func(r *db.Row) error {
+	err := k.Query(sites.FillStatement(freeStockSQL), []any{k.TenantID, list}, func(r *db.Row) error {
 		c := &freeStock{
 			spot: spot{
 				item: r.Text(1), zone: r.Text(2), lot: r.Text(3), serial: r.Text(4), owner: r.Text(5), lpn: r.Text(6),
@@ -231,7 +232,7 @@ func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (r
 			rows = append(rows, newReservation(w.line, c.spot, q))
 		}
 		if need > 0 {
-			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.shortReason(unfit, elsewhere)})
+			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: p.shortReason(w, unfit, elsewhere)})
 		}
 	}
 	return rows, short
@@ -239,17 +240,26 @@ func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (r
 
 // shortReason says why a line is short, of which some stock is unfit and some lies at
 // other sites.
-func (w demandLine) shortReason(unfit, elsewhere decimal.Dec) string {
+func (p plan) shortReason(w demandLine, unfit, elsewhere decimal.Dec) string {
+	why, where, way := "not enough free stock of "+w.sku, "", "which a transfer order would bring"
+	switch {
+	case p.isBound && p.site == "":
+		where = " in zones of no site"
+	case p.isBound:
+		where = " at the site of the pick list"
+	case w.site != "":
+		where = " at the order's site"
+	}
+	if w.site == "" || p.across {
+		way = "which allocate_order would promise"
+	}
 	switch {
 	case elsewhere > 0:
-		return "not enough free stock of " + w.sku + " at the order's site: " + elsewhere.String() +
-			" lie elsewhere, which a transfer order would bring"
+		return why + where + ": " + elsewhere.String() + " lie elsewhere, " + way
 	case unfit > 0:
-		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
-	case w.site != "":
-		return "not enough free stock of " + w.sku + " at the order's site"
+		return why + ": " + unfit.String() + " more are in lots that expire too soon"
 	}
-	return "not enough free stock of " + w.sku
+	return why + where
 }
 
 // lastsLongEnough reports goods that are good for long enough after they leave; those

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/sites"
 )
 
 // callOff puts what was picked on cancelled lists back into its bins, where it
@@ -30,6 +31,9 @@ func (k work) callOff(lists []string) error {
 		if err := b.planWayBack(l); err != nil {
 			return err
 		}
+	}
+	if err := sites.NameTransfers(k.Tx, b.moves); err != nil {
+		return err
 	}
 	if _, err := k.InsertRows("stock_movements", b.moves); err != nil {
 		return err

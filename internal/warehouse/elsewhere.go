@@ -25,7 +25,7 @@ func (w demandLine) wants(c *freeStock) bool {
 
 // mayTake reports stock at a site that a line's order may take stock of.
 func (p plan) mayTake(w demandLine, c *freeStock) bool {
-	if p.site != "" {
+	if p.isBound {
 		return c.site == p.site
 	}
 	return w.site == "" || w.site == c.site || p.across

@@ -40,6 +40,10 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At(
 				"owner_id", "is kept as it is")
 		}
+		if isAltered(c, "site_id") && (c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0) {
+			return fault.New(fault.Conflict, CodeInUse, "goods of the order's site are promised to it or have come in").
+				With("", "give promised goods back with deallocate_order first").At("site_id", "is kept as it is")
+		}
 		if becomes(c, "status", "confirmed") && c.Before["status"] == "draft" {
 			if n, _ := c.After["line_count"].(int64); n == 0 {
 				return notReady("order %s has no lines", c.After.Text("order_no"))

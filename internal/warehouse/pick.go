@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/sites"
 )
 
 // guardPickLists stamps the steps of a pick list; it is complete only when
@@ -100,6 +101,13 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 func derivePickLines(tx *store.Tx, changes []store.Change) error {
 	if err := refuseEndedPicks(tx, changes); err != nil {
 		return err
+	}
+	if at, err := sites.CheckPicks(tx, changes); err != nil {
+		bad := fault.As(err)
+		if len(changes) > 1 { // the row's number stands where the field did
+			bad.Msg = "zone_id: " + bad.Msg
+		}
+		return nameRow(bad, at, len(changes))
 	}
 	lists, err := pickListsOf(tx.Tx, tx.TenantID, changes)
 	if err != nil {

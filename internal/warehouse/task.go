@@ -106,7 +106,7 @@ func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
 		g.LotID = t.Text("lot_id")
 		open, goods = append(open, t), append(goods, g)
 	}
-	if err := putaway.Suggest(tx, goods); err != nil {
+	if err := putaway.SuggestPlaces(tx, goods); err != nil {
 		return nil, err
 	}
 	for i, g := range goods {

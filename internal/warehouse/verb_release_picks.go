@@ -138,7 +138,7 @@ func (k work) orderByWalk(list []stop) error {
 	for i, s := range list {
 		lines[i] = walking.Line{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)}
 	}
-	places, err := walking.Order(k.Tx, lines)
+	places, err := walking.OrderStops(k.Tx, lines)
 	if err != nil {
 		return err
 	}

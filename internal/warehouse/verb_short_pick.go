@@ -107,7 +107,8 @@ func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, err
 		strategy: "fefo",
 		lines:    map[string]bool{lines[0].Text("id"): true},
 		avoid:    map[string]string{line.Text("item_id"): line.Text("zone_id")},
-		site:     zones[line.Text("zone_id")].SiteID, // the list is walked there
+		isBound:  true, // the list is walked at one site
+		site:     zones[line.Text("zone_id")].SiteID,
 	})
 }
 

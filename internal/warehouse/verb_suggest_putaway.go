@@ -38,7 +38,8 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "putaway_tasks", "task_id", in.TaskID); err != nil {
+	task, err := readRecord(c, "putaway_tasks", "task_id", in.TaskID)
+	if err != nil {
 		return nil, err
 	}
 	items := queueArticles(c.Tx.Tx, c.TenantID, []string{in.ItemID})
@@ -51,6 +52,8 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 		return nil, verb.Missing("items", "item_id")
 	case lot != nil && lot.Text("item_id") != it.id:
 		return nil, refuseMovement("lot_id", "the lot belongs to another item")
+	case task != nil && task["item_id"] != any(it.id):
+		return nil, refuseMovement("task_id", "the task is for another item")
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))
 	}
@@ -59,7 +62,7 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 		return nil, err
 	}
 	goods.LotID, goods.TaskID = in.LotID, in.TaskID
-	if err := putaway.Suggest(c.Tx, []*putaway.Goods{goods}); err != nil {
+	if err := putaway.SuggestPlaces(c.Tx, []*putaway.Goods{goods}); err != nil {
 		return nil, err
 	}
 	return showSuggestions(c, goods)

@@ -23,7 +23,7 @@ func TestStaleWalk(t *testing.T) {
 			lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": zone, "item_id": item, "qty": "1"}))
 		}
 		take := func(between func()) error {
-			w, err := walking.Of(context.Background(), k.s, k.as, list, "")
+			w, err := walking.FindWalk(context.Background(), k.s, k.as, list, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,6 +52,7 @@ func (w Watch) Effects() store.Effects {
 			"pick_lines":      perTenant(derivePickLines),
 			"shipments":       perTenant(deriveShipments),
 			"drivers":         retireDrivers,
+			"putaway_tasks":   perTenant(sites.CheckTasks),
 			"replenish_rules": perTenant(sites.CheckRules),
 			"settings":        perTenant(sites.CheckSettings),
 		},

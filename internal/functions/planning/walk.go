@@ -43,7 +43,7 @@ type WalkLine struct {
 
 // Walk answers plan-pick-path. The order is found before anything is locked.
 func (p *Planner) Walk(ctx context.Context, a actor.Actor, in *WalkIn) (*WalkOut, error) {
-	w, err := walking.Of(ctx, p.store, a, in.ListID, in.Start)
+	w, err := walking.FindWalk(ctx, p.store, a, in.ListID, in.Start)
 	if err != nil {
 		return nil, err
 	}

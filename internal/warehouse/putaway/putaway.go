@@ -1,7 +1,7 @@
 // Package putaway finds places for goods: of their class, at the site that they are at,
 // where what lies there and what open tasks bring leaves room.
 //
-// Layer: domains. Begin at [Suggest].
+// Layer: domains. Begin at [SuggestPlaces].
 package putaway
 
 import (
@@ -47,11 +47,11 @@ type Room struct {
 	IsEmpty     bool
 }
 
-// Suggest finds places for goods: of their class and the site that they are at, where the
+// SuggestPlaces finds places for goods: of their class and the site that they are at, where the
 // mix policy, the free capacity and the weight allow them, with what open tasks bring
 // there; those that hold the item already first, then the nearest. Places given to
 // earlier goods of the list count as filled.
-func Suggest(tx *store.Tx, list []*Goods) error {
+func SuggestPlaces(tx *store.Tx, list []*Goods) error {
 	if err := findSites(tx, list); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ var placesText = strings.NewReplacer(
 	"{holds other item}", strings.ReplaceAll(heldSQL, "{goods}", "goods.item_id <> $4"),
 	"{holds other lot}", strings.ReplaceAll(heldSQL, "{goods}",
 		"(goods.item_id <> $4 OR COALESCE(CAST(goods.lot_id AS text), '') <> $11)"),
-).Replace(sites.Fill(placesSQL))
+).Replace(sites.FillStatement(placesSQL))
 
 // findSites finds out at which sites goods are.
 func findSites(tx *store.Tx, list []*Goods) error {

@@ -38,7 +38,7 @@ const siteSQL = `
 // that of the setting default_site; "" where there is neither.
 func ReadDefault(tx *store.Tx) (site string, err error) {
 	value := ""
-	err = tx.Query(Fill(defaultSQL), []any{tx.TenantID, settingDefault}, func(r *db.Row) error {
+	err = tx.Query(FillStatement(defaultSQL), []any{tx.TenantID, settingDefault}, func(r *db.Row) error {
 		site, value = r.Text(0), r.Text(1)
 		return nil
 	})

@@ -38,9 +38,9 @@ const ofZoneSQL = `COALESCE(zone.site_id, {only site})`
 // fill puts the site of a zone into statements that ask for it.
 var fill = strings.NewReplacer("{site}", strings.ReplaceAll(ofZoneSQL, "{only site}", onlySQL), "{only site}", onlySQL)
 
-// Fill puts the site that a row of zones named zone is of into a statement, for {site},
+// FillStatement puts the site that a row of zones named zone is of into a statement, for {site},
 // and the tenant's only site for {only site}.
-func Fill(text string) string { return fill.Replace(text) }
+func FillStatement(text string) string { return fill.Replace(text) }
 
 // ofZonesSQL selects zones with their own site and the one that they are of. $1 tenant, $2
 // ids of zones.
@@ -63,7 +63,7 @@ func ReadOfZones(tx *store.Tx, ids []string) (map[string]Zone, error) {
 	if len(ids) == 0 {
 		return zones, nil
 	}
-	err := tx.Query(Fill(ofZonesSQL), []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
+	err := tx.Query(FillStatement(ofZonesSQL), []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		zones[r.Text(0)] = Zone{ID: r.Text(0), Code: r.Text(1), OwnID: r.Text(2), SiteID: r.Text(3)}
 		return nil
 	})

@@ -80,14 +80,67 @@ func CheckMovements(tx *store.Tx, changes []store.Change) (at int, err error) {
 	for n := range rows {
 		from, isKnown := zones[sources[n]]
 		to, isToo := zones[targets[n]]
-		isFar := Differ(from.SiteID, to.SiteID) || from.SiteID != to.SiteID && slices.Contains(strict, kinds[n])
+		isFar := leavesSite(kinds[n], from, to)
 		if staysInside(n) && isKnown && isToo && isFar {
-			const why = "lies at another site than the goods: bring them there with a movement of type transfer"
-			return places[n], fault.New(fault.Invalid, CodeElsewhere, "zone %s %s", to.Code, why).
-				At("to_zone_id", "%s", why)
+			return places[n], refuseTarget(to)
 		}
 	}
 	return 0, nil
+}
+
+// leavesSite reports a way that goods of a type of movement inside a site cannot take.
+func leavesSite(kind string, from, to Zone) bool {
+	return Differ(from.SiteID, to.SiteID) || from.SiteID != to.SiteID && slices.Contains(strict, kind)
+}
+
+// refuseTarget says that a zone lies at another site than the goods that would go there.
+func refuseTarget(to Zone) error {
+	const why = "lies at another site than the goods: bring them there with a movement of type transfer"
+	return fault.New(fault.Invalid, CodeElsewhere, "zone %s %s", to.Code, why).At("to_zone_id", "%s", why)
+}
+
+// CheckTasks refuses to lead goods that are to be put away to another site.
+func CheckTasks(tx *store.Tx, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if isAltered(c, "from_zone_id", "to_zone_id") && c.After["to_zone_id"] != nil {
+			rows = append(rows, c.After)
+		}
+	}
+	sources, targets := store.TextColumn(rows, "from_zone_id"), store.TextColumn(rows, "to_zone_id")
+	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, targets)))
+	if err != nil {
+		return err
+	}
+	for n := range rows {
+		to, isKnown := zones[targets[n]] // what there is not, the reference refuses
+		if isKnown && leavesSite("putaway", zones[sources[n]], to) {
+			return refuseTarget(to)
+		}
+	}
+	return nil
+}
+
+// NameTransfers makes transfers of those movements that carry goods to another site. They
+// are the way back of goods whose zones have come to other sites since they were picked:
+// that must not keep a list from being cancelled.
+func NameTransfers(tx *store.Tx, moves []store.Row) error {
+	sources, targets := store.TextColumn(moves, "from_zone_id"), store.TextColumn(moves, "to_zone_id")
+	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, targets)))
+	if err != nil {
+		return err
+	}
+	for n, m := range moves {
+		if Differ(zones[sources[n]].SiteID, zones[targets[n]].SiteID) {
+			m["type"] = "transfer"
+		}
+	}
+	return nil
+}
+
+// isAltered reports an update that changes one of some fields.
+func isAltered(c store.Change, fields ...string) bool {
+	return c.Op == store.Update && slices.ContainsFunc(fields, func(f string) bool { return c.Before[f] != c.After[f] })
 }
 
 // CodeElsewhere is a place at another site.
@@ -100,11 +153,11 @@ func unique(ids []string) []string {
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
-// CheckRules refuses rules that fill a zone up from another site.
+// CheckRules refuses rules that are made or changed to fill a zone up from another site.
 func CheckRules(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
-		if c.After != nil {
+		if c.Op == store.Insert || isAltered(c, "source_zone_id", "pick_zone_id") {
 			rows = append(rows, c.After)
 		}
 	}

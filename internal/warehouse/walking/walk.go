@@ -1,7 +1,7 @@
 // Package walking orders the lines of pick lists as they are best walked, at each site
 // apart.
 //
-// Layer: domains. Begin at [Of].
+// Layer: domains. Begin at [FindWalk].
 package walking
 
 import (
@@ -62,9 +62,9 @@ type Place struct {
 	Site  string // "" = none
 }
 
-// Order returns the places of lines on one walk through a warehouse, by their ids. More
+// OrderStops returns the places of lines on one walk through a warehouse, by their ids. More
 // zones than routing.MaxStops are left in the order that they have, site by site.
-func Order(tx *store.Tx, lines []Line) (map[string]Place, error) {
+func OrderStops(tx *store.Tx, lines []Line) (map[string]Place, error) {
 	d := &walkData{walk: Walk{Lines: lines}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	var zones []string
 	for _, l := range lines {
@@ -98,11 +98,11 @@ type walkData struct {
 	floor  routing.Floor
 }
 
-// Of finds the order in which the pending lines of a pick list are best
+// FindWalk finds the order in which the pending lines of a pick list are best
 // walked, from a zone and back to it, or from wherever they begin when start is
 // "". It changes nothing. A list or zone that does not exist is
 // fault.NotFound; more zones than routing.MaxStops is fault.Invalid.
-func Of(ctx context.Context, s *store.Store, a actor.Actor, list, start string) (*Walk, error) {
+func FindWalk(ctx context.Context, s *store.Store, a actor.Actor, list, start string) (*Walk, error) {
 	d := &walkData{walk: Walk{ListID: list}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
 	err := s.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		return d.readWalk(tx, a.TenantID, start)
@@ -200,7 +200,7 @@ const walkZonesSQL = `
 // readZones reads zones, the site of each and the aisle that it lies in: the nearest zone
 // of that kind above it.
 func (d *walkData) readZones(tx *db.Tx, tenant string, ids []string) error {
-	return tx.Query(sites.Fill(walkZonesSQL), []any{tenant, query.List(ids)}, func(r *db.Row) error {
+	return tx.Query(sites.FillStatement(walkZonesSQL), []any{tenant, query.List(ids)}, func(r *db.Row) error {
 		d.zones[r.Text(0)] = &walkZone{
 			id: r.Text(0), code: r.Text(1), x: r.Dec(2), y: r.Dec(3), z: r.Dec(4),
 			rank: r.Int(5), aisle: r.Text(6), site: r.Text(7),
