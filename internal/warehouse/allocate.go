@@ -253,10 +253,10 @@ func (p plan) shortReason(w demandLine, unfit, elsewhere decimal.Dec) string {
 	if w.site == "" || p.across {
 		way = "which allocate_order would promise"
 	}
-	switch {
-	case elsewhere > 0:
+	if elsewhere > 0 {
 		return why + where + ": " + elsewhere.String() + " lie elsewhere, " + way
-	case unfit > 0:
+	}
+	if unfit > 0 {
 		return why + ": " + unfit.String() + " more are in lots that expire too soon"
 	}
 	return why + where

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/putaway"
 )
@@ -50,9 +51,9 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 	switch {
 	case it == nil:
 		return nil, verb.Missing("items", "item_id")
-	case lot != nil && lot.Text("item_id") != it.id:
+	case isOfOtherItem(lot, it):
 		return nil, refuseMovement("lot_id", "the lot belongs to another item")
-	case task != nil && task["item_id"] != any(it.id):
+	case isOfOtherItem(task, it):
 		return nil, refuseMovement("task_id", "the task is for another item")
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))
@@ -66,6 +67,11 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 		return nil, err
 	}
 	return showSuggestions(c, goods)
+}
+
+// isOfOtherItem reports a lot or a task of another item; nil is none.
+func isOfOtherItem(row store.Row, it *article) bool {
+	return row != nil && row.Text("item_id") != it.id
 }
 
 // showSuggestions shows the ten best places.

@@ -103,7 +103,7 @@ func refuseTarget(to Zone) error {
 func CheckTasks(tx *store.Tx, changes []store.Change) error {
 	var rows []store.Row
 	for _, c := range changes {
-		if isAltered(c, "from_zone_id", "to_zone_id") && c.After["to_zone_id"] != nil {
+		if isAltered(c, "from_zone_id", "to_zone_id") {
 			rows = append(rows, c.After)
 		}
 	}
@@ -113,7 +113,7 @@ func CheckTasks(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for n := range rows {
-		to, isKnown := zones[targets[n]] // what there is not, the reference refuses
+		to, isKnown := zones[targets[n]] // a task may have none; what there is not, the reference refuses
 		if isKnown && leavesSite("putaway", zones[sources[n]], to) {
 			return refuseTarget(to)
 		}
