@@ -112,7 +112,8 @@ func TestShortPickStaysOutsideSites(t *testing.T) {
 				Why      string
 			}
 		}
-		s.say("short_pick", map[string]any{"pick_line_id": picks[0], "found": 4, "reason": "x", "to_zone_id": s.lanes[""]}, 200, &out)
+		s.say("short_pick", map[string]any{"pick_line_id": picks[0], "found": 4, "reason": "x",
+			"to_zone_id": s.lanes[""]}, 200, &out)
 		if len(picks) != 1 || len(out.Reallocated) != 0 || len(out.Short) != 1 || out.Short[0].Quantity != 6 {
 			t.Fatalf("%d lines, then %+v", len(picks), out)
 		}
