@@ -167,6 +167,16 @@ func TestVerdictsLeaveWithTheirScope(t *testing.T) {
 		if got := fmt.Sprint(kinds(actor.Safety)); got != "[zone]" {
 			t.Errorf("after the scope shrank verdicts on %s are in force", got)
 		}
+
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/regulations?id=eq." + rule, As: officer,
+			Body: map[string]any{"status": "retired"}})
+		if r.Status >= 300 {
+			t.Fatalf("retire: %d %s", r.Status, r.Body)
+		}
+		callFunction[any](t, k, officer, "POST", "check-compliance-rules")
+		if left := statesOf(t, k, officer, rule); len(left) > 0 {
+			t.Errorf("%d verdicts under a retired regulation are in force", len(left))
+		}
 	})
 }
 

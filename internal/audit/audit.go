@@ -38,6 +38,7 @@ const (
 type Entry struct {
 	Tenant     string // "" = none, as a sign-in of somebody without a tenant has
 	At         time.Time
+	DayAlone   bool        // At is the beginning of a day: the entry's id tells no more either
 	By         actor.Actor // who, with what key, in which session and request, from where
 	Anonymous  bool        // the record does not say who made it: neither does the log
 	Action     string      // what was done: "orders.update", "import_jobs.apply"
@@ -89,6 +90,9 @@ func (e *Entry) entryValues(c *Coder) []any {
 		by = actor.Actor{KeyID: by.KeyID}
 	}
 	id := db.NewID() // rows are in the order of their ids
+	if e.DayAlone {
+		id = db.NewIDAt(e.At)
+	}
 	row := []any{tenant, id, e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
 		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)),
 		outcome,

@@ -27,9 +27,22 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 		}
 		tenant, _ := row["tenant_id"].(string)
 		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: fieldSubset(row, t.Fields),
-			Audience: query.Audience(r, row)}.raisedBy(row))
+			Audience: query.Audience(r, row), day: dayOfReport(before, after)}.raisedBy(row))
 	}
 	return out
+}
+
+// dayOfReport is the day that a new anonymous report tells in place of its moment, zero
+// for any other change: the store keeps no more of it either.
+func dayOfReport(before, after map[string]any) time.Time {
+	if before != nil || after["anonymous"] != true {
+		return time.Time{}
+	}
+	day, err := time.Parse(db.TimeLayout, textField(after, "created_at"))
+	if err != nil {
+		return time.Time{}
+	}
+	return day
 }
 
 // About returns an event of this type about a record of r as it is, with the

@@ -71,7 +71,8 @@ type Emitted struct {
 	Data     any // an object in JSON
 	Audience map[string]string
 
-	moment moment // what time raised it by, if time did
+	day    time.Time // beginning of the day that is all it tells of its moment; zero = it tells the moment
+	moment moment    // what time raised it by, if time did
 }
 
 // Outbox writes events. It is safe for concurrent use.
@@ -133,7 +134,11 @@ func (e Emitted) eventRow(at time.Time) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event: %s: %w", e.Type, err)
 	}
-	sent := Event{ID: db.NewID(), Tenant: e.Tenant, Type: t.Name, At: at, Data: data}
+	id := db.NewID()
+	if !e.day.IsZero() {
+		id, at = db.NewIDAt(e.day), e.day
+	}
+	sent := Event{ID: id, Tenant: e.Tenant, Type: t.Name, At: at, Data: data}
 	if n := len(sent.Payload()); n > MaxPayload || len(data) == 0 || data[0] != '{' {
 		return nil, fmt.Errorf("event: %s: data must be an object of at most %d bytes, not %d", e.Type, MaxPayload, n)
 	}

@@ -40,7 +40,7 @@ func (b *Bulk) Fill(row Row) error {
 			row[f.Name] = d
 		}
 	}
-	return fillRow(b.tx.Actor, b.resource, row, query.FormatTime(b.tx.Now()))
+	return b.tx.fillRow(b.resource, row, query.FormatTime(b.tx.Now()))
 }
 
 // Insert makes new records of the rows, which it fills up in place. A fault

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 )
 
@@ -24,7 +24,7 @@ import (
 func (tx *Tx) insertRows(r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
 	now := query.FormatTime(tx.Store.now())
 	for _, row := range rows {
-		if err := fillRow(tx.Actor, r, row, now); err != nil {
+		if err := tx.fillRow(r, row, now); err != nil {
 			return nil, err
 		}
 	}
@@ -81,20 +81,36 @@ func rowNumber(i, n int) int {
 }
 
 // newRowID makes the id of a new record: that of an anonymous report tells the day
-// alone.
-func newRowID(r *catalog.Resource, row Row, now string) string {
-	if _, reports := r.Field("anonymous"); reports && row["anonymous"] == true {
-		if at, err := time.Parse(db.TimeLayout, now); err == nil {
-			return db.NewIDOfDay(at)
-		}
+// alone, as its tenant counts days.
+func (tx *Tx) newRowID(r *catalog.Resource, row Row, now string) (string, error) {
+	if _, reports := r.Field("anonymous"); !reports || row["anonymous"] != true {
+		return db.NewID(), nil
 	}
-	return db.NewID()
+	tenant, zone := row.Text("tenant_id"), ""
+	if tenant == "" {
+		tenant = tx.TenantID
+	}
+	QueueZone(tx.Tx, tenant, &zone)
+	if err := tx.Flush(); err != nil {
+		return "", fmt.Errorf("store: time zone of the tenant: %w", err)
+	}
+	at, err := time.Parse(db.TimeLayout, now)
+	if err != nil {
+		return "", fmt.Errorf("store: the moment of a record: %w", err)
+	}
+	place := localtime.Zone(zone)
+	return db.NewIDAt(localtime.DateOf(at, place).Start(place)), nil
 }
 
 // fillRow sets the fields the server owns.
-func fillRow(a actor.Actor, r *catalog.Resource, row Row, now string) error {
+func (tx *Tx) fillRow(r *catalog.Resource, row Row, now string) error {
+	a := tx.Actor
 	if row["id"] == nil {
-		row["id"] = newRowID(r, row, now)
+		id, err := tx.newRowID(r, row, now)
+		if err != nil {
+			return err
+		}
+		row["id"] = id
 	}
 	if !r.Root {
 		switch given := row["tenant_id"]; {

@@ -6,7 +6,6 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/localtime"
 	"holdfast/internal/web"
 )
 
@@ -56,11 +55,9 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 			web.Unsign(tx.Context())
 		}
 		before, after := changeImages(r, c, scratch)
-		moment := at
-		if isAnonymous(c) {
-			moment = localtime.DateOf(at, time.UTC).UTC() // the log tells the day, as the record does
-		}
-		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: moment, By: tx.Actor, Anonymous: isAnonymous(c),
+		moment, isDay := loggedMoment(c, at)
+		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: moment, DayAlone: isDay, By: tx.Actor,
+			Anonymous:  isAnonymous(c),
 			Action:     r.Name + "." + c.Op.String(),
 			EntityType: r.Name, EntityID: idOf(c.currentRow()), Before: before, After: after}
 	}
@@ -76,6 +73,20 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 func isAnonymous(c Change) bool {
 	_, signed := c.After["created_by"]
 	return c.Op == Insert && signed && c.After["created_by"] == nil
+}
+
+// loggedMoment is when the log says that a change was made: of a new record without a
+// maker whose own moment is the beginning of its day, that beginning, and isDay. Days
+// begin at whole quarters of an hour (UTC) wherever the tenant is.
+func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
+	if !isAnonymous(c) {
+		return at, false
+	}
+	made, err := time.Parse(db.TimeLayout, c.After.Text("created_at"))
+	if err != nil || !made.Equal(made.Truncate(15*time.Minute)) || at.Sub(made) > 26*time.Hour {
+		return at, false
+	}
+	return made, true
 }
 
 // changeImages are the changed fields before and after, as JSON; values that not

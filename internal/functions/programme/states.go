@@ -182,6 +182,19 @@ const leaveStatesSQL = `
 		AND entity_type = $3
 		AND entity_id IN {ids $4}`
 
+// leaveRulesSQL removes the verdicts under regulations that are not in force. $1 tenant.
+const leaveRulesSQL = `
+	DELETE FROM compliance_states
+	WHERE tenant_id = $1
+		AND NOT EXISTS (
+			SELECT 1
+			FROM regulations
+			WHERE regulations.tenant_id = $1
+				AND regulations.id = compliance_states.regulation_id
+				AND regulations.status = 'active'
+				AND regulations.archived_at IS NULL
+		)`
+
 // writeStates writes the verdicts that changed, or rest on something else than
 // before, and one moment for each regulation that the scan read all about. To write
 // a moment into each verdict would write every row every night.
@@ -228,6 +241,9 @@ func (s *scan) writeStates(tx *db.Tx) error {
 		tx.Queue(confirmRulesSQL, []any{s.tenant, query.List(whole), s.now}, nil)
 	}
 	s.queueLeavers(tx)
+	if s.in.EntityID == "" {
+		tx.Queue(leaveRulesSQL, []any{s.tenant}, nil)
+	}
 	return tx.Flush()
 }
 

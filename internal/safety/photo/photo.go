@@ -138,7 +138,8 @@ func leaveUnsigned(tx *store.Tx, changes []store.Change) error {
 		if c.Op != store.Insert || !anonymous[c.After.Text("incident_id")] {
 			continue
 		}
-		c.After["created_by"], c.After["id"] = nil, db.NewIDOfDay(tx.Now())
+		today := localtime.DateOf(tx.Now(), localtime.Zone(zone)).Start(localtime.Zone(zone))
+		c.After["created_by"], c.After["id"] = nil, db.NewIDAt(today)
 		if err := safety.RoundMoments(c.After, localtime.Zone(zone), "created_at", "updated_at"); err != nil {
 			return err
 		}
