@@ -86,7 +86,7 @@ func (tx *Tx) newRowID(r *catalog.Resource, row Row, now string) (string, error)
 	if _, reports := r.Field("anonymous"); !reports || row["anonymous"] != true {
 		return db.NewID(), nil
 	}
-	tenant, zone := row.Text("tenant_id"), ""
+	tenant, zone := tenantOf(r, row), ""
 	if tenant == "" {
 		tenant = tx.TenantID
 	}
