@@ -86,20 +86,32 @@ func (tx *Tx) newRowID(r *catalog.Resource, row Row, now string) (string, error)
 	if _, reports := r.Field("anonymous"); !reports || row["anonymous"] != true {
 		return db.NewID(), nil
 	}
-	tenant, zone := tenantOf(r, row), ""
-	if tenant == "" {
-		tenant = tx.TenantID
-	}
-	QueueZone(tx.Tx, tenant, &zone)
-	if err := tx.Flush(); err != nil {
-		return "", fmt.Errorf("store: time zone of the tenant: %w", err)
+	place, err := tx.placeOf(cmp.Or(tenantOf(r, row), tx.TenantID))
+	if err != nil {
+		return "", err
 	}
 	at, err := time.Parse(db.TimeLayout, now)
 	if err != nil {
 		return "", fmt.Errorf("store: the moment of a record: %w", err)
 	}
-	place := localtime.Zone(zone)
 	return db.NewIDAt(localtime.DateOf(at, place).Start(place)), nil
+}
+
+// placeOf is the place by which a tenant counts days; a transaction asks once for each.
+func (tx *Tx) placeOf(tenant string) (*time.Location, error) {
+	if place := tx.places[tenant]; place != nil {
+		return place, nil
+	}
+	zone := ""
+	QueueZone(tx.Tx, tenant, &zone)
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("store: time zone of the tenant: %w", err)
+	}
+	if tx.places == nil {
+		tx.places = map[string]*time.Location{}
+	}
+	tx.places[tenant] = localtime.Zone(zone)
+	return tx.places[tenant], nil
 }
 
 // fillRow sets the fields the server owns.

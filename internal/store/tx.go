@@ -22,6 +22,8 @@ type Tx struct {
 	*db.Tx
 	actor.Actor
 	Store *Store
+
+	places map[string]*time.Location // of tenants, by which they count days
 }
 
 // In returns tx as a transaction of an actor over the store's records.
