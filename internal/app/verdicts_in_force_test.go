@@ -219,3 +219,32 @@ func TestRulesOfASiteLookAtTheSite(t *testing.T) {
 		}
 	})
 }
+
+// At a tenant with one site, zones that name none are of that site, as for stock.
+func TestZonesOfNoSiteAreOfTheOnlyOne(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		admin, officer := testkit.As(actor.Admin), testkit.As(actor.Safety)
+		site := k.Insert(t, admin, "sites", map[string]any{"code": "ONLY", "name": "Only", "country": "US"})
+		others := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?code=neq.ONLY", As: admin,
+			Body: map[string]any{"archived_at": "2026-01-01T00:00:00Z"}})
+		if others.Status >= 300 {
+			t.Fatalf("%d %s", others.Status, others.Body)
+		}
+		hall := k.Insert(t, admin, "zones", map[string]any{"code": "A-HALL", "name": "Hall", "kind": "area"})
+		rule := addRule(t, k, "FIRE", "US", `{"scope":{"entity_types":["zone"],"filter":{"checklist":"bottles"}},
+			"evidence":{"of":"checklist_runs","absence":"breach"},
+			"metric":"days_since_checklist","window_days":365,"per":"site","breach":{"op":">","value":31}}`)
+		run := k.Insert(t, officer, "checklist_runs", map[string]any{"title": "Bottles", "site_id": site, "score": 100})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_runs?id=eq." + run, As: officer,
+			Body: map[string]any{"status": "completed"}})
+		if r.Status >= 300 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+
+		callFunction[any](t, k, officer, "POST", "check-compliance-rules")
+		states := statesOf(t, k, officer, rule)
+		if len(states) != 1 || states[0].Entity != hall || states[0].Status != "compliant" {
+			t.Errorf("inspected at the only site: %+v", states)
+		}
+	})
+}

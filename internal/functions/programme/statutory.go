@@ -143,9 +143,14 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 			return
 		}
 		for _, at := range list {
-			if at != nil {
-				t.putValue(everyEntity, r.DaysPast(today, &at.record), at.summaries...)
+			if at == nil {
+				continue
 			}
+			days := r.DaysPast(today, &at.record)
+			if !t.any || days > t.total {
+				delete(t.evidence, everyEntity) // a summary of an establishment that is less late
+			}
+			t.putValue(everyEntity, days, at.summaries...)
 		}
 	})
 }
