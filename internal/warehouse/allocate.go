@@ -80,12 +80,12 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 	if p.across, err = sites.ReadAcross(k.Tx); err != nil {
 		return nil, err
 	}
-	out := &allocated{}
+	out, search := &allocated{}, newTransferSearch(stock)
 	var lines []string
 	for _, group := range byOrder(wishes) {
 		rows, short := p.chooseStock(group, stock)
 		out.short = append(out.short, short...)
-		out.transfers = append(out.transfers, p.proposeTransfers(group, rows, short, stock)...)
+		out.transfers = append(out.transfers, search.proposeTransfers(group, rows, short)...)
 		if p.whole && len(short) > 0 {
 			giveBack(rows, stock)
 			continue

@@ -45,24 +45,38 @@ func (p plan) compareForLine(w demandLine) func(a, b *freeStock) int {
 	}
 }
 
-// proposeTransfers proposes to bring what an order's lines were promised at other sites
-// than its own, and what they lack and other sites have.
-func (p plan) proposeTransfers(
-	wishes []demandLine, rows []store.Row, short []Short, stock map[string][]*freeStock,
-) (out []ProposedTransfer) {
-	siteOf := map[string]string{}
-	for _, w := range wishes {
-		for _, c := range stock[w.item] {
-			siteOf[c.zone] = c.site
+// transferSearch finds what other sites could send for the orders of one allocation.
+type transferSearch struct {
+	stock    map[string][]*freeStock
+	siteOf   map[string]string          // zone -> site
+	proposed map[*freeStock]decimal.Dec // what a proposal of this allocation takes already
+}
+
+// newTransferSearch prepares a search in an allocation's free stock, by item.
+func newTransferSearch(stock map[string][]*freeStock) *transferSearch {
+	s := &transferSearch{stock: stock, siteOf: map[string]string{}, proposed: map[*freeStock]decimal.Dec{}}
+	for _, list := range stock {
+		for _, c := range list {
+			s.siteOf[c.zone] = c.site
 		}
 	}
+	return s
+}
+
+// proposeTransfers proposes to bring what an order's lines were promised at other sites
+// than its own, and what they lack and other sites have. Lines that lack the same goods
+// are proposed each its own part of them.
+func (s *transferSearch) proposeTransfers(
+	wishes []demandLine, rows []store.Row, short []Short,
+) (out []ProposedTransfer) {
 	to := wishes[0].site
 	if to == "" {
-		to = mostPromised(rows, siteOf)
+		to = mostPromised(rows, s.siteOf)
 	}
 	if to == "" {
 		return nil
 	}
+
 	propose := func(line, item, from string, quantity decimal.Dec, promised bool) {
 		at := slices.IndexFunc(out, func(t ProposedTransfer) bool {
 			return t.LineID == line && t.FromSiteID == from && t.Promised == promised
@@ -74,20 +88,22 @@ func (p plan) proposeTransfers(
 		out[at].Quantity += quantity
 	}
 	for _, r := range rows {
-		if from := siteOf[r.Text("zone_id")]; from != "" && from != to {
+		if from := s.siteOf[r.Text("zone_id")]; from != "" && from != to {
 			propose(r.Text("order_line_id"), r.Text("item_id"), from, r.Decimal("quantity"), true)
 		}
 	}
-	for _, s := range short {
-		w := wishes[slices.IndexFunc(wishes, func(w demandLine) bool { return w.line == s.LineID })]
-		lacks := s.Quantity
-		for _, c := range stock[s.ItemID] {
-			if c.site == "" || c.site == to || c.free == 0 || lacks == 0 || !w.wants(c) || !w.lastsLongEnough(c.expires) {
+	for _, lack := range short {
+		w := wishes[slices.IndexFunc(wishes, func(w demandLine) bool { return w.line == lack.LineID })]
+		lacks := lack.Quantity
+		for _, c := range s.stock[lack.ItemID] {
+			free := c.free - s.proposed[c]
+			if c.site == "" || c.site == to || free <= 0 || lacks == 0 || !w.wants(c) || !w.lastsLongEnough(c.expires) {
 				continue
 			}
-			q := min(lacks, c.free)
+			q := min(lacks, free)
 			lacks -= q
-			propose(s.LineID, s.ItemID, c.site, q, false)
+			s.proposed[c] += q
+			propose(lack.LineID, lack.ItemID, c.site, q, false)
 		}
 	}
 	return out

@@ -173,6 +173,22 @@ func TestOrdersAcrossSites(t *testing.T) {
 	})
 }
 
+// Two lines of an order that lack the same goods are proposed what another site has once.
+func TestTransfersAreProposedOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		s := newTwoSites(t, k, map[string]any{})
+		s.stock(s.zone("B", "BIN", nil), 6)
+		order, _ := s.orderAt("HH", "outbound", 4)
+		k.Insert(t, s.as, "order_lines", map[string]any{
+			"order_id": order, "line_no": 2, "item_id": s.item, "qty_ordered": 4})
+		s.confirmed(order)
+
+		if _, _, proposals := s.allocate(order); fmt.Sprint(proposals) != "[{B HH 4 false} {B HH 2 false}]" {
+			t.Errorf("8 are lacking and Berlin has 6: %v", proposals)
+		}
+	})
+}
+
 // strays are statements that find work that leads from one site to another.
 var strays = map[string]string{
 	"goods carried to another site": "SELECT m.id FROM stock_movements m JOIN zones a ON a.tenant_id = $1 AND a.id = m.from_zone_id " +
