@@ -7,8 +7,8 @@ import { api, as, engine, narrow, open, settled, test, wide } from './page.mjs';
 const admin = 'admin@north.example';
 const widths = [wide, { width: 1280, height: 800 }, narrow];
 
-// Requests are looked for in the log by their ids.
-const showsIds = ['audit'];
+// Requests are looked for in the log by their ids, and a delivery shows what was sent as it was sent.
+const showsIds = ['audit', 'webhook_deliveries'];
 
 // misfits are what is wrong with the page at hand, at its width.
 const misfits = () => {
