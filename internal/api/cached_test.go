@@ -49,7 +49,8 @@ type dish struct {
 
 // table is the interface's, over no database.
 func table() []functions.Function {
-	return functions.Table(functions.Deps{Store: store.New(nil, catalog.Default(), store.Effects{}, time.Now), Now: time.Now})
+	return functions.Table(functions.Deps{Store: store.New(nil, catalog.Default(), store.Effects{}, time.Now),
+		Now: time.Now})
 }
 
 func cook(t *testing.T, ttl time.Duration) *kitchen {
@@ -64,10 +65,13 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 		if k.fail.Load() {
 			return nil, errors.New("no")
 		}
-		return &dish{Kept: output.Kept{Head: output.Head{TenantID: tenant, Timestamp: "2026-11-21T10:00:00.000000Z"}}, Run: n, Text: strings.Repeat("x", 3000)}, nil
+		return &dish{Kept: output.Kept{Head: output.Head{TenantID: tenant, Timestamp: "2026-11-21T10:00:00.000000Z"}}, Run: n,
+			Text: strings.Repeat("x", 3000)}, nil
 	}
 	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
-	f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, nil, []functions.Function{fn})
+	f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) {
+		return k.who, nil
+	}, nil), c, nil, []functions.Function{fn})
 	mux := http.NewServeMux()
 	mux.Handle("/functions/v1/{name}", web.Wrap(route.FunctionShape, f.serveFunction))
 	k.Handler = mux
@@ -89,8 +93,8 @@ func (k *kitchen) ask(query string, header ...string) *httptest.ResponseRecorder
 // time to live, gone one second after. What the interface says of it comes
 // first; safety-rates and what follows it are not in the interface.
 func TestTimeToLive(t *testing.T) {
-	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second, "safety-kpis": time.Minute,
-		"safety-engagement": time.Minute, "safety-rates": time.Minute,
+	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second,
+		"safety-kpis": time.Minute, "safety-engagement": time.Minute, "safety-rates": time.Minute,
 		"inventory-plan": time.Minute, "warehouse-kpis": time.Minute}
 	for _, fn := range table() {
 		if fn.TTL != want[fn.Name] {
@@ -188,8 +192,8 @@ func TestUnchangedAnswerIs304(t *testing.T) {
 	} {
 		w := k.ask("", c.header...)
 		h := w.Header()
-		if w.Code != c.status || (w.Body.Len() == 0) != (c.status == 304) || h.Get("Etag") == "" || h.Get("Cache-Control") != "private, no-cache" ||
-			h.Get("Vary") == "" {
+		if w.Code != c.status || (w.Body.Len() == 0) != (c.status == 304) || h.Get("Etag") == "" ||
+			h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") == "" {
 			t.Errorf("%s: %d, %d bytes, %v", c.name, w.Code, w.Body.Len(), h)
 		}
 		if c.status == 304 && (h.Get("X-Cache") != "HIT" || h.Get("Age") == "" || h.Get("Etag") != tag) {
@@ -235,8 +239,10 @@ func TestCodings(t *testing.T) {
 		accept string
 		gzip   bool
 	}{
-		{"", false}, {"gzip", true}, {"GZIP", true}, {"gzip;q=0", false}, {"gzip;q=0.000", false}, {"gzip; q=0.5", true}, {"br, gzip", true},
-		{"identity", false}, {"*", true}, {"*;q=0", false}, {"gzip;q=0, *", false}, {"not-gzip", false}, {"br;q=1.0, *;q=0.1", true},
+		{"", false}, {"gzip", true}, {"GZIP", true}, {"gzip;q=0", false}, {"gzip;q=0.000", false}, {"gzip; q=0.5", true},
+		{"br, gzip", true},
+		{"identity", false}, {"*", true}, {"*;q=0", false}, {"gzip;q=0, *", false}, {"not-gzip", false},
+		{"br;q=1.0, *;q=0.1", true},
 	} {
 		w := k.ask("", "Accept-Encoding", c.accept)
 		if got := w.Header().Get("Content-Encoding") == "gzip"; got != c.gzip {
@@ -311,7 +317,9 @@ func TestPatientFunction(t *testing.T) {
 			}{true}, nil
 		}
 		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
-		f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, nil, []functions.Function{fn})
+		f := NewFunctions(access.New(func(*http.Request) (actor.Actor, error) {
+			return who, nil
+		}, nil), nil, nil, []functions.Function{fn})
 		mux := http.NewServeMux()
 		mux.HandleFunc("/functions/v1/{name}", func(w http.ResponseWriter, r *http.Request) {
 			web.Wrap(route.FunctionShape, f.serveFunction).ServeHTTP(w, r.WithContext(db.Patient(r.Context(), time.Millisecond)))

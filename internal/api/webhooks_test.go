@@ -39,7 +39,9 @@ func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *ratelimit.Limit
 	if s, err = webhook.New(webhook.Options{Store: st, Key: make([]byte, 32), AllowPrivate: true}); err != nil {
 		t.Fatal(err)
 	}
-	return served(t, access.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), NewWebhooks(s, idempotency.New(d, time.Now)).Routes())
+	return served(t, access.New(func(*http.Request) (actor.Actor, error) {
+		return *who, nil
+	}, limits), NewWebhooks(s, idempotency.New(d, time.Now)).Routes())
 }
 
 // served is what routes answer behind a gate.
@@ -58,7 +60,8 @@ func TestWebhookVerbs(t *testing.T) {
 		h := verbs(t, o, &who, nil)
 		made := ask(h, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/in","events":["order.*"],"description":"ERP"}`)
 		var e webhook.Endpoint
-		if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 || !strings.HasPrefix(e.Secret, "whsec_") ||
+		if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 ||
+			!strings.HasPrefix(e.Secret, "whsec_") ||
 			made.Header().Get("Location") != "/v1/webhooks/"+e.ID || made.Header().Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %s %v", made.Code, made.Body, err)
 		}

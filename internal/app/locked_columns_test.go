@@ -61,7 +61,8 @@ func TestLockedColumns(t *testing.T) {
 func (c *locked) isEmptyEverywhere(t *testing.T, k *testkit.Kit) {
 	t.Helper()
 	as, path := testkit.As(c.role), "/v1/"+c.of.Name
-	for _, list := range []string{"?limit=200", "?limit=200&select=" + c.field.Name, "?limit=200&select=other:" + c.field.Name} {
+	for _, list := range []string{"?limit=200", "?limit=200&select=" + c.field.Name, "?limit=200&select=other:" +
+		c.field.Name} {
 		r := k.Get(as, path+list)
 		var rows []map[string]any
 		if r.Status != http.StatusOK {
@@ -75,7 +76,8 @@ func (c *locked) isEmptyEverywhere(t *testing.T, k *testkit.Kit) {
 			}
 		}
 	}
-	file := k.Call(testkit.Request{Method: "GET", Path: path + "?limit=200", As: as, Header: map[string]string{"Accept": "text/csv"}})
+	file := k.Call(testkit.Request{Method: "GET", Path: path + "?limit=200", As: as,
+		Header: map[string]string{"Accept": "text/csv"}})
 	lines, err := csv.NewReader(strings.NewReader(string(file.Body))).ReadAll()
 	if err != nil || len(lines) == 0 {
 		return

@@ -17,11 +17,13 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 const tenant = "11111111-1111-4111-8111-111111111111"
 
-var made = &Answer{Status: 201, Head: map[string][]string{"Location": {"/zones?id=eq.1"}}, Body: []byte(`[{"name":"Überlauf"}]`)}
+var made = &Answer{Status: 201, Head: map[string][]string{"Location": {"/zones?id=eq.1"}},
+	Body: []byte(`[{"name":"Überlauf"}]`)}
 
 // post is a request that differs from the next where the arguments do.
 func post(user, key, body string) Request {
-	return Request{Scope: db.Scope{Tenant: tenant}, Caller: user, Route: "POST /v1/zones", Key: key, Print: Fingerprint(body)}
+	return Request{Scope: db.Scope{Tenant: tenant}, Caller: user, Route: "POST /v1/zones", Key: key,
+		Print: Fingerprint(body)}
 }
 
 type bench struct {
@@ -51,7 +53,8 @@ func (b *bench) ask(r Request) (string, *Claim) {
 	case err != nil:
 		b.t.Fatal(err)
 	case old != nil:
-		if old.Status != made.Status || old.Head["Location"][0] != made.Head["Location"][0] || string(old.Body) != string(made.Body) {
+		if old.Status != made.Status || old.Head["Location"][0] != made.Head["Location"][0] ||
+			string(old.Body) != string(made.Body) {
 			b.t.Errorf("replayed %d %v %s", old.Status, old.Head, old.Body)
 		}
 		return "replay", nil
@@ -79,8 +82,9 @@ func TestLifeOfAKey(t *testing.T) {
 		b.want("still running", post("anna", "k1", "b"))
 		for name, other := range map[string]Request{
 			"key": post("anna", "k2", "b"), "user": post("ben", "k1", "b"),
-			"path":   {Scope: first.Scope, Caller: "anna", Route: "POST /v1/items", Key: "k1", Print: Fingerprint("b")},
-			"tenant": {Scope: db.Scope{Tenant: "22222222-2222-4222-8222-222222222222"}, Caller: "anna", Route: first.Route, Key: "k1", Print: Fingerprint("b")},
+			"path": {Scope: first.Scope, Caller: "anna", Route: "POST /v1/items", Key: "k1", Print: Fingerprint("b")},
+			"tenant": {Scope: db.Scope{Tenant: "22222222-2222-4222-8222-222222222222"}, Caller: "anna", Route: first.Route,
+				Key: "k1", Print: Fingerprint("b")},
 		} {
 			if got, _ := b.ask(other); got != "runs" {
 				t.Errorf("another %s: %s", name, got)
@@ -141,8 +145,8 @@ func TestAnswerIsOfTheEffectsTransaction(t *testing.T) {
 
 // Only so much is kept, and only so long.
 func TestBoundsOfKeys(t *testing.T) {
-	for key, ok := range map[string]bool{"k": true, strings.Repeat("k", MaxKey): true, strings.Repeat("k", MaxKey+1): false, "a b": false, "ä": false,
-		"\x00": false} {
+	for key, ok := range map[string]bool{"k": true, strings.Repeat("k", MaxKey): true,
+		strings.Repeat("k", MaxKey+1): false, "a b": false, "ä": false, "\x00": false} {
 		if err := CheckKey(key); (err == nil) != ok || err != nil && !fault.Is(err, fault.Invalid) {
 			t.Errorf("key %q: %v", key, err)
 		}
@@ -180,7 +184,10 @@ func TestBoundsOfKeys(t *testing.T) {
 		}
 		left := -1
 		err := b.d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.One("SELECT count(*) FROM idempotency_keys", nil, func(r *db.Row) error { left = int(r.Int(0)); return nil })
+			return tx.One("SELECT count(*) FROM idempotency_keys", nil, func(r *db.Row) error {
+				left = int(r.Int(0))
+				return nil
+			})
 		})
 		if err != nil || left != 0 {
 			t.Errorf("%d keys left after a day: %v", left, err)

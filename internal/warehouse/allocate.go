@@ -217,7 +217,7 @@ func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (r
 		need, unfit, elsewhere := w.need, decimal.Dec(0), decimal.Dec(0)
 		for _, c := range list {
 			switch {
-			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || !w.wants(c):
+			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || !w.wantsStock(c):
 				continue
 			case !w.lastsLongEnough(c.expires):
 				unfit += c.free

@@ -18,8 +18,8 @@ type ProposedTransfer struct {
 	Promised   bool        `json:"promised" doc:"Whether the order was promised them where they lie."`
 }
 
-// wants reports stock of a line's item, owner and lot.
-func (w demandLine) wants(c *freeStock) bool {
+// wantsStock reports stock of a line's item, owner and lot.
+func (w demandLine) wantsStock(c *freeStock) bool {
 	return c.item == w.item && c.owner == w.owner && (w.lot == "" || w.lot == c.lot)
 }
 
@@ -97,7 +97,7 @@ func (s *transferSearch) proposeTransfers(
 		lacks := lack.Quantity
 		for _, c := range s.stock[lack.ItemID] {
 			free := c.free - s.proposed[c]
-			if c.site == "" || c.site == to || free <= 0 || lacks == 0 || !w.wants(c) || !w.lastsLongEnough(c.expires) {
+			if c.site == "" || c.site == to || free <= 0 || lacks == 0 || !w.wantsStock(c) || !w.lastsLongEnough(c.expires) {
 				continue
 			}
 			q := min(lacks, free)

@@ -100,7 +100,8 @@ func TestSlowSenders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := closed(t, dial(t, address, c.send)); !strings.HasPrefix(got, c.want) || c.want == "" && strings.Contains(got, " 200 ") {
+			if got := closed(t, dial(t, address, c.send)); !strings.HasPrefix(got, c.want) || c.want == "" &&
+				strings.Contains(got, " 200 ") {
 				t.Errorf("answered %q", got)
 			}
 		})
@@ -144,10 +145,12 @@ func TestSlowAnswerAfterBody(t *testing.T) {
 			return nil
 		}
 	})
-	address, _ := stand(t, (&Front{Pace: &MinBodyRate{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) {
-		s.ReadTimeout = 2 * time.Second
-	})
-	if got := closed(t, dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")); !strings.HasSuffix(got, "done") {
+	address, _ := stand(t, (&Front{Pace: &MinBodyRate{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h),
+		wide, func(s *http.Server) {
+			s.ReadTimeout = 2 * time.Second
+		})
+	if got := closed(t, dial(t, address,
+		"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")); !strings.HasSuffix(got, "done") {
 		t.Errorf("answered %q", got)
 	}
 }
@@ -193,7 +196,8 @@ func TestCrowd(t *testing.T) {
 		}
 		idle = append(idle, c)
 	}
-	if got := closed(t, dial(t, address, "")); !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.Contains(got, "Retry-After") {
+	if got := closed(t, dial(t, address, "")); !strings.HasPrefix(got, "HTTP/1.1 503 ") ||
+		!strings.Contains(got, "Retry-After") {
 		t.Errorf("the ninth: %q", got)
 	}
 	from := func(ip string) net.Conn {
@@ -250,7 +254,9 @@ func TestCrowd(t *testing.T) {
 // HTTP/2 in the clear, whose frames no limit of a header's time holds, is not
 // spoken: neither by prior knowledge nor by upgrade.
 func TestNoClearHTTP2(t *testing.T) {
-	address, _ := stand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }), wide, nil)
+	address, _ := stand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Proto)
+	}), wide, nil)
 	for name, c := range map[string]struct{ send, want string }{
 		"prior knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "HTTP/1.1 "},
 		"upgrade": {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
@@ -272,8 +278,10 @@ func TestHeaderListPastTheBuffer(t *testing.T) {
 			Fail(w, r, simpleShape, err)
 		}
 	}), wide, nil)
-	for size, want := range map[int]string{60 << 10: "HTTP/1.1 200", 90 << 10: `{"error":"the header list is larger than 65536 bytes`, 200 << 10: "HTTP/1.1 431"} {
-		c := dial(t, address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: "+strings.Repeat("x", size)+"\r\n\r\n")
+	for size, want := range map[int]string{60 << 10: "HTTP/1.1 200",
+		90 << 10: `{"error":"the header list is larger than 65536 bytes`, 200 << 10: "HTTP/1.1 431"} {
+		c := dial(t, address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: "+strings.Repeat("x", size)+
+			"\r\n\r\n")
 		if said := closed(t, c); !strings.Contains(said, want) || size > 64<<10 && !strings.HasPrefix(said, "HTTP/1.1 431") {
 			t.Errorf("%d bytes: %.200s, want %s", size, said, want)
 		}
@@ -300,7 +308,8 @@ func TestServeStops(t *testing.T) {
 	<-in
 	ended := make(chan error, 1)
 	leaving.Store(true)
-	if got := closed(t, dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")); !strings.Contains(got, "Connection: close") || !strings.HasSuffix(got, "hello") {
+	if got := closed(t, dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")); !strings.Contains(got,
+		"Connection: close") || !strings.HasSuffix(got, "hello") {
 		t.Errorf("while stopping: %q", got)
 	}
 	go func() { ended <- stop() }()
@@ -324,7 +333,9 @@ func TestServeSaysGoodbye(t *testing.T) {
 	}
 	var leaving atomic.Bool
 	front := &Front{Leaving: &leaving}
-	srv := newServer(front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })))
+	srv := newServer(front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	})))
 	ctx, leave := context.WithCancel(t.Context())
 	said, ended := make(chan time.Time, 1), make(chan error, 1)
 	go func() {

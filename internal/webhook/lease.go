@@ -112,7 +112,7 @@ func (t *lease) attemptAndRecord(ctx context.Context, d *delivery) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.failures = max(t.failures, tripAt)
-		t.trip()
+		t.openBreaker()
 	}
 }
 
@@ -151,13 +151,13 @@ func (t *lease) updateHealth(d *delivery, o outcome) {
 	t.failed = true
 	t.failures++
 	if t.failures >= tripAt {
-		t.trip()
+		t.openBreaker()
 	}
 }
 
-// trip opens the breaker, once in a lease: attempts at once fail together. t.mu is
+// openBreaker opens the breaker, once in a lease: attempts at once fail together. t.mu is
 // held.
-func (t *lease) trip() {
+func (t *lease) openBreaker() {
 	if t.tripped {
 		return
 	}

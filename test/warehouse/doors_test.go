@@ -117,7 +117,8 @@ func TestShortPickStaysOutsideSites(t *testing.T) {
 		if len(picks) != 1 || len(out.Reallocated) != 0 || len(out.Short) != 1 || out.Short[0].Quantity != 6 {
 			t.Fatalf("%d lines, then %+v", len(picks), out)
 		}
-		if why := out.Short[0].Why; strings.Contains(why, "order's site") || !strings.Contains(why, "no site: 20 lie elsewhere") {
+		if why := out.Short[0].Why; strings.Contains(why, "order's site") ||
+			!strings.Contains(why, "no site: 20 lie elsewhere") {
 			t.Errorf("why: %q", why)
 		}
 		s.say("allocate_order", map[string]any{"order_id": order}, 200, nil)

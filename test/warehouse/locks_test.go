@@ -33,18 +33,21 @@ func TestLocksInOneOrder(t *testing.T) {
 			return func() testkit.Response { return k.Post(g.as, "/v1/rpc/"+name, in) }
 		}
 		// A shipment of lines: the order before the lines.
-		made := g.during("orders", order, "order_lines", line, verb("create_shipment", map[string]any{"carrier": "PARCEL", "lines": of}))
+		made := g.during("orders", order, "order_lines", line,
+			verb("create_shipment", map[string]any{"carrier": "PARCEL", "lines": of}))
 		made.JSON(t, &sent)
 		var box struct{ Package struct{ ID string } }
 		g.say("pack", map[string]any{"shipment_id": sent.Shipment.ID, "lines": of}, 200, &box)
 		// A package that is closed: the shipment before the package.
-		g.during("shipments", sent.Shipment.ID, "packages", box.Package.ID, verb("close_package", map[string]any{"package_id": box.Package.ID, "weight_kg": 1}))
+		g.during("shipments", sent.Shipment.ID, "packages", box.Package.ID,
+			verb("close_package", map[string]any{"package_id": box.Package.ID, "weight_kg": 1}))
 		// A shipment that leaves: the order before what is promised to it.
 		held := list1(t, k, g.as, "reservations?select=id&picked=is.true&state=eq.active&order_line_id=eq."+line)
 		g.during("orders", order, "reservations", held, verb("dispatch", map[string]any{"shipment_id": sent.Shipment.ID}))
 		// A pick by change of state: the order before the line, the list before the line.
 		g.during("orders", order, "pick_lines", lines[0], patch("pick_lines/"+lines[0], map[string]any{"qty_picked": 3}))
-		g.during("pick_lists", list, "pick_lines", lines[0], verb("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 1, "to_zone_id": g.lane}))
+		g.during("pick_lists", list, "pick_lines", lines[0],
+			verb("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 1, "to_zone_id": g.lane}))
 		// A list that is called off: the order before the list. Two have left with the shipment.
 		second, _ := g.order(3)
 		again, _ := g.released(second)
@@ -117,7 +120,9 @@ func (g *goods) beside(resource, id string, say func() testkit.Response) {
 	answer := make(chan testkit.Response, 1)
 	err := d.Write(g.t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
 		const text = " WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
-		if err := tx.Query("SELECT id FROM "+resource+text, []any{demo.North, id}, func(*db.Row) error { return nil }); err != nil {
+		if err := tx.Query("SELECT id FROM "+resource+text, []any{demo.North, id}, func(*db.Row) error {
+			return nil
+		}); err != nil {
 			return err
 		}
 		go func() { answer <- say() }()
@@ -162,12 +167,14 @@ func TestNotesWaitForNoWork(t *testing.T) {
 		g.beside("items", g.item, patch("zones/"+g.bins["G-A"], map[string]any{"x": 4}))
 		g.beside("items", g.item, func() testkit.Response {
 			return k.Call(testkit.Request{Method: http.MethodPost, Path: "/v1/zones?on_conflict=code", As: g.as,
-				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}, Body: []any{map[string]any{"code": "G-A", "name": "Bin", "y": 5}}})
+				Header: map[string]string{"Prefer": "resolution=merge-duplicates"},
+				Body:   []any{map[string]any{"code": "G-A", "name": "Bin", "y": 5}}})
 		})
 		g.is("zones?select=x,y&id=eq."+g.bins["G-A"], `[{"x":4,"y":5}]`)
 		g.is("orders?select=notes,priority&id=eq."+order, `[{"notes":"ring twice","priority":1}]`)
 		// What ends something still waits.
-		g.during("shipments", ship, "orders", order, patch("orders/"+order, map[string]any{"status": "cancelled", "notes": "called off"}))
+		g.during("shipments", ship, "orders", order, patch("orders/"+order,
+			map[string]any{"status": "cancelled", "notes": "called off"}))
 		k.Verified(t)
 	})
 }

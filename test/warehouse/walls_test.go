@@ -21,7 +21,8 @@ func (s *twoSites) orderAt(place, kind string, q float64) (order, line string) {
 		row["site_id"] = s.sites[place]
 	}
 	order = s.k.Insert(s.t, s.as, "orders", row)
-	return order, s.k.Insert(s.t, s.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": s.item, "qty_ordered": q})
+	return order, s.k.Insert(s.t, s.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": s.item,
+		"qty_ordered": q})
 }
 
 // confirmed confirms an order.
@@ -58,9 +59,11 @@ func TestVerbsStayAtTheirSite(t *testing.T) {
 		var in struct {
 			Tasks []struct{ ID string } `json:"putaway_tasks"`
 		}
-		s.say("receive", map[string]any{"zone_id": s.docks["HH"], "lines": []any{map[string]any{"item_id": s.item, "quantity": 3}}}, 200, &in)
+		s.say("receive", map[string]any{"zone_id": s.docks["HH"],
+			"lines": []any{map[string]any{"item_id": s.item, "quantity": 3}}}, 200, &in)
 		moved := func(kind string) map[string]any {
-			return map[string]any{"type": kind, "item_id": s.item, "from_zone_id": bins["HH"], "to_zone_id": bins["B"], "quantity": 1}
+			return map[string]any{"type": kind, "item_id": s.item, "from_zone_id": bins["HH"], "to_zone_id": bins["B"],
+				"quantity": 1}
 		}
 		goods := []any{map[string]any{"item_id": s.item, "quantity": 1}}
 		for _, c := range []struct {
@@ -71,23 +74,28 @@ func TestVerbsStayAtTheirSite(t *testing.T) {
 		}{
 			{"rpc/receive", map[string]any{"order_id": bought, "zone_id": s.docks["B"], "lines": goods}, 409, "zone_id"},
 			{"rpc/receive_return", map[string]any{"order_id": back, "lines": []any{map[string]any{
-				"order_line_id": backLine, "quantity": 1, "disposition": "quarantine", "reason": "x", "zone_id": bins["B"]}}}, 409, "lines[0].zone_id"},
+				"order_line_id": backLine, "quantity": 1, "disposition": "quarantine", "reason": "x", "zone_id": bins["B"]}}}, 409,
+				"lines[0].zone_id"},
 			{"rpc/put_away", map[string]any{"task_id": in.Tasks[0].ID, "to_zone_id": bins["B"]}, 400, "to_zone_id"},
-			{"rpc/put_away", map[string]any{"item_id": s.item, "quantity": 1, "from_zone_id": bins["HH"], "to_zone_id": bins["B"]}, 400, "to_zone_id"},
-			{"rpc/pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 1, "to_zone_id": s.lanes["B"]}, 400, "to_zone_id"},
-			{"rpc/short_pick", map[string]any{"pick_line_id": picks[0], "found": 5, "reason": "x", "to_zone_id": s.lanes["B"]}, 400, "to_zone_id"},
+			{"rpc/put_away", map[string]any{"item_id": s.item, "quantity": 1, "from_zone_id": bins["HH"],
+				"to_zone_id": bins["B"]}, 400, "to_zone_id"},
+			{"rpc/pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 1, "to_zone_id": s.lanes["B"]}, 400,
+				"to_zone_id"},
+			{"rpc/short_pick", map[string]any{"pick_line_id": picks[0], "found": 5, "reason": "x", "to_zone_id": s.lanes["B"]},
+				400, "to_zone_id"},
 			{"rpc/unpick", map[string]any{"pick_line_id": picks[0], "quantity": 1, "to_zone_id": bins["B"]}, 400, "to_zone_id"},
 			{"stock_movements", moved("putaway"), 400, "to_zone_id"},
 			{"stock_movements", moved("replenish"), 400, "to_zone_id"},
 			{"stock_movements", moved("pick"), 400, "to_zone_id"},
 			{"stock_movements", moved("unpick"), 400, "to_zone_id"},
 			{"stock_movements", moved("pack"), 400, "to_zone_id"},
-			{"replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": bins["HH"], "source_zone_id": bins["B"], "min_qty": 1, "max_qty": 5},
-				400, "source_zone_id"},
+			{"replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": bins["HH"], "source_zone_id": bins["B"],
+				"min_qty": 1, "max_qty": 5}, 400, "source_zone_id"},
 		} {
 			before := s.bySite()
 			r := k.Post(s.as, "/v1/"+c.path, c.in)
-			if body := string(r.Body); r.Status != c.want || !strings.Contains(body, "site") || !strings.Contains(body, c.field) {
+			if body := string(r.Body); r.Status != c.want || !strings.Contains(body, "site") ||
+				!strings.Contains(body, c.field) {
 				t.Errorf("%s %v: %d %s, want %d and %s", c.path, c.in, r.Status, body, c.want, c.field)
 			}
 			if after := s.bySite(); after != before {
@@ -145,10 +153,12 @@ func TestOrdersAcrossSites(t *testing.T) {
 		order, _ := s.orderAt("HH", "outbound", 14)
 		s.confirmed(order)
 		got, why, proposals := s.allocate(order)
-		if want := "[{B HH 4 false}]"; got != 10 || fmt.Sprint(proposals) != want || !strings.Contains(why, "6 lie elsewhere") {
+		if want := "[{B HH 4 false}]"; got != 10 || fmt.Sprint(proposals) != want ||
+			!strings.Contains(why, "6 lie elsewhere") {
 			t.Errorf("an order of Hamburg: %v, %q, %v, want %s", got, why, proposals, want)
 		}
-		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "picking", "key": "orders_across_sites", "value": true})
+		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "picking", "key": "orders_across_sites",
+			"value": true})
 		if r := k.Post(s.as, "/v1/rpc/deallocate_order", map[string]any{"order_id": order}); r.Status != http.StatusOK {
 			t.Fatalf("deallocate: %d %s", r.Status, r.Body)
 		}
@@ -243,7 +253,8 @@ func TestRandomWorkStaysAtItsSite(t *testing.T) {
 				zones = append(zones, s.zone(place, fmt.Sprint("BIN", n), map[string]any{"max_capacity": 500, "x": n}))
 			}
 			s.stock(zones[len(zones)-1], 30)
-			k.Insert(t, s.as, "replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": zones[len(zones)-2], "min_qty": 20, "max_qty": 40})
+			k.Insert(t, s.as, "replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": zones[len(zones)-2],
+				"min_qty": 20, "max_qty": 40})
 		}
 		taken := map[string]int{}
 		act := func(verb string, in map[string]any) {
@@ -275,26 +286,30 @@ func TestRandomWorkStaysAtItsSite(t *testing.T) {
 				act("receive", map[string]any{"order_id": of(orders + "'inbound'"), "zone_id": s.docks[place],
 					"lines": []any{map[string]any{"item_id": s.item, "quantity": 1 + r.IntN(5)}}})
 			case 2:
-				act("put_away", map[string]any{"task_id": of("SELECT id FROM putaway_tasks WHERE tenant_id = $1 AND status = 'open'"), "to_zone_id": other})
+				act("put_away", map[string]any{"task_id": of(
+					"SELECT id FROM putaway_tasks WHERE tenant_id = $1 AND status = 'open'"), "to_zone_id": other})
 			case 3:
 				act("put_away", map[string]any{"item_id": s.item, "quantity": 1, "from_zone_id": zone, "to_zone_id": other})
 			case 4:
 				act("plan_replenishment", map[string]any{})
-				act("replenish", map[string]any{"task_id": of("SELECT id FROM replenish_tasks WHERE tenant_id = $1 AND status = 'open'")})
+				act("replenish", map[string]any{"task_id": of(
+					"SELECT id FROM replenish_tasks WHERE tenant_id = $1 AND status = 'open'")})
 			case 5, 6:
 				order, _ := s.orderAt(place, "outbound", float64(1+r.IntN(30)))
 				s.confirmed(order)
 			case 7:
-				act("release_picks", map[string]any{"order_ids": []string{of(orders + "'outbound'"), of(orders + "'outbound'")}, "method": "batch"})
+				act("release_picks", map[string]any{"order_ids": []string{of(orders + "'outbound'"), of(orders + "'outbound'")},
+					"method": "batch"})
 			case 8:
-				act("pick_line", map[string]any{"pick_line_id": of("SELECT id FROM pick_lines WHERE tenant_id = $1 AND status = 'pending'" + mine),
+				act("pick_line", map[string]any{"pick_line_id": of(
+					"SELECT id FROM pick_lines WHERE tenant_id = $1 AND status = 'pending'" + mine),
 					"quantity": 1, "to_zone_id": zone})
 			case 9:
-				act("short_pick", map[string]any{"pick_line_id": of("SELECT id FROM pick_lines WHERE tenant_id = $1 AND status = 'pending'" + mine),
-					"found": 1, "reason": "x"})
+				act("short_pick", map[string]any{"pick_line_id": of(
+					"SELECT id FROM pick_lines WHERE tenant_id = $1 AND status = 'pending'" + mine), "found": 1, "reason": "x"})
 			case 10:
-				act("unpick", map[string]any{"pick_line_id": of("SELECT id FROM pick_lines WHERE tenant_id = $1 AND qty_picked > 0" + mine),
-					"quantity": 1, "to_zone_id": other})
+				act("unpick", map[string]any{"pick_line_id": of(
+					"SELECT id FROM pick_lines WHERE tenant_id = $1 AND qty_picked > 0" + mine), "quantity": 1, "to_zone_id": other})
 			}
 		}
 		for what, text := range strays {
@@ -325,7 +340,8 @@ func TestWalksEndAtTheWall(t *testing.T) {
 				seq++
 				zone := s.zone(place, fmt.Sprint("WALK", n), map[string]any{"site_id": s.sites["HH"],
 					"x": x + map[string]int{"HH": 0, "B": 5000}[place], "y": 1})
-				k.Insert(t, s.as, "pick_lines", map[string]any{"pick_list_id": list, "seq": seq, "zone_id": zone, "item_id": s.item, "qty": 1})
+				k.Insert(t, s.as, "pick_lines", map[string]any{"pick_list_id": list, "seq": seq, "zone_id": zone, "item_id": s.item,
+					"qty": 1})
 				if place == "B" {
 					berlin = append(berlin, zone)
 				}
@@ -364,9 +380,11 @@ func TestOrdersHaveASite(t *testing.T) {
 		site := testkit.List[struct{ ID string }](t, k, manager, "sites?select=id")[0].ID
 		item := k.Insert(t, manager, "items", map[string]any{"sku": "WALL-1", "name": "Goods"})
 		bare := k.Insert(t, manager, "zones", map[string]any{"code": "WALL-BARE", "name": "Bare"})
-		k.Insert(t, manager, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bare, "quantity": 5})
+		k.Insert(t, manager, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bare,
+			"quantity": 5})
 		order := k.Insert(t, manager, "orders", map[string]any{"party_name": "Walls"})
-		k.Insert(t, manager, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": 5})
+		k.Insert(t, manager, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item,
+			"qty_ordered": 5})
 		k.Say(t, manager, "confirm_order", map[string]any{"order_id": order}, 200, nil)
 		type placed struct {
 			Site *string `json:"site_id"`
@@ -415,7 +433,8 @@ func TestRoomOnItsWay(t *testing.T) {
 			var in struct {
 				Tasks []task `json:"putaway_tasks"`
 			}
-			s.say("receive", map[string]any{"zone_id": s.docks["HH"], "lines": []any{map[string]any{"item_id": s.item, "quantity": q}}}, 200, &in)
+			s.say("receive", map[string]any{"zone_id": s.docks["HH"],
+				"lines": []any{map[string]any{"item_id": s.item, "quantity": q}}}, 200, &in)
 			return in.Tasks[0]
 		}
 		suggest := func(more map[string]any) string {

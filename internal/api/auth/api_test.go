@@ -104,10 +104,11 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 				t.Fatal(err)
 			}
 			s := &server{T: t, db: d}
-			cfg := identity.Config{MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", SignIn: config.SignIn{
-				SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
-				SignupTenants: accounts.TenantsClaim, ImplicitFlow: true,
-				RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}}
+			cfg := identity.Config{MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3",
+				SignIn: config.SignIn{
+					SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
+					SignupTenants: accounts.TenantsClaim, ImplicitFlow: true,
+					RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}}
 			if change != nil {
 				change(&cfg)
 			}
@@ -123,7 +124,8 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.keys, err = s.svc.Keyring.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.Server = httptest.NewServer(s.face(route.Windows{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
+			s.Server = httptest.NewServer(s.face(route.Windows{Limit: s.limit, Unknown: s.unknown, Visit: s.visit,
+				Depart: s.depart}))
 			t.Cleanup(func() {
 				s.Server.Close()
 				stop()
@@ -138,7 +140,8 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 
 // face serves the routes of /auth/v1 as if they were at the root.
 func (s *server) face(x route.Windows) http.Handler {
-	h, err := route.Handler(&route.Authenticator{Identity: s.svc, Windows: x}, auth.New(s.svc, auth.Options{Windows: x}).Routes())
+	h, err := route.Handler(&route.Authenticator{Identity: s.svc, Windows: x},
+		auth.New(s.svc, auth.Options{Windows: x}).Routes())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -186,7 +189,8 @@ func (s *server) limit(_ http.ResponseWriter, a access.Attempt) error {
 	}
 	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many sign-in requests")
 	f.RetryAfter = 7 * time.Second
-	f.Data = map[string]any{"error": "rate_limit_exceeded", "message": f.Msg, "retry_after": 7, "limit": 60, "remaining": 0, "reset_at": "2026-11-21T08:00:00Z"}
+	f.Data = map[string]any{"error": "rate_limit_exceeded", "message": f.Msg, "retry_after": 7, "limit": 60,
+		"remaining": 0, "reset_at": "2026-11-21T08:00:00Z"}
 	return f
 }
 
@@ -255,7 +259,8 @@ type obj = map[string]any
 func (s *server) signUp(email string) obj {
 	s.Helper()
 	r := s.call("POST", "/signup",
-		obj{"email": email, "password": pw, "data": nil, "gotrue_meta_security": obj{}, "code_challenge": nil, "code_challenge_method": nil})
+		obj{"email": email, "password": pw, "data": nil, "gotrue_meta_security": obj{}, "code_challenge": nil,
+			"code_challenge_method": nil})
 	if r.status != 200 || r.body["access_token"] == nil {
 		s.Fatalf("%d %s", r.status, r.text)
 	}
@@ -276,7 +281,8 @@ func TestErrorShapes(t *testing.T) {
 		}
 		for _, h := range []string{"X-Other: 1", "X-Supabase-Api-Version: yesterday", "X-Supabase-Api-Version: 2023-12-31"} {
 			r = s.call("POST", "/token?grant_type=password", obj{"email": "x@x.example", "password": "nope"}, h)
-			if r.text != `{"code":400,"error_code":"invalid_credentials","msg":"Invalid login credentials"}`+"\n" || r.header.Get("X-Supabase-Api-Version") != "" {
+			if r.text != `{"code":400,"error_code":"invalid_credentials","msg":"Invalid login credentials"}`+"\n" ||
+				r.header.Get("X-Supabase-Api-Version") != "" {
 				s.Errorf("%s %v", r.text, r.header)
 			}
 		}
@@ -290,12 +296,13 @@ func TestErrorShapes(t *testing.T) {
 		}
 		s.refuse = true
 		r = s.call("POST", "/token", obj{"email": "X@x.example ", "password": "nope"}, dated)
-		if r.status != 429 || r.body["code"] != "over_request_rate_limit" || r.body["error"] != "rate_limit_exceeded" || r.body["retry_after"] != 7.0 ||
-			r.header.Get("Retry-After") != "7" {
+		if r.status != 429 || r.body["code"] != "over_request_rate_limit" || r.body["error"] != "rate_limit_exceeded" ||
+			r.body["retry_after"] != 7.0 || r.header.Get("Retry-After") != "7" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		r = s.call("POST", "/token", obj{"email": "x@x.example", "password": "nope"})
-		if r.body["code"] != 429.0 || r.body["error_code"] != "over_request_rate_limit" || r.body["msg"] == nil || r.body["limit"] != 60.0 {
+		if r.body["code"] != 429.0 || r.body["error_code"] != "over_request_rate_limit" || r.body["msg"] == nil ||
+			r.body["limit"] != 60.0 {
 			s.Error(r.text)
 		}
 		if s.limits[len(s.limits)-2] != "x@x.example" {
@@ -318,10 +325,13 @@ func TestErrorID(t *testing.T) {
 			`","msg":"Unexpected failure, please check server logs for more information"}`},
 		{fault.Unavailable, 503, "", `{"code":503,"error_code":"unexpected_failure","error_id":"` + id + `","msg":"gone"}`},
 		{fault.Invalid, 400, "", `{"code":400,"error_code":"validation_failed","msg":"gone"}`},
-		{fault.Internal, 500, "2024-01-01", `{"code":"unexpected_failure","message":"Unexpected failure, please check server logs for more information"}`},
+		{fault.Internal, 500, "2024-01-01",
+			`{"code":"unexpected_failure","message":"Unexpected failure, please check server logs for more information"}`},
 	} {
 		front := web.Front{}
-		h := front.Handler(web.Wrap(route.IdentityShape, func(http.ResponseWriter, *http.Request) error { return fault.New(c.kind, "", "gone") }))
+		h := front.Handler(web.Wrap(route.IdentityShape, func(http.ResponseWriter, *http.Request) error {
+			return fault.New(c.kind, "", "gone")
+		}))
 		r := httptest.NewRequest("GET", "/auth/v1/user", nil)
 		r.Header.Set("X-Request-Id", id)
 		r.Header.Set("X-Supabase-Api-Version", c.date)
@@ -366,7 +376,8 @@ func TestBadInput(t *testing.T) {
 			{"POST", "/token?grant_type=pkce", "", 400, "bad_json"},
 			{"POST", "/token?grant_type=pkce", "{}", 400, "validation_failed"},
 			{"POST", "/token?grant_type=id_token", "", 400, "bad_json"},
-			{"POST", "/signup", `{"email":"n@x.example","password":"` + pw + `","data":{"tenant_id":"north"}}`, 400, "validation_failed"},
+			{"POST", "/signup", `{"email":"n@x.example","password":"` + pw + `","data":{"tenant_id":"north"}}`, 400,
+				"validation_failed"},
 			{"POST", "/token?grant_type=pkce", `{"auth_code":"","code_verifier":"x"}`, 400, "validation_failed"},
 			{"POST", "/token?grant_type=id_token", `{"id_token":"x","provider":"nope"}`, 400, "provider_disabled"},
 			{"POST", "/token?grant_type=web3", `{}`, 422, "web3_provider_disabled"},
@@ -404,9 +415,11 @@ func TestRoutes(t *testing.T) {
 		user, key := s.signUp("a@x.example"), "Authorization: Bearer "+s.keys.SecretKey
 		anon := "Authorization: Bearer " + s.keys.AnonKey
 		for _, rt := range new(auth.API).Routes() {
-			path := strings.Replace(strings.TrimPrefix(rt.Pattern, "/auth/v1"), "{id}", "0192f0c0-1111-7000-8000-0000000000aa", 1)
+			path := strings.Replace(strings.TrimPrefix(rt.Pattern, "/auth/v1"), "{id}", "0192f0c0-1111-7000-8000-0000000000aa",
+				1)
 			r := s.call("PROPFIND", path, "{not json")
-			if r.status != 405 || !strings.Contains(r.header.Get("Allow"), rt.Method) || !strings.Contains(r.header.Get("Allow"), "OPTIONS") {
+			if r.status != 405 || !strings.Contains(r.header.Get("Allow"), rt.Method) ||
+				!strings.Contains(r.header.Get("Allow"), "OPTIONS") {
 				s.Errorf("PROPFIND %s: %d %v", path, r.status, r.header["Allow"])
 			}
 			if rt.Who.Anyone() {
@@ -432,7 +445,8 @@ func TestRoutes(t *testing.T) {
 func TestAudience(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		sess := s.signUp("a@x.example")
-		for audience, refused := range map[string]bool{"": false, "authenticated": false, "Authenticated": true, "admins": true} {
+		for audience, refused := range map[string]bool{"": false, "authenticated": false, "Authenticated": true,
+			"admins": true} {
 			for _, path := range []string{"/settings", "/user", "/user/"} {
 				r := s.call("GET", path, nil, bearer(sess), "X-JWT-AUD: "+audience)
 				if refused {
@@ -452,16 +466,19 @@ func TestToken(t *testing.T) {
 		first := s.signUp("a@x.example")
 		form := "Content-Type: application/x-www-form-urlencoded"
 		for name, r := range map[string]reply{
-			"query": s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "Authorization: Bearer "+s.keys.AnonKey,
-				"apikey: "+s.keys.AnonKey),
-			"inferred":  s.call("POST", "/token", obj{"email": "a@x.example", "password": pw}),
-			"body":      s.call("POST", "/token", obj{"email": "a@x.example", "password": pw, "grant_type": "password"}),
-			"form":      s.call("POST", "/token", url.Values{"grant_type": {"password"}, "username": {"a@x.example"}, "password": {pw}}.Encode(), form),
-			"slash":     s.call("POST", "/token/?grant_type=password", obj{"email": "a@x.example", "password": pw}),
-			"expired":   s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": first["refresh_token"]}, "Authorization: Bearer expired"),
+			"query": s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw},
+				"Authorization: Bearer "+s.keys.AnonKey, "apikey: "+s.keys.AnonKey),
+			"inferred": s.call("POST", "/token", obj{"email": "a@x.example", "password": pw}),
+			"body":     s.call("POST", "/token", obj{"email": "a@x.example", "password": pw, "grant_type": "password"}),
+			"form": s.call("POST", "/token", url.Values{"grant_type": {"password"}, "username": {"a@x.example"},
+				"password": {pw}}.Encode(), form),
+			"slash": s.call("POST", "/token/?grant_type=password", obj{"email": "a@x.example", "password": pw}),
+			"expired": s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": first["refresh_token"]},
+				"Authorization: Bearer expired"),
 			"inferred2": s.call("POST", "/token", obj{"refresh_token": first["refresh_token"]}),
 		} {
-			if r.status != 200 || r.body["access_token"] == nil || r.body["refresh_token"] == nil || r.body["expires_in"] != 3600.0 || r.body["token_type"] != "bearer" {
+			if r.status != 200 || r.body["access_token"] == nil || r.body["refresh_token"] == nil ||
+				r.body["expires_in"] != 3600.0 || r.body["token_type"] != "bearer" {
 				s.Errorf("%s: %d %s", name, r.status, r.text)
 			}
 		}
@@ -473,8 +490,8 @@ func TestUser(t *testing.T) {
 		sess := s.signUp("a@x.example")
 		r := s.call("GET", "/user", nil, bearer(sess))
 		u := r.body
-		if r.status != 200 || u["email"] != "a@x.example" || u["aud"] != "authenticated" || u["role"] != "authenticated" || u["phone"] != "" ||
-			u["is_anonymous"] != false {
+		if r.status != 200 || u["email"] != "a@x.example" || u["aud"] != "authenticated" || u["role"] != "authenticated" ||
+			u["phone"] != "" || u["is_anonymous"] != false {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		for _, absent := range []string{"banned_until", "deleted_at", "new_email", "invited_at", "recovery_sent_at"} {
@@ -497,8 +514,10 @@ func TestUser(t *testing.T) {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		s.want(s.call("PUT", "/user", obj{"app_metadata": obj{"role": "x"}}, bearer(sess)), 403, "not_admin")
-		s.want(s.call("PUT", "/user", obj{"data": obj{"tenant_id": "0192f0c0-1111-7000-8000-0000000000aa"}}, bearer(sess)), 403, "tenant_forbidden")
-		s.want(s.call("POST", "/tenant", obj{"tenant_id": "0192f0c0-1111-7000-8000-0000000000aa"}, bearer(sess)), 403, "tenant_forbidden")
+		s.want(s.call("PUT", "/user", obj{"data": obj{"tenant_id": "0192f0c0-1111-7000-8000-0000000000aa"}}, bearer(sess)),
+			403, "tenant_forbidden")
+		s.want(s.call("POST", "/tenant", obj{"tenant_id": "0192f0c0-1111-7000-8000-0000000000aa"}, bearer(sess)), 403,
+			"tenant_forbidden")
 		s.want(s.call("POST", "/tenant", obj{"tenant_id": "x"}, bearer(sess)), 400, "validation_failed")
 		if r = s.call("GET", "/tenants", nil, bearer(sess)); r.status != 200 || len(r.body["tenants"].([]any)) != 0 {
 			s.Error(r.text)
@@ -508,7 +527,8 @@ func TestUser(t *testing.T) {
 			s.Error(r.status, r.text)
 		}
 		r = s.call("GET", "/user", nil, bearer(sess), dated)
-		if r.status != 403 || r.body["code"] != "session_not_found" || r.body["message"] != "Session from session_id claim in JWT does not exist" {
+		if r.status != 403 || r.body["code"] != "session_not_found" ||
+			r.body["message"] != "Session from session_id claim in JWT does not exist" {
 			s.Error(r.text)
 		}
 	})
@@ -518,15 +538,16 @@ func TestPublic(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		r := s.call("GET", "/settings", nil)
 		ext := r.body["external"].(obj)
-		if r.status != 200 || ext["email"] != true || ext["phone"] != false || ext["anonymous_users"] != false || r.body["disable_signup"] != false ||
-			r.body["mailer_autoconfirm"] != true {
+		if r.status != 200 || ext["email"] != true || ext["phone"] != false || ext["anonymous_users"] != false ||
+			r.body["disable_signup"] != false || r.body["mailer_autoconfirm"] != true {
 			s.Error(r.text)
 		}
 		if r = s.call("GET", "/health", nil); r.body["version"] != "1.2.3" || r.body["name"] == "" {
 			s.Error(r.text)
 		}
 		r = s.call("GET", "/.well-known/jwks.json", nil)
-		if r.status != 200 || len(r.body["keys"].([]any)) != 1 || r.header.Get("Cache-Control") != "public, max-age=600" || strings.Contains(r.text, `"d":`) {
+		if r.status != 200 || len(r.body["keys"].([]any)) != 1 || r.header.Get("Cache-Control") != "public, max-age=600" ||
+			strings.Contains(r.text, `"d":`) {
 			s.Error(r.text, r.header)
 		}
 	})
@@ -538,7 +559,8 @@ func TestAdmin(t *testing.T) {
 		var ids []string
 		for _, n := range []string{"a", "b", "c", "under_score"} {
 			r := s.call("POST", "/admin/users",
-				obj{"email": n + "@x.example", "password": pw, "email_confirm": true, "user_metadata": obj{"n": n}, "app_metadata": obj{"plan": "x"}}, key)
+				obj{"email": n + "@x.example", "password": pw, "email_confirm": true, "user_metadata": obj{"n": n},
+					"app_metadata": obj{"plan": "x"}}, key)
 			if r.status != 200 || r.body["id"] == nil || r.body["app_metadata"].(obj)["plan"] != "x" ||
 				r.body["app_metadata"].(obj)["provider"] != "email" || len(r.body["user_metadata"].(obj)) != 1 {
 				s.Fatal(r.status, r.text)
@@ -558,38 +580,44 @@ func TestAdmin(t *testing.T) {
 		if r = s.call("GET", "/admin/users?filter=R_S", nil, key); len(r.body["users"].([]any)) != 1 {
 			s.Error(r.text)
 		}
-		for _, q := range []string{"page=0", "page=x", "per_page=-1", "page=99999999999999999999", "page=2147483647&per_page=1000", "sort=password_hash",
-			"sort=email+sideways"} {
+		for _, q := range []string{"page=0", "page=x", "per_page=-1", "page=99999999999999999999",
+			"page=2147483647&per_page=1000", "sort=password_hash", "sort=email+sideways"} {
 			s.want(s.call("GET", "/admin/users?"+q, nil, key), 400, "validation_failed")
 		}
 		s.want(s.call("POST", "/admin/users", obj{"email": "A@x.example"}, key), 422, "email_exists")
 		s.want(s.call("POST", "/admin/users", obj{}, key), 400, "validation_failed")
-		s.want(s.call("POST", "/admin/users", obj{"email": "h@x.example", "password_hash": "md5"}, key), 400, "validation_failed")
+		s.want(s.call("POST", "/admin/users", obj{"email": "h@x.example", "password_hash": "md5"}, key), 400,
+			"validation_failed")
 		s.want(s.call("GET", "/admin/users/nope", nil, key), 404, "validation_failed")
 		s.want(s.call("GET", "/admin/users/0192f0c0-1111-7000-8000-0000000000aa", nil, key), 404, "user_not_found")
 		s.want(s.call("PUT", "/admin/users/"+ids[0], obj{"ban_duration": "forever"}, key), 400, "validation_failed")
 		s.want(s.call("PUT", "/admin/users/"+ids[0], obj{"email": "b@x.example"}, key), 422, "email_exists")
-		r = s.call("PUT", "/admin/users/"+ids[0], obj{"user_metadata": obj{"m": 1}, "ban_duration": "1h", "email": "z@x.example"}, key)
+		r = s.call("PUT", "/admin/users/"+ids[0], obj{"user_metadata": obj{"m": 1}, "ban_duration": "1h",
+			"email": "z@x.example"}, key)
 		if r.body["banned_until"] == nil || r.body["email"] != "z@x.example" || len(r.body["user_metadata"].(obj)) != 2 {
 			s.Error(r.text)
 		}
 		if r = s.call("PUT", "/admin/users/"+ids[0], obj{"ban_duration": "none"}, key); r.body["banned_until"] != nil {
 			s.Error(r.text)
 		}
-		if r = s.call("DELETE", "/admin/users/"+ids[0], obj{"should_soft_delete": true}, key); r.status != 200 || r.text != "{}\n" {
+		if r = s.call("DELETE", "/admin/users/"+ids[0], obj{"should_soft_delete": true}, key); r.status != 200 ||
+			r.text != "{}\n" {
 			s.Error(r.status, r.text)
 		}
-		if r = s.call("GET", "/admin/users/"+ids[0], nil, key); r.status != 200 || r.body["id"] != ids[0] || r.body["deleted_at"] == nil ||
-			r.body["email"] != "" || len(r.body["identities"].([]any)) != 0 {
+		if r = s.call("GET", "/admin/users/"+ids[0], nil, key); r.status != 200 || r.body["id"] != ids[0] ||
+			r.body["deleted_at"] == nil || r.body["email"] != "" || len(r.body["identities"].([]any)) != 0 {
 			s.Error(r.status, r.text)
 		}
 		s.want(s.call("DELETE", "/admin/users/"+ids[0], nil, key), 404, "user_not_found")
-		r = s.call("POST", "/admin/generate_link", obj{"type": "magiclink", "email": "b@x.example", "redirect_to": "https://evil.example"}, key)
-		if r.status != 200 || r.body["id"] != ids[1] || r.body["verification_type"] != "magiclink" || r.body["redirect_to"] != "http://localhost:3000" ||
+		r = s.call("POST", "/admin/generate_link", obj{"type": "magiclink", "email": "b@x.example",
+			"redirect_to": "https://evil.example"}, key)
+		if r.status != 200 || r.body["id"] != ids[1] || r.body["verification_type"] != "magiclink" ||
+			r.body["redirect_to"] != "http://localhost:3000" ||
 			r.body["hashed_token"] == nil || r.body["email"] != "b@x.example" {
 			s.Error(r.text)
 		}
-		s.want(s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "nobody@x.example"}, key), 404, "user_not_found")
+		s.want(s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "nobody@x.example"}, key), 404,
+			"user_not_found")
 		r = s.call("POST", "/invite", obj{"email": "new@x.example", "data": obj{"n": 1}}, key)
 		if r.status != 200 || r.body["invited_at"] == nil {
 			s.Error(r.text)
@@ -604,8 +632,10 @@ func TestAdmin(t *testing.T) {
 func TestMailedLink(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		s.signUp("a@x.example")
-		r := s.call("POST", "/recover?redirect_to="+url.QueryEscape("https://app.example.com/reset"), obj{"email": "a@x.example"},
-			"X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "Forwarded: host=evil.example", "Referer: https://evil.example/")
+		r := s.call("POST", "/recover?redirect_to="+url.QueryEscape("https://app.example.com/reset"),
+			obj{"email": "a@x.example"},
+			"X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "Forwarded: host=evil.example",
+			"Referer: https://evil.example/")
 		if r.status != 200 || r.text != "{}\n" {
 			s.Fatal(r.text)
 		}
@@ -618,7 +648,8 @@ func TestMailedLink(t *testing.T) {
 		for range 3 {
 			r = s.call("GET", link, nil, browser)
 			if r.status != 200 || !strings.Contains(r.text, "<form method=\"post\"") ||
-				!strings.Contains(r.header.Get("Content-Security-Policy"), "default-src 'none'") || r.header.Get("Content-Type") != "text/html; charset=utf-8" {
+				!strings.Contains(r.header.Get("Content-Security-Policy"), "default-src 'none'") ||
+				r.header.Get("Content-Type") != "text/html; charset=utf-8" {
 				s.Fatal(r.status, r.text)
 			}
 			if r = s.call("HEAD", link, nil); r.status != 303 {
@@ -627,7 +658,8 @@ func TestMailedLink(t *testing.T) {
 		}
 		for _, scanner := range []string{"Accept: */*", "User-Agent: curl/8.5.0"} {
 			r = s.call("GET", link, nil, scanner)
-			if r.status != 303 || !regexp.MustCompile(`^https://app\.example\.com/reset\?token_hash=[0-9a-f]+&type=recovery$`).MatchString(r.header.Get("Location")) {
+			if r.status != 303 || !regexp.MustCompile(
+				`^https://app\.example\.com/reset\?token_hash=[0-9a-f]+&type=recovery$`).MatchString(r.header.Get("Location")) {
 				s.Error(r.status, r.header.Get("Location"))
 			}
 		}
@@ -642,11 +674,13 @@ func TestMailedLink(t *testing.T) {
 		}
 		for _, evil := range []string{"https://evil.example", "//evil.example", "https:evil.example", `https:\\evil.example`,
 			"https://localhost:3000@evil.example", "http://localhost:3000.evil.example",
-			"javascript:alert(1)", "data:text/html,x", "https://app.example.com.evil.example/x", "https://app.example.com%2eevil.example",
+			"javascript:alert(1)", "data:text/html,x", "https://app.example.com.evil.example/x",
+			"https://app.example.com%2eevil.example",
 			"http://localhost%00.evil.example", "\thttps://evil.example",
 			"https://app.example.com/../../evil", "https://EVIL.example#https://app.example.com/x"} {
 			r = s.call("GET", "/verify?type=recovery&token=x&redirect_to="+url.QueryEscape(evil), nil)
-			if !strings.HasPrefix(r.header.Get("Location"), "http://localhost:3000#") && !strings.HasPrefix(r.header.Get("Location"), "https://app.example.com/") {
+			if !strings.HasPrefix(r.header.Get("Location"), "http://localhost:3000#") &&
+				!strings.HasPrefix(r.header.Get("Location"), "https://app.example.com/") {
 				s.Errorf("%q leads to %q", evil, r.header.Get("Location"))
 			}
 			r = s.call("GET", "/callback?state=x&code=y&redirect_to="+url.QueryEscape(evil), nil)
@@ -657,12 +691,14 @@ func TestMailedLink(t *testing.T) {
 		// What a provider posted and cannot be read is told there as well.
 		for _, posted := range []string{"%zz", "state=" + strings.Repeat("x", 2<<20)} {
 			r = s.call("POST", "/callback?redirect_to=https%3A%2F%2Fevil.example", posted, form)
-			if r.status != 303 || !strings.HasPrefix(r.header.Get("Location"), "http://localhost:3000?error=invalid_request&error_code=bad_oauth_callback&") {
+			if r.status != 303 || !strings.HasPrefix(r.header.Get("Location"),
+				"http://localhost:3000?error=invalid_request&error_code=bad_oauth_callback&") {
 				s.Errorf("%.10q posted: %d %q", posted, r.status, r.header.Get("Location"))
 			}
 		}
 		// A page never carries markup from its address.
-		if r = s.call("GET", `/verify?type="><script>alert(1)</script>&token=%22%3E%3Cscript%3E`, nil, browser); strings.Contains(r.text, "<script>") {
+		if r = s.call("GET", `/verify?type="><script>alert(1)</script>&token=%22%3E%3Cscript%3E`, nil,
+			browser); strings.Contains(r.text, "<script>") {
 			s.Error(r.text)
 		}
 	})
@@ -670,14 +706,16 @@ func TestMailedLink(t *testing.T) {
 
 func TestVerify_JSON(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.Autoconfirm = false }, func(s *server) {
-		r := s.call("POST", "/signup?redirect_to=https%3A%2F%2Fapp.example.com%2Fx", obj{"email": "a@x.example", "password": pw})
+		r := s.call("POST", "/signup?redirect_to=https%3A%2F%2Fapp.example.com%2Fx",
+			obj{"email": "a@x.example", "password": pw})
 		if r.status != 200 || r.body["id"] == nil || r.body["access_token"] != nil || r.body["confirmation_sent_at"] == nil {
 			s.Fatal(r.text)
 		}
 		s.want(s.call("POST", "/token", obj{"email": "a@x.example", "password": pw}), 400, "email_not_confirmed")
 		m := s.mail("confirmation")
 		_, code, _ := strings.Cut(m.Text, "Code: ")
-		r = s.call("POST", "/verify", obj{"type": "email", "email": "a@x.example", "token": code[:6], "gotrue_meta_security": obj{}})
+		r = s.call("POST", "/verify", obj{"type": "email", "email": "a@x.example", "token": code[:6],
+			"gotrue_meta_security": obj{}})
 		if r.status != 200 || r.body["access_token"] == nil {
 			s.Error(r.text)
 		}
@@ -694,9 +732,11 @@ func TestImportedHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	salt := []byte("a salt of sixteen")
-	phc := func(name string, derive func(pw, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte) string {
+	phc := func(name string, derive func(pw, salt []byte, time, memory uint32, threads uint8,
+		keyLen uint32) []byte) string {
 		b := base64.RawStdEncoding
-		return "$" + name + "$v=19$m=64,t=3,p=2$" + b.EncodeToString(salt) + "$" + b.EncodeToString(derive([]byte("mytestpassword"), salt, 3, 64, 2, 32))
+		return "$" + name + "$v=19$m=64,t=3,p=2$" + b.EncodeToString(salt) + "$" +
+			b.EncodeToString(derive([]byte("mytestpassword"), salt, 3, 64, 2, 32))
 	}
 	hashes := map[string]string{
 		"bcrypt": string(old), "argon2i": phc("argon2i", argon2.Key), "argon2id": phc("argon2id", argon2.IDKey),
@@ -706,7 +746,10 @@ func TestImportedHashes(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		stored := func(email string) (hash string) {
 			err := s.db.Read(s.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.One("SELECT password_hash FROM users WHERE email = $1", []any{email}, func(r *db.Row) error { hash = r.Text(0); return nil })
+				return tx.One("SELECT password_hash FROM users WHERE email = $1", []any{email}, func(r *db.Row) error {
+					hash = r.Text(0)
+					return nil
+				})
 			})
 			if err != nil {
 				s.Fatal(err)
@@ -716,8 +759,10 @@ func TestImportedHashes(t *testing.T) {
 		key := "Authorization: Bearer " + s.keys.ServiceRoleKey
 		for name, hash := range hashes {
 			email := name + "@x.example"
-			s.want(s.call("POST", "/admin/users", obj{"email": email, "password_hash": hash, "email_confirm": true}, key), 200, "")
-			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "wrong-password"}), 400, "invalid_credentials")
+			s.want(s.call("POST", "/admin/users", obj{"email": email, "password_hash": hash, "email_confirm": true}, key), 200,
+				"")
+			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "wrong-password"}), 400,
+				"invalid_credentials")
 			if got := stored(email); got != hash {
 				s.Errorf("%s: a wrong password changed the hash to %s", name, got)
 			}
@@ -799,7 +844,8 @@ func TestFences(t *testing.T) {
 			if r.status != 302 || len(cookies) != 1 {
 				s.Fatal(r.status, r.header, r.text)
 			}
-			if c := cookies[0]; !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/auth/v1/callback" {
+			if c := cookies[0]; !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteLaxMode ||
+				c.Path != "/auth/v1/callback" {
 				s.Errorf("the flow's cookie: %+v", c)
 			}
 		})
@@ -822,7 +868,8 @@ func TestFences(t *testing.T) {
 		if got := strings.Join(s.limits, " "); got != "a@x.example a@x.example a@x.example phone:491712345678" {
 			s.Errorf("codes counted for %q", got)
 		}
-		for _, q := range []string{"apikey=" + s.keys.ServiceRoleKey, "access_token=" + s.keys.ServiceRoleKey, "jwt=" + s.keys.ServiceRoleKey} {
+		for _, q := range []string{"apikey=" + s.keys.ServiceRoleKey, "access_token=" + s.keys.ServiceRoleKey, "jwt=" +
+			s.keys.ServiceRoleKey} {
 			s.want(s.call("GET", "/admin/users?"+q, nil), 401, "no_authorization")
 		}
 		s.want(s.call("GET", "/user?access_token="+sess["access_token"].(string), nil), 401, "no_authorization")
@@ -845,7 +892,8 @@ func TestFences_secondFactor(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.svc.ForgetAll()
-		s.want(s.call("POST", "/tenant/transfer", obj{"user_id": tenant, "current_password": pw}, bearer), 403, "insufficient_aal")
+		s.want(s.call("POST", "/tenant/transfer", obj{"user_id": tenant, "current_password": pw}, bearer), 403,
+			"insufficient_aal")
 		s.want(s.call("GET", "/user", nil, bearer), 200, "")
 	})
 }

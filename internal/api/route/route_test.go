@@ -80,9 +80,11 @@ func TestGateCallers(t *testing.T) {
 	}
 	g := access.New(func(r *http.Request) (actor.Actor, error) { return callers[r.Header.Get("Authorization")], nil }, nil)
 	var routes []Route
-	for path, who := range map[string]Caller{"/visitor": Visitor, "/signed": SignedIn, "/asking": SignedIn, "/tenant": TenantMember} {
+	for path, who := range map[string]Caller{"/visitor": Visitor, "/signed": SignedIn, "/asking": SignedIn,
+		"/tenant": TenantMember} {
 		for _, m := range []string{"GET", "POST"} {
-			routes = append(routes, Route{Method: m, Pattern: path, Who: who, Doc: path, Handle: done, Question: path == "/asking"})
+			routes = append(routes, Route{Method: m, Pattern: path, Who: who, Doc: path, Handle: done,
+				Question: path == "/asking"})
 		}
 	}
 	h, err := Handler(&Authenticator{Gate: g}, routes)
@@ -98,7 +100,8 @@ func TestGateCallers(t *testing.T) {
 		{"stray", "GET", "/signed", 204}, {"stray", "GET", "/tenant", 403},
 		{"viewer", "GET", "/tenant", 204}, {"viewer", "POST", "/tenant", 204},
 		{"suspended", "GET", "/tenant", 204}, {"suspended", "POST", "/tenant", 403},
-		{"service", "GET", "/tenant", 400}, {"service", "GET", "/tenant?tenant_id=x", 400}, {"service", "POST", "/tenant" + tenant, 204},
+		{"service", "GET", "/tenant", 400}, {"service", "GET", "/tenant?tenant_id=x", 400},
+		{"service", "POST", "/tenant" + tenant, 204},
 		{"viewer", "GET", "/tenant?a=%zz", 400},
 	} {
 		if got := ask(h, c.method, c.path, c.who); got.Code != c.want {
@@ -115,8 +118,8 @@ func TestSurfaces(t *testing.T) {
 	}
 	beside := route("POST", "/v1/beside")
 	beside.Beside = true
-	h, err := Handler(&Authenticator{}, []Route{route("GET", "/v1/x"), route("POST", "/v1/x"), beside, route("GET", "/auth/v1/x/{id}"),
-		route("GET", "/auth/v1/scim/v2/x"), route("GET", "/v1/{$}")})
+	h, err := Handler(&Authenticator{}, []Route{route("GET", "/v1/x"), route("POST", "/v1/x"), beside,
+		route("GET", "/auth/v1/x/{id}"), route("GET", "/auth/v1/scim/v2/x"), route("GET", "/v1/{$}")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,8 @@ func (k *kit) configure(providers map[string]identity.Provider) {
 		RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
 		ImplicitFlow: true}, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
 	k.ok(err)
-	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
+	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k},
+		k.db, k.ident, k.now)
 	k.ok(err)
 	k.mount()
 }
@@ -138,7 +139,8 @@ func (k *kit) counting(x route.Windows) {
 	providers := ssoapi.New(k.svc, k.ident)
 	own := auth.New(k.ident, auth.Options{Windows: x, Custom: providers.Authorize})
 	var err error
-	k.h, err = route.Handler(&route.Authenticator{Identity: k.ident, SSO: k.svc, Windows: x}, append(own.Routes(), providers.Routes()...))
+	k.h, err = route.Handler(&route.Authenticator{Identity: k.ident, SSO: k.svc, Windows: x},
+		append(own.Routes(), providers.Routes()...))
 	k.ok(err)
 }
 
@@ -235,7 +237,8 @@ func (k *kit) tenant(name string) string {
 func (k *kit) member(tenant, email string, role actor.Role) *identity.Session {
 	k.Helper()
 	p := pw
-	_, err := k.ident.Admin.CreateUser(k.Context(), actor.Actor{Role: actor.Service}, identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+	_, err := k.ident.Admin.CreateUser(k.Context(), actor.Actor{Role: actor.Service},
+		identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 	k.ok(err)
 	_, err = k.ident.Admin.AddMember(k.Context(), tenant, email, role)
 	k.ok(err)
@@ -280,7 +283,8 @@ type idp struct {
 
 func newIDP(k *kit) *idp {
 	k.Helper()
-	p := &idp{k: k, person: saml.Session{ID: "s", CreateTime: time.Now(), ExpireTime: time.Now().Add(time.Hour), Index: "1", NameID: "ann-1",
+	p := &idp{k: k, person: saml.Session{ID: "s", CreateTime: time.Now(), ExpireTime: time.Now().Add(time.Hour),
+		Index: "1", NameID: "ann-1",
 		NameIDFormat: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent", UserName: "ann", UserEmail: "ann@corp.example",
 		UserCommonName: "Ann", Groups: []string{"wms-managers"}}}
 	mux := http.NewServeMux()
@@ -288,7 +292,8 @@ func newIDP(k *kit) *idp {
 	k.Cleanup(p.srv.Close)
 	u, _ := url.Parse(p.srv.URL)
 	key, cert := k.keyPair()
-	p.IdentityProvider = &saml.IdentityProvider{Key: key, Certificate: cert, Logger: quiet{}, MetadataURL: *u.JoinPath("metadata"), SSOURL: *u.JoinPath("sso"),
+	p.IdentityProvider = &saml.IdentityProvider{Key: key, Certificate: cert, Logger: quiet{},
+		MetadataURL: *u.JoinPath("metadata"), SSOURL: *u.JoinPath("sso"),
 		SessionProvider: p, ServiceProviderProvider: p, AssertionMaker: p, SignatureMethod: dsig.RSASHA256SignatureMethod}
 	mux.HandleFunc("/sso", p.ServeSSO)
 	mux.HandleFunc("/metadata", func(w http.ResponseWriter, r *http.Request) {
@@ -309,8 +314,8 @@ func (quiet) Print(...any)          {}
 func (quiet) Println(...any)        {}
 
 // keyPairs are made once for all tests: each takes as long as a test.
-var keyPairs = [...]func() (*rsa.PrivateKey, *x509.Certificate){sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair),
-	sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair)}
+var keyPairs = [...]func() (*rsa.PrivateKey, *x509.Certificate){sync.OnceValues(newKeyPair),
+	sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair)}
 
 // keyPair returns one that this test has not got yet.
 func (k *kit) keyPair() (*rsa.PrivateKey, *x509.Certificate) {
@@ -396,8 +401,8 @@ func challenge() string {
 // begin asks POST /sso and returns the provider's address.
 func (k *kit) begin(by, value string) string {
 	k.Helper()
-	a := k.want(k.call("POST", "/sso", "", map[string]any{by: value, "redirect_to": "https://app.example/in", "skip_http_redirect": true,
-		"code_challenge": challenge(), "code_challenge_method": "s256"}), 200, "")
+	a := k.want(k.call("POST", "/sso", "", map[string]any{by: value, "redirect_to": "https://app.example/in",
+		"skip_http_redirect": true, "code_challenge": challenge(), "code_challenge_method": "s256"}), 200, "")
 	return a.text(k, "url")
 }
 
@@ -420,7 +425,8 @@ func (k *kit) redeem(u *url.URL) answer {
 	if u.Query().Get("code") == "" {
 		k.Fatalf("no code in %s", u)
 	}
-	return k.call("POST", "/token?grant_type=pkce", "", map[string]any{"auth_code": u.Query().Get("code"), "code_verifier": verifier})
+	return k.call("POST", "/token?grant_type=pkce", "", map[string]any{"auth_code": u.Query().Get("code"),
+		"code_verifier": verifier})
 }
 
 func claims(k *kit, access string) map[string]any {
@@ -436,7 +442,8 @@ func claims(k *kit, access string) map[string]any {
 // operator's word.
 func (k *kit) samlConnection(p *idp, tenant string, more map[string]any) string {
 	k.Helper()
-	body := map[string]any{"type": "saml", "tenant_id": tenant, "metadata_xml": string(p.xml()), "domains": []string{"corp.example"},
+	body := map[string]any{"type": "saml", "tenant_id": tenant, "metadata_xml": string(p.xml()),
+		"domains":  []string{"corp.example"},
 		"role_map": map[string]string{"wms-managers": "manager", "wms-drivers": "driver"}, "default_role": "viewer",
 		"attribute_mapping": map[string]any{"keys": map[string]any{"groups": map[string]any{"name": "eduPersonAffiliation"}}}}
 	for key, v := range more {
@@ -487,7 +494,8 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				true: {"client_secret_post"}, false: nil}[p.post], "response_types_supported": []string{"code"},
 			"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/jwks":
-		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: "1",
+			Algorithm: "RS256", Use: "sig"}}})
 	case "/token":
 		r.ParseForm()
 		p.form = r.PostForm
@@ -496,7 +504,8 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(401)
 			return
 		}
-		c := map[string]any{"iss": p.srv.URL, "sub": "bob-1", "aud": "client", "exp": p.k.now().Add(time.Minute).Unix(), "iat": p.k.now().Unix(), "nonce": p.nonce,
+		c := map[string]any{"iss": p.srv.URL, "sub": "bob-1", "aud": "client", "exp": p.k.now().Add(time.Minute).Unix(),
+			"iat": p.k.now().Unix(), "nonce": p.nonce,
 			"email": "bob@corp.example", "groups": []string{"wms-drivers"}, "name": "Bob"}
 		for key, v := range p.claims {
 			if c[key] = v; v == nil {
@@ -507,7 +516,8 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if sign == nil {
 			sign = func(c any) string { return signed(p.k, jose.RS256, p.key, "1", c) }
 		}
-		json.NewEncoder(w).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": 60, "id_token": sign(c)})
+		json.NewEncoder(w).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": 60,
+			"id_token": sign(c)})
 	default:
 		w.WriteHeader(404)
 	}
@@ -552,8 +562,9 @@ func (p *idp) unsolicited() string {
 	sp, err := p.GetServiceProvider(nil, "")
 	p.k.ok(err)
 	r := httptest.NewRequest("GET", p.srv.URL+"/sso", nil)
-	req := &saml.IdpAuthnRequest{IDP: p.IdentityProvider, HTTPRequest: r, ServiceProviderMetadata: sp, SPSSODescriptor: &sp.SPSSODescriptors[0],
-		ACSEndpoint: &sp.SPSSODescriptors[0].AssertionConsumerServices[0], Now: saml.TimeNow()}
+	req := &saml.IdpAuthnRequest{IDP: p.IdentityProvider, HTTPRequest: r, ServiceProviderMetadata: sp,
+		SPSSODescriptor: &sp.SPSSODescriptors[0],
+		ACSEndpoint:     &sp.SPSSODescriptors[0].AssertionConsumerServices[0], Now: saml.TimeNow()}
 	s := p.person
 	p.k.ok(p.MakeAssertion(req, &s))
 	req.Assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData.InResponseTo = ""

@@ -336,7 +336,7 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 			t := s.tables.by[tableKey(r.rule, kind)]
 			for i := range g.list {
 				if s.isCovered(r, kind, i) {
-					s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, t.readingOf(i), before.take(kind, i))
+					s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, t.readingOf(i), before.takeVerdict(kind, i))
 				}
 			}
 		}
@@ -364,7 +364,7 @@ func (s *scan) addVerdict(r *regulation, at verdictPlace, in safety.Reading, bef
 	found := finding{reg: r, measured: at.measured, place: at.place, entity: id, value: score.Round(v.Value, 2),
 		threshold: v.Threshold, status: status, previous: before.status, known: v.Known, notes: notesOf(&v)}
 	if before.status == status {
-		if s.in.EntityID != "" || found.basis() != before.basis {
+		if s.in.EntityID != "" || found.hashBasis() != before.basis {
 			s.moved.addFinding(found)
 		}
 		if isBad(status) && (s.sees || r.about(kind) != aboutScore) {
@@ -393,9 +393,9 @@ func (s *scan) writeVerdicts(tx *db.Tx) error {
 		events.Text(s.tenant)
 		events.UUID(f.id)
 		events.Text(f.reg.id)
-		events.Text(f.kind())
+		events.Text(f.entityKind())
 		events.UUID(f.entity)
-		events.Text(f.reg.about(f.kind()))
+		events.Text(f.reg.about(f.entityKind()))
 		events.Text(statusNames[f.status])
 		// Events are read by more people than single persons' scores are.
 		if f.known && !f.isPersonal() {
@@ -431,7 +431,7 @@ func (s *scan) sendEvents(tx *db.Tx, tell func(*db.Tx, string, []store.Row) erro
 			continue
 		}
 		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id,
-			"entity_type": f.kind(), "entity_id": f.entity.String(), "about": f.reg.about(f.kind()),
+			"entity_type": f.entityKind(), "entity_id": f.entity.String(), "about": f.reg.about(f.entityKind()),
 			"status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
 		if len(rows) < toldAtOnce {
 			continue

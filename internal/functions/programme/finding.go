@@ -23,10 +23,10 @@ type finding struct {
 	notes            uint8 // place in the regulation's notes
 }
 
-// kind is the type of the entity.
-func (f *finding) kind() string { return f.measured.kind }
+// entityKind is the type of the entity.
+func (f *finding) entityKind() string { return f.measured.kind }
 
-func (f *finding) evidence() []uuid.UUID { return f.measured.evidenceOf(f.place) }
+func (f *finding) evidenceIDs() []uuid.UUID { return f.measured.evidenceOf(f.place) }
 
 // findings lie in blocks: a list that grew by copying would need more than twice
 // its room while it does, and a tenant's first scan finds something about
@@ -75,7 +75,7 @@ func (r *regulation) about(kind string) string {
 }
 
 // isPersonal reports a verdict on a single person's score.
-func (f *finding) isPersonal() bool { return f.reg.about(f.kind()) == aboutScore }
+func (f *finding) isPersonal() bool { return f.reg.about(f.entityKind()) == aboutScore }
 
 // details is what an event says of how it came about.
 type details struct {
@@ -117,7 +117,7 @@ type eventRow struct {
 // fillFrom fills in a finding that the caller may see.
 func (x *eventRow) fillFrom(f *finding) {
 	x.value = f.value
-	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind(), Entity: f.entity,
+	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.entityKind(), Entity: f.entity,
 		Status: statusNames[f.status], Threshold: f.threshold, Details: json.RawMessage(f.reg.notes[f.notes])}
 	if f.previous != unseen {
 		x.Previous = &statusNames[f.previous]
@@ -125,5 +125,5 @@ func (x *eventRow) fillFrom(f *finding) {
 	if f.known {
 		x.Value = &x.value
 	}
-	x.Evidence = f.evidence()
+	x.Evidence = f.evidenceIDs()
 }

@@ -91,7 +91,7 @@ func (s *scan) judgeSites(r *regulation, before *past) {
 	}
 	t := s.tables.by[tableKey(r.rule, score.Zone)]
 	judge := func(i int, in safety.Reading) {
-		s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, in, before.take(score.Zone, i))
+		s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, in, before.takeVerdict(score.Zone, i))
 	}
 	judged := false
 	for _, site := range s.sites.list {

@@ -64,9 +64,9 @@ func (s *scan) readPast(tx *db.Tx, r *regulation) (*past, error) {
 	})
 }
 
-// take returns the verdict in force on the ith entity of a type, which the scan
+// takeVerdict returns the verdict in force on the ith entity of a type, which the scan
 // judges anew.
-func (p *past) take(kind string, i int) lastVerdict {
+func (p *past) takeVerdict(kind string, i int) lastVerdict {
 	last := p.by[kind][i]
 	p.by[kind][i].status = unseen
 	return last
@@ -75,7 +75,7 @@ func (p *past) take(kind string, i int) lastVerdict {
 // takeRoot returns the verdict in force on the tenant.
 func (p *past) takeRoot(s *scan) lastVerdict {
 	if i, ok := s.groups[score.Zone].at[s.root]; ok {
-		return p.take(score.Zone, int(i))
+		return p.takeVerdict(score.Zone, int(i))
 	}
 	return lastVerdict{status: unseen}
 }
@@ -121,7 +121,7 @@ func basisOf(known bool, value, threshold int64, evidence []byte) uint64 {
 	return sum
 }
 
-func (f *finding) basis() uint64 {
+func (f *finding) hashBasis() uint64 {
 	var room [256]byte
 	return basisOf(f.known, signedDecimal(f.value), signedDecimal(f.threshold), f.appendEvidence(room[:0]))
 }
@@ -129,7 +129,7 @@ func (f *finding) basis() uint64 {
 // appendEvidence writes the ids as the column holds them.
 func (f *finding) appendEvidence(b []byte) []byte {
 	b = append(b, '[')
-	for i, id := range f.evidence() {
+	for i, id := range f.evidenceIDs() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -206,9 +206,9 @@ func (s *scan) writeStates(tx *db.Tx) error {
 			states.Text(s.tenant)
 			states.UUID(uuid.Must(uuid.NewV7()))
 			states.Text(f.reg.id)
-			states.Text(f.kind())
+			states.Text(f.entityKind())
 			states.UUID(f.entity)
-			states.Text(f.reg.about(f.kind()))
+			states.Text(f.reg.about(f.entityKind()))
 			states.Text(statusNames[f.status])
 			if f.known {
 				states.Int(signedDecimal(f.value))

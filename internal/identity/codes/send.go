@@ -36,7 +36,7 @@ func (s *Post) Send(l mailtemplate.Letter) error {
 // Deliver words a letter and hands it on; what letters of accounts say is sent
 // off the request path, or its time would tell who has one.
 func (s *Post) Deliver(ctx context.Context, l mailtemplate.Letter) error {
-	m, err := s.word(ctx, l)
+	m, err := s.wordMail(ctx, l)
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,14 @@ import (
 	"holdfast/internal/store"
 )
 
-// word renders a letter in the language of its reader, as the tenant that
+// wordMail renders a letter in the language of its reader, as the tenant that
 // sends it worded it, or in our own words. A template that can no longer be
 // used is named in the log: the letter goes out all the same.
-func (s *Post) word(ctx context.Context, l mailtemplate.Letter) (mail.Message, error) {
+func (s *Post) wordMail(ctx context.Context, l mailtemplate.Letter) (mail.Message, error) {
 	l.Site = s.Config.SiteURL
 	var own *mailtemplate.Template
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) (err error) {
-		own, err = s.style(tx, &l)
+		own, err = s.readTemplate(tx, &l)
 		return err
 	})
 	if err != nil {
@@ -36,10 +36,10 @@ func (s *Post) word(ctx context.Context, l mailtemplate.Letter) (mail.Message, e
 	return l.Message()
 }
 
-// style completes a letter's tenant and language and returns the tenant's
+// readTemplate completes a letter's tenant and language and returns the tenant's
 // template, or nil. The tenant is the one that sends it, else the one the
 // account works in: never the one somebody merely wishes for.
-func (s *Post) style(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Template, error) {
+func (s *Post) readTemplate(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Template, error) {
 	if l.User != "" {
 		u, err := accounts.UserByID(tx, l.User)
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -146,7 +146,7 @@ func (s *Post) PreviewMail(
 		l.Link = s.TokenIssuer + "/verify?token=sample&type=signup"
 	}
 	if t == (mailtemplate.Template{}) {
-		return s.word(ctx, l)
+		return s.wordMail(ctx, l)
 	}
 	if err := t.Check(kind, s.Links.Linkable); err != nil {
 		return mail.Message{}, err

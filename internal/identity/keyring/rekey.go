@@ -66,7 +66,7 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 				return err
 			}
 		}
-		out, err = s.rekey(tx, old, r.Overlap)
+		out, err = s.changeKeys(tx, old, r.Overlap)
 		return err
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	return out, nil
 }
 
-func (s *Keyring) rekey(tx *db.Tx, old secrets.Keys, overlap time.Duration) (out Rekeyed, err error) {
+func (s *Keyring) changeKeys(tx *db.Tx, old secrets.Keys, overlap time.Duration) (out Rekeyed, err error) {
 	for c := range secrets.Columns {
 		n, err := s.sealAgain(tx, old, c)
 		if err != nil {

@@ -149,7 +149,7 @@ func (s *Factors) ChallengeFactor(
 func (s *Factors) VerifyFactor(
 	ctx context.Context, a actor.Actor, id string, in factor.Answer,
 ) (*sessions.Session, error) {
-	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
+	return s.raiseSession(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		f, err := s.Keeper.Find(tx, me.ID, id)
 		if err != nil {
 			return raised{}, nil, err
@@ -181,9 +181,9 @@ type raised struct {
 	first          bool
 }
 
-// raising counts an attempt, lets prove look at the answer and, when it is
+// raiseSession counts an attempt, lets prove look at the answer and, when it is
 // right, raises the session. A refusal commits: the count stays.
-func (s *Factors) raising(
+func (s *Factors) raiseSession(
 	ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error),
 ) (*sessions.Session, error) {
 	var g *sessions.Grant
@@ -315,7 +315,7 @@ func (s *Factors) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, 
 
 // UseRecoveryCode raises the session with a recovery code.
 func (s *Factors) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*sessions.Session, error) {
-	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
+	return s.raiseSession(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		r := raised{method: "recovery_code"}
 		s.Post.Alert(tx, me.User, mailtemplate.CodeTried, "")
 		ok, err := s.Keeper.UseCode(tx, me.ID, code)

@@ -194,7 +194,8 @@ func (s *OAuth) claimFlow(ctx context.Context, in Callback) (codes.Flow, error) 
 		// it to the browser is the verifier, and nothing is linked before that
 		// is shown.
 		byVerifier := f.LinkUser != "" && f.Challenge != ""
-		if mine := in.Cookie(codes.CookieName(id)); !byVerifier && subtle.ConstantTimeCompare([]byte(secrets.Digest(mine)), []byte(f.BrowserHash)) != 1 {
+		if mine := in.Cookie(codes.CookieName(id)); !byVerifier &&
+			subtle.ConstantTimeCompare([]byte(secrets.Digest(mine)), []byte(f.BrowserHash)) != 1 {
 			return badState("OAuth state belongs to another browser")
 		}
 		n, err := tx.Exec("UPDATE flow_states SET used_at = $2 WHERE id = $1 AND used_at IS NULL", id, s.Now())
@@ -336,7 +337,8 @@ func (s *OAuth) askProof(tx *db.Tx, u *accounts.User, f codes.Flow, identity str
 	}
 	made, err := s.Codes.MakeCode(tx, u, o)
 	return &proof{
-		mail:   mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: u.Email, Link: made.Link, Code: made.Digits, Valid: s.Config.CodeTTL},
+		mail: mailtemplate.Letter{Kind: mailtemplate.Confirmation, User: u.ID, To: u.Email, Link: made.Link,
+			Code: made.Digits, Valid: s.Config.CodeTTL},
 		cookie: signin.Landing{CookieName: made.Cookie, Browser: o.Browser, MaxAge: s.Config.CodeTTL},
 	}, err
 }

@@ -81,7 +81,8 @@ func red(t *testing.T, p *Image) string {
 		t.Fatal(err)
 	}
 	at := ""
-	for name, q := range map[string][2]int{"tl": {2, 2}, "tr": {p.Width - 3, 2}, "bl": {2, p.Height - 3}, "br": {p.Width - 3, p.Height - 3}} {
+	for name, q := range map[string][2]int{"tl": {2, 2}, "tr": {p.Width - 3, 2}, "bl": {2, p.Height - 3},
+		"br": {p.Width - 3, p.Height - 3}} {
 		if r, g, _, _ := img.At(q[0], q[1]).RGBA(); r > 0xc000 && g < 0x6000 {
 			at += name
 		}
@@ -93,7 +94,8 @@ func red(t *testing.T, p *Image) string {
 // it.
 func TestOrientation(t *testing.T) {
 	plain := asJPEG(t, corner(90, 60))
-	for turn, want := range map[uint16]string{1: "tl", 2: "tr", 3: "br", 4: "bl", 5: "tl", 6: "tr", 7: "br", 8: "bl", 0: "tl", 9: "tl"} {
+	for turn, want := range map[uint16]string{1: "tl", 2: "tr", 3: "br", 4: "bl", 5: "tl", 6: "tr", 7: "br", 8: "bl",
+		0: "tl", 9: "tl"} {
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 			p, err := develop(t, exif(plain, turn, order))
 			if err != nil {
@@ -125,7 +127,8 @@ func TestKinds(t *testing.T) {
 		raw  []byte
 		w, h int
 	}{
-		"jpeg": {asJPEG(t, corner(30, 20)), 30, 20}, "png": {asPNG(t, corner(30, 20)), 30, 20}, "transparent": {asPNG(t, clear), 30, 20}, "webp": {webpRaw, 1, 1},
+		"jpeg": {asJPEG(t, corner(30, 20)), 30, 20}, "png": {asPNG(t, corner(30, 20)), 30, 20},
+		"transparent": {asPNG(t, clear), 30, 20}, "webp": {webpRaw, 1, 1},
 		"large": {asPNG(t, gray), 2048, 512}, "thin": {asPNG(t, image.NewGray(image.Rect(0, 0, 9000, 1))), 2048, 1},
 	} {
 		p, err := develop(t, c.raw)
@@ -176,7 +179,8 @@ func TestRefused(t *testing.T) {
 		"svg": {[]byte("<svg xmlns='http://www.w3.org/2000/svg'/>"), fault.Unsupported}, "half": {whole[:len(whole)/2],
 			fault.Invalid}, "only a magic": {[]byte("\xff\xd8\xff\xe0"), fault.Invalid},
 		"gigapixel png": {bomb(60000, 60000, 8, 6), fault.TooLarge}, "deep png": {bomb(6000, 6000, 16, 6), fault.TooLarge},
-		"a line of pixels": {bomb(1, 160_000_000, 8, 0), fault.TooLarge}, "grey that may be held in colour": {bomb(12_600, 12_600, 8, 0),
+		"a line of pixels": {bomb(1, 160_000_000, 8, 0), fault.TooLarge},
+		"grey that may be held in colour": {bomb(12_600, 12_600, 8, 0),
 			fault.TooLarge}, "cut png": {bomb(10, 10, 8, 6), fault.Invalid},
 		"gigapixel jpeg": {huge, fault.TooLarge}, "webp of nothing": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "),
 			fault.Invalid}, "too many bytes": {append(bytes.Clone(whole), make([]byte, MaxBytes)...), fault.TooLarge},
@@ -185,7 +189,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want kind %d", name, err, c.kind)
 		}
 	}
-	if _, err := NewDecodeSemaphore().Develop(t.Context(), io.MultiReader(bytes.NewReader(whole[:99]), failing{})); !fault.Is(err, fault.Invalid) {
+	if _, err := NewDecodeSemaphore().Develop(t.Context(),
+		io.MultiReader(bytes.NewReader(whole[:99]), failing{})); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }
@@ -198,7 +203,8 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("gone") }
 func FuzzDevelop(f *testing.F) {
 	small := asJPEG(f, corner(16, 16))
 	webpRaw, _ := base64.StdEncoding.DecodeString(webpPixel)
-	for _, raw := range [][]byte{small, exif(small, 6, binary.BigEndian), asPNG(f, corner(16, 16)), webpRaw, bomb(9, 9, 16, 6)} {
+	for _, raw := range [][]byte{small, exif(small, 6, binary.BigEndian), asPNG(f, corner(16, 16)), webpRaw,
+		bomb(9, 9, 16, 6)} {
 		f.Add(raw)
 	}
 	room := NewDecodeSemaphore()

@@ -322,7 +322,9 @@ func (d *Service) findSent(ctx context.Context, p *Place, f *Form) (no string, e
 
 // writeIncident makes the incident. Nobody was hurt, so its severity is the least; what
 // it could have been is what the form says.
-func (d *Service) writeIncident(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
+func (d *Service) writeIncident(
+	ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time,
+) (no string, err error) {
 	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": shortTitle(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
 		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.formReference()}
 	if f.Name != "" {

@@ -138,7 +138,7 @@ func CheckEntry(tx *store.Tx, orders []store.Row, zones map[string]string) error
 	for _, zone := range zones {
 		ids = append(ids, zone)
 	}
-	known, err := ReadOfZones(tx, unique(ids))
+	known, err := ReadOfZones(tx, uniqueIDs(ids))
 	if err != nil {
 		return err
 	}

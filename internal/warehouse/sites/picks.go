@@ -26,11 +26,11 @@ func CheckPicks(tx *store.Tx, changes []store.Change) (at int, err error) {
 		return 0, nil
 	}
 	bins, lines := store.TextColumn(rows, "zone_id"), store.TextColumn(rows, "order_line_id")
-	zones, err := ReadOfZones(tx, unique(slices.Clone(bins)))
+	zones, err := ReadOfZones(tx, uniqueIDs(slices.Clone(bins)))
 	if err != nil {
 		return 0, err
 	}
-	orders, err := readOrdersOfLines(tx, unique(slices.Clone(lines)))
+	orders, err := readOrdersOfLines(tx, uniqueIDs(slices.Clone(lines)))
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ const sitesOfListsSQL = `
 func findStray(tx *store.Tx, rows []store.Row, zones map[string]Zone) (at int, err error) {
 	lists, bins := store.TextColumn(rows, "pick_list_id"), store.TextColumn(rows, "zone_id")
 	known := map[string][]string{}
-	args := []any{tx.TenantID, query.List(unique(slices.Clone(lists))), query.List(store.TextColumn(rows, "id"))}
+	args := []any{tx.TenantID, query.List(uniqueIDs(slices.Clone(lists))), query.List(store.TextColumn(rows, "id"))}
 	err = tx.Query(FillStatement(sitesOfListsSQL), args, func(r *db.Row) error {
 		known[r.Text(0)] = append(known[r.Text(0)], r.Text(1))
 		return nil

@@ -73,7 +73,7 @@ func CheckMovements(tx *store.Tx, changes []store.Change) (at int, err error) {
 			ids = append(ids, sources[n], targets[n])
 		}
 	}
-	zones, err := ReadOfZones(tx, unique(ids))
+	zones, err := ReadOfZones(tx, uniqueIDs(ids))
 	if err != nil {
 		return 0, err
 	}
@@ -108,7 +108,7 @@ func CheckTasks(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	sources, targets := store.TextColumn(rows, "from_zone_id"), store.TextColumn(rows, "to_zone_id")
-	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, targets)))
+	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, targets)))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func CheckTasks(tx *store.Tx, changes []store.Change) error {
 // that must not keep a list from being cancelled.
 func NameTransfers(tx *store.Tx, moves []store.Row) error {
 	sources, targets := store.TextColumn(moves, "from_zone_id"), store.TextColumn(moves, "to_zone_id")
-	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, targets)))
+	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, targets)))
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func isAltered(c store.Change, fields ...string) bool {
 // CodeElsewhere is a place at another site.
 const CodeElsewhere = "HF003"
 
-// unique returns ids in their order, each once, without "".
-func unique(ids []string) []string {
+// uniqueIDs returns ids in their order, each once, without "".
+func uniqueIDs(ids []string) []string {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
@@ -162,7 +162,7 @@ func CheckRules(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	sources, faces := store.TextColumn(rows, "source_zone_id"), store.TextColumn(rows, "pick_zone_id")
-	zones, err := ReadOfZones(tx, unique(slices.Concat(sources, faces)))
+	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, faces)))
 	if err != nil {
 		return err
 	}
