@@ -62,6 +62,8 @@ type kit struct {
 	out *event.Outbox
 	s   *Service
 
+	halt func() // ends the node and waits; nil when none runs
+
 	mu      sync.Mutex
 	shift   time.Duration // the clock runs this much ahead
 	notices []Notice
@@ -138,10 +140,21 @@ func (k *kit) now() time.Time {
 	return time.Now().Add(k.shift)
 }
 
+// ahead moves the clock. A node that runs rests meanwhile: an attempt that is under way would end days after it
+// began, and be judged as one that failed for days.
 func (k *kit) ahead(d time.Duration) {
+	running := k.halt != nil
+	if running {
+		k.halt()
+	}
+
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.shift += d
+	k.mu.Unlock()
+
+	if running {
+		k.run()
+	}
 }
 
 // run starts the node; stop ends it and waits.
@@ -151,7 +164,12 @@ func (k *kit) run() (stop func()) {
 	n := event.NewNotifier(k.d, k.out, k.s.Publish)
 	wg.Go(func() { n.Run(ctx) })
 	wg.Go(func() { k.s.Run(ctx) })
-	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	k.halt = func() { cancel(); wg.Wait(); k.halt = nil }
+	stop = func() {
+		if k.halt != nil {
+			k.halt()
+		}
+	}
 	k.t.Cleanup(stop)
 	return stop
 }
