@@ -49,6 +49,7 @@ var beside = map[string]string{
 	"functions/programme compliance_states": "as compliance_events",
 	"functions/programme regulations":       "the moment of a scan is no change of the record",
 	"functions/programme ?":                 "the two boards of scores, as verdicts",
+	"functions/programme team_scores":       "teams that are too small to be shown leave their board",
 
 	"imports/staged ?": "a job's own tables, which are no records",
 	"safety ?":         "which entities an incident is about: an index",

@@ -76,7 +76,8 @@ func TestPlanningOverHTTP(t *testing.T) {
 			} `json:"kpis"`
 		}
 		k.Get(testkit.As(actor.Viewer), "/functions/v1/warehouse-kpis?days=90").JSON(t, &figures)
-		if f := figures.KPIs; f.Accuracy == nil || *f.Accuracy <= 50 || *f.Accuracy >= 100 || f.Rate == nil || *f.Rate <= 0 {
+		// The demonstration's pickers are too few for a rate that is nobody's own.
+		if f := figures.KPIs; f.Accuracy == nil || *f.Accuracy <= 50 || *f.Accuracy >= 100 || f.Rate != nil {
 			t.Errorf("KPIs %+v", f)
 		}
 		for _, fn := range []string{"plan-pick-path", "plan-routes"} {

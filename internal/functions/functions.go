@@ -186,7 +186,7 @@ func planningTable(d Deps) []Function {
 		{
 			Name: "warehouse-kpis", Methods: []string{"GET"}, TTL: time.Minute,
 			In: planning.KPIsIn{}, Out: planning.KPIsOut{}, Run: adaptFunction(plan.KPIs),
-			Reads: []string{"stock_counts", "pick_lines", "pick_lists", "shifts"},
+			Reads: []string{"stock_counts", "pick_lines", "pick_lists", "shifts", "settings"},
 			Doc:   "How often a count finds what the books say, and lines picked in an hour.",
 		},
 		{

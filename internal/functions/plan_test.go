@@ -281,7 +281,7 @@ func TestWarehouseKPIs(t *testing.T) {
 		item := k.add("items", store.Row{"sku": "A", "name": "A"})
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "10"})
 		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,`+
-			`"lines_picked":0,"lines_sampled":0,"lines_without_shift":0,"pick_hours":0}`)
+			`"lines_picked":0,"lines_sampled":0,"lines_without_shift":0,"pick_hours":0,"suppressed":0}`)
 		for _, n := range []string{"10", "9", "9"} {
 			k.add("stock_counts", store.Row{"zone_id": bin, "item_id": item, "counted": n})
 		}
@@ -309,9 +309,12 @@ func TestWarehouseKPIs(t *testing.T) {
 			}
 		}
 		k.now = moment("2026-03-01T12:00:00Z")
+		// One picker's rate is his own, and is shown where the tenant says that one is enough.
+		k.call("warehouse-kpis", "").is("kpis.lines_per_hour", "null", "kpis.pick_hours", "null", "kpis.suppressed", "1")
+		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("1")})
 		n := k.call("warehouse-kpis", "")
 		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,`+
-			`"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4}`)
+			`"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4,"suppressed":0}`)
 		// Older lines than are looked at for the rate are counted all the same.
 		k.bulkPicks(list, bin, item, 20_000, moment("2026-03-01T07:00:00Z"))
 		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000", "kpis.lines_without_shift", "19994",

@@ -411,7 +411,7 @@ export const deCatalog: Record<string, string> = {
   'Units an hour that count as a workload of 1, by entity type.': 'Einheiten je Stunde, die als Auslastung 1 zählen, nach Art.',
   'Values of each input that count as 0 and as 1, by entity type.': 'Werte jeder Eingangsgröße, die als 0 und als 1 zählen, nach Art.', 'Entity types that are not scored.': 'Arten, die nicht bewertet werden.',
   'Whether incidents and hours in the places within a zone count for its score.': 'Ob Vorfälle und Stunden an Orten innerhalb einer Zone für ihren Wert zählen.',
-  'People a team needs before its mean is shown.': 'Personen, die ein Team braucht, bevor sein Mittel gezeigt wird.', 'Days that scores are kept; 31 at least.': 'Tage, die Werte aufbewahrt werden; mindestens 31.',
+  'People a group needs before a figure of it is shown.': 'Personen, die eine Gruppe braucht, bevor eine Zahl über sie gezeigt wird.', 'Days that scores are kept; 31 at least.': 'Tage, die Werte aufbewahrt werden; mindestens 31.',
   'Waiver months': 'Monate einer Ausnahme', 'Months that a waiver of a verdict lasts at most.': 'Monate, die eine Ausnahme von einer Bewertung höchstens gilt.', 'Days until training that is assigned is due.': 'Tage, bis ein zugewiesener Kurs fällig ist.', 'Whether morning digests are sent.': 'Ob morgens Übersichten versandt werden.',
   'Whether the public report page takes reports.': 'Ob die öffentliche Meldeseite Meldungen annimmt.',
   'What start_route does against a regulation EU-561 in force.': 'Was start_route tut, wenn eine geltende Vorschrift EU-561 dagegen spricht.',

@@ -413,7 +413,7 @@ export const frCatalog: Record<string, string> = {
   'Units an hour that count as a workload of 1, by entity type.': 'Unités par heure qui comptent comme une charge de 1, par type.',
   'Values of each input that count as 0 and as 1, by entity type.': 'Valeurs de chaque entrée qui comptent pour 0 et pour 1, par type.', 'Entity types that are not scored.': 'Types qui ne sont pas évalués.',
   'Whether incidents and hours in the places within a zone count for its score.': 'Si les incidents et heures des lieux dans une zone comptent pour son score.',
-  'People a team needs before its mean is shown.': 'Personnes qu’il faut à une équipe pour que sa moyenne soit montrée.', 'Days that scores are kept; 31 at least.': 'Jours de conservation des scores ; 31 au moins.',
+  'People a group needs before a figure of it is shown.': 'Personnes qu’il faut à un groupe pour qu’un chiffre à son sujet soit montré.', 'Days that scores are kept; 31 at least.': 'Jours de conservation des scores ; 31 au moins.',
   'Waiver months': 'Mois de dérogation', 'Months that a waiver of a verdict lasts at most.': 'Mois que dure au plus une dérogation à un constat.', 'Days until training that is assigned is due.': 'Jours jusqu’à l’échéance d’une formation attribuée.', 'Whether morning digests are sent.': 'Si des résumés du matin sont envoyés.',
   'Whether the public report page takes reports.': 'Si la page publique de signalement prend des signalements.',
   'What start_route does against a regulation EU-561 in force.': 'Ce que fait start_route contre une règle EU-561 en vigueur.', 'Days that files of imports are kept.': 'Jours de conservation des fichiers d’import.',

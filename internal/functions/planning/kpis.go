@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/functions/output"
 	"holdfast/internal/warehouse/inventory"
 )
@@ -28,16 +29,48 @@ type KPIs struct {
 	Accuracy  *decimal.Dec `json:"count_accuracy" unit:"percent" doc:"Counts that found what the books say; null without counts."`
 	Counts    int64        `json:"counts" doc:"Counts of the window."`
 	Wrong     int64        `json:"counts_with_variance" doc:"Those that found something else."`
-	Rate      *decimal.Dec `json:"lines_per_hour" unit:"lines per hour" doc:"Lines picked in an hour of the pickers' shifts; null without closed shifts."`
+	Rate      *decimal.Dec `json:"lines_per_hour" unit:"lines per hour" doc:"Lines picked in an hour of a shift; null without shifts or of too few pickers."`
 	Lines     int64        `json:"lines_picked" doc:"Lines picked in the window."`
 	Sampled   int64        `json:"lines_sampled" doc:"The newest of them, whose shifts were looked for."`
-	Hours     decimal.Dec  `json:"pick_hours" unit:"hours" doc:"Hours of the shifts in which they were picked."`
+	Hours     *decimal.Dec `json:"pick_hours" unit:"hours" doc:"Hours of the shifts in which they were picked; null of too few pickers."`
 	Shiftless int64        `json:"lines_without_shift" doc:"Those for whose picker no closed shift was found."`
+	// Suppressed is 1 where the pickers are too few.
+	Suppressed int `json:"suppressed" doc:"1 where the pickers are fewer than min_group, so that their rate is left out."`
 }
 
-// pickMost bounds the picked lines whose shifts are looked for, the newest
-// first.
-const pickMost = "20000"
+// picksSQL asks for the lines picked in a window, and for the shifts in which the
+// newest of them were picked: at most 20,000 lines are looked at. $1 tenant, $2 and
+// $3 the window.
+const picksSQL = `
+	WITH newest AS (
+		SELECT assigned_worker_id, picked_at
+		FROM pick_lines
+		WHERE tenant_id = $1 AND picked_at > $2 AND picked_at <= $3 AND status IN ('picked', 'short')
+		ORDER BY picked_at DESC
+		LIMIT 20000
+	), worked AS (
+		SELECT shifts.id, shifts.worker_id, shifts.hours, COUNT(*) AS lines
+		FROM newest
+		JOIN shifts ON shifts.tenant_id = $1
+			AND shifts.worker_id = newest.assigned_worker_id
+			AND shifts.ended_at > $2
+			AND shifts.ended_at > newest.picked_at
+			AND shifts.started_at <= newest.picked_at
+		GROUP BY shifts.id, shifts.worker_id, shifts.hours
+	), looked AS (
+		SELECT COUNT(*) AS sampled
+		FROM newest
+	)
+	SELECT sampled,
+		(SELECT CAST(COALESCE(SUM(lines), 0) AS bigint) FROM worked),
+		(SELECT CAST(COALESCE(SUM(hours), 0) AS bigint) FROM worked),
+		CASE WHEN sampled < 20000 THEN sampled ELSE (
+			SELECT COUNT(*)
+			FROM pick_lines
+			WHERE tenant_id = $1 AND picked_at > $2 AND picked_at <= $3 AND status IN ('picked', 'short')
+		) END,
+		(SELECT COUNT(DISTINCT worker_id) FROM worked)
+	FROM looked`
 
 // KPIs answers warehouse-kpis: how often a count finds what the books say, and
 // how many lines are picked in an hour of the shifts in which they were picked.
@@ -47,15 +80,16 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 	now := p.now().UTC()
 	from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
 	out := &KPIsOut{Kept: output.KeptOf(a.TenantID, now), Days: in.Days}
+	var picks pickFigures
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		out.KPIs = KPIs{}
+		out.KPIs, picks = KPIs{}, pickFigures{least: mingroup.Queue(tx, a.TenantID)}
 		p.counts.Queue(tx, a.TenantID, from, now, func(exact string, n int64) {
 			out.KPIs.Counts += n
 			if exact == "false" {
 				out.KPIs.Wrong += n
 			}
 		})
-		out.KPIs.queuePicks(tx, a.TenantID, from, now)
+		picks.queuePicks(tx, &out.KPIs, a.TenantID, from, now)
 		return tx.Flush()
 	})
 	if err != nil {
@@ -65,23 +99,37 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 	if v, ok := inventory.CountAccuracy(k.Counts, k.Wrong); ok {
 		k.Accuracy = &v
 	}
-	if v, ok := inventory.LinesPerHour(k.Sampled-k.Shiftless, k.Hours); ok {
+	picks.fillRate(k)
+	return out, nil
+}
+
+// pickFigures are what the rate of picking is made of.
+type pickFigures struct {
+	least   *mingroup.Least
+	pickers int64 // people whose shifts count
+	hours   decimal.Dec
+}
+
+// fillRate fills in how fast lines are picked. That is a figure of the pickers: of
+// a few, it is the figure of each.
+func (f *pickFigures) fillRate(k *KPIs) {
+	if f.pickers > 0 && !f.least.Shows(f.pickers) {
+		k.Suppressed = 1
+		return
+	}
+	k.Hours = &f.hours
+	if v, ok := inventory.LinesPerHour(k.Sampled-k.Shiftless, f.hours); ok {
 		k.Rate = &v
 	}
-	return out, nil
 }
 
 // queuePicks asks for the lines picked in (from, to] and the shifts of the
 // pickers of the newest of them that were on then.
-func (k *KPIs) queuePicks(tx *db.Tx, tenant string, from, to time.Time) {
-	const picked = " FROM pick_lines WHERE tenant_id = $1 AND picked_at > $2 AND picked_at <= $3 AND status IN ('picked', 'short')"
-	tx.Queue("WITH p AS (SELECT assigned_worker_id, picked_at"+picked+" ORDER BY picked_at DESC LIMIT "+pickMost+"), "+
-		"q AS (SELECT s.id, s.hours, COUNT(*) AS n FROM p JOIN shifts s ON s.tenant_id = $1 AND s.worker_id = p.assigned_worker_id "+
-		"AND s.ended_at > $2 AND s.ended_at > p.picked_at AND s.started_at <= p.picked_at GROUP BY s.id, s.hours), n AS (SELECT COUNT(*) AS sampled FROM p) "+
-		"SELECT sampled, (SELECT CAST(COALESCE(SUM(n), 0) AS bigint) FROM q), (SELECT CAST(COALESCE(SUM(hours), 0) AS bigint) FROM q), "+
-		"CASE WHEN sampled < "+pickMost+" THEN sampled ELSE (SELECT COUNT(*)"+picked+") END FROM n",
+func (f *pickFigures) queuePicks(tx *db.Tx, k *KPIs, tenant string, from, to time.Time) {
+	tx.Queue(picksSQL,
 		[]any{tenant, from, to}, func(r *db.Row) error {
-			k.Sampled, k.Shiftless, k.Hours, k.Lines = r.Int(0), r.Int(0)-r.Int(1), r.Dec(2), r.Int(3)
+			k.Sampled, k.Shiftless, k.Lines = r.Int(0), r.Int(0)-r.Int(1), r.Int(3)
+			f.hours, f.pickers = r.Dec(2), r.Int(4)
 			return nil
 		})
 }

@@ -2,6 +2,7 @@ package programme
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 
@@ -130,6 +131,8 @@ type EngagementOut struct {
 	Badges    []BadgeOut   `json:"badges" doc:"The caller's badges, newest first."`
 	Teams     *[]*TeamOut  `json:"team_scores,omitempty" doc:"Teams, best first; for administrators."`
 	Zones     *[]*ZoneOut  `json:"zone_scores,omitempty" doc:"Zones, worst first; for administrators."`
+	// Suppressed is set where Teams is.
+	Suppressed *int `json:"suppressed,omitempty" doc:"Teams left out of team_scores, see min_group."`
 }
 
 // Engagement answers safety-engagement: the caller's points and badges, and to
@@ -154,8 +157,8 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 			out.Score.Score = UserScore(month, st.points.MonthlyTarget)
 			return err
 		}
-		teams, zones, err := computeScoreboards(tx, a.TenantID, st, pd, now)
-		out.Teams, out.Zones = &teams, &zones
+		b, err := computeScoreboards(tx, a.TenantID, st, pd, now)
+		out.Teams, out.Zones, out.Suppressed = &b.teams, &b.zones, &b.suppressed
 		out.Score.Score = UserScore(month, st.points.MonthlyTarget)
 		return err
 	})
@@ -213,8 +216,15 @@ const selectWorkersToComputeScoreboardsSQL = `
 	FROM workers
 	WHERE tenant_id = $1 AND user_id IS NOT NULL AND status <> 'left' AND archived_at IS NULL`
 
+// boards are the teams and zones of a month.
+type boards struct {
+	teams      []*TeamOut // best first
+	zones      []*ZoneOut // worst first
+	suppressed int        // teams left out, see [mingroup.Least.Choose]
+}
+
 // computeScoreboards works out the teams and zones of a month.
-func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
+func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) (*boards, error) {
 	points, people := map[string]int64{}, map[string]string{}
 	var teams []*TeamOut
 	tx.Queue(computeScoreboardsSQL, []any{tenant, pd.From, pd.To}, func(r *db.Row) error {
@@ -232,37 +242,50 @@ func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now t
 	})
 	zones := queueZones(tx, tenant, pd, now)
 	if err := tx.Flush(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return rankTeams(teams, people, points, st.points.MonthlyTarget), rankZones(zones), nil
+	b := &boards{zones: rankZones(zones)}
+	b.rankTeams(st, teams, people, points)
+	return b, nil
 }
 
-// rankTeams scores the teams that have somebody who signs in.
-func rankTeams(teams []*TeamOut, people map[string]string, points map[string]int64, target int64) []*TeamOut {
+// rankTeams scores the teams that have somebody who signs in, and keeps those
+// that are large enough. People of no team, or of an archived one, are in the mean
+// that small teams are drawn to.
+func (b *boards) rankTeams(st *settings, teams []*TeamOut, people map[string]string, points map[string]int64) {
 	byID := map[string]*TeamOut{}
 	for _, t := range teams {
 		byID[t.TeamID] = t
 	}
 	var sum float64
+	var others int64
 	for user, team := range people {
-		s := UserScore(points[user], target)
+		s := UserScore(points[user], st.points.MonthlyTarget)
 		sum += s
 		if t := byID[team]; t != nil {
 			t.N++
 			t.sum += s
+		} else {
+			others++
 		}
 	}
-	out := []*TeamOut{}
-	for _, t := range teams {
-		if t.N > 0 {
+	teams = slices.DeleteFunc(teams, func(t *TeamOut) bool { return t.N == 0 })
+	sort.Slice(teams, func(i, j int) bool { return teams[i].Code < teams[j].Code })
+	sizes := make([]int64, len(teams))
+	for i, t := range teams {
+		sizes[i] = int64(t.N)
+	}
+
+	var shown []bool
+	shown, b.suppressed = st.minGroup.Choose(sizes, others)
+	b.teams = []*TeamOut{}
+	for i, t := range teams {
+		if shown[i] {
 			t.Score = TeamScore(t.sum, t.N, sum/float64(len(people)))
-			out = append(out, t)
+			b.teams = append(b.teams, t)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		return out[i].Score > out[j].Score || out[i].Score == out[j].Score && out[i].Code < out[j].Code
-	})
-	return out
+	sort.SliceStable(b.teams, func(i, j int) bool { return b.teams[i].Score > b.teams[j].Score })
 }
 
 // boardZones are the zones of the board: areas and docks, and any bin or aisle

@@ -255,14 +255,15 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 			periods = append(periods, PeriodOf(periods[0].From.Add(-time.Hour), loc))
 		}
 		for _, pd := range periods {
-			teams, zones, err := computeScoreboards(tx, tenant, st, pd, now)
+			b, err := computeScoreboards(tx, tenant, st, pd, now)
 			if err == nil {
-				err = keepBoards(tx, tenant, pd, teams, zones, now)
+				err = keepBoards(tx, tenant, pd, b, now)
 			}
 			if err != nil {
 				return err
 			}
 		}
+		tx.Queue(smallTeamsSQL, []any{tenant, int64(st.minGroup)}, nil)
 		tx.After(func() { p.hooks.Changed(tenant, []string{"team_scores", "zone_scores"}) })
 		return safety.AwardBadges(p.store.In(tx, a), nil)
 	})
@@ -276,21 +277,38 @@ func boardColumns(subject string) []db.Column {
 		{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 }
 
-func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*TeamOut, zones []*ZoneOut, now time.Time) error {
+// hiddenTeamsSQL deletes the kept scores of a month of teams that are not shown
+// (any more): $1 tenant, $2 month, $3 the teams that are.
+const hiddenTeamsSQL = `
+	DELETE FROM team_scores
+	WHERE tenant_id = $1 AND period = $2 AND NOT team_id IN {ids $3}`
+
+// smallTeamsSQL deletes kept scores of teams that were smaller than the least
+// group, of any month: the setting holds for what was kept before it too.
+const smallTeamsSQL = `
+	DELETE FROM team_scores
+	WHERE tenant_id = $1 AND n < $2`
+
+// keepBoards writes the boards of a month. Teams that are not shown are not kept
+// either, so that lists, files and events of the kept scores obey the same rule.
+func keepBoards(tx *db.Tx, tenant string, pd Period, b *boards, now time.Time) error {
 	put := func(table, subject string) *db.Rows {
 		return tx.InsertMany(table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
 			"parts = excluded.parts, updated_at = excluded.updated_at, version = "+table+".version + 1")
 	}
 	at := query.FormatTime(now)
 	rows := put("team_scores", "team_id")
-	for _, t := range teams {
+	shown := make([]string, 0, len(b.teams))
+	for _, t := range b.teams {
+		shown = append(shown, t.TeamID)
 		if err := rows.Add(tenant, db.NewID(), t.TeamID, pd.Name, pd.Start, pd.End, decimal.FromFloat(t.Score), t.N, "{}", at, at, 1); err != nil {
 			return err
 		}
 	}
 	rows.Queue()
+	tx.Queue(hiddenTeamsSQL, []any{tenant, pd.Name, query.List(shown)}, nil)
 	rows = put("zone_scores", "zone_id")
-	for _, z := range zones {
+	for _, z := range b.zones {
 		parts, err := json.Marshal(z.Parts)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -115,7 +116,7 @@ type settings struct {
 	standard map[string]float64 // units an hour that count as a workload of 1, by entity type
 	off      []string           // types that are not scored
 	within   bool               // what happens in the places within a zone counts for it
-	minGroup int64              // people a team needs before its mean is shown
+	minGroup mingroup.Least     // people a team needs before a figure of it is shown
 	dueDays  int64              // days until assigned training is due
 	keepDays int64              // days that scores are kept
 	points   safety.Points
@@ -135,7 +136,7 @@ const standardUnits = 60
 
 func defaultSettings() *settings {
 	s := &settings{weights: score.DefaultWeights(), bounds: map[string]score.Bounds{}, cuts: score.DefaultCuts(), standard: map[string]float64{},
-		minGroup: 5, dueDays: 30, keepDays: keepScoresDays, points: safety.DefaultPoints(), place: "UTC"}
+		minGroup: mingroup.Default, dueDays: 30, keepDays: keepScoresDays, points: safety.DefaultPoints(), place: "UTC"}
 	for _, t := range safety.EntityTypes {
 		// The types of the list are the types that have bounds.
 		s.bounds[t], _ = score.DefaultBounds(t)
@@ -177,7 +178,7 @@ func (s *settings) setSetting(key string, value []byte) {
 	case key == "score_places_within":
 		takeJSON(value, &s.within)
 	case key == "min_group":
-		takeJSON(value, &s.minGroup)
+		s.minGroup.Set(value)
 	case key == "score_retention_days":
 		takeJSON(value, &s.keepDays)
 	case key == "digest":

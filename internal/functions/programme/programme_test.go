@@ -692,6 +692,9 @@ func TestEngagement(t *testing.T) {
 		k.call(engagement, "").is("total_points", "30")
 
 		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Admin}
+		// Two people who sign in are no group, until the tenant says so.
+		k.call(engagement, "").is("team_scores", "[]", "suppressed", "1")
+		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		n = k.call(engagement, "")
 		// Ada has 30, Bo 0, the mean is 15: (30 + 3 x 15) / (2 + 3).
 		n.is("user_score.score", "0", "team_scores.#", "1", "team_scores.0.score", "15", "team_scores.0.n", "2", "zone_scores.#", "2", "zone_scores.0.score", "100",
@@ -779,7 +782,7 @@ func TestPeopleAreProtected(t *testing.T) {
 		p := fill(k)
 		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
 		n := k.call(scores, "")
-		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]")
+		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]", "suppressed", "2")
 		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		k.call(scores, "").is("team_means", `[{"entity_type":"worker","n":2,"score":0,"team_id":"`+p.team+`"}]`)
 		k.as.Role = actor.Safety

@@ -37,6 +37,8 @@ type ScoresOut struct {
 	Scores   output.Rows[ScoreOut] `json:"scores" doc:"The scores, highest first; for managers without single people."`
 	Model    ModelsOut             `json:"model" doc:"The model that the scores come from."`
 	Teams    *[]TeamMean           `json:"team_means,omitempty" doc:"For those who may not see single people: means of teams with enough of them."`
+	// Suppressed is set where Teams is.
+	Suppressed *int `json:"suppressed,omitempty" doc:"Teams left out of team_means, see min_group."`
 }
 
 // ScoreOut is an entity's score with what it can be recomputed from.
@@ -376,8 +378,8 @@ func scoresOut(a actor.Actor, st *settings, groups []*scored) *ScoresOut {
 		out.Computed += len(s.list)
 	}
 	if !seen {
-		means := teamMeans(st, groups)
-		out.Teams = &means
+		means, suppressed := teamMeans(st, groups)
+		out.Teams, out.Suppressed = &means, &suppressed
 	}
 	return out
 }
@@ -426,36 +428,60 @@ func (row *scoreRow) fillScore(s *scored, st *settings, i int) {
 	}
 }
 
+// teamSum adds up the scores of a team's people.
+type teamSum struct {
+	id    uuid.UUID
+	n     int64
+	total float64
+}
+
 // teamMeans are the mean scores of people by team, for teams with enough of
-// them that no single score can be told from the mean.
-func teamMeans(st *settings, groups []*scored) []TeamMean {
-	type sum struct {
-		n     int64
-		total float64
-	}
-	out := []TeamMean{}
-	for _, s := range groups {
+// them that no single score can be told from the mean, and how many teams are
+// left out.
+func teamMeans(st *settings, list []*scored) (means []TeamMean, suppressed int) {
+	means = []TeamMean{}
+	for _, s := range list {
 		if !isPersonal(s.kind) {
 			continue
 		}
-		teams := map[uuid.UUID]*sum{}
-		for i := range s.list {
-			if t := s.list[i].team; t != uuid.Nil {
-				if teams[t] == nil {
-					teams[t] = &sum{}
-				}
-				teams[t].n++
-				teams[t].total += s.est[i].Score
-			}
+		teams, others := s.sumTeams()
+		sizes := make([]int64, len(teams))
+		for i := range teams {
+			sizes[i] = teams[i].n
 		}
-		for id, t := range teams {
-			if t.n >= st.minGroup {
-				out = append(out, TeamMean{s.kind, id.String(), t.n, score.Round(t.total/float64(t.n), 1)})
+		shown, hidden := st.minGroup.Choose(sizes, others)
+		suppressed += hidden
+		for i, t := range teams {
+			if shown[i] {
+				means = append(means, TeamMean{s.kind, t.id.String(), t.n, score.Round(t.total/float64(t.n), 1)})
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y TeamMean) int {
+	slices.SortFunc(means, func(x, y TeamMean) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.TeamID, y.TeamID))
 	})
-	return out
+	return means, suppressed
+}
+
+// sumTeams adds up the scores by team, in the order of the teams' ids, and counts
+// the people of no team.
+func (s *scored) sumTeams() (teams []teamSum, others int64) {
+	byID := map[uuid.UUID]*teamSum{}
+	for i := range s.list {
+		id := s.list[i].team
+		if id == uuid.Nil {
+			others++
+			continue
+		}
+		if byID[id] == nil {
+			byID[id] = &teamSum{id: id}
+		}
+		byID[id].n++
+		byID[id].total += s.est[i].Score
+	}
+	for _, t := range byID {
+		teams = append(teams, *t)
+	}
+	slices.SortFunc(teams, func(x, y teamSum) int { return bytes.Compare(x.id[:], y.id[:]) })
+	return teams, others
 }
