@@ -7,8 +7,8 @@ import "strings"
 func importOrders() *Import {
 	return &Import{
 		Key: []string{"order_no"}, Lines: "order_lines",
-		Fields: strings.Fields("order_no type priority party_name party_code party_gln site_id requested_at promised_at " +
-			"carrier service source external_ref notes tags"),
+		Fields: strings.Fields("order_no type priority party_name party_code party_gln site_id to_site_id requested_at " +
+			"promised_at carrier service source external_ref notes tags"),
 	}
 }
 

@@ -59,7 +59,7 @@ func ordersResource() Resource {
 				Name:     "stage",
 				ReadOnly: true,
 				OneOf:    stages,
-				Doc:      "Derived from the lines: how far an outbound order has gone out, or an inbound one come in.",
+				Doc:      "Derived from the lines: how far an order has gone out, or come in; a transfer does both.",
 			},
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5", Doc: "1 is most urgent."},
 			{Name: "party_name", Format: Name},
@@ -68,7 +68,10 @@ func ordersResource() Resource {
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			{Name: "site_id", Type: UUID, Ref: "sites",
 				Doc: "Whose goods it takes, and where goods come in for it. A new order without one has the only site, " +
-					"or that of the setting default_site; an order of no site takes goods of all."},
+					"or that of the setting default_site; an order of no site takes goods of all. " +
+					"Of a transfer: where its goods are shipped."},
+			{Name: "to_site_id", Type: UUID, Ref: "sites", Label: "To site",
+				Doc: "Of a transfer: the site where its goods are received."},
 			{Name: "ship_to", Type: JSON, Shape: schema.Of(postalAddress{}),
 				Doc: "{name, lines, city, region, postal_code, country, phone}"},
 			{Name: "requested_at", Type: Time},

@@ -40,7 +40,7 @@ func zonesResource() Resource {
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "parent_id", Type: UUID, Ref: "zones", Doc: "The zone this one lies in; at most six levels, no cycles."},
 			{Name: "kind", Required: true, Default: "bin",
-				OneOf: strings.Fields("area aisle rack bin dock staging quarantine virtual")},
+				OneOf: strings.Fields("area aisle rack bin dock staging quarantine transit virtual")},
 			{Name: "x", Type: Decimal, Unit: "m", Required: true, Default: "0"},
 			{Name: "y", Type: Decimal, Unit: "m", Required: true, Default: "0"},
 			{Name: "z", Type: Decimal, Unit: "m", Required: true, Default: "0"},
@@ -119,7 +119,7 @@ func itemsResource() Resource {
 				Required: true,
 				Default:  "0",
 				Doc: "Own quantity less reservations, over stock in status available, " +
-					"in places that are neither blocked nor for quarantine.",
+					"in places that are neither blocked nor for quarantine or transit.",
 			},
 			{Name: "stock_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0",
 				Doc: "Own stock x unit_cost, in the tenant's currency."},
@@ -242,6 +242,8 @@ func stockMovements() Resource {
 			{Name: "idempotency_key", Format: Name, MaxLen: 200},
 			{Name: "reversal_of", Type: UUID, Ref: "stock_movements"},
 			{Name: "reservation_id", Type: UUID, ReadOnly: true, Doc: "The promise that moved along, all of it."},
+			{Name: "order_line_id", Type: UUID, ReadOnly: true,
+				Doc: "The line of a transfer under which goods go into transit or come out of it."},
 			{
 				Name:    "override_reason",
 				Format:  Name,

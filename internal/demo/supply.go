@@ -264,9 +264,12 @@ func (w *stock) holdGoods(day int) {
 	}
 }
 
+// crossDock is the zone that transfers bring goods to.
+const crossDock = "BER-X-02"
+
 // sendTransfer sends fast goods to the cross-dock every other Thursday.
 func (w *stock) sendTransfer(day int) {
-	to := w.zones["BER-X-02"]
+	to := w.zones[crossDock]
 	if to == nil || w.cal.localWeekday(day) != time.Thursday || (day+goLive)%2 == 1 || day == 0 {
 		return
 	}

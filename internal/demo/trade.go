@@ -354,13 +354,11 @@ func (o *order) sumQuantities() sums {
 	return s
 }
 
-// stageName is the derived stage of an outbound order.
+// stageName is the derived stage of an order.
 func (o *order) stageName(s sums) any {
 	net := s.ordered - s.cancelled
 	switch {
-	case o.kind == "transfer":
-		return nil
-	case o.kind != "outbound":
+	case o.kind != "outbound" && (o.kind != "transfer" || s.received > 0):
 		return o.inStage(s)
 	case net > 0 && s.shipped >= net && o.delivered:
 		return "delivered"
@@ -431,6 +429,9 @@ func (w *stock) emitOrder(o *order, n int) {
 		"qty_shipped":  wholeUnits(s.shipped),
 		"qty_received": wholeUnits(s.received), "total_value": moneyCents(s.cents), "created_by": w.clerkOf(n),
 		"updated_at": formatMoment(o.done), "version": 1 + o.steps}
+	if o.kind == "transfer" {
+		r["to_site_id"] = w.sites[w.zones[crossDock].site]
+	}
 	if o.city != "" {
 		r["ship_to"] = rawJSON(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip,
 			"country": w.landOf(o.city)})

@@ -19,6 +19,7 @@ import (
 type demandLine struct {
 	order, line, item, owner, lot, sku string
 	site                               string // of the order, "" = none
+	isTransfer                         bool   // what it takes goes to another site
 	need                               decimal.Dec
 	minExpiry, ship                    string // dates; ship is the day it leaves
 	keep                               int64  // days that goods must last after ship
@@ -85,7 +86,9 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 	for _, group := range byOrder(wishes) {
 		rows, short := p.chooseStock(group, stock)
 		out.short = append(out.short, short...)
-		out.transfers = append(out.transfers, search.proposeTransfers(group, rows, short)...)
+		if !group[0].isTransfer {
+			out.transfers = append(out.transfers, search.proposeTransfers(group, rows, short)...)
+		}
 		if p.whole && len(short) > 0 {
 			giveBack(rows, stock)
 			continue
@@ -102,22 +105,23 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 	return out, k.updateOrderLines(lines, nil)
 }
 
-// demandSQL selects the lines of outbound orders that want more than they have. $1 tenant,
+// demandSQL selects the lines of orders that ship goods and want more than they have. $1 tenant,
 // $2 ids of orders.
 const demandSQL = `
 	SELECT orders.id, line.id, line.item_id, orders.owner_id, line.lot_id, item.sku,
 		line.qty_ordered - line.qty_cancelled - line.qty_allocated,
-		line.min_expiry, orders.promised_at, COALESCE(item.min_remaining_days, 0), orders.site_id
+		line.min_expiry, orders.promised_at, COALESCE(item.min_remaining_days, 0), orders.site_id,
+		orders.type = 'transfer'
 	FROM orders
 	JOIN order_lines AS line ON line.tenant_id = $1 AND line.order_id = orders.id
 	JOIN items AS item ON item.tenant_id = $1 AND item.id = line.item_id
 	WHERE orders.tenant_id = $1
 		AND orders.id IN {ids $2}
-		AND orders.type = 'outbound'
+		AND orders.type IN ('outbound', 'transfer')
 		AND line.qty_ordered - line.qty_cancelled > line.qty_allocated
 	ORDER BY orders.priority, orders.id, line.line_no`
 
-// listDemand are the lines of outbound orders that want more than they have.
+// listDemand are the lines of orders that ship goods and want more than they have.
 func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {
 	var out []demandLine
 	zone, now := "", k.Now()
@@ -126,6 +130,7 @@ func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {
 		w := demandLine{
 			order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
 			minExpiry: r.Text(7), ship: shipDate(now, r.Time(8), localtime.Zone(zone)), keep: r.Int(9), site: r.Text(10),
+			isTransfer: r.Bool(11),
 		}
 		if p.lines == nil || p.lines[w.line] {
 			out = append(out, w)
@@ -170,7 +175,7 @@ const freeStockSQL = `
 		AND level.stock_status = 'available'
 		AND level.quantity > level.reserved
 		AND zone.status = 'active'
-		AND zone.kind <> 'quarantine'
+		AND zone.kind NOT IN ('quarantine', 'transit')
 		AND (level.lot_id IS NULL OR lot.status = 'released')`
 
 // lockItemsAndListFreeStock locks the items that are wanted and reads their free stock.
@@ -360,7 +365,7 @@ func (k work) defaultPlan() (plan, error) {
 	return plan{strategy: "fefo", whole: v == "false"}, err
 }
 
-// allocateConfirmed allocates stock to outbound orders that have just been confirmed.
+// allocateConfirmed allocates stock to orders that have just been confirmed.
 func (k work) allocateConfirmed(orders []string) error {
 	if len(orders) == 0 {
 		return nil

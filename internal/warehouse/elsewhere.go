@@ -28,7 +28,7 @@ func (p plan) mayTake(w demandLine, c *freeStock) bool {
 	if p.isBound {
 		return c.site == p.site
 	}
-	return w.site == "" || w.site == c.site || p.across
+	return w.site == "" || w.site == c.site || p.across && !w.isTransfer
 }
 
 // compareForLine compares free stock for a line: that of its order's site first.

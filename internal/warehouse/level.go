@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // spot is where stock lies: the seven parts of a stock level's key, "" for
@@ -93,7 +94,9 @@ func (l *ledger) enterMovement(m store.Row) error {
 		if err := l.bookAt(to, q, counted); err != nil {
 			return err
 		}
-		l.levels[to.stockKey()].promised += along
+		if !transfers.IsLeg(m) { // the promise of what goes into transit has ended
+			l.levels[to.stockKey()].promised += along
+		}
 	}
 	return nil
 }

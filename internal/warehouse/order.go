@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
 	"holdfast/internal/warehouse/sites"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // guardOrders gives a new order its site and stage and holds an order to the conditions
@@ -22,7 +23,10 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var confirming set
-	for _, c := range changes {
+	for i, c := range changes {
+		if err := transfers.CheckOrder(c); err != nil {
+			return nameRow(err, i, len(changes))
+		}
 		if c.Op == store.Insert {
 			c.After["stage"] = firstStage[c.After.Text("type")]
 			continue
@@ -88,8 +92,9 @@ func itemsActive(tx *db.Tx, tenant string, orders []string) error {
 		})
 }
 
-// firstStage is the stage of a new order by its type; transfers have none.
-var firstStage = map[string]any{"outbound": "unallocated", "inbound": "expected", "return": "expected"}
+// firstStage is the stage of a new order by its type.
+var firstStage = map[string]any{"outbound": "unallocated", "transfer": "unallocated", "inbound": "expected",
+	"return": "expected"}
 
 // checkFrozen refuses changes of a record whose field has reached the value final,
 // but for the fields named open. What the server keeps may change.
@@ -140,7 +145,7 @@ func checkResume(c store.Change) *fault.Error {
 	return nil
 }
 
-// followOrders allocates stock to outbound orders that are confirmed, and ends what
+// followOrders allocates stock to orders that ship goods and are confirmed, and ends what
 // was made for orders that are cancelled or deleted. Bulk work takes back no order that
 // a wave or a shipment names.
 func (w Watch) followOrders(tx *store.Tx, changes []store.Change) error {
@@ -150,7 +155,7 @@ func (w Watch) followOrders(tx *store.Tx, changes []store.Change) error {
 		case c.Op == store.Insert || c.Op == store.Delete && !tx.Store.Audited():
 		case c.Op == store.Delete || becomes(c, "status", "cancelled"):
 			gone.addID(currentRow(c).Text("id"))
-		case c.After["type"] == "outbound" && becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
+		case transfers.CanShip(c.After) && becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
 			confirmed.addID(c.After.Text("id"))
 		}
 	}

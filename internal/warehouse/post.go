@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
+	"holdfast/internal/warehouse/transfers"
 )
 
 func jsonList(ids []string) string { return query.List(ids) }
@@ -152,6 +153,12 @@ func (p *posting) checkMovement(a actor.Actor, m store.Row) *fault.Error {
 	}
 	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
 		if id := m.Text(f); id != "" {
+			if p.at[id].kind == transfers.ZoneKind {
+				if err := transfers.CheckMovement(m, f, p.at[id].code); err != nil {
+					return err
+				}
+				continue // the way of the goods is the order's, wherever their carrier works
+			}
 			if err := p.checkZoneEnterable(a, f, id); err != nil {
 				return err
 			}

@@ -33,7 +33,8 @@ func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict b
 		return keepOrdered(changes, nil, outbound, strict)
 	}
 	u := queueUnits(tx, a.TenantID, items.list)
-	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND type = 'outbound' AND "+tx.DB().InUUID("id", 2),
+	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND type IN ('outbound', 'transfer') AND "+
+		tx.DB().InUUID("id", 2),
 		[]any{a.TenantID, jsonList(orders.list)}, func(r *db.Row) error {
 			outbound[r.Text(0)] = true
 			return nil
@@ -133,7 +134,8 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom, "+known+", l.qty_ordered FROM order_lines l "+
 		"JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
 		"LEFT JOIN uoms m ON m.tenant_id = $1 AND lower(m.code) = lower(i.base_uom) "+
-		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" AND o.type = 'outbound' AND (NOT "+known+
+		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+
+		" AND o.type IN ('outbound', 'transfer') AND (NOT "+known+
 		" OR l.qty_ordered % "+
 		"CASE m.decimals WHEN 0 THEN 10000 WHEN 1 THEN 1000 WHEN 2 THEN 100 WHEN 3 THEN 10 ELSE 1 END <> 0) ORDER BY l.order_id, l.line_no LIMIT 1",
 		[]any{tenant, jsonList(orders)}, func(r *db.Row) error {

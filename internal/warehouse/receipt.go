@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // settleLotAndStatus settles the lot and the status of what came in.
@@ -53,6 +54,11 @@ func (r *receiving) orderOf(a *arrival) store.Row {
 // isReturn reports goods that come in under a return order.
 func (r *receiving) isReturn(a *arrival) bool {
 	return a.line != nil && r.orderOf(a)["type"] == "return"
+}
+
+// isTransfer reports goods that come out of transit under a transfer.
+func (r *receiving) isTransfer(a *arrival) bool {
+	return a.line != nil && transfers.IsOf(r.orderOf(a))
 }
 
 // readLots reads the lots that are named and known.
@@ -181,8 +187,18 @@ func setGiven(row store.Row, pairs ...string) {
 
 // postReceived posts the movements.
 func (r *receiving) postReceived() error {
+	var err error
+	if r.transit, err = transfers.ReadGoods(r.c.Tx, r.lines); err != nil {
+		return err
+	}
 	for _, a := range r.goods {
 		if a.base == 0 {
+			continue
+		}
+		if r.isTransfer(a) {
+			if err := r.postOutOfTransit(a); err != nil {
+				return err
+			}
 			continue
 		}
 		if len(a.Serials) == 0 {
@@ -201,9 +217,25 @@ func (r *receiving) postReceived() error {
 	if len(r.moves) == 0 {
 		return nil
 	}
-	var err error
 	r.moves, err = r.c.Tx.InsertRows("stock_movements", r.moves)
 	return err
+}
+
+// postOutOfTransit adds the movements that bring goods of a transfer out of transit, as
+// they left.
+func (r *receiving) postOutOfTransit(a *arrival) error {
+	moves, err := r.transit.Take(transfers.Arrival{LineID: a.line.Text("id"), LotID: a.lot, LPN: a.LPN,
+		Serials: a.Serials, Quantity: a.base, At: a.at})
+	if err != nil {
+		return err
+	}
+	for _, m := range moves {
+		m["to_zone_id"], m["to_status"] = r.in.ZoneID, a.StockStatus
+		m["ref_type"], m["ref_id"] = "receipts", r.receipt["id"]
+		setGiven(m, "reason_code", a.Discrepancy)
+	}
+	r.moves = append(r.moves, moves...)
+	return nil
 }
 
 func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row {

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // Codes of the faults of work on the floor.
@@ -39,7 +40,8 @@ type receiving struct {
 	rows    []store.Row // of the receipt
 	moves   []store.Row
 	tasks   []store.Row
-	away    returns.Away // what may come back
+	away    returns.Away    // what may come back
+	transit transfers.Goods // what may come out of transit
 }
 
 // arrival is a line of a receipt, or the part of it that goes to one line of the
@@ -112,6 +114,8 @@ func checkReceivable(o store.Row) error {
 		return fault.New(fault.Conflict, CodeOver, "order %s is received in full", no).At("order_id", "is completed")
 	case status == "draft":
 		return notReady("order %s is a draft: confirm it first", no).At("order_id", "is not confirmed")
+	case transfers.IsOf(o) && o.Decimal("qty_shipped") == 0 && status != "cancelled":
+		return transfers.RefuseUnshipped(no)
 	case status != "confirmed" && status != "in_progress":
 		return notReady("order %s is %s", no, strings.ReplaceAll(status, "_", " ")).At("order_id", "is %s", status)
 	}
@@ -318,7 +322,8 @@ func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 		}
 	}
 	switch {
-	case last == nil && (a.Discrepancy == "unannounced" || a.Discrepancy == "wrong_item"):
+	case last == nil && !slices.ContainsFunc(r.orders, transfers.IsOf) &&
+		(a.Discrepancy == "unannounced" || a.Discrepancy == "wrong_item"):
 		return []*arrival{a}, nil
 	case last == nil:
 		return nil, fault.New(fault.Conflict, CodeOver, "item %s was not ordered", r.items[a.item].sku).
@@ -343,8 +348,11 @@ func (r *receiving) shareOfLine(a *arrival, line store.Row, take decimal.Dec) *a
 }
 
 // openQuantity is how much of a line may still come in, in base units, tolerance
-// included.
+// included; of a transfer, what is in transit.
 func (r *receiving) openQuantity(l store.Row) (decimal.Dec, error) {
+	if r.isTransfer(&arrival{line: l}) { // kept in base units
+		return l.Decimal("qty_shipped") - l.Decimal("qty_received") - r.claimed[l.Text("id")], nil
+	}
 	expected := l.Decimal("qty_ordered") - l.Decimal("qty_cancelled")
 	wanted, err := MultiplyWithin(expected, decimal.One+r.rules.overReceipt, "quantity")
 	if err != nil {

@@ -7,9 +7,11 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/carriers"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/owners"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // oneWay are the states that only one direction of shipment knows.
@@ -24,6 +26,9 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 	if err := refuseEndedOrders(tx, changes); err != nil {
 		return err
 	}
+	if err := transfers.CheckReturned(tx, changes); err != nil {
+		return err
+	}
 	workers, err := readCrew(tx.Tx, tx.TenantID, changes)
 	if err != nil {
 		return err
@@ -31,7 +36,7 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 	if err := owners.NameOwners(tx, changes); err != nil {
 		return err
 	}
-	if err := keepCarrier(work{Tx: tx}, changes); err != nil {
+	if err := carriers.KeepCarrier(tx, changes); err != nil {
 		return err
 	}
 	if err := (work{Tx: tx}).checkPacked(changes); err != nil {

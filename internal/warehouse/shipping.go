@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/crew"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // CodeDispatch is a shipment that may not leave, with the list of reasons.
@@ -109,6 +110,9 @@ func (k work) bookDeparture(shipments []string) error {
 		return err
 	}
 	d := &departure{work: k, shipped: map[string]decimal.Dec{}}
+	if d.transit, err = transfers.OpenTransit(k.Tx, lines); err != nil {
+		return err
+	}
 	for _, l := range list {
 		if err := d.consumeReservations(l, held, contents); err != nil {
 			return err
@@ -123,6 +127,7 @@ type departure struct {
 	moves, parted, sent []store.Row
 	consumed            []string
 	shipped             map[string]decimal.Dec // by order line
+	transit             *transfers.Transit
 }
 
 // consumeReservations takes what a shipment's own packages hold of a line off the
@@ -167,11 +172,13 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 			r["quantity"] = decimal.Dec(0) // none of it is left for another line
 		}
 		d.consumed = append(d.consumed, id)
-		d.moves = append(d.moves, store.Row{
+		move := store.Row{
 			"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial),
 			"owner_id": r["owner_id"], "lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q,
 			"ref_type": "shipments", "ref_id": c.ShipmentID, "reservation_id": id,
-		})
+		}
+		d.transit.LeadInto(move, c.OrderLineID)
+		d.moves = append(d.moves, move)
 		d.shipped[c.OrderLineID] += q
 		left -= q
 	}

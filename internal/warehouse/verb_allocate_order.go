@@ -8,11 +8,12 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/transfers"
 )
 
-// AllocateOrderIn names an outbound order and says how stock is chosen.
+// AllocateOrderIn names an order that ships goods and says how stock is chosen.
 type AllocateOrderIn struct {
-	OrderID   string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order: outbound, confirmed or in progress."`
+	OrderID   string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"Outbound or a transfer, confirmed or in progress."`
 	Strategy  string `json:"strategy" enum:"fefo fifo pick_sequence" doc:"fefo when absent; fifo; or the bins as they are walked past."`
 	Partial   *bool  `json:"partial" doc:"Take what there is; the setting allow_partial_allocation when absent."`
 	ExpiresAt string `json:"expires_at" format:"date-time" doc:"When the promise ends unless it is picked; never when absent."`
@@ -64,7 +65,7 @@ func (w Watch) allocateOrder(c *verb.Call, in *AllocateOrderIn) (*AllocateOrderO
 	}, nil
 }
 
-// lockWorkableOrder locks an outbound order that work may go on with.
+// lockWorkableOrder locks an order that ships goods and that work may go on with.
 func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
 	o, err := c.One("orders", "order_id", id)
 	if err != nil {
@@ -76,12 +77,12 @@ func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
 	return o, nil
 }
 
-// checkWorkable refuses work on an order that is not outbound, confirmed or in
-// progress.
+// checkWorkable refuses work on an order that ships no goods, or is neither confirmed nor
+// in progress.
 func checkWorkable(o store.Row) error {
-	if st := o.Text("status"); o["type"] != "outbound" {
-		return notReady("order %s is %s; stock is promised to outbound orders", o.Text("order_no"),
-			o.Text("type")).At("order_id", "is not outbound")
+	if st := o.Text("status"); !transfers.CanShip(o) {
+		return notReady("order %s is %s; stock is promised to outbound orders and transfers", o.Text("order_no"),
+			o.Text("type")).At("order_id", "is neither outbound nor a transfer")
 	} else if st != "confirmed" && st != "in_progress" {
 		return notReady("order %s is %s", o.Text("order_no"), st).At("order_id", "is %s", st)
 	}

@@ -6,15 +6,17 @@ import (
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // CloseOrderIn names the order and says why no more is waited for.
 type CloseOrderIn struct {
 	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order: in progress, a part of it received or shipped."`
-	Reason  string `json:"reason" max:"200" doc:"Why; kept as hold_reason."`
+	Reason  string `json:"reason" max:"200" doc:"Why; kept as hold_reason. Required where it writes off goods in transit."`
 }
 
-// closeOrder cancels what has not come in or left of an order, which completes it.
+// closeOrder cancels what has not come in or left of an order, which completes it. What of
+// a transfer is in transit is written off as lost.
 func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error) {
 	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
 		return nil, err
@@ -40,6 +42,9 @@ func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error
 		return nil, err
 	}
 	if err := k.UpdateEach("order_lines", sets); err != nil {
+		return nil, err
+	}
+	if err := transfers.WriteOffLost(k.Tx, o, in.Reason); err != nil {
 		return nil, err
 	}
 	if err := ending.CompleteOrder(k.Tx, in.OrderID); err != nil {

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // HoldOrderIn names the order and says why it has to wait.
@@ -52,7 +53,6 @@ func orderOut(c *verb.Call, id string) (*OrderOut, error) {
 // orderSteps are the verbs that an order takes in its state and stage.
 func orderSteps(o store.Row) (steps []verb.Step) {
 	then := func(name, label string) { steps = append(steps, verb.Step{Verb: name, Label: label}) }
-	outbound := o["type"] == "outbound"
 	switch o.Text("status") {
 	case "draft":
 		then("confirm_order", "Confirm the order")
@@ -61,9 +61,10 @@ func orderSteps(o store.Row) (steps []verb.Step) {
 		then("resume_order", "Resume the order")
 		then("cancel_order", "Cancel the order")
 	case "confirmed", "in_progress":
-		if outbound {
-			outboundSteps(o, then)
-		} else {
+		if transfers.CanShip(o) {
+			shippingSteps(o, then)
+		}
+		if !transfers.CanShip(o) || transfers.IsInTransit(o) {
 			then("receive", "Receive goods")
 		}
 		then("hold_order", "Put the order on hold")
@@ -77,7 +78,7 @@ func orderSteps(o store.Row) (steps []verb.Step) {
 	return steps
 }
 
-func outboundSteps(o store.Row, then func(verb, label string)) {
+func shippingSteps(o store.Row, then func(verb, label string)) {
 	if o.Decimal("qty_allocated") > o.Decimal("qty_picked") {
 		then("release_picks", "Release its picks")
 		then("deallocate_order", "Give its stock back")

@@ -101,7 +101,7 @@ func (k work) listWaitingOrders(in *PlanWaveIn, taken map[string]string) ([]stri
 	if in.Carrier != "" {
 		bind("carrier = ", in.Carrier)
 	}
-	rows, err := k.Rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+
+	rows, err := k.Rows("orders", "type IN ('outbound', 'transfer') AND status IN ('confirmed', 'in_progress')"+and+
 		" AND EXISTS (SELECT 1 FROM order_lines l "+
 		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
 		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+

@@ -86,7 +86,7 @@ func (r *receiving) checkReturned() error {
 func (r *receiving) checkSold() error {
 	fresh := returns.Pieces{}
 	for _, a := range r.goods {
-		if !a.AcceptSold && !r.isReturn(a) {
+		if !a.AcceptSold && !r.isReturn(a) && !r.isTransfer(a) {
 			fresh.Add(a.item, r.items[a.item].sku, a.at, a.Serials)
 		}
 	}

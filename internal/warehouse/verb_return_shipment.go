@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // ReturnShipmentIn names a shipment that comes back.
@@ -65,9 +66,11 @@ func (w Watch) returnShipment(c *verb.Call, in *ReturnShipmentIn) (*ReturnShipme
 // external_ref is the shipment's id.
 const returnSource = "shipments"
 
-// openReturn opens a confirmed return order over what had left with a shipment.
+// openReturn opens a confirmed return order over what had left with a shipment, but for
+// goods of transfers, which the transfer takes in.
 func (k work) openReturn(shipment string) error {
-	sent, err := k.Rows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", shipment)
+	gone := "shipment_id = $2 AND qty_shipped > 0 AND " + transfers.NotOfTransfers + " ORDER BY id"
+	sent, err := k.Rows("shipment_lines", gone, shipment)
 	if err != nil || len(sent) == 0 {
 		return err
 	}
@@ -84,13 +87,13 @@ func (k work) openReturn(shipment string) error {
 		return err
 	}
 	id := made[0].Text("id")
-	gone, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
+	left, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
 	if err != nil {
 		return err
 	}
 	var lines []store.Row
 	for _, l := range sent {
-		for _, part := range returns.Divide(gone, l.Text("item_id"), l.Decimal("qty_shipped")) {
+		for _, part := range returns.Divide(left, l.Text("item_id"), l.Decimal("qty_shipped")) {
 			lines = append(lines, store.Row{"order_id": id, "line_no": int64(len(lines) + 1), "item_id": l["item_id"],
 				"lot_id": db.Null(part.LotID), "qty_ordered": part.Quantity})
 		}

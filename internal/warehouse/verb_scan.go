@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // ScanIn is what a scanner read.
@@ -337,11 +338,11 @@ func (s *scanning) listNextSteps() {
 		s.packageSteps(s.out.Record.Row())
 	}
 	if s.out.Kind == "order" {
-		kind := s.out.Record.Row().Text("type")
-		switch kind {
-		case "return":
+		order := s.out.Record.Row()
+		switch {
+		case order["type"] == "return":
 			s.out.Then("receive_return", "Receive what came back")
-		case "outbound":
+		case transfers.CanShip(order) && !transfers.IsInTransit(order):
 			s.out.Then("pack", "Pack it")
 		default:
 			s.out.Then("receive", "Receive goods")

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/sites"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // MaxDepth is how many levels of zones may lie in one another.
@@ -25,6 +26,9 @@ const maxZone = decimal.Dec(100_000_000_000 * decimal.Scale)
 // site of the one it lies in, and lets a zone be archived only when it is empty.
 func deriveZones(tx *store.Tx, changes []store.Change) error {
 	if err := sites.InheritOfParents(tx, changes); err != nil {
+		return err
+	}
+	if err := transfers.CheckZones(tx, changes); err != nil {
 		return err
 	}
 	var leaving set

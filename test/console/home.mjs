@@ -19,7 +19,7 @@ test('each tile says what the server counts and leads to the list of the same re
     await open(page, '/console/');
     await page.getByRole('link', { name: 'All late orders' }).click();
     await settled(page);
-    const late = await api(manager, `/v1/orders?select=id&type=eq.outbound&status=in.(confirmed,in_progress,on_hold)&promised_at=lt.${new Date().toISOString()}`);
+    const late = await api(manager, `/v1/orders?select=id&type=in.(outbound,transfer)&status=in.(confirmed,in_progress,on_hold)&promised_at=lt.${new Date().toISOString()}`);
     await page.getByText(new RegExp(`of ${late.length} record`)).waitFor();
   });
 });

@@ -9,16 +9,16 @@ import (
 )
 
 // Goods come in against a notice (the inbound shipment's number or tracking number),
-// for each of its orders; a transfer is received as a purchase is; what a customer
-// sends back is looked at before it can be sold again.
+// for each of its orders; what a customer sends back is looked at before it can be sold
+// again.
 func TestReceiveByNotice(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		m, op := testkit.As(actor.Manager), testkit.As(actor.Operator)
 		y := newYard(t, k, "NOTE", nil)
 		second := k.Insert(t, m, "items", map[string]any{"sku": "NOTE-2", "name": "Second"})
 		purchase, _ := confirmed(t, k, "inbound", y.item, 10, nil)
-		transfer, _ := confirmed(t, k, "transfer", second, 4, nil)
-		k.Insert(t, m, "shipments", map[string]any{"direction": "inbound", "tracking_no": "TRACK-7", "order_ids": []string{purchase, transfer}})
+		next, _ := confirmed(t, k, "inbound", second, 4, nil)
+		k.Insert(t, m, "shipments", map[string]any{"direction": "inbound", "tracking_no": "TRACK-7", "order_ids": []string{purchase, next}})
 		line := func(item string, q float64) map[string]any { return map[string]any{"item_id": item, "quantity": q} }
 		receive := func(asn string, want int, lines ...any) (out receiptOut) {
 			t.Helper()
@@ -35,14 +35,14 @@ func TestReceiveByNotice(t *testing.T) {
 		receive("NO-SUCH", 404, line(y.item, 1))
 		receive("TRACK-7", 409, line(y.item, 10), line(second, 5))
 		receive("TRACK-7", 200, line(y.item, 10), line(second, 3))
-		state := func(order, want string) { // a transfer has no stage
+		state := func(order, want string) {
 			t.Helper()
 			if r := k.Get(op, "/v1/orders?select=status,stage,qty_received&id=eq."+order); string(r.Body) != want {
 				t.Errorf("%s, want %s", r.Body, want)
 			}
 		}
 		state(purchase, `[{"status":"completed","stage":"received","qty_received":10}]`)
-		state(transfer, `[{"status":"in_progress","stage":null,"qty_received":3}]`)
+		state(next, `[{"status":"in_progress","stage":"part_received","qty_received":3}]`)
 		if r := k.Get(op, "/v1/receipts?select=asn,line_count&asn=eq.TRACK-7"); string(r.Body) != `[{"asn":"TRACK-7","line_count":2}]` {
 			t.Errorf("receipts: %s", r.Body)
 		}

@@ -143,10 +143,10 @@ export function useRows(key: unknown[], ask: () => PromiseLike<{ data: Row[] | n
 // Late are the orders whose day has come, the oldest promise first.
 function Late({ p }: { p: Permissions }) {
   const [now] = useState(() => new Date().toISOString());
-  const filter = `f=type.eq.outbound&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${now}`;
+  const filter = `f=type.in.(outbound,transfer)&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${now}`;
   const q = useRows(
     ['late'],
-    () => supabase.from('orders').select('id,order_no,party_name,promised_at,status,stage').eq('type', 'outbound').in('status', ['confirmed', 'in_progress', 'on_hold']).lt('promised_at', now).order('promised_at').limit(6),
+    () => supabase.from('orders').select('id,order_no,party_name,promised_at,status,stage').in('type', ['outbound', 'transfer']).in('status', ['confirmed', 'in_progress', 'on_hold']).lt('promised_at', now).order('promised_at').limit(6),
     !!p.collections['orders']?.read,
   );
   if (!p.collections['orders']?.read) return null;

@@ -102,7 +102,7 @@ function Waves({ p }: { p: Permissions }) {
         .eq('order_lines.reservations.state', 'active')
         .is('order_lines.reservations.picked', false)
         .eq('order_lines.reservations.pick_lines.status', 'pending')
-        .eq('type', 'outbound').in('status', ['confirmed', 'in_progress']).in('stage', ['allocated', 'part_allocated']).order('promised_at').limit(200)),
+        .in('type', ['outbound', 'transfer']).in('status', ['confirmed', 'in_progress']).in('stage', ['allocated', 'part_allocated']).order('promised_at').limit(200)),
     meta: { live: true },
   });
   const waves = useQuery({ queryKey: ['c', 'waves', 'newest'], queryFn: () => want<Wave[]>(supabase.from('waves').select('id,wave_no,status,order_ids,released_at,created_at').neq('status', 'cancelled').order('id', { ascending: false }).limit(40)), meta: { live: true } });

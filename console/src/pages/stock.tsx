@@ -208,7 +208,7 @@ export function ReceivePage() {
   const { query, route } = useLocation();
   const p = usePermissions();
   const orderId = query['order'] ?? '';
-  const orders = useQuery({ queryKey: ['c', 'orders', 'inbound'], queryFn: () => want(supabase.from('orders').select('id,order_no,party_name,promised_at,stage,qty_ordered,qty_received').in('type', ['inbound', 'transfer', 'return']).in('status', ['confirmed', 'in_progress']).order('promised_at').limit(30)), enabled: !orderId && !query['item'], meta: { live: true } });
+  const orders = useQuery({ queryKey: ['c', 'orders', 'inbound'], queryFn: () => want(supabase.from('orders').select('id,order_no,party_name,promised_at,stage,qty_ordered,qty_received').or('type.in.(inbound,return),and(type.eq.transfer,qty_shipped.gt.0)').in('status', ['confirmed', 'in_progress']).order('promised_at').limit(30)), enabled: !orderId && !query['item'], meta: { live: true } });
   const { said, busy, say, act } = useSaid();
   if (!p) return <Skeleton lines={6} />;
   if (!p.verbs?.['receive']) return <Empty title={_('Your role does not receive goods')} icon="shield" />;
@@ -259,7 +259,7 @@ interface Received {
 
 function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
   const docks = useQuery({ queryKey: ['c', 'zones', 'docks'], queryFn: () => want(supabase.from('zones').select('id,code,name,kind').in('kind', ['dock', 'staging']).eq('status', 'active').order('code').limit(100)), staleTime: 60_000 });
-  const order = useQuery({ queryKey: ['c', 'orders', 'receive', orderId], queryFn: () => want<Row | null>(supabase.from('orders').select('id,order_no,party_name,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))').eq('id', orderId).maybeSingle()), enabled: !!orderId });
+  const order = useQuery({ queryKey: ['c', 'orders', 'receive', orderId], queryFn: () => want<Row | null>(supabase.from('orders').select('id,order_no,party_name,type,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_shipped,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))').eq('id', orderId).maybeSingle()), enabled: !!orderId });
   const item = useQuery({ queryKey: ['c', 'items', 'receive', itemId], queryFn: () => want<Row | null>(supabase.from('items').select('id,sku,name,base_uom,tracking,has_expiry').eq('id', itemId).maybeSingle()), enabled: !!itemId });
   if ((orderId && order.isPending) || (itemId && item.isPending) || docks.isPending) return <Skeleton lines={6} />;
   const wrong = order.error ?? item.error ?? docks.error;
@@ -274,9 +274,10 @@ const serialsOf = (l: Coming) => l.serials.split(',').map((x) => x.trim()).filte
 
 // announced are the lines of an order that are not received whole.
 function announced(order: Row): Coming[] {
+  const transfer = order['type'] === 'transfer'; // of it comes in what has left
   return ((order['order_lines'] as Row[] | undefined) ?? [])
     .sort((a, b) => Number(a['line_no']) - Number(b['line_no']))
-    .map((l) => ({ ...blank(l['item'] as Row), key: l.id, order_line_id: l.id, open: Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0) - Number(l['qty_received'] ?? 0) }))
+    .map((l) => ({ ...blank(l['item'] as Row), key: l.id, order_line_id: l.id, open: (transfer ? Number(l['qty_shipped']) : Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0)) - Number(l['qty_received'] ?? 0) }))
     .filter((l) => (l.open ?? 0) > 0);
 }
 

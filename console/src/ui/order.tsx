@@ -27,7 +27,7 @@ const moved = (o: Row) => Number(o['qty_shipped'] ?? 0) + Number(o['qty_received
 // What can be said about an order, in the order in which it is usually said.
 const verbs: Saying[] = [
   { name: 'confirm_order', text: 'Confirm', done: 'The order is confirmed', kind: 'primary', may: (o) => o['status'] === 'draft' },
-  { name: 'allocate_order', text: 'Promise stock', done: 'What is free was promised', kind: 'primary', may: (o) => o['type'] === 'outbound' && open(o) && Number(o['qty_allocated']) < Number(o['qty_ordered']) },
+  { name: 'allocate_order', text: 'Promise stock', done: 'What is free was promised', kind: 'primary', may: (o) => ['outbound', 'transfer'].includes(String(o['type'])) && open(o) && Number(o['qty_allocated']) < Number(o['qty_ordered']) },
   { name: 'resume_order', text: 'Let it go on', done: 'The order goes on', kind: 'primary', may: (o) => o['status'] === 'on_hold' },
   { name: 'hold_order', text: 'Put on hold', done: 'The order is on hold', reason: true, may: open },
   { name: 'deallocate_order', text: 'Give stock back', done: 'What was not picked is free again', may: (o) => open(o) && Number(o['qty_allocated']) > Number(o['qty_picked']) },
@@ -81,18 +81,20 @@ export function OrderVerbs({ o, p, done }: { o: Row; p: Permissions; done: () =>
 
 const stages: Record<string, string[]> = {
   outbound: ['unallocated', 'allocated', 'picking', 'picked', 'packed', 'shipped', 'delivered'],
+  transfer: ['unallocated', 'allocated', 'picking', 'picked', 'packed', 'shipped', 'part_received', 'received'],
   inbound: ['expected', 'part_received', 'received'],
 };
 
 // OrderProgress is how far the order has come, by its quantities.
 export function OrderProgress({ o }: { o: Row }) {
   const outbound = o['type'] !== 'inbound' && o['type'] !== 'return';
-  const list = stages[outbound ? 'outbound' : 'inbound'] as string[];
-  const now = String(o['stage'] ?? '').replace('part_allocated', 'unallocated').replace('part_shipped', 'packed');
+  const transfer = o['type'] === 'transfer';
+  const list = stages[transfer ? 'transfer' : outbound ? 'outbound' : 'inbound'] as string[];
+  const now = String(o['stage'] ?? '').replace('part_allocated', 'unallocated').replace('part_shipped', 'packed').replace(transfer ? 'delivered' : '-', 'shipped');
   const at = list.indexOf(now);
   const ordered = Number(o['qty_ordered']) || 1;
   const part = (name: string) => Number(o[name] ?? 0);
-  const bars: [string, string][] = outbound ? [['qty_allocated', 'Promised'], ['qty_picked', 'Picked'], ['qty_packed', 'Packed'], ['qty_shipped', 'Shipped']] : [['qty_received', 'Received']];
+  const bars: [string, string][] = outbound ? [['qty_allocated', 'Promised'], ['qty_picked', 'Picked'], ['qty_packed', 'Packed'], ['qty_shipped', 'Shipped'], ...(transfer ? [['qty_received', 'Received'] as [string, string]] : [])] : [['qty_received', 'Received']];
   const late = o['promised_at'] && new Date(String(o['promised_at'])) < new Date() && !['completed', 'cancelled'].includes(String(o['status']));
   return (
     <Card

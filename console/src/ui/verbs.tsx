@@ -39,7 +39,9 @@ interface Way {
 
 const is = (...states: string[]) => (r: Row) => states.includes(String(r['status']));
 const isOpenOrder = is('confirmed', 'in_progress');
-const outbound = (r: Row) => (r['type'] ?? r['direction']) === 'outbound';
+const outbound = (r: Row) => ['outbound', 'transfer'].includes(String(r['type'] ?? r['direction']));
+// Goods of a transfer come in once they have left.
+const comesIn = (r: Row) => r['type'] === 'inbound' || (r['type'] === 'transfer' && has(r, 'qty_shipped') > has(r, 'qty_received'));
 const has = (r: Row, name: string) => Number(r[name] ?? 0);
 
 // Plain asks whether, and for a reason where the verb takes one.
@@ -107,7 +109,7 @@ const sayings: Record<string, Saying[]> = {
 
 const ways: Record<string, Way[]> = {
   orders: [
-    { verb: 'receive', text: 'Receive', when: (r) => ['inbound', 'transfer'].includes(String(r['type'])) && isOpenOrder(r), href: (r) => `/console/floor/receive?order=${r.id}` },
+    { verb: 'receive', text: 'Receive', when: (r) => comesIn(r) && isOpenOrder(r), href: (r) => `/console/floor/receive?order=${r.id}` },
     { verb: 'receive_return', text: 'Take in', when: (r) => r['type'] === 'return' && isOpenOrder(r), href: () => '/console/plan?part=returns' },
   ],
   pick_lists: [{ verb: 'claim_pick_list', text: 'Pick', when: is('released', 'in_progress'), href: (r) => `/console/floor/pick/${r.id}` }],

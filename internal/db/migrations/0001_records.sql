@@ -827,6 +827,7 @@ create table orders (
   party_gln text,
   owner_id uuid,
   site_id uuid,
+  to_site_id uuid,
   ship_to text,
   requested_at timestamptz,
   promised_at timestamptz,
@@ -853,7 +854,8 @@ create table orders (
   version bigint not null,
   primary key (tenant_id, id),
   constraint orders_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id),
-  constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+  constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint orders_to_site_id_fkey foreign key (tenant_id, to_site_id) references sites (tenant_id, id)
 );
 create index orders_created_at_id_idx on orders (tenant_id, created_at, id);
 create index orders_owner_id_idx on orders (tenant_id, owner_id) where owner_id is not null;
@@ -863,6 +865,7 @@ create index orders_status_created_at_id_idx on orders (tenant_id, status, creat
 create index orders_status_id_idx on orders (tenant_id, status, id desc);
 create index orders_status_promised_at_id_idx on orders (tenant_id, status, promised_at, id);
 create index orders_status_updated_at_id_idx on orders (tenant_id, status, updated_at, id);
+create index orders_to_site_id_idx on orders (tenant_id, to_site_id) where to_site_id is not null;
 create index orders_updated_at_id_idx on orders (tenant_id, updated_at, id);
 create unique index orders_order_no_key on orders (tenant_id, order_no);
 create unique index orders_source_external_ref_key on orders (tenant_id, source, external_ref);
@@ -1830,6 +1833,7 @@ create table stock_movements (
   idempotency_key text,
   reversal_of uuid,
   reservation_id uuid,
+  order_line_id uuid,
   override_reason text,
   approved_by uuid,
   import_job_id uuid,

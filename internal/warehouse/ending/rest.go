@@ -11,13 +11,13 @@ import (
 // what is to be cancelled of them then. $1 tenant, $2 order.
 const restSQL = `
 	SELECT line.id,
-		line.qty_ordered - CASE orders.type WHEN 'outbound' THEN line.qty_shipped ELSE line.qty_received END
+		line.qty_ordered - CASE WHEN orders.type IN ('outbound', 'transfer') THEN line.qty_shipped ELSE line.qty_received END
 	FROM order_lines AS line
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
 		AND line.order_id = $2
 		AND line.qty_ordered - line.qty_cancelled >
-			CASE orders.type WHEN 'outbound' THEN line.qty_shipped ELSE line.qty_received END
+			CASE WHEN orders.type IN ('outbound', 'transfer') THEN line.qty_shipped ELSE line.qty_received END
 	ORDER BY line.id`
 
 // ReadRest reads the lines of an order of which something has not left or come in, and

@@ -87,8 +87,10 @@ func IsFree(s Stock) bool {
 }
 
 // IsOpen reports a zone of a status and kind whose stock is promised to orders: neither
-// blocked or archived, nor for quarantine.
-func IsOpen(status, kind string) bool { return status == "active" && kind != "quarantine" }
+// blocked or archived, nor for quarantine, nor for goods in transit.
+func IsOpen(status, kind string) bool {
+	return status == "active" && kind != "quarantine" && kind != "transit"
+}
 
 // freeSQL selects what is free of the tenant's own available stock, by what it belongs to
 // and item, base units. $1 tenant, $2 ids.
@@ -112,7 +114,7 @@ type Free struct {
 
 // ReadOfLots reads what is free of lots where they lie, whatever the lots' status.
 func ReadOfLots(tx *store.Tx, lots []string) ([]Free, error) {
-	return readFree(tx, "level.lot_id", "zone.status = 'active' AND zone.kind <> 'quarantine'", lots)
+	return readFree(tx, "level.lot_id", "zone.status = 'active' AND zone.kind NOT IN ('quarantine', 'transit')", lots)
 }
 
 // ReadOfZones reads what is free in zones of lots that are sold, whatever the zones are.

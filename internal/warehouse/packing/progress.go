@@ -37,7 +37,7 @@ func LineProgress(d *db.DB) string {
 	return strings.NewReplacer("{lines}", d.InUUID("line.id", 2), "{in house}", InHouseSQL).Replace(lineProgressSQL)
 }
 
-// packedLinesSQL selects what is packed of outbound order lines and has not left, as
+// packedLinesSQL selects what is packed of lines of orders that ship goods and has not left, as
 // the line says and as packages do. $1 tenant.
 const packedLinesSQL = `
 	SELECT line.id, line.qty_packed - line.qty_shipped,
@@ -54,7 +54,7 @@ const packedLinesSQL = `
 	FROM order_lines AS line
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
-		AND orders.type = 'outbound'`
+		AND orders.type IN ('outbound', 'transfer')`
 
 // ShippedLinesSQL selects what has left of order lines that travel with shipments, as
 // the line says and as its shipments do. $1 tenant.

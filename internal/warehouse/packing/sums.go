@@ -21,8 +21,7 @@ const sumOrdersSQL = `
 		(line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value, stage) = (
 			SELECT s.n, s.ordered, s.allocated, s.picked, s.packed, s.shipped, s.received, s.worth,
 				CASE
-					WHEN orders.type = 'transfer' THEN NULL
-					WHEN orders.type <> 'outbound' THEN
+					WHEN orders.type NOT IN ('outbound', 'transfer') OR orders.type = 'transfer' AND s.received > 0 THEN
 						CASE
 							WHEN s.wanted > 0 AND s.received >= s.wanted THEN 'received'
 							WHEN s.received > 0 THEN 'part_received'

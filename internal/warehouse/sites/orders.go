@@ -142,14 +142,19 @@ func CheckEntry(tx *store.Tx, orders []store.Row, zones map[string]string) error
 	if err != nil {
 		return err
 	}
-	numbers := store.TextColumn(orders, "order_no")
+	numbers, kinds := store.TextColumn(orders, "order_no"), store.TextColumn(orders, "type")
+	homes, targets := store.TextColumn(orders, "site_id"), store.TextColumn(orders, "to_site_id")
 	for field, id := range zones {
-		for n, site := range store.TextColumn(orders, "site_id") {
+		for n, site := range homes {
+			isTransfer := kinds[n] == "transfer"
+			if isTransfer && site != known[id].SiteID { // what does not arrive comes back to where it left
+				site = targets[n]
+			}
 			if !Differ(site, known[id].SiteID) {
 				continue
 			}
 			across, err := ReadAcross(tx)
-			if err != nil || across {
+			if err != nil || across && !isTransfer {
 				return err
 			}
 			return refuseEntry(tx, numbers[n], site, known[id], field)

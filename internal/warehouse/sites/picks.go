@@ -54,15 +54,13 @@ type lineOrder struct {
 	across       bool // it may take goods of other sites, too
 }
 
-// ordersOfLinesSQL selects the orders of order lines whose goods are picked at their own
-// site; a transfer's lie at another. $1 tenant, $2 ids of lines.
+// ordersOfLinesSQL selects the orders of order lines. $1 tenant, $2 ids of lines.
 const ordersOfLinesSQL = `
-	SELECT line.id, orders.order_no, orders.site_id
+	SELECT line.id, orders.order_no, orders.site_id, orders.type = 'transfer'
 	FROM order_lines AS line
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
-		AND line.id IN {ids $2}
-		AND orders.type <> 'transfer'`
+		AND line.id IN {ids $2}`
 
 // readOrdersOfLines returns the orders of order lines by the lines' ids.
 func readOrdersOfLines(tx *store.Tx, lines []string) (map[string]lineOrder, error) {
@@ -75,7 +73,7 @@ func readOrdersOfLines(tx *store.Tx, lines []string) (map[string]lineOrder, erro
 		return nil, err
 	}
 	err = tx.Query(ordersOfLinesSQL, []any{tx.TenantID, query.List(lines)}, func(r *db.Row) error {
-		orders[r.Text(0)] = lineOrder{number: r.Text(1), site: r.Text(2), across: across}
+		orders[r.Text(0)] = lineOrder{number: r.Text(1), site: r.Text(2), across: across && !r.Bool(3)}
 		return nil
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // recountPackages compares order lines, shipment lines and packages with each other.
@@ -22,6 +23,16 @@ func (r *recount) recountPackages() {
 			return
 		}
 		r.addPair(fmt.Sprintf("shipment %s order line %s", row.Text(0), row.Text(2)), carried, packed)
+	})
+}
+
+// recountTransit holds what is in transit to what transfers shipped and did not receive.
+func (r *recount) recountTransit() {
+	r.queueQuery(transfers.LinesSQL, func(row *db.Row) {
+		r.addPair("order line "+row.Text(0)+" in transit", row.Int(1), row.Int(2))
+	})
+	r.queueQuery(transfers.ItemsSQL, func(row *db.Row) {
+		r.addPair("item "+row.Text(0)+" in transit", row.Int(1), row.Int(2))
 	})
 }
 

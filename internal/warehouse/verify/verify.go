@@ -48,6 +48,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountReservations()
 	r.recountPackages()
 	r.recountChildren()
+	r.recountTransit()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("verify: recount: %w", err)
 	}
@@ -230,7 +231,7 @@ func (r *recount) recountLevels() {
 const freeSQL = `CASE WHEN level.owner_id IS NULL
 		AND level.stock_status = 'available'
 		AND zone.status = 'active'
-		AND zone.kind <> 'quarantine'
+		AND zone.kind NOT IN ('quarantine', 'transit')
 		AND (lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)
 		THEN level.quantity - level.reserved END`
 
@@ -331,15 +332,22 @@ func (r *recount) recountOrders() {
 	})
 }
 
+// heldLinesSQL selects what is promised and picked of lines of orders that ship goods, and
+// has not left. $1 tenant.
+const heldLinesSQL = `
+	SELECT line.id, line.qty_allocated - line.qty_shipped, line.qty_picked - line.qty_shipped
+	FROM order_lines AS line
+	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
+	WHERE line.tenant_id = $1
+		AND orders.type IN ('outbound', 'transfer')`
+
 // recountReservations holds what stock levels have reserved, and what is allocated and
 // picked of order lines, to the active reservations.
 func (r *recount) recountReservations() {
 	r.queueQuery("SELECT stock_key, reserved FROM stock_levels WHERE tenant_id = $1 AND reserved <> 0", func(row *db.Row) {
 		r.kept["reserved of level "+row.Text(0)] = row.Int(1)
 	})
-	r.queueQuery("SELECT l.id, l.qty_allocated - l.qty_shipped, l.qty_picked - l.qty_shipped FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = "+
-		"l.order_id "+
-		"WHERE l.tenant_id = $1 AND o.type = 'outbound'", func(row *db.Row) {
+	r.queueQuery(heldLinesSQL, func(row *db.Row) {
 		r.addPair("order line "+row.Text(0)+" allocated, not shipped", row.Int(1), 0)
 		r.addPair("order line "+row.Text(0)+" picked, not shipped", row.Int(2), 0)
 	})

@@ -1,28 +1,34 @@
-package warehouse
+// Package carriers keeps what shipments say of their carrier in step with its record.
+//
+// Layer: domains. Begin at [KeepCarrier].
+package carriers
 
 import (
 	"slices"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
-// keepCarrier keeps the code and the record of the carrier that shipments name the
+// codeOrder is a shipment that is not ready for a step, as package warehouse has it.
+const codeOrder = "HF006"
+
+// KeepCarrier keeps the code and the record of the carrier that shipments name the
 // same, and holds what is asked of a carrier to the services that it has. A code
 // without a record is taken as it is: not every forwarder of an import has one.
-func keepCarrier(k work, changes []store.Change) error {
-	var ids, codes set
+func KeepCarrier(tx *store.Tx, changes []store.Change) error {
+	var ids, codes []string
 	for _, c := range changes {
 		if isSet(c, "carrier_id") || isSet(c, "carrier") || isSet(c, "service") {
-			ids.addID(c.After.Text("carrier_id"))
-			codes.addID(c.After.Text("carrier"))
+			ids, codes = addText(ids, c.After.Text("carrier_id")), addText(codes, c.After.Text("carrier"))
 		}
 	}
-	if len(ids.list)+len(codes.list) == 0 {
+	if len(ids)+len(codes) == 0 {
 		return clearCarrier(changes)
 	}
-	rows, err := k.Rows("carriers", "("+k.DB().InUUID("id", 2)+" OR "+k.DB().InText("code", 3)+")", jsonList(ids.list),
-		jsonList(codes.list))
+	named := "(" + tx.DB().InUUID("id", 2) + " OR " + tx.DB().InText("code", 3) + ")"
+	rows, err := tx.Rows("carriers", named, query.List(ids), query.List(codes))
 	if err != nil {
 		return err
 	}
@@ -40,7 +46,15 @@ func keepCarrier(k work, changes []store.Change) error {
 
 // isSet reports a column that a new record gives or a change sets.
 func isSet(c store.Change, field string) bool {
-	return c.Op == store.Insert && c.After[field] != nil || c.After != nil && isAltered(c, field)
+	return c.Op == store.Insert && c.After[field] != nil || c.Op == store.Update && c.Before[field] != c.After[field]
+}
+
+// addText adds a text to a list unless it is "".
+func addText(list []string, text string) []string {
+	if text == "" {
+		return list
+	}
+	return append(list, text)
 }
 
 // clearCarrier takes the carrier off shipments that no longer name one.
@@ -86,7 +100,7 @@ func setCarrier(c store.Change, of map[string]store.Row) error {
 		if byID {
 			field = "carrier_id"
 		}
-		return fault.New(fault.Conflict, CodeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field,
+		return fault.New(fault.Conflict, codeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field,
 			"is archived")
 	}
 	return checkService(c, r)
