@@ -28,6 +28,35 @@ async function order(stage, type = 'outbound') {
   return { ...o, box };
 }
 
+test('a transfer has the buttons of an outbound order until it leaves, then that of receiving', async () => {
+  const sites = [];
+  for (const at of ['A', 'B']) sites.push(await make(admin, 'sites', { code: `${mark}-${at}`, name: at }));
+  const item = await make(manager, 'items', { sku: `${mark}-MOVES`, name: 'Moves' });
+  const zone = (code, kind, site) => make(manager, 'zones', { code: `${mark}-${code}`, name: code, kind, site_id: site.id });
+  const [bin, lane] = [await zone('TO-BIN', 'bin', sites[0]), await zone('TO-LANE', 'staging', sites[0])];
+  await make(manager, 'stock_movements', { type: 'receipt', item_id: item.id, to_zone_id: bin.id, quantity: 2 });
+  const o = await make(manager, 'orders', { type: 'transfer', site_id: sites[0].id, to_site_id: sites[1].id, party_name: mark });
+  const line = await make(manager, 'order_lines', { order_id: o.id, line_no: 10, item_id: item.id, qty_ordered: 2 });
+  const shows = async (...names) => {
+    await as(manager, async (page) => {
+      await open(page, `/console/c/orders/${o.id}`);
+      for (const name of names) await page.getByRole('button', { name, exact: true }).or(page.getByRole('link', { name, exact: true })).first().waitFor();
+      const receives = await page.getByRole('link', { name: 'Receive', exact: true }).count();
+      assert.equal(receives > 0, names.includes('Receive'), `${names} and a way to receive`);
+    });
+  };
+  await say(manager, 'confirm_order', { order_id: o.id });
+  await shows('Release to pick', 'Make a shipment', 'Give stock back');
+  const { lines: [pick] } = await say(manager, 'release_picks', { order_ids: [o.id] });
+  await say(manager, 'pick_line', { pick_line_id: pick.id, quantity: 2, to_zone_id: lane.id });
+  await shows('Pack', 'Make a shipment');
+  const { shipment } = await say(manager, 'create_shipment', { carrier: 'PARCEL', lines: [{ order_line_id: line.id, quantity: 2 }] });
+  const { package: box } = await say(manager, 'pack', { shipment_id: shipment.id, lines: [{ order_line_id: line.id, quantity: 2 }] });
+  await say(manager, 'close_package', { package_id: box.id });
+  await say(manager, 'dispatch', { shipment_id: shipment.id });
+  await shows('Receive', 'Close the rest');
+});
+
 test('a picked order is packed, shipped and delivered by its buttons', async () => {
   const o = await order('picked');
   const notice = (page, text) => page.getByRole('status').filter({ hasText: text }).or(page.getByText(text)).first().waitFor();
