@@ -40,6 +40,9 @@ const Board = lazy(() => withWords(import('./pages/board')).then((m) => m.BoardP
 const Trips = lazy(() => withWords(import('./pages/trips')).then((m) => m.TripsPage));
 const Trip = lazy(() => withWords(import('./pages/trip')).then((m) => m.TripPage));
 const Plan = lazy(() => withWords(import('./pages/plan')).then((m) => m.PlanPage));
+const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) => m.CompliancePage));
+const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
+const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
 const Everything = lazy(() => withWords(import('./pages/everything')).then((m) => m.Everything));
 const Components = lazy(() => withWords(import('./pages/components')).then((m) => m.Components));
 
@@ -116,6 +119,9 @@ export function App() {
             <Route path="/console/floor/put/:id" component={Put} />
             <Route path="/console/floor/receive" component={Receive} />
             <Route path="/console/floor/count/:id?" component={Count} />
+            <Route path="/console/compliance" component={Compliance} />
+            <Route path="/console/risk" component={Risk} />
+            <Route path="/console/risk/:kind/:id" component={RiskEntity} />
             <Route path="/console/account" component={AccountPage} />
             <Route path="/console/all" component={Everything} />
             <Route path="/console/c/:collection" component={List} />

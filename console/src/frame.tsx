@@ -70,6 +70,8 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/c/incidents', text: 'Incidents', icon: 'alert', may: reads('incidents'), key: 'n' },
       { href: '/console/c/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
       { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },
+      { href: '/console/risk', text: 'Risk', icon: 'gauge', may: (p) => p.functions['calculate-predictive-safety-scores'] === true },
+      { href: '/console/compliance', text: 'Compliance', icon: 'shield', may: reads('compliance_states') },
       { href: '/console/c/training_assignments', text: 'Training', icon: 'star', may: reads('training_assignments') },
     ],
   },

@@ -221,13 +221,15 @@ func fourEyes(a actor.Actor, was, ac store.Row) error {
 }
 
 // dueMoments turns a due day into the last moment of that day where the tenant
-// is.
+// is. A moment that is given alone stands, and the day that stood before goes.
 func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 	var dated []store.Row
 	for _, c := range changes {
 		switch day := c.After["due_on"]; {
-		case day != nil && (c.Op == store.Insert || day != c.Before["due_on"] || c.After["due_at"] != c.Before["due_at"]):
+		case day != nil && (c.Op == store.Insert || day != c.Before["due_on"]):
 			dated = append(dated, c.After)
+		case day != nil && c.After["due_at"] != c.Before["due_at"]:
+			c.After["due_on"] = nil
 		case day == nil && c.Before["due_on"] != nil && c.After["due_at"] == c.Before["due_at"]:
 			c.After["due_at"] = nil
 		}

@@ -340,6 +340,10 @@ func TestActions(t *testing.T) {
 		k.is("actions", ac, "due_at", "null")
 		k.set("actions", ac, store.Row{"due_at": "2026-03-04T00:00:00Z"})
 		k.is("actions", ac, "due_at", "2026-03-04T00:00:00.000000Z")
+		k.set("actions", ac, store.Row{"due_on": "2026-03-06"})
+		k.set("actions", ac, store.Row{"due_at": "2026-03-05T00:00:00Z"})
+		k.is("actions", ac, "due_at", "2026-03-05T00:00:00.000000Z")
+		k.is("actions", ac, "due_on", "null")
 
 		k.as.UserID, k.as.Role = ada, actor.Operator
 		k.refused(k.change("actions", ac, store.Row{"status": "done"}), "HF006")

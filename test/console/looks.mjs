@@ -28,6 +28,10 @@ const [item] = await api(manager, '/v1/items?select=id&available=gt.5&order=stoc
 
 const [route] = await api(manager, '/v1/routes?select=id&order=id.desc&limit=1');
 
+const [place] = await api(manager, '/v1/incidents?select=id:zone_id&zone_id=not.is.null&order=occurred_at.desc&limit=1');
+
+const [rule] = await api(manager, '/v1/regulations?select=id&code=eq.GLOBAL-INSPECTION');
+
 const pages = [
   ['home', '/console/'],
   ['orders', '/console/c/orders'],
@@ -45,6 +49,10 @@ const pages = [
   ['routes', '/console/routes'],
   ['route', `/console/routes/${route.id}`],
   ['plan', '/console/plan'],
+  ['risk', '/console/risk'],
+  ['risk of a place', `/console/risk/zone/${place.id}`],
+  ['compliance', '/console/compliance'],
+  ['rule', `/console/compliance?rule=${rule.id}`],
   ['floor', '/console/floor'],
   ['receive', '/console/floor/receive'],
   ['count', '/console/floor/count'],

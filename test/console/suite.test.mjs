@@ -8,6 +8,7 @@ await import('./gate.mjs');
 await import('./proof.mjs');
 await import('./walk.mjs');
 await import('./home.mjs');
+await import('./safety.mjs');
 await import('./found.mjs');
 await import('./records.mjs');
 await import('./work.mjs');

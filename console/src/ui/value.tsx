@@ -168,7 +168,7 @@ export function Named({ collection, ids }: { collection: string; ids: string[] }
 }
 
 // collectionOf is the collection of a kind of entity: zone, driver, worker, equipment.
-const collectionOf = (kind: string) => (kind === 'equipment' ? kind : `${kind}s`);
+export const collectionOf = (kind: string) => (kind === 'equipment' ? kind : `${kind}s`);
 
 // Json shows an object as names and values, as far as it is flat.
 export function Json({ v }: { v: unknown }) {

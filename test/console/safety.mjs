@@ -1,0 +1,80 @@
+// The safety desk: a score is explained down to the reports that it counts, a verdict down to the records behind it.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, settled, test } from './page.mjs';
+
+const officer = 'safety@north.example';
+const scores = '/functions/v1/calculate-predictive-safety-scores?run=look&entity_type=zone';
+
+test('a place is ranked by its score, and the score leads to as many reports as it counts', async () => {
+  const [first] = (await api(officer, scores)).scores;
+  const reports = first.inputs.incident_count + first.inputs.near_miss_count;
+  assert.ok(reports > 0, 'the riskiest place of the demonstration has reports');
+  const runs = (await api(officer, '/v1/score_runs?select=id')).length;
+  await as(officer, async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: 'Risk', exact: true }).click();
+    const top = page.locator('.ranking > li').first();
+    assert.equal(await top.locator('.score').innerText(), String(first.score));
+    await top.getByRole('link').click();
+    await page.getByRole('heading', { name: `${first.score} of 100` }).waitFor();
+    await page.getByRole('heading', { name: `${reports} reports behind it` }).waitFor();
+    const points = await page.locator('.terms > li > span:last-child').allInnerTexts();
+    const sum = points.reduce((n, text) => n + Number.parseFloat(text), 0);
+    assert.ok(Math.abs(sum - first.score) < 0.3, `${points} add up to ${first.score}`);
+    await page.locator('.lines a').first().click();
+    await page.waitForURL(/incidents/);
+  });
+  assert.equal((await api(officer, '/v1/score_runs?select=id')).length, runs, 'looking saves nothing');
+});
+
+test('a rule says in words what it looks at, and each verdict leads to the records that made it', async () => {
+  const [rule] = await api(officer, '/v1/regulations?code=eq.EU-2003-88-11H&select=id,title');
+  const states = await api(officer, `/v1/compliance_states?regulation_id=eq.${rule.id}&status=eq.breach&select=value,evidence&order=value.asc`);
+  assert.ok(states.length > 0, 'the demonstration has people with too short a rest');
+  await as(
+    officer,
+    async (page) => {
+      await open(page, '/console/compliance');
+      await page.getByRole('button', { name: rule.title }).click();
+      await page.getByText('The shortest rest between two shifts, over the last 14 days. Breach below 11 hours.').waitFor();
+      await page.getByText(`${states.length} breaches`).first().waitFor();
+      const verdict = page.locator('.rules .stack > li').first();
+      await verdict.getByText(`${states[0].value} hours`).waitFor();
+      await verdict.getByRole('link', { name: `${states[0].evidence.length} records behind it` }).click();
+      await page.getByText(`of ${states[0].evidence.length} record`).waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: rule.title, expanded: true }).waitFor();
+    },
+    { viewport: narrow },
+  );
+});
+
+test('a breach that is mended turns once the rules are checked, and a page says so', async () => {
+  const [rule] = await api(officer, '/v1/regulations?code=eq.GLOBAL-ACTIONS&select=id,title');
+  const [state] = await api(officer, `/v1/compliance_states?select=status,evidence&regulation_id=eq.${rule.id}`);
+  assert.equal(state.status, 'breach', 'the demonstration has a critical action that is overdue');
+  const actions = await api(officer, `/v1/actions?select=id,due_on&id=in.(${state.evidence})`);
+  const later = new Date(Date.now() + 864e5).toISOString().slice(0, 10);
+  await as(officer, async (page) => {
+    await open(page, '/console/compliance');
+    const row = page.getByRole('button', { name: rule.title });
+    await row.getByText('1 breach').waitFor();
+    for (const a of actions) await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: later } });
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByText(/verdicts? changed/).waitFor();
+    await row.getByText('1 compliant').waitFor();
+    for (const a of actions) await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: a.due_on } });
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await row.getByText('1 breach').waitFor();
+  });
+});
+
+test('a viewer finds no verdict about a single person, and reads that some are left out', async () => {
+  const [rule] = await api(officer, '/v1/regulations?code=eq.EU-2003-88-11H&select=id,title');
+  await as('viewer@north.example', async (page) => {
+    await open(page, '/console/compliance');
+    await page.getByText('Counted are the verdicts that your role may read').waitFor();
+    await settled(page);
+    await page.getByRole('button', { name: rule.title }).getByText('Nothing that it is about is on record').waitFor();
+  });
+});
