@@ -225,12 +225,14 @@ func fourEyes(a actor.Actor, was, ac store.Row) error {
 func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 	var dated []store.Row
 	for _, c := range changes {
-		switch day := c.After["due_on"]; {
-		case day != nil && (c.Op == store.Insert || day != c.Before["due_on"]):
+		day, was := c.After["due_on"], c.Before["due_on"]
+		momentGiven := c.After["due_at"] != c.Before["due_at"]
+		switch {
+		case day != nil && (c.Op == store.Insert || day != was):
 			dated = append(dated, c.After)
-		case day != nil && c.After["due_at"] != c.Before["due_at"]:
+		case day != nil && momentGiven:
 			c.After["due_on"] = nil
-		case day == nil && c.Before["due_on"] != nil && c.After["due_at"] == c.Before["due_at"]:
+		case day == nil && was != nil && !momentGiven:
 			c.After["due_at"] = nil
 		}
 	}

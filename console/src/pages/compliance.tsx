@@ -237,8 +237,12 @@ function Verdict({ s, rule, p }: { s: Row; rule: Rule; p: Permissions }) {
   return (
     <li class="row">
       <span class="grow">
-        <Named collection={collectionOf(kind)} ids={[String(s['entity_id'])]} />{' '}
-        <span class="small muted">{words(kind)} · {s['value'] == null ? _('Nothing is on record') : measured(rule, Number(s['value']))}</span>
+        <span class="strong" style={{ display: 'block' }}>
+          <Named collection={collectionOf(kind)} ids={[String(s['entity_id'])]} />
+        </span>
+        <span class="small muted">
+          {words(kind)} · {s['value'] == null ? _('Nothing is on record') : measured(rule, Number(s['value']))}
+        </span>
       </span>
       {evidence.length && p.collections[of]?.read ? (
         <a class="small" href={evidence.length === 1 ? hrefOf(of, evidence[0] as string) : `/console/c/${of}?f=id.in.(${evidence.join(',')})`}>
