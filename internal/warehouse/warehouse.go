@@ -69,6 +69,7 @@ func (w Watch) Effects() store.Effects {
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
 			"routes":          perTenant(w.followRoutes),
+			"sites":           perTenant(sites.SettleZones),
 		},
 		First:   locking.Firsts(),
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},

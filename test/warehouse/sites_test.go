@@ -247,3 +247,52 @@ func TestReturnByAnyWay(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// Zones that name no site are of the tenant's only one, and stay so when a second one is
+// made or comes back into use; those that are made without a site later are of none.
+func TestZonesKeepTheirSiteBesideASecondOne(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		m, admin := testkit.As(actor.Manager), testkit.As(actor.Admin)
+		g := &goods{t: t, k: k, as: m}
+		made := func(code string) string {
+			t.Helper()
+			return k.Insert(t, admin, "sites", map[string]any{"code": code, "name": code})
+		}
+		zone := func(code string) string {
+			t.Helper()
+			return k.Insert(t, m, "zones", map[string]any{"code": code, "name": code})
+		}
+		isOf := func(zone, site string) {
+			t.Helper()
+			g.is("zones?select=site_id&id=eq."+zone, `[{"site_id":`+site+`}]`)
+		}
+		for _, s := range testkit.List[struct{ ID string }](t, k, admin, "sites?select=id&archived_at=is.null") {
+			r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/sites/" + s.ID, As: admin,
+				Body: map[string]any{"archived_at": "2026-01-01T00:00:00Z"}})
+			if r.Status/100 != 2 {
+				t.Fatalf("archive: %d %s", r.Status, r.Body)
+			}
+		}
+		first := zone("FIRST")
+		one := made("ONE")
+		isOf(first, "null")
+		transit := k.Insert(t, m, "zones", map[string]any{"code": "ROAD", "name": "Road", "kind": "transit"})
+		two := made("TWO")
+		isOf(first, `"`+one+`"`)
+		isOf(transit, "null")
+		later := zone("LATER")
+		made("THREE")
+		isOf(later, "null")
+
+		for _, s := range []string{one, "THREE"} {
+			path := "/v1/sites?id=eq." + s
+			if s == "THREE" {
+				path = "/v1/sites?code=eq.THREE"
+			}
+			k.Call(testkit.Request{Method: http.MethodPatch, Path: path, As: admin, Body: map[string]any{"archived_at": "2026-01-01T00:00:00Z"}})
+		}
+		k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/sites/" + one, As: admin, Body: map[string]any{"archived_at": nil}})
+		isOf(later, `"`+two+`"`)
+		k.Verified(t)
+	})
+}
