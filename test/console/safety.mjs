@@ -1,6 +1,6 @@
 // The safety desk: a score is explained down to the reports that it counts, a verdict down to the records behind it.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, settled, test } from './page.mjs';
+import { api, as, narrow, open, picture, settled, test } from './page.mjs';
 
 const officer = 'safety@north.example';
 const scores = '/functions/v1/calculate-predictive-safety-scores?run=look&entity_type=zone';
@@ -18,6 +18,8 @@ test('a place is ranked by its score, and the score leads to as many reports as 
     await top.getByRole('link').click();
     await page.getByRole('heading', { name: `${first.score} of 100` }).waitFor();
     await page.getByRole('heading', { name: `${reports} reports behind it` }).waitFor();
+    await settled(page);
+    await picture(page, 'risk');
     const points = await page.locator('.terms > li > span:last-child').allInnerTexts();
     const sum = points.reduce((n, text) => n + Number.parseFloat(text), 0);
     assert.ok(Math.abs(sum - first.score) < 0.3, `${points} add up to ${first.score}`);
@@ -59,6 +61,9 @@ test('a breach that is mended turns once the rules are checked, and a page says 
     await open(page, '/console/compliance');
     const row = page.getByRole('button', { name: rule.title });
     await row.getByText('1 breach').waitFor();
+    await row.click();
+    await page.locator('.rules .stack > li').first().waitFor();
+    await picture(page, 'compliance');
     for (const a of actions) await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: later } });
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText(/verdicts? changed/).waitFor();

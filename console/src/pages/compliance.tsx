@@ -216,9 +216,11 @@ function Verdicts({ r, n, p }: { r: Row; n: Counts; p: Permissions }) {
         {q.data?.slice(0, whole ? most : few).map((s) => <Verdict key={s.id} s={s} rule={ruleOf(r)} p={p} />)}
       </ul>
       {!whole && (q.data?.length ?? 0) > few ? (
-        <Button size="small" onClick={() => setWhole(true)}>
-          {_('Show {n} more', { n: number((q.data?.length ?? 0) - few) })}
-        </Button>
+        <div class="row">
+          <Button size="small" onClick={() => setWhole(true)}>
+            {_('Show {n} more', { n: number((q.data?.length ?? 0) - few) })}
+          </Button>
+        </div>
       ) : null}
       {whole && (n[status] ?? 0) > most ? (
         <LinkButton size="small" href={`/console/c/compliance_states?f=regulation_id.eq.${r.id}&f=status.eq.${status}`}>
