@@ -210,7 +210,7 @@ type Resource struct {
 	Access     Access
 	Counters   []Counter
 	Import     *Import
-	Makers     []actor.Role // who sees created_by; empty = who sees the caller's own column in Own
+	Makers     []actor.Role // who sees created_by and the like; empty = who sees the own column in Own, else leaders
 	Archives   bool         // has archived_at
 	Bare       bool         // has no created_at, updated_at, created_by, version
 	AppendOnly bool         // rows are never updated or deleted

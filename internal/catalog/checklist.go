@@ -74,7 +74,8 @@ func targetFields(fixed bool) []Field {
 		{Name: "zone_id", Type: UUID, Ref: "zones", Fixed: fixed, Doc: "Where; the zone of the equipment when absent."},
 		{Name: "equipment_id", Type: UUID, Ref: "equipment", Fixed: fixed},
 		{Name: "vehicle_id", Type: UUID, Ref: "vehicles", Fixed: fixed},
-		{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: fixed, Doc: "Who is observed, not who looks."},
+		{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: fixed, Readers: leaders,
+			Doc: "Who is observed, not who looks."},
 	}
 }
 
@@ -263,9 +264,10 @@ func talkAttendances() Resource {
 		Doc: "Who was at a talk, and signed for it.",
 		Fields: []Field{
 			{Name: "talk_id", Type: UUID, Ref: "toolbox_talks", Required: true, Fixed: true},
-			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true,
+				Readers: plusRoles(leaders, floor...)},
 			{Name: "signed_at", Type: Time, Doc: "When the worker confirmed having been there; now, when he signs himself."},
-			{Name: "signature", MaxLen: 200, Doc: "The name as signed."},
+			{Name: "signature", MaxLen: 200, Readers: plusRoles(leaders, floor...), Doc: "The name as signed."},
 			{Name: "signed_by", Type: UUID, ReadOnly: true, Doc: "Whose account it was signed with."},
 		},
 		Unique: [][]string{{"talk_id", "worker_id"}},

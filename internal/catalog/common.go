@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"holdfast/internal/actor"
 )
@@ -14,6 +15,7 @@ func withCommon(r *Resource) []Field {
 			Doc: "The tenant the record belongs to; filled by the server."}}, fs...)
 	}
 	fs = append(fs, r.Fields...)
+	maskMakers(fs, makerReaders(r))
 	if r.Bare {
 		return fs
 	}
@@ -30,7 +32,20 @@ func withCommon(r *Resource) []Field {
 	)
 }
 
-// makerReaders are the roles that see who made a record. Where a column that
+// maskMakers gives the columns that name who did something with a record (who
+// answered, picked, counted, approved) the readers of who made it, where they have
+// none of their own: a list of them by moment is a record of a person's work.
+func maskMakers(fields []Field, readers []actor.Role) {
+	for i := range fields {
+		f := &fields[i]
+		if f.Type == UUID && f.ReadOnly && strings.HasSuffix(f.Name, "_by") && len(f.Readers) == 0 {
+			f.Readers = readers
+		}
+	}
+}
+
+// makerReaders are the roles that see who made a record, the readers of
+// incidents.reported_by unless the resource says otherwise. Where a column that
 // names the person has readers of its own, the maker is mostly that person and
 // has the same ones.
 func makerReaders(r *Resource) []actor.Role {
@@ -42,5 +57,5 @@ func makerReaders(r *Resource) []actor.Role {
 			return f.Readers
 		}
 	}
-	return nil
+	return leaders
 }
