@@ -48,6 +48,27 @@ func (s *twoSites) arrived(order, place string, q float64, more map[string]any, 
 	return s.say("receive", map[string]any{"order_id": order, "zone_id": s.docks[place], "lines": []any{line}}, want, nil)
 }
 
+// lastEvent is what partners are told of the newest movement of the item.
+func (s *twoSites) lastEvent() happened {
+	s.t.Helper()
+	newest := testkit.List[struct {
+		ID   string
+		Made string `json:"created_at"`
+	}](s.t, s.k, s.as, "stock_movements?select=id,created_at&order=id.desc&limit=1&item_id=eq."+s.item)[0]
+
+	var doc struct {
+		EpcisBody struct{ EventList []happened }
+	}
+	s.k.Get(s.as, "/v1/epcis/events?perPage=100&GE_recordTime="+newest.Made).JSON(s.t, &doc)
+	for _, e := range doc.EpcisBody.EventList {
+		if e.EventID == "urn:uuid:"+newest.ID {
+			return e
+		}
+	}
+	s.t.Fatalf("partners are told nothing of %s", newest.ID)
+	return happened{}
+}
+
 // totals is the stock of the item by owner, lot and serial number, wherever it lies.
 func (s *twoSites) totals() string {
 	s.t.Helper()
@@ -99,6 +120,9 @@ func TestTransferIsWorkedAsOtherOrders(t *testing.T) {
 
 		s.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
 		reached("shipped")
+		if e := s.lastEvent(); e.BizStep != "shipping" || e.Disposition != "in_transit" || e.ReadPoint.ID == "" || e.BizLocation.ID != "" {
+			t.Errorf("partners are told of the departure as %+v", e)
+		}
 		s.is("items?select=on_hand,available&id=eq."+s.item, `[{"on_hand":60,"available":50}]`)
 		s.is("stock_levels?select=quantity,reserved,zones(kind)&quantity=eq.10&item_id=eq."+s.item,
 			`[{"quantity":10,"reserved":0,"zones":{"kind":"transit"}}]`)
@@ -109,6 +133,9 @@ func TestTransferIsWorkedAsOtherOrders(t *testing.T) {
 
 		s.arrived(order, "B", 4, nil, 200)
 		reached("part_received")
+		if e := s.lastEvent(); e.BizStep != "receiving" || e.BizLocation.ID == "" {
+			t.Errorf("partners are told of the arrival as %+v", e)
+		}
 		s.arrived(order, "B", 6, nil, 200)
 		s.is("orders?select=status,stage,qty_shipped,qty_received&id=eq."+order,
 			`[{"status":"completed","stage":"received","qty_shipped":10,"qty_received":10}]`)

@@ -32,9 +32,9 @@ const saysOf = (status: string, n: number): string => {
     case 'warning':
       return plural(n, '{n} warning', '{n} warnings');
     case 'compliant':
-      return plural(n, '{n} compliant', '{n} compliant');
+      return plural(n, '{n} compliant', '{n} are compliant');
     default:
-      return plural(n, '{n} without a verdict', '{n} without a verdict');
+      return _('{n} without a verdict', { n: number(n) });
   }
 };
 
@@ -155,7 +155,7 @@ function Regulation({ r, n, p, open, toggle }: { r: Row; n: Counts; p: Permissio
       </button>
       {open ? (
         <div id={id} class="body">
-          <Explained r={r} />
+          <Explained r={r} p={p} />
           {active ? <Verdicts r={r} n={n} p={p} /> : null}
         </div>
       ) : null}
@@ -173,7 +173,7 @@ function Parts({ n }: { n: Counts }) {
 }
 
 // Explained is the rule in plain words, and what to record so that it can decide.
-function Explained({ r }: { r: Row }) {
+function Explained({ r, p }: { r: Row; p: Permissions }) {
   const rule = ruleOf(r);
   const of = rule.evidence?.of;
   return (
@@ -183,7 +183,7 @@ function Explained({ r }: { r: Row }) {
       </p>
       <p class="small muted">{absence(rule)}</p>
       <div class="row tight">
-        {of ? <LinkButton size="small" href={`/console/c/${of}`}>{_('What it rests on: {what}', { what: titleOf(of) })}</LinkButton> : null}
+        {of && p.collections[of]?.read ? <LinkButton size="small" href={`/console/c/${of}`}>{_('What it rests on: {what}', { what: titleOf(of) })}</LinkButton> : null}
         <LinkButton size="small" href={hrefOf('regulations', r.id)}>{_('The rule')}</LinkButton>
         {r['url'] ? <LinkButton size="small" href={String(r['url'])} rel="noreferrer" target="_blank">{_('The text of the law')}</LinkButton> : null}
       </div>
@@ -198,7 +198,7 @@ function Verdicts({ r, n, p }: { r: Row; n: Counts; p: Permissions }) {
   const status = chosen ?? statuses[worstOf(n)]?.[0];
   const q = useQuery({
     queryKey: ['c', 'compliance_states', r.id, status],
-    queryFn: () => want(supabase.from('compliance_states').select('id,entity_type,entity_id,status,value,threshold,evidence,event_id,last_evaluated_at').eq('regulation_id', r.id).eq('status', status ?? 'breach').order('value', { ascending: ruleOf(r).breach?.op === '<' }).limit(most)),
+    queryFn: () => want(supabase.from('compliance_states').select('id,entity_type,entity_id,status,value,threshold,evidence,event_id,last_evaluated_at').eq('regulation_id', r.id).eq('status', status ?? 'breach').order('value', { ascending: ruleOf(r).breach?.op.startsWith('<') }).limit(most)),
     enabled: !!status,
   });
   const options = statuses.filter(([s]) => n[s]).map(([s]): [Status, string] => [s, saysOf(s, n[s] as number)]);

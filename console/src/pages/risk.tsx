@@ -23,6 +23,9 @@ const period = 30;
 
 const shown = 30;
 
+// So many reports behind a score are listed, the newest.
+const most = 100;
+
 const day = 86_400_000;
 
 // useScores computes scores as of now, which is a look: nothing is kept.
@@ -198,7 +201,7 @@ export function RiskEntityPage() {
             </Card>
             <Past kind={kind} id={id} />
           </div>
-          <Counted kind={kind} id={id} />
+          <Counted kind={kind} id={id} n={s.inputs.incident_count + s.inputs.near_miss_count} />
         </div>
       ) : q.data ? (
         <Empty title={_('No score')} icon="shield" />
@@ -232,8 +235,8 @@ function Past({ kind, id }: { kind: Kind; id: string }) {
   );
 }
 
-// Counted are the incidents that the score counts.
-function Counted({ kind, id }: { kind: Kind; id: string }) {
+// Counted are the incidents that the score counts, n in all, as far as the reader may see them.
+function Counted({ kind, id, n }: { kind: Kind; id: string; n: number }) {
   const p = usePermissions();
   const from = new Date(Date.now() - period * day).toISOString();
   const named = `entities.cs.[{"entity_id":"${id}"}]`;
@@ -241,14 +244,14 @@ function Counted({ kind, id }: { kind: Kind; id: string }) {
     queryKey: ['c', 'incidents', 'of', id],
     queryFn: () => {
       const rows = supabase.from('incidents').select('id,incident_no,title,kind,severity,occurred_at,status').gt('occurred_at', from).neq('status', 'void');
-      return want((kind === 'zone' ? rows.or(`zone_id.eq.${id},${named}`) : rows.contains('entities', JSON.stringify([{ entity_id: id }]))).order('occurred_at', { ascending: false }).limit(200));
+      return want((kind === 'zone' ? rows.or(`zone_id.eq.${id},${named}`) : rows.contains('entities', JSON.stringify([{ entity_id: id }]))).order('occurred_at', { ascending: false }).limit(most));
     },
     enabled: !!p?.collections['incidents']?.read,
   });
   return (
-    <Card title={q.data ? plural(q.data.length, '{n} report behind it', '{n} reports behind it') : _('Reports behind it')} flush>
+    <Card title={plural(n, '{n} report behind it', '{n} reports behind it')} flush>
       <Problem error={q.error} retry={() => void q.refetch()} />
-      {q.data?.length === 0 ? <p class="body muted">{_('None that you may read in the last {n} days.', { n: period })}</p> : null}
+      {q.data && q.data.length < n ? <p class="body muted">{_('Listed are {m} of them: those of the place itself that you may read, the newest first.', { m: number(q.data.length) })}</p> : null}
       <ul class="lines">
         {q.data?.map((i) => (
           <li key={i.id}>

@@ -26,9 +26,9 @@ type group struct {
 	at   map[uuid.UUID]int32 // place in list by id
 }
 
-// entitySQL lists the entities in use: id, user, team.
+// entitySQL lists the entities in use: id, user, team. In transit between sites goods are in no workplace.
 var entitySQL = map[string]string{
-	score.Zone:   "SELECT e.id, NULL, NULL FROM zones e WHERE e.tenant_id = $1 AND e.status <> 'archived'",
+	score.Zone:   "SELECT id, NULL, NULL FROM zones e WHERE tenant_id = $1 AND status <> 'archived' AND kind <> 'transit'",
 	score.Worker: "SELECT e.id, e.user_id, e.team_id FROM workers e WHERE e.tenant_id = $1 AND e.status <> 'left' AND e.archived_at IS NULL",
 	score.Driver: "SELECT e.id, w.user_id, w.team_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id " +
 		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL",

@@ -60,12 +60,23 @@ type told struct {
 	events []epcis.Event
 }
 
-// moved says in SQL of a movement o which business step it is.
+// toldTypeSQL is the type of a movement o from zone f to zone t as partners are told of it: a leg of a transfer
+// between sites leaves as other shipments do and arrives as other goods do.
+const toldTypeSQL = `
+	CASE
+		WHEN o.type = 'transfer' AND t.kind = 'transit' THEN 'ship'
+		WHEN o.type = 'transfer' AND f.kind = 'transit' THEN 'receipt'
+		ELSE o.type
+	END`
+
+// moved says in SQL of a movement o from zone f to zone t which business step it is.
 var moved = map[string]string{
-	epcis.Receiving:  "o.type IN ('receipt', 'return_in')",
-	epcis.Storing:    "(o.type IN ('putaway', 'transfer', 'replenish', 'unpick') OR o.type = 'status_change' AND o.to_status = 'available')",
+	epcis.Receiving: "(o.type IN ('receipt', 'return_in') OR o.type = 'transfer' AND f.kind = 'transit')",
+	epcis.Storing: "(o.type IN ('putaway', 'replenish', 'unpick') " +
+		"OR o.type = 'transfer' AND f.kind <> 'transit' AND t.kind <> 'transit' " +
+		"OR o.type = 'status_change' AND o.to_status = 'available')",
 	epcis.Picking:    "o.type = 'pick'",
-	epcis.Shipping:   "o.type = 'ship'",
+	epcis.Shipping:   "(o.type = 'ship' OR o.type = 'transfer' AND t.kind = 'transit')",
 	epcis.Holding:    "o.type = 'status_change' AND o.to_status <> 'available'",
 	epcis.Destroying: "o.type = 'scrap'",
 }
@@ -199,14 +210,14 @@ func (s *sight) readMovements() error {
 		"CASE WHEN m.reversal_of IS NOT NULL THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) "+earlier+") AS bigint) END, "+
 		"CASE WHEN m.reversal_of IS NOT NULL THEN (SELECT p.id "+earlier+
 		" ORDER BY p.created_at DESC, p.id DESC LIMIT 1) END, "+
-		"o.type, o.to_status, o.occurred_at, o.quantity, o.serial, i.id, i.gtin, i.base_uom, b.id, b.lot_no, b.expires_on, "+
+		toldTypeSQL+", o.to_status, o.occurred_at, o.quantity, o.serial, i.id, i.gtin, i.base_uom, b.id, b.lot_no, b.expires_on, "+
 		"f.id, f.code, f.site_id, t.id, t.code, t.site_id, d.id, d.type, d.order_no, d.external_ref, d.party_gln, h.id, h.shipment_no "+
 		"FROM stock_movements m JOIN stock_movements o ON o.tenant_id = $1 AND o.id = COALESCE(m.reversal_of, m.id) "+
 		"JOIN items i ON i.tenant_id = $1 AND i.id = o.item_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = o.lot_id "+
 		"LEFT JOIN zones f ON f.tenant_id = $1 AND f.id = o.from_zone_id LEFT JOIN zones t ON t.tenant_id = $1 AND t.id = o.to_zone_id "+
 		"LEFT JOIN reservations v ON v.tenant_id = $1 AND v.id = o.reservation_id "+
 		"LEFT JOIN receipts c ON c.tenant_id = $1 AND o.ref_type = 'receipts' AND c.id = o.ref_id "+
-		"LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.id = COALESCE(v.order_line_id, CASE WHEN o.ref_type = 'order_lines' THEN o.ref_id END) "+
+		"LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.id = COALESCE(v.order_line_id, o.order_line_id, CASE WHEN o.ref_type = 'order_lines' THEN o.ref_id END) "+
 		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = COALESCE(l.order_id, c.order_id) "+
 		"LEFT JOIN shipments h ON h.tenant_id = $1 AND o.ref_type = 'shipments' AND h.id = o.ref_id "+
 		"WHERE m.tenant_id = $1 AND "+where+s.orderClause("m", "created_at"), args, func(r *db.Row) error {
@@ -256,7 +267,7 @@ func (s *sight) movementEvents(m motion) []epcis.Event {
 	e := s.newEvent(m.at, m.occurred)
 	e.Type, e.Action = "ObjectEvent", epcis.Observe
 	e.Step, e.Disposition = businessStep(m.kind, m.status), s.dispositionAfter(m)
-	from, to := s.eventPlace(m.from), s.eventPlace(m.to)
+	from, to := s.eventPlaces(m)
 	if e.ReadPoint, e.Location = from, to; from == nil || e.Step == epcis.Storing {
 		e.ReadPoint = to
 	}
@@ -273,6 +284,18 @@ func (s *sight) movementEvents(m motion) []epcis.Event {
 	}
 	m.goods.Quantity -= m.before
 	return correctionEvents(e, epcis.ID(cmp.Or(m.last, m.reverses)), m.goods, m.quantity)
+}
+
+// eventPlaces are where goods leave and where they are then. On the way between sites they are in no place.
+func (s *sight) eventPlaces(m motion) (from, to *epcis.Place) {
+	from, to = s.eventPlace(m.from), s.eventPlace(m.to)
+	switch businessStep(m.kind, m.status) {
+	case epcis.Shipping:
+		return from, nil
+	case epcis.Receiving:
+		return nil, to
+	}
+	return from, to
 }
 
 func (s *sight) eventPlace(at location) *epcis.Place {
