@@ -82,7 +82,8 @@ func readCrowd(t *testing.T, k *testkit.Kit) *crowd {
 // setLeast sets the least size of a group; 0 leaves it unset.
 func setLeast(t *testing.T, k *testkit.Kit, n int) {
 	t.Helper()
-	for _, x := range testkit.List[struct{ ID string }](t, k, testkit.As(actor.Admin), "settings?select=id&key=eq.min_group") {
+	const path = "settings?select=id&key=eq.min_group"
+	for _, x := range testkit.List[struct{ ID string }](t, k, testkit.As(actor.Admin), path) {
 		r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/settings?id=eq." + x.ID, As: testkit.As(actor.Admin)})
 		if r.Status/100 != 2 {
 			t.Fatalf("delete of the setting: %d %s", r.Status, r.Body)

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // RecallLotIn names a lot that has to come back.
@@ -20,7 +21,8 @@ type RecallLotIn struct {
 type RecallLotOut struct {
 	verb.Answer
 	Lot       verb.Record   `json:"lot" record:"lots"`
-	Zones     []Held        `json:"zones" doc:"Where stock of the lot lies; what was available there is on hold."`
+	Zones     []Held        `json:"zones" doc:"Where it lies; what was available outside transit is on hold."`
+	InTransit decimal.Dec   `json:"in_transit" doc:"How much of it is on the way under transfers."`
 	Orders    []verb.Record `json:"orders" record:"orders"`
 	Shipments []verb.Record `json:"shipments" record:"shipments"`
 	Customers []Customer    `json:"customers" doc:"Who was sent the lot, or is about to be."`
@@ -93,7 +95,7 @@ func (w Watch) recallLots(tx *store.Tx, changes []store.Change) error {
 type secured struct {
 	trail  *trail
 	freed  []store.Row // reservations that were given back
-	levels []store.Row // stock of the lot, as it lay before
+	levels []store.Row // stock of the lot, as it lay before, transit included
 	moves  []store.Row // movements that put stock on hold
 }
 
@@ -120,18 +122,20 @@ func (k work) secureLot(lot store.Row) (*secured, error) {
 	if out.levels, err = k.Rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
 		return nil, err
 	}
-	out.moves, err = k.InsertRows("stock_movements", holdMoves(id, out.levels))
+	// What is in transit stands still, and receive lets it in under no status that can be sold.
+	levels, err := k.Rows("stock_levels", transfers.StoppableSQL, id)
+	if err != nil {
+		return nil, err
+	}
+	out.moves, err = k.InsertRows("stock_movements", holdMoves(id, levels))
 	return out, err
 }
 
-// holdMoves are the movements that put what is available of a lot and promised to
-// nobody on hold.
+// holdMoves are the movements that put what of a lot is available at some levels and
+// promised to nobody on hold.
 func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
 	for _, l := range levels {
 		free := l.Decimal("quantity") - l.Decimal("reserved")
-		if l["stock_status"] != "available" || free <= 0 {
-			continue
-		}
 		m := store.Row{"type": "status_change", "item_id": l["item_id"], "lot_id": lot, "from_zone_id": l["zone_id"],
 			"to_zone_id": l["zone_id"], "from_status": "available", "to_status": "hold", "quantity": free,
 			"reason_code": "recall", "ref_type": "lots", "ref_id": lot}
@@ -232,7 +236,11 @@ func (out *RecallLotOut) listZones(c *verb.Call, levels []store.Row) error {
 	}
 	zones, err := byID(c, "zones", ids)
 	for i := range out.Zones {
-		out.Zones[i].Code = zones[out.Zones[i].ZoneID].Text("code")
+		zone := zones[out.Zones[i].ZoneID]
+		out.Zones[i].Code = zone.Text("code")
+		if zone["kind"] == transfers.ZoneKind {
+			out.InTransit += out.Zones[i].Quantity
+		}
 	}
 	return err
 }

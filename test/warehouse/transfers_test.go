@@ -99,9 +99,14 @@ func TestTransferIsWorkedAsOtherOrders(t *testing.T) {
 		s.say("plan_wave", map[string]any{}, 200, &wave)
 		var out struct{ Lines []struct{ ID string } }
 		s.say("release_picks", map[string]any{"wave_id": wave.Wave.ID}, 200, &out)
-		s.say("pick_line", map[string]any{"pick_line_id": out.Lines[0].ID, "quantity": 4, "to_zone_id": s.lanes["HH"]}, 200, nil)
+		pick := func(q float64) {
+			t.Helper()
+			in := map[string]any{"pick_line_id": out.Lines[0].ID, "quantity": q, "to_zone_id": s.lanes["HH"]}
+			s.say("pick_line", in, 200, nil)
+		}
+		pick(4)
 		reached("picking")
-		s.say("pick_line", map[string]any{"pick_line_id": out.Lines[0].ID, "quantity": 6, "to_zone_id": s.lanes["HH"]}, 200, nil)
+		pick(6)
 		reached("picked")
 		refused(t, s.arrived(order, "B", 1, nil, 409), "HF006", "dispatch")
 		shipment := s.consigned(line, 10, nil)
@@ -156,7 +161,8 @@ func TestTransferKeepsStock(t *testing.T) {
 		}{
 			{"none", false, []map[string]any{{"quantity": 2}, {"quantity": 1, "discrepancy": "damaged"}}},
 			{"none", true, []map[string]any{{"quantity": 2}, {"quantity": 1, "discrepancy": "damaged"}}},
-			{"lot", false, []map[string]any{{"quantity": 2, "lot_no": "L1"}, {"quantity": 1, "lot_no": "L2", "discrepancy": "damaged"}}},
+			{"lot", false, []map[string]any{{"quantity": 2, "lot_no": "L1"},
+				{"quantity": 1, "lot_no": "L2", "discrepancy": "damaged"}}},
 			{"serial", false, []map[string]any{{"quantity": 2, "serials": []string{"P1", "P2"}},
 				{"quantity": 1, "serials": []string{"P3"}, "discrepancy": "damaged"}}},
 		} {
@@ -249,7 +255,8 @@ func TestTransferRefuses(t *testing.T) {
 		lot, other := s.lot("L1", 90, "released"), s.lot("L2", 90, "released")
 		bin := s.zone("HH", "BIN", nil)
 		for _, l := range []string{lot, other} {
-			k.Insert(t, s.as, "stock_movements", map[string]any{"type": "receipt", "item_id": s.item, "to_zone_id": bin, "quantity": 5, "lot_id": l})
+			k.Insert(t, s.as, "stock_movements", map[string]any{"type": "receipt", "item_id": s.item, "to_zone_id": bin,
+				"quantity": 5, "lot_id": l})
 		}
 		third := k.Insert(t, testkit.As(actor.Admin), "sites", map[string]any{"code": "S-3", "name": "3"})
 		away := k.Insert(t, s.as, "zones", map[string]any{"code": "AWAY", "name": "Away", "kind": "dock", "site_id": third})
@@ -258,7 +265,8 @@ func TestTransferRefuses(t *testing.T) {
 		draft, _ := s.transfer(4, nil)
 		bare, _ := s.transfer(4, map[string]any{"to_site_id": nil})
 		s.say("confirm_order", map[string]any{"order_id": bare}, 409, nil)
-		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "picking", "key": "orders_across_sites", "value": true})
+		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "picking", "key": "orders_across_sites",
+			"value": true})
 		shipment := s.shippedOff(order, line, 4)
 		transit := testkit.List[struct{ ID string }](t, k, s.as, "zones?select=id&kind=eq.transit")[0].ID
 		goods := func(q float64, lot string) []any {
@@ -267,6 +275,7 @@ func TestTransferRefuses(t *testing.T) {
 		in := func(order, zone string, lines []any) map[string]any {
 			return map[string]any{"order_id": order, "zone_id": zone, "lines": lines}
 		}
+		to := func(kind, site string) map[string]any { return map[string]any{"type": kind, "to_site_id": site} }
 		moved := func(kind, from, to string) map[string]any {
 			row := map[string]any{"type": kind, "item_id": s.item, "lot_id": lot, "quantity": 1}
 			for n, v := range map[string]string{"from_zone_id": from, "to_zone_id": to} {
@@ -285,14 +294,15 @@ func TestTransferRefuses(t *testing.T) {
 		}{
 			"no site to go to":      {"PATCH orders/" + bare, map[string]any{"status": "confirmed"}, 409, "to_site_id"},
 			"to where it is":        {"PATCH orders/" + draft, map[string]any{"to_site_id": s.sites["HH"]}, 400, "to_site_id"},
-			"no transfer":           {"orders", map[string]any{"type": "inbound", "to_site_id": s.sites["HH"]}, 400, "to_site_id"},
-			"another tenant's site": {"orders", map[string]any{"type": "transfer", "to_site_id": k.Foreign(t, "sites")}, 409, "to_site_id"},
+			"no transfer":           {"orders", to("inbound", s.sites["HH"]), 400, "to_site_id"},
+			"another tenant's site": {"orders", to("transfer", k.Foreign(t, "sites")), 409, "to_site_id"},
+			"led to a third site":   {"PATCH orders/" + order, map[string]any{"to_site_id": third}, 409, "have left"},
 			"a draft":               {"rpc/receive", in(draft, s.docks["B"], goods(1, "L1")), 409, "order_id"},
 			"a third site":          {"rpc/receive", in(order, away, goods(1, "L1")), 409, "zone_id"},
 			"more than left":        {"rpc/receive", in(order, s.docks["B"], goods(5, "L1")), 409, "only 4"},
 			"another lot":           {"rpc/receive", in(order, s.docks["B"], goods(1, "L2")), 409, "lot_no"},
-			"another plate": {"rpc/receive", in(order, s.docks["B"], []any{map[string]any{"item_id": s.item, "quantity": 1, "lot_no": "L1",
-				"lpn": "NONE"}}), 409, "lpn"},
+			"another plate": {"rpc/receive", in(order, s.docks["B"], []any{map[string]any{"item_id": s.item, "quantity": 1,
+				"lot_no": "L1", "lpn": "NONE"}}), 409, "lpn"},
 			"what nobody sent": {"rpc/receive", in(order, s.docks["B"], []any{map[string]any{"item_id": second, "quantity": 1,
 				"discrepancy": "unannounced"}}), 409, "item_id"},
 			"another tenant's order": {"rpc/receive", in(k.Foreign(t, "orders"), s.docks["B"], goods(1, "L1")), 404, "order_id"},
@@ -330,6 +340,51 @@ func TestTransferRefuses(t *testing.T) {
 		s.is("orders?select=id&external_ref=eq."+shipment, `[]`)
 		s.is("orders?select=status&id=eq."+order, `[{"status":"completed"}]`)
 		k.Verified(t)
+	})
+}
+
+// A lot of which goods are in transit is recalled as any other, by the verb and by a change
+// of its status: what lies in a bin goes on hold, what is on the way stands still, is
+// counted, and comes in only under a status that keeps it from being sold.
+func TestRecallReachesTransit(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for n, way := range []func(s *twoSites, lot string){
+			func(s *twoSites, lot string) {
+				var out struct {
+					InTransit float64 `json:"in_transit"`
+					Movements []struct{ Quantity float64 }
+				}
+				s.say("recall_lot", map[string]any{"lot_id": lot, "reason": "glass"}, 200, &out)
+				if out.InTransit != 4 || len(out.Movements) != 1 || out.Movements[0].Quantity != 6 {
+					t.Errorf("the recall finds %+v", out)
+				}
+			},
+			func(s *twoSites, lot string) {
+				s.patched("lots/"+lot, map[string]any{"status": "recalled"}, 200)
+			},
+		} {
+			s := transferSites(t, k, fmt.Sprint("R", n), "lot")
+			lot := s.lot("L1", 90, "released")
+			k.Insert(t, s.as, "stock_movements", map[string]any{"type": "receipt", "item_id": s.item,
+				"to_zone_id": s.zone("HH", fmt.Sprint("RECALL", n), nil), "quantity": 10, "lot_id": lot})
+			order, line := s.transfer(4, nil)
+			s.shippedOff(order, line, 4)
+
+			way(s, lot)
+			s.is("stock_levels?select=quantity,stock_status,zones(kind)&quantity=gt.0&order=quantity&item_id=eq."+s.item,
+				`[{"quantity":4,"stock_status":"available","zones":{"kind":"transit"}},`+
+					`{"quantity":6,"stock_status":"hold","zones":{"kind":"bin"}}]`)
+			k.Verified(t)
+
+			refused(t, s.arrived(order, "B", 4, map[string]any{"lot_no": "L1"}, 409), "HF020", "stock_status")
+			s.arrived(order, "B", 4, map[string]any{"lot_no": "L1", "stock_status": "hold"}, 200)
+			s.is("stock_levels?select=quantity,stock_status&quantity=gt.0&order=quantity&item_id=eq."+s.item,
+				`[{"quantity":4,"stock_status":"hold"},{"quantity":6,"stock_status":"hold"}]`)
+			s.is("items?select=on_hand,available&id=eq."+s.item, `[{"on_hand":10,"available":0}]`)
+			s.is("putaway_tasks?select=id&item_id=eq."+s.item, `[]`)
+			s.is("orders?select=status&id=eq."+order, `[{"status":"completed"}]`)
+			k.Verified(t)
+		}
 	})
 }
 

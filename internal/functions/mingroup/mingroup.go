@@ -1,5 +1,5 @@
 // Package mingroup decides which groups of people a figure is shown of. The mean of
-// a small team is the figure of its members: everybody in it knows his own, and in
+// a small team is the figure of its members: those in it know their own, and in
 // a team of one it is a single person's. Every board and every aggregate about
 // people asks here, so that the least size is one setting and one rule.
 //

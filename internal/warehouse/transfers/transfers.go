@@ -29,6 +29,15 @@ const ZoneKind = "transit"
 // NotOfTransfers admits, in SQL, rows of orders that are no transfers. $1 tenant.
 const NotOfTransfers = `order_id IN (SELECT id FROM orders WHERE tenant_id = $1 AND type <> 'transfer')`
 
+// StoppableSQL admits, in order, the stock of a lot that a recall puts on hold: what is
+// available, promised to nobody and not in transit. $1 tenant, $2 lot.
+const StoppableSQL = `
+	lot_id = $2
+		AND stock_status = 'available'
+		AND quantity > reserved
+		AND zone_id NOT IN (SELECT id FROM zones WHERE tenant_id = $1 AND kind = 'transit')
+	ORDER BY stock_key`
+
 // IsOf reports a transfer order.
 func IsOf(order store.Row) bool { return order["type"] == "transfer" }
 
@@ -76,8 +85,9 @@ func CheckOrder(c store.Change) *fault.Error {
 		return refuseWithout(c.After, "site_id", "come from")
 	case to == "":
 		return refuseWithout(c.After, "to_site_id", "go to")
-	case changes && c.Before.Decimal("qty_received") != 0:
-		return fault.New(fault.Conflict, codeInUse, "goods of the transfer have come in").
+	case changes && c.Before.Decimal("qty_shipped") != 0:
+		return fault.New(fault.Conflict, codeInUse, "goods of the transfer have left for its site").
+			With("", "receive them at either of its sites, then bring them elsewhere by another transfer").
 			At("to_site_id", "is kept as it is")
 	}
 	return nil

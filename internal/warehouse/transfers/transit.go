@@ -12,8 +12,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// Transit is where the goods of some order lines go when they leave. A nil one leads
-// nothing anywhere.
+// Transit is where the goods of some order lines go when they leave. It is nil where none
+// of the lines is of a transfer; LeadInto then changes no movement.
 type Transit struct {
 	zone  string
 	lines []string // of transfers
@@ -57,14 +57,14 @@ func (t *Transit) LeadInto(move store.Row, line string) {
 func findZone(tx *store.Tx) (string, error) {
 	found, err := listZones(tx)
 	if err != nil || len(found) > 0 {
-		return first(found), err
+		return firstID(found), err
 	}
 	// Of two shipments that leave at once, the second finds the zone of the first.
 	if _, err := tx.Rows("sites", "archived_at IS NULL ORDER BY id"+tx.DB().ForUpdate()); err != nil {
 		return "", err
 	}
 	if found, err = listZones(tx); err != nil || len(found) > 0 {
-		return first(found), err
+		return firstID(found), err
 	}
 	taken, err := tx.Rows("zones", "code LIKE 'TRANSIT%' ORDER BY id")
 	if err != nil {
@@ -75,7 +75,7 @@ func findZone(tx *store.Tx) (string, error) {
 		code = fmt.Sprintf("TRANSIT-%d", n)
 	}
 	made, err := tx.InsertRows("zones", []store.Row{{"code": code, "name": "In transit", "kind": ZoneKind}})
-	return first(made), err
+	return firstID(made), err
 }
 
 // listZones lists the tenant's transit zones that are in use.
@@ -83,8 +83,8 @@ func listZones(tx *store.Tx) ([]store.Row, error) {
 	return tx.Rows("zones", "kind = $2 AND status = 'active' ORDER BY code", ZoneKind)
 }
 
-// first is the id of the first of some rows, "" for none.
-func first(rows []store.Row) string {
+// firstID is the id of the first of some rows, "" for none.
+func firstID(rows []store.Row) string {
 	if len(rows) == 0 {
 		return ""
 	}
@@ -148,10 +148,10 @@ type Arrival struct {
 // known here. It refuses other goods than those that left.
 func (g Goods) Take(a Arrival) (moves []store.Row, err error) {
 	if len(a.Serials) == 0 {
-		return g.take(a, "", a.Quantity)
+		return g.takeAlike(a, "", a.Quantity)
 	}
 	for _, serial := range a.Serials {
-		one, err := g.take(a, serial, decimal.One)
+		one, err := g.takeAlike(a, serial, decimal.One)
 		if err != nil {
 			return nil, err
 		}
@@ -160,8 +160,8 @@ func (g Goods) Take(a Arrival) (moves []store.Row, err error) {
 	return moves, nil
 }
 
-// take takes goods with a serial number, "" for those without one.
-func (g Goods) take(a Arrival, serial string, rest decimal.Dec) (moves []store.Row, err error) {
+// takeAlike takes goods with a serial number, "" for those without one.
+func (g Goods) takeAlike(a Arrival, serial string, rest decimal.Dec) (moves []store.Row, err error) {
 	wanted := rest
 	for _, p := range g {
 		isSame := p.line == a.LineID && p.lot == a.LotID && p.serial == serial && (a.LPN == "" || a.LPN == p.plate)
