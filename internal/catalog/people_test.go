@@ -23,12 +23,12 @@ var shownPeople = map[string]string{
 	"drivers.worker_id":                    "that a worker drives is no figure of his work",
 	"workers.user_id":                      "that a worker signs in is no figure of his work",
 
-	"shifts.created_by":                "of a driver's own shifts: who entered the hours",
-	"talk_attendances.created_by":      "of one's own attendance: who entered it",
-	"talk_attendances.signed_by":       "of one's own attendance: who signed it",
-	"training_assignments.created_by":  "of one's own training: who assigned it",
-	"training_assignments.entered_by":  "of one's own training: who entered it",
-	"training_assignments.verified_by": "of one's own training: who verified it",
+	"shifts.created_by":           "of a driver's own shifts: who entered the hours",
+	"talk_attendances.created_by": "of one's own attendance: who entered it",
+	"talk_attendances.signed_by":  "of one's own attendance: who signed it",
+
+	"training_assignments.user_id":   "training.assigned and training.expiring carry it to every reader of the row",
+	"training_assignments.worker_id": "as user_id",
 
 	"count_tasks.assigned_worker_id":     "whose work a task is",
 	"pick_lists.assigned_worker_id":      "as of count_tasks",

@@ -154,14 +154,13 @@ func trainingAssignments() Resource {
 		Fields: []Field{
 			{Name: "course_id", Type: UUID, Ref: "courses", Required: true, Fixed: true},
 			{
-				Name:    "user_id",
-				Type:    UUID,
-				Names:   "members",
-				Fixed:   true,
-				Readers: plusRoles(leaders, floor...),
-				Doc:     "The person's account; one of user_id and worker_id is given, the other found.",
+				Name:  "user_id",
+				Type:  UUID,
+				Names: "members",
+				Fixed: true,
+				Doc:   "The person's account; one of user_id and worker_id is given, the other found.",
 			},
-			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true, Readers: plusRoles(leaders, floor...),
+			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true,
 				Doc: "The person as a worker, with an account or without."},
 			{
 				Name:     "assignment_type",

@@ -66,6 +66,7 @@ var samples = map[string]func(n, v int) string{
 	"items.gtin": func(n, v int) string {
 		return []string{"96385074", "4006381333931", "5901234123457", "012345678905"}[2*n+v]
 	},
+	"orders.to_site_id":      nothing, // of transfers alone, and these orders are none
 	"orders.party_gln":       func(n, v int) string { return []string{"4006381333931", "5901234123457"}[(n+v)%2] },
 	"stock_movements.type":   func(int, int) string { return "receipt" },
 	"stock_movements.lot_id": nothing, "stock_movements.serial": nothing, "stock_movements.from_zone_id": nothing,
