@@ -345,7 +345,8 @@ func scoreModels() Resource {
 			{Name: "trained_from", Type: Time, ReadOnly: true},
 			{Name: "trained_to", Type: Time, ReadOnly: true},
 			{Name: "metrics", Type: JSON, Shape: freeObject, Required: true, Default: "{}", ReadOnly: true,
-				Doc: "The backtest: deviance, Brier, log loss, AUC, calibration."},
+				Doc: "The backtest: deviance, Brier, log loss, AUC, calibration; what kept a model from being active; " +
+					"entities that nobody could forecast, and incidents reported after their period."},
 			{Name: "status", Required: true, ReadOnly: true, Default: "shadow", OneOf: []string{"shadow", "active", "retired"}},
 		},
 		Indexes: [][]string{{"status", "entity_type"}},

@@ -6,10 +6,12 @@ import (
 )
 
 // Forecast is what a model says of one entity for one period: the expected
-// number of events and the probability of at least one.
+// number of events and the probability of at least one. Borrowed says that it rests
+// on the shipped prior, not on one learned from the entity's own peers.
 type Forecast struct {
 	Mean        float64
 	Probability float64
+	Borrowed    bool
 }
 
 // Floors that keep a log finite where a forecast was 0 and something happened,

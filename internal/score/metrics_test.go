@@ -111,6 +111,13 @@ func track(name string, deviances ...float64) score.Track {
 		t.Origins = append(t.Origins, score.Metrics{Deviance: d})
 		t.Overall.Deviance += d / float64(len(deviances))
 	}
+	t.Overall.Observed = score.CrownEvents
+	return t
+}
+
+// with changes a record for one case.
+func with(t score.Track, change func(*score.Track)) score.Track {
+	change(&t)
 	return t
 }
 
@@ -130,9 +137,22 @@ func TestChampion(t *testing.T) {
 		{"must beat pooled too", []score.Track{track(score.NamePooled, 1, 1, 1), v1, track(score.NameBayes, 1.5, 1.5, 1.5)}, score.NameWeighted},
 		{"two origins are no record", []score.Track{track(score.NamePooled, 2, 2), track(score.NameWeighted, 2, 2), track(score.NameBayes, 1, 1)},
 			score.NameWeighted},
+		{"nine events are too few", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Overall.Observed = 9 })},
+			score.NameWeighted},
+		{"eleven are enough", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Overall.Observed = 11 })},
+			score.NameBayes},
+		{"overall no better than the weighted model", []score.Track{pooled, v1, track(score.NameBayes, 1.7, 1.7, 2)}, score.NameWeighted},
+		{"overall no better than one rate for all",
+			[]score.Track{pooled, track(score.NameWeighted, 2.1, 2.1, 2.1), track(score.NameBayes, 1.9, 1.9, 2.2)}, score.NameWeighted},
+		{"a borrowed prior", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Borrowed = true })},
+			score.NameWeighted},
 	} {
-		if got := score.Champion(c.tracks); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		rep := score.Report{Tracks: c.tracks, Champion: score.Champion(c.tracks)}
+		if rep.Champion != c.want {
+			t.Errorf("%s: %s, want %s", c.name, rep.Champion, c.want)
+		}
+		if (rep.Why() != "") != (c.want == score.NameWeighted) {
+			t.Errorf("%s: %s because %q", c.name, rep.Champion, rep.Why())
 		}
 	}
 }

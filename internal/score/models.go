@@ -120,7 +120,7 @@ type bayesModel struct{}
 func (bayesModel) Name() string { return NameBayes }
 
 func (bayesModel) Forecast(past *Panel, hours []float64) ([]Forecast, error) {
-	xs := past.decayedExposures()
+	xs := past.Exposures()
 	prior, err := FitPrior(xs)
 	if err != nil {
 		return nil, err
@@ -128,6 +128,7 @@ func (bayesModel) Forecast(past *Panel, hours []float64) ([]Forecast, error) {
 	out := make([]Forecast, len(hours))
 	for e, h := range hours {
 		out[e] = prior.Posterior(xs[e]).forecastHours(h)
+		out[e].Borrowed = prior.Source != SourceTenant
 	}
 	return out, nil
 }

@@ -99,8 +99,34 @@ func (p *Panel) recencyWeight(t int) float64 {
 	return Decay((float64(p.Periods-t)-0.5)*PanelDays, HalfLife)
 }
 
-// decayedExposures returns the decayed history of every entity.
-func (p *Panel) decayedExposures() []Exposure {
+// SinceFirstHours returns the panel without the periods before the first hours.
+func (p *Panel) SinceFirstHours() (*Panel, error) {
+	first := p.Periods
+	for e := range p.Entities {
+		for t := range first {
+			if p.At(e, t).Hours > 0 {
+				first = t
+				break
+			}
+		}
+	}
+	if first == 0 || first == p.Periods {
+		return p, nil
+	}
+	q, err := NewPanel(p.Entities, p.Periods-first, p.Start.Add(time.Duration(first)*PanelDays*24*time.Hour), p.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	for e := range q.Entities {
+		for t := range q.Periods {
+			*q.At(e, t) = *p.At(e, t+first)
+		}
+	}
+	return q, nil
+}
+
+// Exposures returns the decayed history of every entity, of a year at most.
+func (p *Panel) Exposures() []Exposure {
 	xs := make([]Exposure, p.Entities)
 	for t := max(0, p.Periods-yearPeriods); t < p.Periods; t++ {
 		w := p.recencyWeight(t)

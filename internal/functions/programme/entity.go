@@ -26,13 +26,22 @@ type group struct {
 	at   map[uuid.UUID]int32 // place in list by id
 }
 
-// entitySQL lists the entities in use: id, user, team. In transit between sites goods are in no workplace.
+// entitySQL lists the entities: id, user, team. In transit between sites goods are
+// in no workplace.
 var entitySQL = map[string]string{
-	score.Zone:   "SELECT id, NULL, NULL FROM zones e WHERE tenant_id = $1 AND status <> 'archived' AND kind <> 'transit'",
-	score.Worker: "SELECT e.id, e.user_id, e.team_id FROM workers e WHERE e.tenant_id = $1 AND e.status <> 'left' AND e.archived_at IS NULL",
+	score.Zone:   "SELECT id, NULL, NULL FROM zones e WHERE tenant_id = $1 AND kind <> 'transit'",
+	score.Worker: "SELECT e.id, e.user_id, e.team_id FROM workers e WHERE e.tenant_id = $1",
 	score.Driver: "SELECT e.id, w.user_id, w.team_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id " +
-		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL",
-	score.Equipment: "SELECT e.id, NULL, NULL FROM equipment e WHERE e.tenant_id = $1 AND e.status <> 'retired' AND e.archived_at IS NULL",
+		"WHERE e.tenant_id = $1",
+	score.Equipment: "SELECT e.id, NULL, NULL FROM equipment e WHERE e.tenant_id = $1",
+}
+
+// inUseSQL are the conditions on those in use.
+var inUseSQL = map[string]string{
+	score.Zone:      " AND status <> 'archived'",
+	score.Worker:    " AND e.status <> 'left' AND e.archived_at IS NULL",
+	score.Driver:    " AND e.archived_at IS NULL",
+	score.Equipment: " AND e.status <> 'retired' AND e.archived_at IS NULL",
 }
 
 // selector says which entities are meant: of all tenants' entities the one, or
@@ -43,6 +52,8 @@ type selector struct {
 	id     string // "" = all
 	// within says that what happens in the places within a zone is the zone's too.
 	within bool
+	// departed says that entities that are no longer in use are meant too.
+	departed bool
 }
 
 // entityCondition appends the condition on one entity, when one is meant.
@@ -58,7 +69,11 @@ func (s selector) entityCondition(column string, args *[]any) string {
 func queueEntities(tx *db.Tx, s selector) *group {
 	g := &group{kind: s.kind, at: map[uuid.UUID]int32{}}
 	args := []any{s.tenant}
-	sql := entitySQL[s.kind] + s.entityCondition("e.id", &args)
+	sql := entitySQL[s.kind]
+	if !s.departed {
+		sql += inUseSQL[s.kind]
+	}
+	sql += s.entityCondition("e.id", &args)
 	tx.Queue(sql, args, func(r *db.Row) error {
 		id := r.UUID(0)
 		g.at[id] = int32(len(g.list))

@@ -2,13 +2,16 @@ package programme
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions/programme/trial"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -30,37 +33,57 @@ type model struct {
 	Params     json.RawMessage
 }
 
-// models are a tenant's active models by entity type; "" holds the weighted
-// one for all types.
-type models map[string]*model
+// models are a tenant's models.
+type models struct {
+	active map[string]*model // by entity type; "" holds the weighted one for all types
+	why    map[string]string // why no statistical model speaks for a type, by its last trial
+}
 
 // modelOf is the model that counts for a type: its own, else the one for all, else
 // a weighted one that is still to be written.
 func (m models) modelOf(entityType string) *model {
-	if x := m[entityType]; x != nil {
+	if x := m.active[entityType]; x != nil {
 		return x
 	}
 	return m.weightedModel()
 }
 
 func (m models) weightedModel() *model {
-	if m[""] == nil {
-		m[""] = &model{Kind: kindWeighted}
+	if m.active[""] == nil {
+		m.active[""] = &model{Kind: kindWeighted}
 	}
-	return m[""]
+	return m.active[""]
 }
 
+// untried is why the weighted model speaks for a type that was never tried.
+const untried = "no statistical model was tried: it takes hours worked in five periods of 28 days"
+
+// whyWeighted says why no statistical model speaks for a type.
+func (m models) whyWeighted(entityType string) string {
+	return cmp.Or(m.why[entityType], untried)
+}
+
+// queueModelsSQL selects the active models, and of the others the trial that they
+// did not win. $1 tenant.
 const queueModelsSQL = `
 	SELECT id, kind, entity_type, weight_incident, weight_near_miss, weight_shift_hours, weight_load,
-		params
+		params, status, CASE WHEN status = 'shadow' THEN metrics ELSE NULL END
 	FROM score_models
-	WHERE tenant_id = $1 AND status = 'active'
+	WHERE tenant_id = $1 AND status IN ('active', 'shadow')
 	ORDER BY id`
 
 func queueModels(tx *db.Tx, tenant string) models {
-	m := models{}
+	m := models{map[string]*model{}, map[string]string{}}
 	tx.Queue(queueModelsSQL, []any{tenant}, func(r *db.Row) error {
-		m[r.Text(2)] = &model{ID: r.Text(0), Kind: r.Text(1), EntityType: r.Text(2), Params: json.RawMessage(r.Text(7)),
+		if r.Text(8) == "shadow" {
+			var report score.Report
+			if err := json.Unmarshal([]byte(r.Text(9)), &report); err != nil {
+				return fmt.Errorf("programme: trial of model %s: %w", r.Text(0), err)
+			}
+			m.why[r.Text(2)] = report.Why()
+			return nil
+		}
+		m.active[r.Text(2)] = &model{ID: r.Text(0), Kind: r.Text(1), EntityType: r.Text(2), Params: json.RawMessage(r.Text(7)),
 			Weights: score.Weights{Incident: r.Dec(3).Float(), NearMiss: r.Dec(4).Float(), ShiftHours: r.Dec(5).Float(), Load: r.Dec(6).Float()}}
 		return nil
 	})
@@ -90,7 +113,7 @@ func (p *Programme) settleModel(tx *db.Tx, a actor.Actor, st *settings, groups [
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	old := active[""]
+	old := active.active[""]
 	var used []*scored
 	for _, s := range groups {
 		if s.model.Kind == kindWeighted {
@@ -165,6 +188,7 @@ type ModelOut struct {
 	ID         string          `json:"id,omitempty" format:"uuid" doc:"Its record; absent for the one shipped."`
 	EntityType string          `json:"entity_type,omitempty" enum:"zone,driver,worker,equipment" doc:"Whose scores it makes; absent for all."`
 	Params     json.RawMessage `json:"params" doc:"Its parameters, by kind."`
+	Why        string          `json:"why,omitempty" doc:"Why the weighted model speaks and no statistical one."`
 }
 
 // ModelsOut is the model of an answer's scores, and that of each type where they
@@ -179,7 +203,7 @@ func modelsOut(st *settings, groups []*scored) ModelsOut {
 	// Plain structs always marshal.
 	out.Params, _ = st.modelParams()
 	for i, s := range groups {
-		m := ModelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params}
+		m := ModelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params, s.why}
 		if i == 0 {
 			out.ModelOut = m
 			out.EntityType = ""
@@ -194,16 +218,11 @@ func modelsOut(st *settings, groups []*scored) ModelsOut {
 
 func sameModel(list []ModelOut) bool {
 	for _, m := range list {
-		if m.ID != list[0].ID {
+		if m.ID != list[0].ID || m.Why != list[0].Why {
 			return false
 		}
 	}
 	return true
-}
-
-// dayOf is how many whole days before now the UTC day of a moment lies.
-func dayOf(now, at time.Time) int {
-	return max(int(now.UTC().Truncate(24*time.Hour).Sub(at.UTC().Truncate(24*time.Hour)).Hours()/24), 0)
 }
 
 // days adds up what the rows of one entity and day hold; the rows of a day come
@@ -238,7 +257,7 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 		func(r *db.Row) error {
 			if i := g.findPlace(r, 0); i >= 0 {
 				near := r.Int(2)
-				counts.addRow(i, dayOf(now, r.Time(1)), 1-near, near)
+				counts.addRow(i, trial.DaysBefore(now, r.Time(1)), 1-near, near)
 			}
 			return nil
 		})
@@ -247,7 +266,7 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	source, entity = shiftSource(tx, sel, &args)
 	tx.Queue("SELECT "+entity+", s.ended_at, s.hours, coalesce(s.units_done, 0) FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(r *db.Row) error {
 		if i := g.findPlace(r, 0); i >= 0 {
-			work.addRow(i, dayOf(now, r.Time(1)), r.Int(2), r.Int(3))
+			work.addRow(i, trial.DaysBefore(now, r.Time(1)), r.Int(2), r.Int(3))
 		}
 		return nil
 	})
@@ -395,7 +414,7 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	tx.Queue(selectChecklistRunsSQL, []any{tenant, panel.Start, now}, func(r *db.Row) error {
 		due, err := time.Parse(time.DateOnly, r.Text(1))
 		if i := g.findPlace(r, 0); i >= 0 && err == nil {
-			at := [2]int{i, max(panelPeriods-1-dayOf(now, due)/score.PanelDays, 0)}
+			at := [2]int{i, max(panelPeriods-1-trial.DaysBefore(now, due)/score.PanelDays, 0)}
 			if runs[at] == nil {
 				runs[at] = &tally{}
 			}

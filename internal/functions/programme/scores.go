@@ -77,6 +77,7 @@ type TeamMean struct {
 type scored struct {
 	*group
 	model   *model
+	why     string // why the weighted model speaks
 	est     []score.Estimate
 	explain func(i int) []score.Term
 	// history is what a statistical score is made of, beside the inputs: decayed
@@ -208,7 +209,9 @@ func (p *Programme) computeScores(ctx context.Context, a actor.Actor, in *Scores
 
 // scoreGroup scores one type with its active model. For a regression that
 // cannot be used, as one kept by another version, the weighted model stands in.
+// Where the weighted model speaks, why says what keeps the others from it.
 func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now time.Time) (*scored, error) {
+	why := ms.whyWeighted(g.kind)
 	switch m := ms.modelOf(g.kind); m.Kind {
 	case kindBayes:
 		return scoreBayes(tx, sel, m, g, now)
@@ -217,8 +220,13 @@ func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now 
 		if !fault.Is(err, fault.Invalid) {
 			return s, err
 		}
+		why = "the regression on record cannot be read"
 	}
-	return scoreWeighted(st, ms.weightedModel(), g)
+	s, err := scoreWeighted(st, ms.weightedModel(), g)
+	if err == nil {
+		s.why = why
+	}
+	return s, err
 }
 
 func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
