@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
-	"holdfast/internal/fault"
 	"holdfast/internal/idempotency"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
@@ -118,7 +116,7 @@ func (p *Photos) listPhotos(w http.ResponseWriter, c photoCall) error {
 }
 
 func (p *Photos) addPhoto(w http.ResponseWriter, c photoCall) error {
-	form, err := p.readPicture(w, c.r)
+	form, err := readUpload(w, c.r, p.album, photo.FormBytes)
 	if err != nil {
 		return err
 	}
@@ -146,28 +144,6 @@ func (c photoCall) sendAdded(w http.ResponseWriter, row store.Row) error {
 	v := c.viewOf(row)
 	w.Header().Set("Location", v.URL)
 	return web.JSON(w, http.StatusCreated, v)
-}
-
-// readPicture is a form with exactly one file, the part file. What it is, its bytes
-// decide.
-func (p *Photos) readPicture(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
-	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
-		return nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
-	}
-	parts, err := web.Parts(w, r, photo.FormBytes)
-	if err != nil {
-		return nil, err
-	}
-	form, err := p.album.ReadForm(parts, "file")
-	if err != nil {
-		return nil, err
-	}
-	if form.Files != 1 || form.Photo == nil {
-		form.Close()
-		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file",
-			"missing or repeated")
-	}
-	return form, nil
 }
 
 // servePhoto answers with the picture. It never changes, so its hash is its tag.

@@ -106,7 +106,7 @@ func rights(r *catalog.Resource, role actor.Role) string {
 	}{{"R", r.Access.Read}, {"C", r.Access.Create}, {"U", r.Access.Update}, {"D", r.Access.Delete}} {
 		switch g, ok := catalog.Find(v.grants, role); {
 		case !ok || g.Scope == catalog.None:
-		case g.Scope == catalog.Own, g.Scope == catalog.Goods:
+		case g.Scope == catalog.Own, g.Scope == catalog.Goods, g.Scope == catalog.Parent:
 			out += strings.ToLower(v.letter)
 		default:
 			out += v.letter

@@ -4,9 +4,11 @@ import (
 	"maps"
 
 	"holdfast/internal/event"
+	"holdfast/internal/functions/programme/mention"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/targets"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
@@ -29,7 +31,7 @@ func (a *App) effectsTable() store.Effects {
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{
 		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
-		osha.Effects(), report.Effects(), photo.Effects(a.blobs)}
+		osha.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs)}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)
@@ -45,6 +47,12 @@ func (a *App) effectsTable() store.Effects {
 	}
 	chainEffects(e.After, map[string]store.Effect{"incidents": func(tx *store.Tx, cs []store.Change) error {
 		return a.pageCritical(tx.Tx, tx.Store, cs)
+	}})
+	chainEffects(e.After, map[string]store.Effect{"comments": func(tx *store.Tx, cs []store.Change) error {
+		if !tx.Store.Audited() || !a.canSendMail() {
+			return nil
+		}
+		return mention.Mail(tx, cs, newLetterhead(a.Config))
 	}})
 	for _, name := range event.Watched() {
 		e.After[name] = a.announcer.withEvents(e.After[name])

@@ -60,7 +60,7 @@ var owned = map[string]string{
 	"members": "user_id = $1",
 	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'osha_summaries', " +
 		"'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', " +
-		"'compliance_events', 'courses', 'training_assignments', 'report_links')",
+		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'comments', 'files')",
 	"orders":               "created_by = $1",
 	"order_lines":          "created_by = $1",
 	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1",
@@ -84,7 +84,19 @@ var owned = map[string]string{
 	"training_assignments": "user_id = $1",
 	"point_events":         "user_id = $1",
 	"user_badges":          "user_id = $1",
+	"comments":             besideReadable,
+	"files":                besideReadable,
 }
+
+// besideReadable are the rows beside a record that a caller reads, by what the other
+// lines say of operators and drivers; leaders and viewers read all such records.
+const besideReadable = "$3 NOT IN ('operator', 'driver') OR equipment_id IS NOT NULL" +
+	" OR incident_id IN (SELECT id FROM incidents WHERE reported_by = $1 OR created_by = $1)" +
+	" OR action_id IN (SELECT id FROM actions WHERE assignee_user_id = $1 OR verifier_user_id = $1 OR created_by = $1)" +
+	" OR run_id IN (SELECT id FROM checklist_runs WHERE $3 = 'operator' OR assignee_user_id = $1 OR completed_by = $1 OR created_by = $1)" +
+	" OR assignment_id IN (SELECT id FROM training_assignments WHERE user_id = $1)" +
+	" OR order_id IN (SELECT id FROM orders WHERE $3 = 'operator' OR created_by = $1)" +
+	" OR shipment_id IN (SELECT id FROM shipments WHERE $3 = 'operator' OR assigned_worker_id = $2)"
 
 // hidden are fields that are there for others and empty for these roles.
 const hidden = `
@@ -119,6 +131,11 @@ sso_connections.secret       owner admin manager safety operator driver viewer
 import_jobs.blob_key         owner admin manager safety operator driver viewer
 checklist_photos.blob_key    owner admin manager safety operator driver viewer
 incident_photos.blob_key     owner admin manager safety operator driver viewer
+files.blob_key               owner admin manager safety operator driver viewer
+files.thumbnail_key          owner admin manager safety operator driver viewer
+files.created_by             operator driver viewer
+comments.created_by          viewer
+comments.struck_by           viewer
 `
 
 // cells reads a table: the words of each line under those of the first.

@@ -15,7 +15,7 @@ const takenNames = `
 	abort and any all array as assert async attribute await base blob bool boolean break buffer byte
 	callable cap case catch chan char class comment const continue date datetime decimal def default defer
 	delegate dict document double dynamic element elif else enum error event events except exception
-	exclude extends extract fallthrough false file files final finally float for from func function global go goto
+	exclude extends extract fallthrough false file final finally float for from func function global go goto
 	headers history id if implements import in input instanceof int integer interface internal is iterator
 	key keys lambda len list location lock long map match max message min module namespace native navigator new next
 	nil node none nonnull nonlocal not notification null number object omit op open operator option options or out

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/console"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
@@ -35,6 +36,7 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewWebhooks(a.Webhooks, a.keys).Routes(),
 		api.NewReportLinks(a.desk, a.Config.PublicURL).Routes(),
 		api.NewPhotos(a.album, a.keys).Routes(),
+		api.NewFiles(evidence.New(a.Store, a.blobs, a.album), a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
 		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),

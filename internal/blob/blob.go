@@ -139,3 +139,6 @@ func (c *copying) writeChunk(p []byte) error {
 	c.sum.Write(p)
 	return nil
 }
+
+// KeyColumns are the columns by which records of any kind name files.
+var KeyColumns = [...]string{"blob_key", "thumbnail_key"}

@@ -23,6 +23,9 @@ func grantAll(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All}
 // grantOwn grants roles the rows that name them.
 func grantOwn(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
 
+// grantBesideReadable grants roles the rows kept with a record that they may read.
+func grantBesideReadable(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: Parent} }
+
 // grantClients grants a client the rows about his goods.
 func grantClients() Grant { return Grant{Roles: []actor.Role{actor.Client}, Scope: Goods} }
 
@@ -60,7 +63,7 @@ func Resources() []Resource {
 	for _, family := range [][]Resource{
 		warehouseResources(), logisticsResources(), peopleResources(), safetyResources(),
 		inspectionsResources(), platformResources(), EventResources(), programmeResources(), SSOResources(),
-		statutoryResources(), reportingResources()} {
+		statutoryResources(), reportingResources(), evidenceResources()} {
 		all = append(all, family...)
 	}
 	nameTargets(all)

@@ -117,10 +117,11 @@ type Scope uint8
 
 // Scopes of a grant.
 const (
-	None  Scope = iota
-	Own         // rows whose Own columns name the caller (user or worker)
-	Goods       // rows whose Goods lead to the goods owner of the caller, a client
-	All         // every row of the tenant
+	None   Scope = iota
+	Own          // rows whose Own columns name the caller (user or worker)
+	Goods        // rows whose Goods lead to the goods owner of the caller, a client
+	Parent       // rows beside a record that the caller may read, one of those that Parents point to
+	All          // every row of the tenant
 )
 
 // Grant gives roles a scope, optionally on some fields only.
@@ -206,6 +207,7 @@ type Resource struct {
 	// columns that name the caller: his worker record where the name ends in worker_id, else his user
 	Own        []string
 	Goods      []string // whose goods a row is about: the owner's column, or a reference and the owner's column there
+	Parents    []string // references to the record that a row is kept with, of which exactly one is set
 	States     *States
 	Access     Access
 	Counters   []Counter
@@ -221,9 +223,16 @@ type Resource struct {
 	Zoned   string   // column holding a zone id, for operators' and drivers' zone scope
 	Checks  []string // row conditions of the table, in SQL both engines know
 
-	byName map[string]*Field
-	refs   []Relation
-	lists  [][]string // the indexes that keep an order, after tenant_id
+	byName  map[string]*Field
+	parents []ParentRecord
+	refs    []Relation
+	lists   [][]string // the indexes that keep an order, after tenant_id
+}
+
+// ParentRecord is a reference from a row to the record that it is kept with.
+type ParentRecord struct {
+	Column   string
+	Resource *Resource // the record's
 }
 
 // Relation is a foreign key seen from one side.
@@ -343,6 +352,9 @@ func (c *Catalog) linkResource(r *Resource) error {
 	if err := c.checkGoods(r); err != nil {
 		return err
 	}
+	if err := c.linkParents(r); err != nil {
+		return err
+	}
 	r.lists = append(r.orderIndexes(), r.Indexes...)
 	return check("own", r.Own...)
 }
@@ -364,6 +376,27 @@ func (c *Catalog) checkGoods(r *Resource) error {
 	}
 	return fmt.Errorf("catalog: %s does not say whose goods it is about", r.Name)
 }
+
+// linkParents finds the resources that a resource's Parents point to.
+func (c *Catalog) linkParents(r *Resource) error {
+	for _, column := range r.Parents {
+		f := r.byName[column]
+		if f == nil || f.Ref == "" || len(c.byName[f.Ref].Parents) > 0 {
+			return fmt.Errorf("catalog: %s: its parent %q is no reference to a record that stands alone", r.Name, column)
+		}
+		r.parents = append(r.parents, ParentRecord{column, c.byName[f.Ref]})
+	}
+	for _, g := range append(slices.Clone(r.Access.Read), r.Access.Create...) {
+		if g.Scope == Parent && len(r.Parents) == 0 {
+			return fmt.Errorf("catalog: %s grants what stands beside a record, and names none", r.Name)
+		}
+	}
+	return nil
+}
+
+// ParentRecords returns the references by which a row may name the record that it
+// is kept with.
+func (r *Resource) ParentRecords() []ParentRecord { return r.parents }
 
 // NamedBy is the column by which a resource's records are named in a field with
 // Names: people by their user, everything else by its id.

@@ -30,6 +30,9 @@ var shownPeople = map[string]string{
 	"training_assignments.user_id":   "training.assigned and training.expiring carry it to every reader of the row",
 	"training_assignments.worker_id": "as user_id",
 
+	"comments.created_by": "whoever works on a record sees who says something about it; viewers do not",
+	"comments.struck_by":  "as created_by",
+
 	"count_tasks.assigned_worker_id":     "whose work a task is",
 	"pick_lists.assigned_worker_id":      "as of count_tasks",
 	"pick_lines.assigned_worker_id":      "as of count_tasks; floor.person_detail will end it with the day",

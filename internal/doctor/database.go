@@ -207,13 +207,15 @@ func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
 	out := map[string]bool{}
 	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		for table, c := range columns {
-			if _, ok := c["blob_key"]; !ok {
-				continue
+			for _, column := range blob.KeyColumns {
+				if _, ok := c[column]; !ok {
+					continue
+				}
+				tx.Queue("SELECT "+column+" FROM "+table+" WHERE "+column+" IS NOT NULL", nil, func(r *db.Row) error {
+					out[r.Text(0)] = true
+					return nil
+				})
 			}
-			tx.Queue("SELECT blob_key FROM "+table+" WHERE blob_key IS NOT NULL", nil, func(r *db.Row) error {
-				out[r.Text(0)] = true
-				return nil
-			})
 		}
 		return tx.Flush()
 	})

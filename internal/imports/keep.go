@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/blob"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -342,22 +343,22 @@ func (s *shelf) sweepOrphans(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// namedKeys are the keys that records of any kind hold in a field blob_key.
+// namedKeys are the keys of files that records of any kind name.
 func (s *shelf) namedKeys(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		for _, r := range s.cat.All() {
-			if _, ok := r.Field("blob_key"); !ok {
-				continue
-			}
-			if err := tx.Query("SELECT blob_key FROM "+r.Name+" WHERE blob_key IS NOT NULL", nil, func(row *db.Row) error {
-				out[row.Text(0)] = true
-				return nil
-			}); err != nil {
-				return err
+			for _, column := range blob.KeyColumns {
+				if _, ok := r.Field(column); !ok {
+					continue
+				}
+				tx.Queue("SELECT "+column+" FROM "+r.Name+" WHERE "+column+" IS NOT NULL", nil, func(row *db.Row) error {
+					out[row.Text(0)] = true
+					return nil
+				})
 			}
 		}
-		return nil
+		return tx.Flush()
 	})
 	return out, err
 }

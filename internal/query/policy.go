@@ -28,6 +28,14 @@ type Policy struct {
 	owner  string   // and who that has to be
 	also   string   // column by which more rows are reached,
 	words  []string
+
+	parents []parentPolicy // the records beside which rows are read; nil = rows are not judged by a record
+}
+
+// parentPolicy is the policy on a record that rows are kept with.
+type parentPolicy struct {
+	column, table string // the reference, and what it points to
+	policy        Policy
 }
 
 // Access finds the caller's grant among gs. A caller without identity, tenant
@@ -107,6 +115,10 @@ func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 		}
 		return p
 	}
+	if g.Scope == catalog.Parent {
+		p.limitToParents(a, r)
+		return p
+	}
 	if g.Scope != catalog.Own && !zoned {
 		return p
 	}
@@ -125,6 +137,20 @@ func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 		p.zone, p.zones = r.Zoned, a.ZoneIDs
 	}
 	return p
+}
+
+// limitToParents keeps a policy to rows beside records that the caller may read. A
+// caller who reads all the records that rows can be beside is not limited.
+func (p *Policy) limitToParents(a actor.Actor, r *catalog.Resource) {
+	for _, parent := range r.ParentRecords() {
+		policy, ok := ReadPolicy(a, parent.Resource)
+		if !ok {
+			p.limit = true
+			continue
+		}
+		p.limit = p.limit || policy.limit
+		p.parents = append(p.parents, parentPolicy{parent.Column, parent.Resource.Name, policy})
+	}
 }
 
 // isGlobal reports a policy across tenants.
@@ -148,13 +174,15 @@ func (p *Policy) Where(d Dialect, t string, args *[]any) string {
 }
 
 // Reach says in a word which rows of the tenant the caller's row policy under
-// grant g leaves: all, own, zones, own or zones, none.
+// grant g leaves: all, owner, own, zones, own or zones, parent, none.
 func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
 	p := newPolicy(a, r, g)
 	own, zone := len(p.user)+len(p.hands) > 0, p.zone != ""
 	switch {
 	case !p.limit:
 		return "all"
+	case len(p.parents) > 0:
+		return "parent"
 	case len(p.goods) > 0:
 		return "owner"
 	case own && zone:
@@ -174,7 +202,8 @@ func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {
 	return p.Admits(row)
 }
 
-// Admits reports whether the policy reaches a row of the policy's tenant.
+// Admits reports whether the policy reaches a row of the policy's tenant. What is
+// kept with a record of which the caller reads some is found by a statement alone.
 func (p *Policy) Admits(row Row) bool {
 	if !p.limit {
 		return true
@@ -251,6 +280,11 @@ func (w *writer) writeOwnRows(p *Policy, t string) {
 		w.writeOwnGoods(p, t)
 		sep = " OR "
 	}
+	for i := range p.parents {
+		w.s(sep)
+		w.writeReadableParent(&p.parents[i], t)
+		sep = " OR "
+	}
 	if sep == "" {
 		w.s("1 = 0")
 	}
@@ -268,4 +302,16 @@ func (w *writer) writeOwnGoods(p *Policy, t string) {
 	}
 	w.s(t, ".", p.goods[0], " = ")
 	w.bind(p.owner)
+}
+
+// writeReadableParent writes the condition that a row is kept with a record that
+// the caller may read.
+func (w *writer) writeReadableParent(parent *parentPolicy, t string) {
+	if !parent.policy.limit {
+		w.s(t, ".", parent.column, " IS NOT NULL")
+		return
+	}
+	w.s(t, ".", parent.column, " IN (SELECT ", parent.table, ".id FROM ", parent.table, " WHERE ")
+	w.writePolicy(&parent.policy, parent.table, "", true)
+	w.s(")")
 }

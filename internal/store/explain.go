@@ -153,12 +153,7 @@ func findDangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 			return nil, err
 		}
 		if id != "" {
-			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name,
-				rel.Name).
-				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To),
-					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.",
-						spokenName(rel.To))).
-				At(rel.Column, "refers to a record that does not exist"), nil
+			return missingReference(r, rel, id), nil
 		}
 	}
 	return nil, nil
@@ -228,4 +223,15 @@ func firstReferenced(tx *db.Tx, r *catalog.Resource, rel catalog.Relation, rows 
 		}
 	}
 	return "", nil
+}
+
+// missingReference is the fault of a row that refers to a record which is not
+// there, or which the caller may not read.
+func missingReference(r *catalog.Resource, rel catalog.Relation, id string) *fault.Error {
+	return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name,
+		rel.Name).
+		With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To),
+			fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.",
+				spokenName(rel.To))).
+		At(rel.Column, "refers to a record that does not exist")
 }

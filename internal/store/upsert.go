@@ -56,7 +56,7 @@ func (tx *Tx) upsertRows(w *query.Write, rows []Row, try *attempt) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCreateScope(tx.Actor, r, changes); err != nil {
+	if err := checkCreateScope(tx, r, changes); err != nil {
 		return nil, err
 	}
 	res := &Result{Status: Rows, Inserted: len(fresh) > 0}

@@ -45,7 +45,7 @@ func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*Tx, *attemp
 		if err != nil {
 			return nil, err
 		}
-		if err := checkCreateScope(a, w.Resource, changes); err != nil {
+		if err := checkCreateScope(tx, w.Resource, changes); err != nil {
 			return nil, err
 		}
 		res := &Result{Status: Created, Inserted: len(rows) > 0}
@@ -331,13 +331,16 @@ func rowsOf(changes []Change) []Row {
 }
 
 // checkCreateScope holds new rows to the scope of the caller's right to create.
-func checkCreateScope(a actor.Actor, r *catalog.Resource, changes []Change) error {
-	g, err := query.Access(a, r, r.Access.Create)
+func checkCreateScope(tx *Tx, r *catalog.Resource, changes []Change) error {
+	g, err := query.Access(tx.Actor, r, r.Access.Create)
 	if err != nil {
 		return err
 	}
+	if g.Scope == catalog.Parent {
+		return checkParents(tx, r, changes)
+	}
 	for _, c := range changes {
-		if c.Op == Insert && !query.Admits(a, r, g, c.After) {
+		if c.Op == Insert && !query.Admits(tx.Actor, r, g, c.After) {
 			return rowPolicy(r)
 		}
 	}

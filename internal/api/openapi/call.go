@@ -193,6 +193,7 @@ var tagDocs = map[string]string{
 	"imports": "Files on their way into the records.", "events": "What happens in a tenant.",
 	"webhooks": "Addresses that are told of events.",
 	"reports":  "The public report page and its links.", "photos": "Photos of incidents and inspections.",
+	"files":    "Files kept with records.",
 	"forms":    "Statutory forms and data.",
 	"labels":   "Labels and papers, to print.",
 	"epcis":    "What was done with goods, as EPCIS 2.0 has it.",

@@ -264,6 +264,46 @@ create index checklist_templates_status_created_at_id_idx on checklist_templates
 create index checklist_templates_supersedes_id_idx on checklist_templates (tenant_id, supersedes_id) where supersedes_id is not null;
 create unique index checklist_templates_code_revision_key on checklist_templates (tenant_id, lower(code), revision);
 
+create table comments (
+  tenant_id uuid not null,
+  id uuid not null,
+  incident_id uuid,
+  action_id uuid,
+  run_id uuid,
+  assignment_id uuid,
+  equipment_id uuid,
+  order_id uuid,
+  shipment_id uuid,
+  text text not null,
+  mentions text not null,
+  edited_at timestamptz,
+  status text not null,
+  struck_at timestamptz,
+  struck_by uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
+  primary key (tenant_id, id),
+  constraint comments_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint comments_action_id_fkey foreign key (tenant_id, action_id) references actions (tenant_id, id),
+  constraint comments_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id),
+  constraint comments_assignment_id_fkey foreign key (tenant_id, assignment_id) references training_assignments (tenant_id, id),
+  constraint comments_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id),
+  constraint comments_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint comments_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id)
+);
+create index comments_action_id_idx on comments (tenant_id, action_id) where action_id is not null;
+create index comments_assignment_id_idx on comments (tenant_id, assignment_id) where assignment_id is not null;
+create index comments_created_at_id_idx on comments (tenant_id, created_at, id);
+create index comments_equipment_id_idx on comments (tenant_id, equipment_id) where equipment_id is not null;
+create index comments_incident_id_idx on comments (tenant_id, incident_id) where incident_id is not null;
+create index comments_order_id_idx on comments (tenant_id, order_id) where order_id is not null;
+create index comments_run_id_idx on comments (tenant_id, run_id) where run_id is not null;
+create index comments_shipment_id_idx on comments (tenant_id, shipment_id) where shipment_id is not null;
+create index comments_status_created_at_id_idx on comments (tenant_id, status, created_at, id);
+
 create table compliance_events (
   tenant_id uuid not null,
   id uuid not null,
@@ -462,6 +502,49 @@ create index equipment_required_course_id_idx on equipment (tenant_id, required_
 create index equipment_status_created_at_id_idx on equipment (tenant_id, status, created_at, id);
 create index equipment_zone_id_idx on equipment (tenant_id, zone_id) where zone_id is not null;
 create unique index equipment_asset_no_key on equipment (tenant_id, lower(asset_no));
+
+create table files (
+  tenant_id uuid not null,
+  id uuid not null,
+  incident_id uuid,
+  action_id uuid,
+  run_id uuid,
+  assignment_id uuid,
+  equipment_id uuid,
+  order_id uuid,
+  shipment_id uuid,
+  name text not null,
+  note text,
+  kind text not null,
+  media_type text not null,
+  size bigint not null,
+  sha256 text not null,
+  width bigint,
+  height bigint,
+  blob_key text not null,
+  thumbnail_key text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
+  primary key (tenant_id, id),
+  constraint files_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint files_action_id_fkey foreign key (tenant_id, action_id) references actions (tenant_id, id),
+  constraint files_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id),
+  constraint files_assignment_id_fkey foreign key (tenant_id, assignment_id) references training_assignments (tenant_id, id),
+  constraint files_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id),
+  constraint files_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint files_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id)
+);
+create index files_action_id_idx on files (tenant_id, action_id) where action_id is not null;
+create index files_assignment_id_idx on files (tenant_id, assignment_id) where assignment_id is not null;
+create index files_created_at_id_idx on files (tenant_id, created_at, id);
+create index files_equipment_id_idx on files (tenant_id, equipment_id) where equipment_id is not null;
+create index files_incident_id_idx on files (tenant_id, incident_id) where incident_id is not null;
+create index files_order_id_idx on files (tenant_id, order_id) where order_id is not null;
+create index files_run_id_idx on files (tenant_id, run_id) where run_id is not null;
+create index files_shipment_id_idx on files (tenant_id, shipment_id) where shipment_id is not null;
 
 create table goods_owners (
   tenant_id uuid not null,

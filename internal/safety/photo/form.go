@@ -25,6 +25,7 @@ type Form struct {
 	Files int      // parts that are files
 	Photo *os.File // the first of these with the photo's name; nil when none came
 	Size  int64    // of Photo, in bytes
+	Name  string   // that Photo came with
 
 	texts int // bytes
 }
@@ -80,6 +81,7 @@ func (f *Form) readPart(p *multipart.Part, name, dir string) (err error) {
 		f.Texts[p.FormName()] = append(f.Texts[p.FormName()], string(text))
 	default:
 		if f.Files++; p.FormName() == name && f.Photo == nil {
+			f.Name = p.FileName()
 			f.Photo, f.Size, err = blob.Scratch(dir, p)
 		}
 	}

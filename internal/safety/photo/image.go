@@ -46,6 +46,18 @@ func NewDecodeSemaphore() *DecodeSemaphore { return &DecodeSemaphore{make(chan s
 type Image struct {
 	JPEG          []byte
 	Width, Height int
+
+	pixels *image.RGBA
+}
+
+// Thumbnail returns a small JPEG of the photo whose longer side has at most side
+// pixels.
+func (i *Image) Thumbnail(side int) ([]byte, error) {
+	small, err := encodeJPEG(scaleDown(i.pixels, side))
+	if err != nil {
+		return nil, err
+	}
+	return small.JPEG, nil
 }
 
 // Develop reads a JPEG, PNG or WebP file and makes the photo that is kept. It
@@ -75,7 +87,7 @@ func (d *DecodeSemaphore) Develop(ctx context.Context, r io.Reader) (*Image, err
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the photo cannot be read: it is broken or of an unusual kind").At("photo", "cannot be read")
 	}
-	return encodeJPEG(applyOrientation(scaleDown(src), f.turn))
+	return encodeJPEG(applyOrientation(scaleDown(src, longSide), f.turn))
 }
 
 func tooLarge(format string, args ...any) error {
@@ -130,14 +142,14 @@ func pixelBytes(m color.Model) float64 {
 	return 4
 }
 
-// scaleDown makes an image whose long side is at most longSide, on white where it
-// is transparent. It is halved until nearly there: a scaler that weighs all
+// scaleDown makes an image whose long side is at most side, on white where it is
+// transparent. It is halved until nearly there: a scaler that weighs all
 // pixels at once needs many times the memory of the picture.
-func scaleDown(src image.Image) *image.RGBA {
+func scaleDown(src image.Image, side int) *image.RGBA {
 	b := src.Bounds()
 	w, h := b.Dx(), b.Dy()
-	if long := max(w, h); long > longSide {
-		w, h = max(1, w*longSide/long), max(1, h*longSide/long)
+	if long := max(w, h); long > side {
+		w, h = max(1, w*side/long), max(1, h*side/long)
 	}
 	for b.Dx() >= 2*w && b.Dy() >= 2*h && b.Dx() > 1 && b.Dy() > 1 {
 		half := image.NewRGBA(image.Rect(0, 0, b.Dx()/2, b.Dy()/2))
@@ -193,7 +205,7 @@ func encodeJPEG(img *image.RGBA) (*Image, error) {
 	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
 		return nil, errors.Join(errors.New("photo: encode"), err)
 	}
-	return &Image{b.Bytes(), img.Bounds().Dx(), img.Bounds().Dy()}, nil
+	return &Image{b.Bytes(), img.Bounds().Dx(), img.Bounds().Dy(), img}, nil
 }
 
 // header is what a JPEG's segments tell before its pixels.

@@ -90,7 +90,7 @@ func Effects(files Files) store.Effects {
 	for _, k := range photoKinds() {
 		e.Before[k.owners], e.After[k.photos] = k.deletePhotos, deletePictures(files)
 	}
-	e.Before["incident_photos"] = leaveUnsigned
+	e.Before["incident_photos"] = LeaveUnsigned
 	return e
 }
 
@@ -103,12 +103,13 @@ const anonymousSQL = `
 		AND anonymous
 		AND `
 
-// leaveUnsigned takes the maker and the moment off new photos of anonymous reports:
-// who adds one is mostly who reported. The audit log names no maker either then.
-func leaveUnsigned(tx *store.Tx, changes []store.Change) error {
+// LeaveUnsigned takes the maker and the moment off new photos and files of anonymous
+// reports: who adds one is mostly who reported. The audit log names no maker either
+// then.
+func LeaveUnsigned(tx *store.Tx, changes []store.Change) error {
 	var incidents []string
 	for _, c := range changes {
-		if c.Op == store.Insert {
+		if c.Op == store.Insert && c.After.Text("incident_id") != "" {
 			incidents = append(incidents, c.After.Text("incident_id"))
 		}
 	}
@@ -256,8 +257,8 @@ const CodeFull = "photo_quota"
 
 // AddTx records a developed picture with a record of the actor's tenant.
 func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kept) (store.Row, error) {
-	var n, size int64
-	state, most := "", al.quota
+	var n int64
+	state := ""
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
 	// none comes behind the end of an inspection.
 	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error {
@@ -268,16 +269,7 @@ func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		n = r.Int(0)
 		return nil
 	})
-	for _, k := range photoKinds() {
-		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error {
-			size += r.Int(0)
-			return nil
-		})
-	}
-	tx.Queue("SELECT photo_quota FROM tenants WHERE id = $1 AND photo_quota IS NOT NULL", []any{a.TenantID}, func(r *db.Row) error {
-		most = r.Int(0) << 20
-		return nil
-	})
+	room := al.QueueRoom(tx, a.TenantID)
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)
 	}
@@ -286,8 +278,9 @@ func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s is %s: its photos stay as they are", o.noun, state)
 	case n >= mostEach:
 		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s has %d photos, which is the most", o.noun, n).At("photo", "too many")
-	case size+p.ref.Size > most:
-		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", most>>20).At("photo", "no room")
+	}
+	if err := room.Check(p.ref.Size, "photo"); err != nil {
+		return nil, err
 	}
 	r, _ := al.store.Catalog().Get(o.photos)
 	row := store.Row{o.column: o.ID, "caption": db.Null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size,

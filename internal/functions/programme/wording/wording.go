@@ -91,6 +91,9 @@ type Wording struct {
 	urgents  func(n int) string
 	reported string
 	since    string
+
+	mentioned string // subject of a mail about a comment: the record
+	named     string
 }
 
 var english = Wording{
@@ -119,6 +122,9 @@ var english = Wording{
 	reported: "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
 	urgents:  func(n int) string { return fmt.Sprintf("%d critical incidents", n) },
 	since:    "Reported since the last mail",
+
+	mentioned: "You are mentioned: %s",
+	named:     "A comment on %s mentions you. It is shown with the record.",
 }
 
 var german = Wording{
@@ -148,6 +154,9 @@ var german = Wording{
 		"läuft womöglich.",
 	urgents: func(n int) string { return fmt.Sprintf("%d kritische Ereignisse", n) },
 	since:   "Seit der letzten Mail gemeldet",
+
+	mentioned: "Sie werden genannt: %s",
+	named:     "Ein Kommentar zu %s nennt Sie. Er steht beim Datensatz.",
 }
 
 // localeSQL selects a tenant's language. $1 tenant.
@@ -232,6 +241,16 @@ func (w Wording) PageMail(list *Alarms, l Letterhead) (mail.Message, error) {
 		p.More = w.more(rest)
 	}
 	x.Parts = []part{p}
+	return x.buildMessage()
+}
+
+// MentionMail words the mail to a person whom a comment on a record names; the
+// letterhead leads to the record.
+func (w Wording) MentionMail(record string, l Letterhead) (mail.Message, error) {
+	x := mailBody{
+		Lang: w.Lang, Subject: fmt.Sprintf(w.mentioned, record), Lead: fmt.Sprintf(w.named, record),
+		Open: fmt.Sprintf(w.open, l.Product), Site: l.Site,
+	}
 	return x.buildMessage()
 }
 
