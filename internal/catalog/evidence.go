@@ -56,7 +56,7 @@ func commentsResource() Resource {
 			{Name: "edited_at", Type: Time, ReadOnly: true, Doc: "When its author last changed the text."},
 			{Name: "status", Required: true, Default: "shown", OneOf: []string{"shown", "struck"}},
 			{Name: "struck_at", Type: Time, ReadOnly: true},
-			{Name: "struck_by", Type: UUID, ReadOnly: true},
+			{Name: "struck_by", Type: UUID, ReadOnly: true, Label: "Struck out by"},
 		}),
 		Parents: evidenceColumns(),
 		Checks:  []string{oneParent()},

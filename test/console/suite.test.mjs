@@ -9,6 +9,7 @@ await import('./proof.mjs');
 await import('./walk.mjs');
 await import('./home.mjs');
 await import('./safety.mjs');
+await import('./evidence.mjs');
 await import('./found.mjs');
 await import('./records.mjs');
 await import('./work.mjs');

@@ -13,6 +13,7 @@ import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { RecordForm, write } from '../ui/record-form';
+import { Evidence } from '../ui/evidence';
 import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
@@ -185,6 +186,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
           <History c={c} id={id} p={p} r={r} />
         </div>
+        <Evidence c={c} r={r} p={p} />
         <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : c.name === 'items' ? ['stock_levels'] : []} />
       </div>
       {editing ? (
@@ -314,7 +316,7 @@ const first = ['stock_levels', 'order_lines', 'pick_lines', 'shipment_lines', 'r
 // Related are the records that point here, a few of each kind.
 function Related({ c, r, catalog, p, without }: { c: Collection; r: Row; catalog: Catalog; p: Permissions; without: string[] }) {
   const rank = (k: { collection: string }) => (first.indexOf(k.collection) + first.length + 1) % (first.length + 1);
-  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
+  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection));
   const [at, setAt] = useState(0);
   const kind = kinds[at];
   if (!kind) return null;

@@ -115,6 +115,10 @@ function Records({ f, text, put, wrong }: FieldGiven) {
     setMissing(false);
     if (hit && !list.includes(hit[0])) put(listText([...list, hit[0]]));
   };
+  // What was typed or pasted whole is taken as soon as it is found.
+  useEffect(() => {
+    if (typed) input(typed);
+  }, [options.map(([id]) => id).join()]);
   return (
     <Around label={_(f.label)} help={f.doc ? _(f.doc) : _('Type to find: {what}', { what: singular(collection) })} wrong={missing ? _('Choose one of those that are found') : wrong}>
       {(ids) => (

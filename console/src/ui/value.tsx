@@ -160,7 +160,7 @@ export function Named({ collection, ids }: { collection: string; ids: string[] }
       {ids.map((id, i) => (
         <span key={id}>
           {i ? ', ' : ''}
-          <One collection={collection} id={id} />
+          {collection === 'members' ? <MemberName id={id} /> : <One collection={collection} id={id} />}
         </span>
       ))}
     </>
