@@ -2,20 +2,21 @@ package warehouse
 
 import (
 	"sort"
-	"strconv"
-	"strings"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/counting"
 )
 
 // expectCounts notes beside what was counted what the books said. The items are
 // locked first, as every movement does, so that nothing moves between the look
-// and the booking; one place is counted once at a time.
-func expectCounts(tx *store.Tx, changes []store.Change) error {
+// and the booking; one place is counted once at a time. Less than what is promised is
+// found where it is found: promises of the rest are given back.
+func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 	l := ledger{levels: map[string]*level{}}
+	var counts []store.Row
 	for i, c := range changes {
 		n := c.After
 		for _, f := range [...]string{"serial", "lpn"} {
@@ -32,6 +33,10 @@ func expectCounts(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		l.items.addID(at.item)
+		counts = append(counts, n)
+	}
+	if _, err := (work{tx, w}).yieldPromises(counts); err != nil {
+		return err
 	}
 	sort.Strings(l.items.list)
 	lockItems(tx.Tx, tx.TenantID, jsonList(l.items.list))
@@ -64,7 +69,7 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 	var at []int // the count of each
 	var right []string
 	for i, c := range changes {
-		if m := countMove(c.After); m != nil {
+		if m := counting.MovementOf(c.After); m != nil {
 			moves, at = append(moves, m), append(at, i)
 		} else {
 			right = append(right, spotOf(c.After).stockKey())
@@ -79,40 +84,24 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 	}
 	_, err := tx.InsertRows("stock_movements", moves)
 	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) || fault.HasCode(err, CodeApproval) {
-		return atCount(fault.As(err), at, len(changes))
+		return counting.NameRow(fault.As(err), at, len(changes))
 	}
 	return err
 }
 
-// atCount makes the row of a movement that was refused that of its count.
-func atCount(err *fault.Error, at []int, n int) error {
-	if len(at) == 1 {
-		return nameRow(err, at[0], n)
+// placesOf are the places of counts.
+func placesOf(counts []store.Row) []counting.Place {
+	places := make([]counting.Place, len(counts))
+	for i, n := range counts {
+		at := spotOf(n)
+		places[i] = counting.Place{Key: at.stockKey(), ItemID: at.item, Found: n.Decimal("counted")}
 	}
-	i, bad := strconv.Atoi(strings.TrimPrefix(err.Details, "row "))
-	if bad != nil || i < 1 || i > len(at) {
-		return err
-	}
-	return nameRow(err, at[i-1], n)
+	return places
 }
 
-// countMove is the movement that books a count, nil when it was right.
-func countMove(n store.Row) store.Row {
-	diff := n.Decimal("variance")
-	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"],
-		"to_status": n["stock_status"], "ref_type": "stock_counts", "ref_id": n["id"]}
-	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {
-		if n[f] != nil {
-			m[f] = n[f]
-		}
-	}
-	switch {
-	case diff > 0:
-		m["type"], m["to_zone_id"] = "count_gain", n["zone_id"]
-	case diff < 0:
-		m["type"], m["from_zone_id"] = "count_loss", n["zone_id"]
-	default:
-		return nil
-	}
-	return m
+// yieldPromises gives back promises of what counts have not found.
+func (k work) yieldPromises(counts []store.Row) ([]store.Row, error) {
+	settle := func(lines []string) error { return k.updateOrderLines(lines, nil) }
+	return counting.YieldPromises(k.Tx, placesOf(counts),
+		counting.Pledges{Cut: k.cutReservation, Release: k.releaseReservations, Settle: settle})
 }

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/counting"
 )
 
 // DecideCountIn names a count whose variance waits, and says why it is decided
@@ -27,7 +28,7 @@ func waitingCount(c *verb.Call, in *DecideCountIn) (store.Row, error) {
 }
 
 // approveCount books a variance, unless stock has moved since it was entered.
-func approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
+func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	task, err := waitingCount(c, in)
 	if err != nil {
 		return nil, err
@@ -37,6 +38,9 @@ func approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	}
 	lines, err := c.Rows("count_lines", "count_task_id = $2 ORDER BY id", in.CountTaskID)
 	if err != nil {
+		return nil, err
+	}
+	if err := counting.LockPromised(c.Tx, placesOf(countsOf(task, lines))); err != nil {
 		return nil, err
 	}
 	levels, err := readCountable(c, task)
@@ -55,7 +59,7 @@ func approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 				task.Text("count_no")).At("count_task_id", "is out of date")
 		}
 	}
-	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.UserID,
+	return w.finishCount(c, task, lines, store.Row{"status": "approved", "approved_by": c.UserID,
 		"reason": in.Reason})
 }
 
@@ -76,7 +80,7 @@ func recountStock(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []Expected{},
-		Movements: []verb.Record{}}
+		Movements: []verb.Record{}, Released: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/counting"
 )
 
 // EnterCountIn is what was found. Stock of the count that no line names was not
@@ -30,7 +31,7 @@ type CountLine struct {
 	ReasonCode  string      `json:"reason_code" max:"64" doc:"Why it differs, where that is known."`
 }
 
-func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
+func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
 	if err != nil {
 		return nil, err
@@ -45,6 +46,9 @@ func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	}
 	items, value, err := varianceValue(c, rows)
 	if err != nil {
+		return nil, err
+	}
+	if err := counting.LockPromised(c.Tx, placesOf(countsOf(task, rows))); err != nil {
 		return nil, err
 	}
 	waits, err := countWaits(c, rows, items, value)
@@ -62,9 +66,10 @@ func enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if !waits {
-		return finishCount(c, in.CountTaskID, rows, store.Row{"status": "approved"})
+		return w.finishCount(c, task, rows, store.Row{"status": "approved"})
 	}
-	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []Expected{}}
+	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []Expected{},
+		Released: []verb.Record{}}
 	out.Then("approve_count", "A second person approves the variance")
 	out.Then("recount", "Count again")
 	out.CountTask, err = c.Again("count_tasks", in.CountTaskID)
@@ -226,27 +231,31 @@ func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, t
 	return items, total, nil
 }
 
-// finishCount books the variances and closes the task.
-func finishCount(c *verb.Call, id string, lines []store.Row, set store.Row) (*CountOut, error) {
-	task, err := c.Rows("count_tasks", "id = $2", id)
+// countsOf are the counts of the lines of a task.
+func countsOf(task store.Row, lines []store.Row) (counts []store.Row) {
+	for _, l := range lines {
+		n := store.Row{"zone_id": task["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
+			"counted": l["counted"]}
+		setGiven(n, "lot_id", l.Text("lot_id"), "serial", l.Text("serial"), "owner_id", l.Text("owner_id"),
+			"lpn", l.Text("lpn"), "reason_code", l.Text("reason_code"))
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// finishCount gives back promises of what was not found, books the variances and closes
+// the task.
+func (w Watch) finishCount(c *verb.Call, task store.Row, lines []store.Row, set store.Row) (*CountOut, error) {
+	id, counts := task.Text("id"), countsOf(task, lines)
+	for i := range counts {
+		setGiven(counts[i], "approved_by", set.Text("approved_by"))
+	}
+	freed, err := w.workOf(c).yieldPromises(counts)
 	if err != nil {
 		return nil, err
 	}
-	var counts []store.Row
-	for _, l := range lines {
-		n := store.Row{"zone_id": task[0]["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
-			"counted": l["counted"]}
-		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code"} {
-			if l[f] != nil {
-				n[f] = l[f]
-			}
-		}
-		if set["approved_by"] != nil {
-			n["approved_by"] = set["approved_by"]
-		}
-		counts = append(counts, n)
-	}
-	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []verb.Record{}}
+	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []verb.Record{},
+		Released: c.Records("reservations", freed)}
 	if len(counts) > 0 {
 		if counts, err = c.Tx.InsertRows("stock_counts", counts); err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ type CountOut struct {
 	Lines     []verb.Record `json:"lines" record:"count_lines"`
 	Expected  []Expected    `json:"expected" doc:"What the books say, unless the count is blind."`
 	Movements []verb.Record `json:"movements" record:"stock_movements"`
+	Released  []verb.Record `json:"released" record:"reservations" doc:"Promises of what was not found."`
 }
 
 // Expected is what the books say of one stock key.
@@ -60,7 +61,7 @@ func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []verb.Record{}, Movements: []verb.Record{},
-		Expected: []Expected{}}
+		Expected: []Expected{}, Released: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	if task["blind"] == true {
 		return out, nil

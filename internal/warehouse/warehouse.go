@@ -41,7 +41,7 @@ func (w Watch) Effects() store.Effects {
 	return store.Effects{
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
-			"stock_counts":    perTenant(expectCounts),
+			"stock_counts":    perTenant(w.expectCounts),
 			"count_tasks":     keyCounts,
 			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),

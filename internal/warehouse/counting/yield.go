@@ -1,0 +1,168 @@
+package counting
+
+import (
+	"slices"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/packing"
+)
+
+// Place is a counted place with what was found there.
+type Place struct {
+	Key    string // stock key
+	ItemID string
+	Found  decimal.Dec // base units
+}
+
+// Pledges change promises; package warehouse keeps them in step with stock levels.
+type Pledges struct {
+	Cut     func(reservation store.Row, quantity decimal.Dec) (store.Row, error)
+	Release func(reservations []store.Row) error
+	Settle  func(orderLines []string) error
+}
+
+// YieldPromises gives back what is promised at counted places and was not found, and
+// returns the promises that were given back. It locks orders and pick lists before the
+// items, so a caller that is about to hold the items calls [LockPromised] before it does.
+func YieldPromises(tx *store.Tx, places []Place, pledges Pledges) ([]store.Row, error) {
+	if err := LockPromised(tx, places); err != nil {
+		return nil, err
+	}
+	items := map[string]bool{}
+	for _, p := range places {
+		items[p.ItemID] = true
+	}
+	if err := lockItems(tx, items); err != nil {
+		return nil, err
+	}
+	list, missing, err := readMissing(tx, places)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return giveBack(tx, list, missing, pledges)
+}
+
+// lockItems locks items, so that nobody promises their stock meanwhile.
+func lockItems(tx *store.Tx, items map[string]bool) error {
+	if tx.DB().ForUpdate() == "" {
+		return nil
+	}
+	ids := make([]string, 0, len(items))
+	for id := range items {
+		ids = append(ids, id)
+	}
+	_, err := locking.LockRows(tx, "items", ids)
+	return err
+}
+
+// LockPromised locks the orders, and then the pick lists, of promises that may yield to
+// what was counted.
+func LockPromised(tx *store.Tx, places []Place) error {
+	list, _, err := readMissing(tx, places)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	lines := make([]string, len(list))
+	for i, p := range list {
+		lines[i] = p.OrderLineID
+	}
+	orders, err := locking.LockOrdersOfLines(tx, lines)
+	if err != nil {
+		return err
+	}
+	return locking.LockOpenLists(tx, store.TextColumn(orders, "id"))
+}
+
+// readMissing reads the promises of places where less was found than is promised, and
+// how much that is by stock key.
+func readMissing(tx *store.Tx, places []Place) ([]promise, map[string]decimal.Dec, error) {
+	found := map[string]decimal.Dec{}
+	var keys []string
+	for _, p := range places {
+		found[p.Key] = p.Found
+		keys = append(keys, p.Key)
+	}
+	list, err := readPromises(tx, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	missing := sumMissing(list, found)
+	list = slices.DeleteFunc(list, func(p promise) bool { return missing[p.StockKey] == 0 })
+	return list, missing, nil
+}
+
+// giveBack releases promises for what is missing at their places. What is packed does
+// not yield: a count that misses it is refused, without the quantity that the books have.
+func giveBack(
+	tx *store.Tx, list []promise, missing map[string]decimal.Dec, pledges Pledges,
+) ([]store.Row, error) {
+	ids, lines := make([]string, len(list)), make([]string, len(list))
+	for i, p := range list {
+		ids[i], lines[i] = p.ID, p.OrderLineID
+	}
+	loose, err := packing.ReadLoose(tx, lines)
+	if err != nil {
+		return nil, err
+	}
+	yielding := chooseYielding(list, missing, func(p promise) decimal.Dec {
+		if !p.Picked {
+			return p.Quantity
+		}
+		q := min(p.Quantity, loose.Sum(p.OrderLineID, &p.Identity))
+		loose.Take(p.OrderLineID, &p.Identity, q)
+		return q
+	})
+	for _, left := range missing {
+		if left > 0 {
+			return nil, fault.New(fault.Conflict, "HF004", "goods that were not found are packed for an order").
+				With("", "unpack them, or count again").At("counted", "is less than what is packed")
+		}
+	}
+
+	rows, err := locking.LockRows(tx, "reservations", ids)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]store.Row{}
+	for i, id := range store.TextColumn(rows, "id") {
+		known[id] = rows[i]
+	}
+	var freed []store.Row
+	for _, p := range yielding {
+		row, err := cutPromise(tx, known[p.ID], p, pledges)
+		if err != nil {
+			return nil, err
+		}
+		freed = append(freed, row)
+	}
+	if err := pledges.Release(freed); err != nil {
+		return nil, err
+	}
+	if err := pledges.Settle(lines); err != nil {
+		return nil, err
+	}
+	return tx.Rows("reservations", "id IN {ids $2} ORDER BY id", query.List(store.TextColumn(freed, "id")))
+}
+
+// cutPromise takes what a promise gives back off it, and off the line by which the
+// promise is to be picked, and returns the promise of that quantity.
+func cutPromise(tx *store.Tx, row store.Row, p promise, pledges Pledges) (store.Row, error) {
+	if p.Quantity == row.Decimal("quantity") {
+		return row, nil
+	}
+	picks, err := tx.Rows("pick_lines", "reservation_id = $2 AND status = 'pending'", p.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range store.TextColumn(picks, "id") {
+		set := store.Row{"qty": picks[i].Decimal("qty") - p.Quantity}
+		if err := tx.UpdateRows("pick_lines", []string{id}, set); err != nil {
+			return nil, err
+		}
+	}
+	return pledges.Cut(row, p.Quantity)
+}
