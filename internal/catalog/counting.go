@@ -25,7 +25,7 @@ func countTasks() Resource {
 			{Name: "due_on", Type: Date},
 			{Name: "reason", Format: Name, MaxLen: 500, ReadOnly: true, Doc: "Why a variance was approved or counted again."},
 			{Name: "recount_of", Type: UUID, Ref: "count_tasks", ReadOnly: true},
-			{Name: "variance_value", Type: Decimal, ReadOnly: true,
+			{Name: "variance_value", Type: Decimal, ReadOnly: true, Readers: bookReaders(),
 				Doc: "Sum of the lines' variances at unit cost, each without its sign."},
 			{Name: "counted_by", Type: UUID, ReadOnly: true},
 			{Name: "counted_at", Type: Time, ReadOnly: true},
@@ -51,8 +51,11 @@ func countTasks() Resource {
 	}
 }
 
+// bookReaders see what the books have beside a count: those who count do not.
+func bookReaders() []actor.Role { return plusRoles(leaders, actor.Viewer) }
+
 func countLines() Resource {
-	books := plusRoles(leaders, actor.Viewer)
+	books := bookReaders()
 	return Resource{
 		Name: "count_lines", Family: "warehouse",
 		Doc: "What was found of one stock key in a count, beside what the books said. Written by verb enter_count.",

@@ -92,3 +92,44 @@ func TestCountBelowPacked(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// Those who count read nowhere what the books had: not in the answer of a count, not in
+// the collections, not as the value of a variance that waits for a second person.
+func TestCountersReadNoBooks(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		limitAt(t, k, 100)
+		op, manager := testkit.As(actor.Operator), testkit.As(actor.Manager)
+		y := newYard(t, k, "BLIND", map[string]any{"unit_cost": 1})
+		stock(t, k, y.item, y.bin, 777, nil)
+		stock(t, k, y.item, y.dock, 5, nil)
+
+		var begun tally
+		k.Say(t, op, "start_count", map[string]any{"zone_id": y.bin, "item_id": y.item}, 200, &begun)
+		in := map[string]any{"count_task_id": begun.Task.ID, "lines": []any{map[string]any{"counted": 100}}}
+		entered := k.Say(t, op, "enter_count", in, 200, nil)
+		row := map[string]any{"zone_id": y.dock, "item_id": y.item, "counted": 3}
+		made := k.Call(testkit.Request{Method: http.MethodPost, Path: "/v1/stock_counts", As: op, Body: row,
+			Header: map[string]string{"Prefer": "return=representation"}})
+		counts := "/v1/stock_counts?zone_id=eq." + y.dock
+		task := "/v1/count_tasks?id=eq." + begun.Task.ID
+		for of, r := range map[string]testkit.Response{
+			"enter_count": entered, "POST": made, "counts": k.Get(op, counts), "task": k.Get(op, task),
+		} {
+			for _, book := range []string{"677", "777", `"expected":5`, `"variance":-2`} {
+				if r.Status/100 != 2 || strings.Contains(string(r.Body), book) {
+					t.Errorf("%s: %d %s tells what the books had", of, r.Status, r.Body)
+				}
+			}
+		}
+		for path, want := range map[string]string{counts: `"variance":-2`, task: `"variance_value":677`} {
+			if r := k.Get(manager, path); !strings.Contains(string(r.Body), want) {
+				t.Errorf("a manager reads %s, want %s", r.Body, want)
+			}
+		}
+		for _, path := range []string{counts + "&variance=gt.-3", task + "&variance_value=gt.600", counts + "&order=variance"} {
+			if r := k.Get(op, path); r.Status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", path, r.Status, r.Body)
+			}
+		}
+	})
+}
