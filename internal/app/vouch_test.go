@@ -128,10 +128,9 @@ func TestExternalCertificates(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, kit *testkit.Kit) {
 		k, owner, manager := &trainings{Kit: kit}, testkit.As(actor.Owner), testkit.As(actor.Manager)
 		safety, operator := testkit.As(actor.Safety), userOf(t, testkit.As(actor.Operator))
-		file := []any{map[string]any{"name": "Certificate", "url": "https://files.example/1.pdf"}}
 		external := func(set map[string]any) map[string]any {
 			row := evaluation()
-			row["issuer"], row["attachments"], row["completed_at"] = "Truck school", file, "2026-01-06T12:00:00Z"
+			row["issuer"], row["completed_at"] = "Truck school", "2026-01-06T12:00:00Z"
 			for name, value := range set {
 				row[name] = value
 			}
@@ -143,15 +142,24 @@ func TestExternalCertificates(t *testing.T) {
 			wants(t, "begun", k.patch(owner, id, map[string]any{"status": "in_progress"}), 200, "")
 			return id
 		}
+		show := func(as, id string) {
+			t.Helper()
+			if _, r := uploadFile(t, kit, as, "training-assignments/"+id, "1.pdf", []byte("%PDF-1.7")); r.Status != 201 {
+				t.Fatalf("%s adds the file: %d %s", as, r.Status, r.Body)
+			}
+		}
 
 		row := external(map[string]any{"course_id": k.course(t), "user_id": operator, "status": "completed"})
 		wants(t, "completed from the beginning", k.Post(manager, "/v1/training_assignments", row), 409, "status")
-		wants(t, "without a file", complete(owner, enter(map[string]any{"attachments": []any{}})), 409, "attachments")
-		bare := []any{map[string]any{"name": "Certificate"}}
-		wants(t, "a file that is nowhere", complete(owner, enter(map[string]any{"attachments": bare})), 409, "attachments")
-		wants(t, "without a day", complete(owner, enter(map[string]any{"completed_at": nil})), 409, "completed_at")
+		wants(t, "without a file", complete(owner, enter(nil)), 409, "file")
+		undated := enter(map[string]any{"completed_at": nil})
+		show(manager, undated)
+		wants(t, "without a day", complete(owner, undated), 409, "completed_at")
 
 		id := enter(nil)
+		show(safety, id)
+		wants(t, "by the one who added the file", complete(safety, id), 403, "status")
+		show(manager, id)
 		wants(t, "by the one who entered it", complete(manager, id), 403, "status")
 		both := map[string]any{"status": "completed", "certificate_no": "X"}
 		wants(t, "by who changes it meanwhile", k.patch(owner, id, both), 403, "status")
@@ -166,7 +174,10 @@ func TestExternalCertificates(t *testing.T) {
 		if got.EnteredBy != userOf(t, owner) || got.VerifiedBy != userOf(t, safety) || got.VerifiedAt == nil {
 			t.Errorf("%+v", got)
 		}
-		later := map[string]any{"issuer": nil, "attachments": bare, "expires_on": "2027-01-01", "evaluator": "Else"}
+		if _, r := uploadFile(t, kit, owner, "training-assignments/"+id, "2.pdf", []byte("%PDF-1.7")); r.Status != 409 {
+			t.Errorf("a file is added behind the verification: %d %s", r.Status, r.Body)
+		}
+		later := map[string]any{"issuer": nil, "expires_on": "2027-01-01", "evaluator": "Else"}
 		for name, value := range later {
 			wants(t, "changing "+name, k.patch(owner, id, map[string]any{name: value}), 409, name)
 		}

@@ -50,12 +50,6 @@ type incidentEntity struct {
 	Role string `json:"role,omitempty" oneof:"injured involved source witness" doc:"Its part in what happened."`
 }
 
-type attachment struct {
-	Name string `json:"name" doc:"Name of the file, or of what it shows."`
-	URL  string `json:"url,omitempty" doc:"Where it is kept."`
-	Note string `json:"note,omitempty" doc:"What is to be said of it."`
-}
-
 type evidence struct {
 	Kind    string `json:"kind" oneof:"note photo document measurement" doc:"What it is."`
 	Text    string `json:"text,omitempty" doc:"What was done or found."`

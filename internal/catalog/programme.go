@@ -183,8 +183,6 @@ func trainingAssignments() Resource {
 			{Name: "certificate_no", Format: Name, MaxLen: 60},
 			{Name: "issuer", Format: Name, Doc: "Who issued an external certificate, which one person enters with its file " +
 				"and another completes; null for the own training."},
-			{Name: "attachments", Type: JSON, Shape: schema.Of([]attachment{}), Required: true, Default: "[]",
-				Doc: "Array of {name, url, note}."},
 			{Name: "entered_by", Type: UUID, ReadOnly: true,
 				Doc: "Who entered the external certificate, and so may not verify it."},
 			{Name: "verified_by", Type: UUID, ReadOnly: true, Doc: "The second person, who verified it."},

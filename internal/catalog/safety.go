@@ -50,8 +50,6 @@ func incidentsResource() Resource {
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
 			{Name: "lon", Type: Float, Min: "-180", Max: "180"},
-			{Name: "attachments", Type: JSON, Shape: schema.Of([]attachment{}), Required: true, Default: "[]",
-				Doc: "Array of {name, url, note}."},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
 			{Name: "root_causes", Type: JSON, Shape: schema.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]",

@@ -57,7 +57,7 @@ func writeLicences(w *workplace) {
 					int64(80 + i%20),
 				), "expires_on": w.cal.localDate(expires), "status": status, "created_by": w.userID("safety"),
 				"updated_at": formatMoment(at),
-				"version":    int64(3), "attachments": rawJSON([]any{})},
+				"version":    int64(3)},
 		)
 		row["certificate_no"] = "TC-" + row["id"].(string)[24:]
 		if code == "FORK-OP" {

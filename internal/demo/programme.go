@@ -223,7 +223,7 @@ func (w *workplace) writeCertificates() {
 					at,
 				), "result": wholeUnits(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.localDate(expires), "status": status,
 				"created_by": w.userID("safety"),
-				"updated_at": formatMoment(at), "version": int64(3), "attachments": rawJSON([]any{})}
+				"updated_at": formatMoment(at), "version": int64(3)}
 			row := w.addRecord("training_assignments", done, at.Add(-72*time.Hour), r)
 			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
 		}

@@ -239,7 +239,7 @@ func (w *workplace) writeIncident(x reported, n int) {
 		"zone_id":   z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags),
 		"likelihood":  x.likelihood,
 		"risk_rating": grade[x.severity] * x.likelihood,
-		"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{})}
+		"root_causes": rawJSON([]any{})}
 	if !anonymous {
 		r["reported_by"], r["created_by"] = by, by
 	}

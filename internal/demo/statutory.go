@@ -109,7 +109,7 @@ func (w *workplace) writePastIncident(i, year int) store.Row {
 			"reported_by": w.userID("admin"), "created_by": w.userID("admin"), "site_id": w.sites[0],
 			"zone_id": zone.id, "entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
 				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": rawJSON([]string{"manual_handling"}),
-			"attachments": rawJSON([]any{}), "root_causes": rawJSON([]any{}), "status": "closed",
+			"root_causes": rawJSON([]any{}), "status": "closed",
 			"closed_at": formatMoment(told.AddDate(0, 0,
 				12)), "updated_at": formatMoment(told.AddDate(0, 0, 12)), "version": int64(4)})
 	return w.rows["incidents"][len(w.rows["incidents"])-1]
@@ -166,7 +166,6 @@ func lostTime(w *workplace, day int, numbers map[string]int64) {
 			"entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
 				{Type: "worker", ID: p.id, Role: "injured"}}),
 			"category_tags": rawJSON([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6),
-			"attachments": rawJSON([]any{}),
 			"root_causes": rawJSON([]any{map[string]any{"method": "5whys", "layer": "underlying",
 				"text": "No edge marking at open docks"}}),
 			"lead_user_id": w.userID("safety"), "investigated_at": formatMoment(told.AddDate(0, 0, 2)),

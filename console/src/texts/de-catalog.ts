@@ -247,7 +247,7 @@ export const deCatalog: Record<string, string> = {
   'The claim of the process that works on it.': 'Der Anspruch des Prozesses, der daran arbeitet.', 'User who reported; null when anonymous.': 'Wer gemeldet hat; leer bei anonymer Meldung.',
   'Name given on the public report page, by somebody without an account.': 'Name, den jemand ohne Konto auf der öffentlichen Meldeseite angab.',
   'Array of {entity_type, entity_id, role}.': 'Liste von {entity_type, entity_id, role}.', 'What kind of hazard it was, one or several.': 'Welche Art von Gefahr es war, eine oder mehrere.',
-  'Severity (1-4) x likelihood (1-5).': 'Schwere (1-4) x Wahrscheinlichkeit (1-5).', 'Array of {name, url, note}.': 'Liste von {name, url, note}.',
+  'Severity (1-4) x likelihood (1-5).': 'Schwere (1-4) x Wahrscheinlichkeit (1-5).',
   'Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.': 'Liste von {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.',
   'Who leads the investigation.': 'Wer die Untersuchung leitet.', 'When the investigation is to be done.': 'Bis wann die Untersuchung fertig sein soll.', 'When the investigation began.': 'Wann die Untersuchung begann.',
   'Why a closed incident is investigated again.': 'Warum ein geschlossener Vorfall neu untersucht wird.',

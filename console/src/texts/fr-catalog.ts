@@ -249,7 +249,7 @@ export const frCatalog: Record<string, string> = {
   'The claim of the process that works on it.': 'La réservation du processus qui y travaille.', 'User who reported; null when anonymous.': 'Qui a signalé ; vide si c’est anonyme.',
   'Name given on the public report page, by somebody without an account.': 'Nom donné sur la page publique de signalement par quelqu’un sans compte.',
   'Array of {entity_type, entity_id, role}.': 'Liste de {entity_type, entity_id, role}.', 'What kind of hazard it was, one or several.': 'Quel genre de danger c’était, un ou plusieurs.',
-  'Severity (1-4) x likelihood (1-5).': 'Gravité (1-4) x probabilité (1-5).', 'Array of {name, url, note}.': 'Liste de {name, url, note}.',
+  'Severity (1-4) x likelihood (1-5).': 'Gravité (1-4) x probabilité (1-5).',
   'Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.': 'Liste de {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.',
   'Who leads the investigation.': 'Qui mène l’enquête.', 'When the investigation is to be done.': 'Quand l’enquête doit être terminée.', 'When the investigation began.': 'Quand l’enquête a commencé.',
   'Why a closed incident is investigated again.': 'Pourquoi un incident clos est rouvert.', 'When the invited turned it down; the tenant is not told.': 'Quand l’invité a refusé ; l’organisation n’en sait rien.',

@@ -1,7 +1,8 @@
 package training
 
 import (
-	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 
 	"holdfast/internal/db"
@@ -13,7 +14,7 @@ import (
 
 // externalFields are what an external certificate says: whoever sets one enters it.
 var externalFields = [...]string{
-	issuerColumn, filesColumn, completedColumn, trainedColumn, trainerColumn, evaluatedColumn, evaluatorColumn,
+	issuerColumn, completedColumn, trainedColumn, trainerColumn, evaluatedColumn, evaluatorColumn,
 	expiresColumn, numberColumn,
 }
 
@@ -45,9 +46,13 @@ func checkExternal(tx *store.Tx, c store.Change) error {
 
 // verifyExternal wants the file and the day, and a second person, who is named.
 func verifyExternal(tx *store.Tx, ta store.Row) error {
-	if !hasFile(ta) {
-		return safety.NotReady("an external certificate has a file: attachments, with the url of one").
-			At(filesColumn, "names no file")
+	isShown, err := hasFile(tx, ta.Text(idColumn))
+	if err != nil {
+		return err
+	}
+	if !isShown {
+		return safety.NotReady("an external certificate has a file: add it to the training first").
+			At("files", "are missing")
 	}
 	if ta[completedColumn] == nil {
 		return safety.NotReady("say when the external certificate was issued: completed_at").At(completedColumn, "is missing")
@@ -61,13 +66,52 @@ func verifyExternal(tx *store.Tx, ta store.Row) error {
 	return nil
 }
 
-// hasFile reports that a training has an attachment that is kept somewhere.
-func hasFile(ta store.Row) bool {
-	raw, _ := ta[filesColumn].(json.RawMessage)
-	var files []struct{ URL string }
-	// The store keeps nothing but arrays of such objects there.
-	_ = json.Unmarshal(raw, &files)
-	return slices.ContainsFunc(files, func(f struct{ URL string }) bool { return f.URL != "" })
+// hasFile reports that a training has a file.
+func hasFile(tx *store.Tx, training string) (found bool, err error) {
+	const fileSQL = `
+		SELECT id
+		FROM files
+		WHERE tenant_id = $1
+			AND assignment_id = $2
+		LIMIT 1`
+	err = tx.Query(fileSQL, []any{tx.TenantID, training}, func(*db.Row) error {
+		found = true
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("training: look for a file: %w", err)
+	}
+	return found, nil
+}
+
+// enterFiles holds new files of external certificates to the rule for what they say:
+// whoever adds one enters the certificate, and a verified one stays as it is.
+func enterFiles(tx *store.Tx, changes []store.Change) error {
+	added := map[string]bool{}
+	for _, c := range changes {
+		if id := c.After.Text(trainingColumn); c.Op == store.Insert && id != "" {
+			added[id] = true
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	trainings, err := tx.Rows(resource, issuerColumn+" IS NOT NULL AND id IN {ids $2}",
+		query.List(slices.Sorted(maps.Keys(added))))
+	if err != nil {
+		return fmt.Errorf("training: read what files are added to: %w", err)
+	}
+	for _, training := range trainings {
+		if training[verifiedColumn] != nil {
+			return safety.NotReady("an external certificate that was verified stays as it is: files").
+				At("files", "are kept as they are")
+		}
+		entered := store.Row{enteredByColumn: db.Null(tx.UserID)}
+		if err := tx.UpdateRows(resource, []string{training.Text(idColumn)}, entered); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuseVerified names the field of a certificate that no longer changes.

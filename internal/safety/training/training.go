@@ -39,11 +39,11 @@ const (
 	evaluatedColumn   = "evaluated_on"
 	evaluatorColumn   = "evaluator"
 	issuerColumn      = "issuer"
-	filesColumn       = "attachments"
 	enteredByColumn   = "entered_by"
 	verifiedByColumn  = "verified_by"
 	verifiedColumn    = "verified_at"
 	incidentColumn    = "source_incident_id"
+	trainingColumn    = "assignment_id" // of files
 	typeColumn        = "assignment_type"
 	reasonColumn      = "assignment_reason"
 	dueColumn         = "due_on"
@@ -60,6 +60,7 @@ const (
 func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
 		resource: safety.PerTenant(followTraining),
+		"files":  safety.PerTenant(enterFiles),
 	}, After: map[string]store.Effect{
 		"workers":   safety.PerTenant(linkTraining),
 		"incidents": safety.PerTenant(assignRefreshers),
