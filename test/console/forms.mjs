@@ -36,7 +36,7 @@ async function listed() {
   const { collections } = await api(admin, '/catalog.json');
   const { collections: may } = await api(admin, '/v1/permissions');
   return collections
-    .filter((c) => may[c.name]?.create)
+    .filter((c) => may[c.name]?.create && c.name !== 'comments') // those are made beside a record: evidence.mjs
     .map((c) => [c.name, c.fields.filter((f) => !f.read_only && !['tenant_id', 'id'].includes(f.name) && (may[c.name].create.fields?.includes(f.name) ?? true))])
     .filter(([, fields]) => fields.some((f) => f.type === 'array'));
 }

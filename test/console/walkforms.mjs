@@ -9,7 +9,7 @@ const languages = ['en', 'de', 'fr'];
 const make = async (collection, body) => [await api(admin, `/v1/${collection}`, { method: 'POST', body })].flat()[0];
 
 // What is made on pages of its own, by uploads, or by whoever runs the server.
-const elsewhere = ['import_jobs', 'settings', 'invitations', 'members', 'webhooks', 'incident_photos', 'checklist_photos', 'tenants'];
+const elsewhere = ['import_jobs', 'settings', 'invitations', 'members', 'webhooks', 'incident_photos', 'checklist_photos', 'tenants', 'comments'];
 
 // referred are records for the forms to refer to, by what a person types for them.
 async function referred(mark) {

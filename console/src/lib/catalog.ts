@@ -176,3 +176,6 @@ const families: Record<string, string> = { warehouse: 'Warehouse', logistics: 'O
 export function familyTitle(f: string): string {
   return _(families[f] ?? words(f));
 }
+
+// isMadeBeside says that records are made on the page of the record that they are about, and have no form of their own.
+export const isMadeBeside = (c: Collection) => c.name === 'comments';

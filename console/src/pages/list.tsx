@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '../lib/query';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, call, download, records } from '../lib/client';
-import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -109,7 +109,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
             {_('Import')}
           </LinkButton>
         ) : null}
-        {rights?.create ? (
+        {rights?.create && !isMadeBeside(c) ? (
           <LinkButton kind="primary" icon="plus" href={`/console/c/${c.name}/new`}>
             {newOf(c.name)}
           </LinkButton>
@@ -252,7 +252,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
             action={
               narrowedNow ? (
                 <Button onClick={() => go({ conditions: [], search: '' })}>{_('Show everything')}</Button>
-              ) : rights?.create ? (
+              ) : rights?.create && !isMadeBeside(c) ? (
                 <LinkButton kind="primary" icon="plus" href={`/console/c/${c.name}/new`}>
                   {newOf(c.name)}
                 </LinkButton>

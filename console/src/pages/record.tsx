@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { records, supabase, want } from '../lib/client';
-import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
@@ -49,7 +49,7 @@ function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
     if (own) route(own, true);
   }, [own]);
   if (own) return null;
-  if (!p.collections[c.name]?.create) return <Empty title={_('Your role does not make these records')} icon="shield" />;
+  if (!p.collections[c.name]?.create || isMadeBeside(c)) return <Empty title={_('Your role does not make these records')} icon="shield" />;
   const first = fields.filter((f) => (f.required && !f.default) || f.name in query);
   const rest = fields.filter((f) => !first.includes(f));
   return (

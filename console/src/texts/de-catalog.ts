@@ -326,7 +326,7 @@ export const deCatalog: Record<string, string> = {
   'The type asked for; null = all.': 'Die gefragte Art; leer = alle.', 'Whether zones and equipment, people, or both are in it.': 'Ob Zonen und Geräte, Personen oder beide darin sind.',
   'Array of {entity_type, entity_id, score, previous}.': 'Liste von {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'Der Fahrer als Person.', 'There and back, as the crow flies.': 'Hin und zurück, Luftlinie.',
   'At the wheel; null = all of it.': 'Am Steuer; leer = die ganze Zeit.', 'Between the two readings.': 'Zwischen den beiden Ständen.', 'Null = every type.': 'Leer = jede Art.',
-  'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Die Rückrechnung: Devianz, Brier, Log-Verlust, AUC, Kalibrierung.',
+  'The backtest: deviance, Brier, log loss, AUC, calibration; what kept a model from being active; entities that nobody could forecast, and incidents reported after their period.': 'Die Rückrechnung: Devianz, Brier, Log-Verlust, AUC, Kalibrierung; was ein Modell davon abhielt, aktiv zu sein; wen niemand vorhersagen konnte, und Vorfälle, die nach ihrer Zeit gemeldet wurden.',
   'Null while the shift is open.': 'Leer, solange die Schicht läuft.',
   'Hours worked; from start, end and break when absent. Without an end the shift ends after them and its break.': 'Gearbeitete Stunden; aus Beginn, Ende und Pause, wenn nichts angegeben ist. Ohne Ende endet die Schicht nach ihnen und der Pause.',
   'Units handled, for the workload of a score.': 'Bearbeitete Einheiten, für die Arbeitslast einer Bewertung.', 'A shift with an end is closed.': 'Eine Schicht mit Ende ist geschlossen.',

@@ -328,7 +328,7 @@ export const frCatalog: Record<string, string> = {
   'The type asked for; null = all.': 'Le type demandé ; vide = tous.', 'Whether zones and equipment, people, or both are in it.': 'S’il contient zones et équipements, personnes, ou les deux.',
   'Array of {entity_type, entity_id, score, previous}.': 'Liste de {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'La fiche de collaborateur du chauffeur.',
   'There and back, as the crow flies.': 'Aller et retour, à vol d’oiseau.', 'At the wheel; null = all of it.': 'Au volant ; vide = tout le temps.', 'Between the two readings.': 'Entre les deux relevés.',
-  'Null = every type.': 'Vide = tout type.', 'The backtest: deviance, Brier, log loss, AUC, calibration.': 'Le contrôle sur le passé : déviance, Brier, perte logarithmique, AUC, calibration.',
+  'Null = every type.': 'Vide = tout type.', 'The backtest: deviance, Brier, log loss, AUC, calibration; what kept a model from being active; entities that nobody could forecast, and incidents reported after their period.': 'Le contrôle sur le passé : déviance, Brier, perte logarithmique, AUC, calibration ; ce qui a empêché un modèle d’être actif ; ce que nul ne pouvait prévoir, et les incidents signalés après leur période.',
   'Null while the shift is open.': 'Vide tant que le poste est ouvert.',
   'Hours worked; from start, end and break when absent. Without an end the shift ends after them and its break.': 'Heures travaillées ; d’après début, fin et pause si vide.',
   'Units handled, for the workload of a score.': 'Unités traitées, pour la charge de travail d’un score.', 'A shift with an end is closed.': 'Un poste avec une fin est clos.',
