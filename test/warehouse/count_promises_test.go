@@ -115,7 +115,7 @@ func TestCountersReadNoBooks(t *testing.T) {
 		for of, r := range map[string]testkit.Response{
 			"enter_count": entered, "POST": made, "counts": k.Get(op, counts), "task": k.Get(op, task),
 		} {
-			for _, book := range []string{"677", "777", `"expected":5`, `"variance":-2`} {
+			for _, book := range []string{":677", ":777", `"expected":5`, `"variance":-2`} {
 				if r.Status/100 != 2 || strings.Contains(string(r.Body), book) {
 					t.Errorf("%s: %d %s tells what the books had", of, r.Status, r.Body)
 				}
