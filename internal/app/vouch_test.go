@@ -157,30 +157,37 @@ func TestExternalCertificates(t *testing.T) {
 		wants(t, "without a day", complete(owner, undated), 409, "completed_at")
 
 		id := enter(nil)
-		show(safety, id)
-		wants(t, "by the one who added the file", complete(safety, id), 403, "status")
-		show(manager, id)
+		show(owner, id)
+		wants(t, "by the one who added the file", complete(owner, id), 403, "status")
 		wants(t, "by the one who entered it", complete(manager, id), 403, "status")
 		both := map[string]any{"status": "completed", "certificate_no": "X"}
-		wants(t, "by who changes it meanwhile", k.patch(owner, id, both), 403, "status")
-		wants(t, "a change", k.patch(owner, id, map[string]any{"certificate_no": "X"}), 200, "")
-		wants(t, "by who changed it", complete(owner, id), 403, "status")
+		admin := testkit.As(actor.Admin)
+		wants(t, "by who changes it meanwhile", k.patch(admin, id, both), 403, "status")
+		wants(t, "a change", k.patch(admin, id, map[string]any{"certificate_no": "X"}), 200, "")
+		wants(t, "by who changed it", complete(admin, id), 403, "status")
 		wants(t, "by a second person", complete(safety, id), 200, "")
 		got := testkit.List[struct {
 			EnteredBy  string  `json:"entered_by"`
 			VerifiedBy string  `json:"verified_by"`
 			VerifiedAt *string `json:"verified_at"`
 		}](t, kit, owner, "training_assignments?select=entered_by,verified_by,verified_at&id=eq."+id)[0]
-		if got.EnteredBy != userOf(t, owner) || got.VerifiedBy != userOf(t, safety) || got.VerifiedAt == nil {
+		if got.EnteredBy != userOf(t, admin) || got.VerifiedBy != userOf(t, safety) || got.VerifiedAt == nil {
 			t.Errorf("%+v", got)
 		}
 		if _, r := uploadFile(t, kit, owner, "training-assignments/"+id, "2.pdf", []byte("%PDF-1.7")); r.Status != 409 {
 			t.Errorf("a file is added behind the verification: %d %s", r.Status, r.Body)
 		}
+		for method, body := range map[string]any{"DELETE": nil, "PATCH": map[string]any{"note": "another"}} {
+			r := kit.Call(testkit.Request{Method: method, Path: "/v1/files?assignment_id=eq." + id, As: owner, Body: body})
+			wants(t, method+" of its file", r, 409, "files")
+		}
 		later := map[string]any{"issuer": nil, "expires_on": "2027-01-01", "evaluator": "Else"}
 		for name, value := range later {
 			wants(t, "changing "+name, k.patch(owner, id, map[string]any{name: value}), 409, name)
 		}
+
+		gone := kit.Call(testkit.Request{Method: "DELETE", Path: "/v1/training_assignments?id=eq." + id, As: owner})
+		wants(t, "the whole training is deleted", gone, 200, "")
 
 		own := k.assign(t, owner, k.course(t), operator, map[string]any{"status": "assigned"})
 		set := map[string]any{"verified_by": userOf(t, owner)}

@@ -24,6 +24,8 @@ type Tx struct {
 	Store *Store
 
 	places map[string]*time.Location // of tenants, by which they count days
+
+	endsWithParent bool // rows are deleted with the record that they are kept with
 }
 
 // In returns tx as a transaction of an actor over the store's records.
@@ -72,6 +74,18 @@ func (tx *Tx) Of(tenant string) *Tx {
 	of.TenantID = tenant
 	return &of
 }
+
+// WithParent returns the same transaction deleting rows because the record that they
+// are kept with is deleted.
+func (tx *Tx) WithParent() *Tx {
+	with := *tx
+	with.endsWithParent = true
+	return &with
+}
+
+// EndsWithParent reports that rows are deleted with the record that they are kept
+// with: what holds as long as that is there holds no longer.
+func (tx *Tx) EndsWithParent() bool { return tx.endsWithParent }
 
 // Unaudited returns the same transaction writing no audit rows; see [Store.Unaudited].
 func (tx *Tx) Unaudited() *Tx { return tx.Store.Unaudited().In(tx.Tx, tx.Actor) }

@@ -36,11 +36,19 @@ export function Evidence({ c, r, p }: Given) {
   );
 }
 
+// The newest so many are shown; a list shows them all.
+const shown = 100;
+
+function Earlier({ collection, c, r, n }: { collection: string; c: Collection; r: Row; n: number }) {
+  if (n <= shown) return null;
+  return <a href={`/console/c/${collection}?f=${columnOf(c) as string}.eq.${r.id}`}>{_('Show all')}</a>;
+}
+
 function useBeside(collection: 'comments' | 'files', { c, r }: Given) {
   const column = columnOf(c) as string;
   return useQuery({
     queryKey: ['c', collection, 'of', column, r.id],
-    queryFn: () => want(records(collection).select('*').eq(column, r.id).order('id', { ascending: true }).limit(200)),
+    queryFn: async () => (await want(records(collection).select('*').eq(column, r.id).order('id', { ascending: false }).limit(shown + 1))).reverse(),
     meta: { live: true },
   });
 }
@@ -50,9 +58,10 @@ const renew = (collection: string) => queryClient.invalidateQueries({ queryKey: 
 function Comments(given: Given) {
   const { r, p } = given;
   const q = useBeside('comments', given);
-  const list = q.data ?? [];
+  const all = q.data ?? [];
+  const list = all.slice(-shown);
   return (
-    <Card title={list.length ? _('Comments ({n})', { n: list.length }) : _('Comments')}>
+    <Card title={list.length && all.length <= shown ? _('Comments ({n})', { n: list.length }) : _('Comments')} actions={<Earlier collection="comments" c={given.c} r={r} n={all.length} />}>
       {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
       {list.length ? (
         <ul class="talk">
@@ -189,7 +198,8 @@ function Files(given: Given) {
   const q = useBeside('files', given);
   const [sending, setSending] = useState('');
   const [error, setError] = useState<unknown>(null);
-  const list = q.data ?? [];
+  const all = q.data ?? [];
+  const list = all.slice(-shown);
   const send = async (chosen: globalThis.File[]) => {
     setError(null);
     for (const file of chosen) {
@@ -208,7 +218,7 @@ function Files(given: Given) {
     await renew('files');
   };
   return (
-    <Card title={list.length ? _('Files ({n})', { n: list.length }) : _('Files')}>
+    <Card title={list.length && all.length <= shown ? _('Files ({n})', { n: list.length }) : _('Files')} actions={<Earlier collection="files" c={c} r={r} n={all.length} />}>
       {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
       {list.length ? (
         <ul class="files">

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"log/slog"
 	"time"
 
 	"holdfast/internal/actor"
@@ -56,7 +56,7 @@ func (m models) weightedModel() *model {
 }
 
 // untried is why the weighted model speaks for a type that was never tried.
-const untried = "no statistical model was tried: it takes hours worked in five periods of 28 days"
+const untried = "no statistical model could be fitted: it takes reports and hours worked in five periods of 28 days"
 
 // whyWeighted says why no statistical model speaks for a type.
 func (m models) whyWeighted(entityType string) string {
@@ -78,7 +78,8 @@ func queueModels(tx *db.Tx, tenant string) models {
 		if r.Text(8) == "shadow" {
 			var report score.Report
 			if err := json.Unmarshal([]byte(r.Text(9)), &report); err != nil {
-				return fmt.Errorf("programme: trial of model %s: %w", r.Text(0), err)
+				slog.Warn("the trial of a model cannot be read", "tenant", tenant, "model", r.Text(0), "error", err)
+				return nil
 			}
 			m.why[r.Text(2)] = report.Why()
 			return nil

@@ -67,7 +67,7 @@ func checkOneParent(r *catalog.Resource, row store.Row) error {
 	}
 	switch len(given) {
 	case 0:
-		return safety.RefuseField(r.Parents[0], "or one of %s is needed: it says which record is meant",
+		return safety.RefuseField(r.Parents[0], "is missing: name one record by it, or by one of %s",
 			strings.Join(r.Parents[1:], ", "))
 	case 1:
 		return nil
@@ -96,8 +96,8 @@ func checkEdit(tx *store.Tx, c store.Change) error {
 func strikeComment(tx *store.Tx, row store.Row) error {
 	officer := slices.Contains([]actor.Role{actor.Owner, actor.Admin, actor.Safety, actor.Service}, tx.Role)
 	if !officer && !isAuthor(tx, row) {
-		return fault.New(fault.Forbidden, "42501", "a comment is struck by its author, or by an owner, admin or safety officer").
-			At("status", "is another person's")
+		return fault.New(fault.Forbidden, "42501",
+			"a comment is struck by its author, or by an owner, admin or safety officer").At("status", "is another person's")
 	}
 	row["struck_at"] = query.FormatTime(tx.Now())
 	if tx.UserID != "" {

@@ -43,7 +43,7 @@ func deleteBeside(parent catalog.ParentRecord) store.Effect {
 		}
 		for tenant, ids := range gone {
 			for _, resource := range [...]string{"comments", "files"} {
-				if err := deleteRowsOf(tx.Of(tenant), resource, parent.Column, ids); err != nil {
+				if err := deleteRowsOf(tx.Of(tenant).WithParent(), resource, parent.Column, ids); err != nil {
 					return err
 				}
 			}

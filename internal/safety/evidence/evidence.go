@@ -238,7 +238,7 @@ func deleteFile(ctx context.Context, files photo.Files, key string) {
 // the actor may not read.
 func (s *Store) checkMayAdd(ctx context.Context, a actor.Actor, of Record) error {
 	comments, _ := s.store.Catalog().Get("comments")
-	if !query.May(comments.Access.Create, a.Role) {
+	if !query.May(comments.Access.Create, a.Role) || !a.Scope.Writes("files") {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table files")
 	}
 	policy, ok := query.ReadPolicy(a, of.parent.Resource)

@@ -1,8 +1,8 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"holdfast/internal/db"
@@ -46,69 +46,66 @@ func checkExternal(tx *store.Tx, c store.Change) error {
 
 // verifyExternal wants the file and the day, and a second person, who is named.
 func verifyExternal(tx *store.Tx, ta store.Row) error {
-	isShown, err := hasFile(tx, ta.Text(idColumn))
+	makers, err := listFileMakers(tx, ta.Text(idColumn))
 	if err != nil {
 		return err
 	}
-	if !isShown {
+	if len(makers) == 0 {
 		return safety.NotReady("an external certificate has a file: add it to the training first").
 			At("files", "are missing")
 	}
 	if ta[completedColumn] == nil {
 		return safety.NotReady("say when the external certificate was issued: completed_at").At(completedColumn, "is missing")
 	}
-	if !tx.Seconds(ta[enteredByColumn]) {
+	if !tx.Seconds(ta[enteredByColumn]) || slices.Contains(makers, tx.UserID) {
 		return fault.New(fault.Forbidden, "42501",
-			"an external certificate is completed by another person than the one who entered it: status").
+			"an external certificate is completed by another person than those who entered it and added its files: status").
 			At(statusColumn, "is set by a second person")
 	}
 	ta[verifiedByColumn], ta[verifiedColumn] = tx.UserID, query.FormatTime(tx.Now())
 	return nil
 }
 
-// hasFile reports that a training has a file.
-func hasFile(tx *store.Tx, training string) (found bool, err error) {
+// listFileMakers lists who added the files of a training, a text for each file.
+func listFileMakers(tx *store.Tx, training string) (makers []string, err error) {
 	const fileSQL = `
-		SELECT id
+		SELECT created_by
 		FROM files
 		WHERE tenant_id = $1
-			AND assignment_id = $2
-		LIMIT 1`
-	err = tx.Query(fileSQL, []any{tx.TenantID, training}, func(*db.Row) error {
-		found = true
+			AND assignment_id = $2`
+	err = tx.Query(fileSQL, []any{tx.TenantID, training}, func(r *db.Row) error {
+		makers = append(makers, r.Text(0))
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("training: look for a file: %w", err)
+		return nil, fmt.Errorf("training: look for files: %w", err)
 	}
-	return found, nil
+	return makers, nil
 }
 
-// enterFiles holds new files of external certificates to the rule for what they say:
-// whoever adds one enters the certificate, and a verified one stays as it is.
-func enterFiles(tx *store.Tx, changes []store.Change) error {
-	added := map[string]bool{}
+// keepVerifiedFiles refuses new, changed and deleted files of external certificates
+// that were verified: they stay as they are, as long as the training is there.
+func keepVerifiedFiles(tx *store.Tx, changes []store.Change) error {
+	byTenant := map[string][]string{}
 	for _, c := range changes {
-		if id := c.After.Text(trainingColumn); c.Op == store.Insert && id != "" {
-			added[id] = true
+		row := c.After
+		if row == nil {
+			row = c.Before
+		}
+		if id := row.Text(trainingColumn); id != "" && !tx.EndsWithParent() {
+			tenant := cmp.Or(row.Text(tenantColumn), tx.TenantID)
+			byTenant[tenant] = append(byTenant[tenant], id)
 		}
 	}
-	if len(added) == 0 {
-		return nil
-	}
-	trainings, err := tx.Rows(resource, issuerColumn+" IS NOT NULL AND id IN {ids $2}",
-		query.List(slices.Sorted(maps.Keys(added))))
-	if err != nil {
-		return fmt.Errorf("training: read what files are added to: %w", err)
-	}
-	for _, training := range trainings {
-		if training[verifiedColumn] != nil {
+	for tenant, trainings := range byTenant {
+		verified, err := tx.Of(tenant).Rows(resource, verifiedColumn+" IS NOT NULL AND id IN {ids $2}",
+			query.List(trainings))
+		if err != nil {
+			return fmt.Errorf("training: read whose the files are: %w", err)
+		}
+		if len(verified) > 0 {
 			return safety.NotReady("an external certificate that was verified stays as it is: files").
 				At("files", "are kept as they are")
-		}
-		entered := store.Row{enteredByColumn: db.Null(tx.UserID)}
-		if err := tx.UpdateRows(resource, []string{training.Text(idColumn)}, entered); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -24,6 +24,7 @@ const (
 	resource = "training_assignments"
 
 	idColumn          = "id"
+	tenantColumn      = "tenant_id"
 	courseColumn      = "course_id"
 	userColumn        = "user_id"
 	workerColumn      = "worker_id"
@@ -60,7 +61,7 @@ const (
 func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
 		resource: safety.PerTenant(followTraining),
-		"files":  safety.PerTenant(enterFiles),
+		"files":  keepVerifiedFiles,
 	}, After: map[string]store.Effect{
 		"workers":   safety.PerTenant(linkTraining),
 		"incidents": safety.PerTenant(assignRefreshers),

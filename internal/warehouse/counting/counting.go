@@ -73,16 +73,18 @@ func sumMissing(list []promise, found map[string]decimal.Dec) map[string]decimal
 }
 
 // chooseYielding returns how much each promise gives back until what is left of them was
-// found. free says how much of a promise may yield: what is packed may not. Places whose
+// found. free says how much of a promise yields, at most so much: what is packed does not. Places whose
 // promises cannot yield enough keep the rest in missing.
-func chooseYielding(list []promise, missing map[string]decimal.Dec, free func(promise) decimal.Dec) []promise {
+func chooseYielding(
+	list []promise, missing map[string]decimal.Dec, free func(p promise, most decimal.Dec) decimal.Dec,
+) []promise {
 	var yielding []promise
 	for _, p := range list {
 		lacks := missing[p.StockKey]
 		if lacks <= 0 {
 			continue
 		}
-		if p.Quantity = min(lacks, free(p)); p.Quantity <= 0 {
+		if p.Quantity = free(p, min(lacks, p.Quantity)); p.Quantity <= 0 {
 			continue
 		}
 		missing[p.StockKey] -= p.Quantity

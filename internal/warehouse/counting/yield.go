@@ -108,11 +108,11 @@ func giveBack(
 	if err != nil {
 		return nil, err
 	}
-	yielding := chooseYielding(list, missing, func(p promise) decimal.Dec {
+	yielding := chooseYielding(list, missing, func(p promise, most decimal.Dec) decimal.Dec {
 		if !p.Picked {
-			return p.Quantity
+			return most
 		}
-		q := min(p.Quantity, loose.Sum(p.OrderLineID, &p.Identity))
+		q := min(most, loose.Sum(p.OrderLineID, &p.Identity))
 		loose.Take(p.OrderLineID, &p.Identity, q)
 		return q
 	})

@@ -21,7 +21,7 @@ import (
 	"holdfast/internal/store"
 )
 
-// mailEvery is the least time between two mails to one person about one record.
+// mailEvery is the part of an hour in which one person gets one mail about one record.
 const mailEvery = 15 * time.Minute
 
 // readerSQL selects those of some accounts that are active members with an address.
@@ -112,7 +112,8 @@ func mailNamed(
 	return nil
 }
 
-// queueMail queues a mail, unless the person was written to about the record just now.
+// queueMail queues a mail, unless the person gets one about the record in this part of
+// the hour already.
 func queueMail(tx *store.Tx, account, record string, message mail.Message) error {
 	payload, err := json.Marshal(map[string]any{"message": message, "user": account})
 	if err != nil {
