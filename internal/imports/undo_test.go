@@ -64,3 +64,26 @@ func TestRollbackByField(t *testing.T) {
 		}
 	})
 }
+
+// What people said of a record since keeps the record: a rollback names the comment, and
+// takes back the rest.
+func TestRollbackLeavesCommentedRecords(t *testing.T) {
+	each(t, func(k *kit) {
+		job, _, _ := k.imported("incidents", `{"force":true}`, "", "reports.csv",
+			[]byte("external_ref,kind,title,occurred_at\nA,hazard,Oil,2026-01-05T10:00:00Z\nB,hazard,Ice,2026-01-05T10:00:00Z\n"))
+		oil := k.find("incidents", "external_ref", "A")["id"]
+		k.add("comments", store.Row{"incident_id": oil, "text": "Whose?"})
+
+		_, err := k.m.Rollback(context.Background(), k.as, job.ID)
+		if list := imports.Conflicts(err); len(list) != 1 || !strings.Contains(strings.ToLower(list[0].Reason), "comment") {
+			k.Fatalf("%v %+v", err, list)
+		}
+		res, err := k.m.RollbackRest(context.Background(), k.as, job.ID)
+		if err != nil || res.Kept != 1 {
+			k.Errorf("%+v %v", res, err)
+		}
+		if diff := cmp.Diff([]string{"A"}, k.fieldsOf("incidents", "external_ref")); diff != "" {
+			k.Error(diff)
+		}
+	})
+}
