@@ -110,7 +110,7 @@ func TestCrownsAreEarned(t *testing.T) {
 				t.Errorf("%s: %s speaks because %q, want the weighted model because %q", when, kind, why, words)
 			}
 		}
-		weightedBecause("without data", "was tried")
+		weightedBecause("without data", "could be fitted")
 
 		s.buy(9, 13)
 		for period := range 10 {
