@@ -45,7 +45,8 @@ func (f *Files) Routes() []route.Route {
 		path := "/v1/" + strings.ReplaceAll(collection, "_", "-") + "/{id}/files"
 		out = append(out, route.Route{Method: "POST", Pattern: path, Handle: f.addTo(path, collection), Out: fileView{},
 			Status: http.StatusCreated, Keyed: true, Body: map[string]string{"file": "file", "note": "string"},
-			Doc: "Keep a file with a record (multipart part file: JPEG, PNG, WebP, PDF or office document, 25 MB at most; note)"})
+			Doc: "Keep a file with a record (multipart part file: JPEG, PNG, WebP, PDF or office document, " +
+				"25 MB at most; note)"})
 	}
 	for i := range out {
 		out[i].Tag, out[i].Who = "files", route.TenantMember

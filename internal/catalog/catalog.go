@@ -229,12 +229,6 @@ type Resource struct {
 	lists   [][]string // the indexes that keep an order, after tenant_id
 }
 
-// ParentRecord is a reference from a row to the record that it is kept with.
-type ParentRecord struct {
-	Column   string
-	Resource *Resource // the record's
-}
-
 // Relation is a foreign key seen from one side.
 type Relation struct {
 	Name   string // constraint name, e.g. order_lines_order_id_fkey
@@ -376,27 +370,6 @@ func (c *Catalog) checkGoods(r *Resource) error {
 	}
 	return fmt.Errorf("catalog: %s does not say whose goods it is about", r.Name)
 }
-
-// linkParents finds the resources that a resource's Parents point to.
-func (c *Catalog) linkParents(r *Resource) error {
-	for _, column := range r.Parents {
-		f := r.byName[column]
-		if f == nil || f.Ref == "" || len(c.byName[f.Ref].Parents) > 0 {
-			return fmt.Errorf("catalog: %s: its parent %q is no reference to a record that stands alone", r.Name, column)
-		}
-		r.parents = append(r.parents, ParentRecord{column, c.byName[f.Ref]})
-	}
-	for _, g := range append(slices.Clone(r.Access.Read), r.Access.Create...) {
-		if g.Scope == Parent && len(r.Parents) == 0 {
-			return fmt.Errorf("catalog: %s grants what stands beside a record, and names none", r.Name)
-		}
-	}
-	return nil
-}
-
-// ParentRecords returns the references by which a row may name the record that it
-// is kept with.
-func (r *Resource) ParentRecords() []ParentRecord { return r.parents }
 
 // NamedBy is the column by which a resource's records are named in a field with
 // Names: people by their user, everything else by its id.

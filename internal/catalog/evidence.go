@@ -47,8 +47,8 @@ func oneParent() string {
 func commentsResource() Resource {
 	return Resource{
 		Name: "comments", Family: "safety",
-		Doc: "What people say about a record: an incident, action, inspection, certificate, machine, order or shipment. Read by those who read the record. " +
-			"Its author may change it for 15 minutes; it is struck, never deleted.",
+		Doc: "What people say about a record: an incident, action, inspection, certificate, machine, order or " +
+			"shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.",
 		Fields: slices.Concat(evidenceParents(), []Field{
 			{Name: "text", Required: true, Doc: "Up to 10,000 characters."},
 			{Name: "mentions", Type: Array, Required: true, Default: "[]", MaxLen: 20, Names: "members",
@@ -76,8 +76,8 @@ func commentsResource() Resource {
 func filesResource() Resource {
 	return Resource{
 		Name: "files", Family: "safety",
-		Doc: "Pictures, PDF and office documents kept with a record, 25 MB at most each. Uploaded to /v1/{collection}/{id}/files and read at " +
-			"/v1/files/{id}/content by those who read the record; deleted with it.",
+		Doc: "Pictures, PDF and office documents kept with a record, 25 MB at most each. Uploaded to " +
+			"/v1/{collection}/{id}/files and read at /v1/files/{id}/content by those who read the record; deleted with it.",
 		Fields: slices.Concat(evidenceParents(), []Field{
 			{Name: "name", Format: Name, Required: true, ReadOnly: true, Doc: "File name, as a label."},
 			{Name: "note", Format: Name, Doc: "What the file shows."},

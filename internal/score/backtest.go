@@ -158,7 +158,7 @@ func Champion(tracks []Track) string {
 		if !isStatistical(t.Model) {
 			continue
 		}
-		t.Refused = t.refusal(weighted, pooled)
+		t.Refused = t.explainRefusal(weighted, pooled)
 		if t.Refused == "" && t.Overall.Deviance < least {
 			name, least = t.Model, t.Overall.Deviance
 		}
@@ -174,8 +174,8 @@ func trackOf(tracks []Track, name string) Track {
 	return Track{Overall: Metrics{Deviance: math.Inf(1)}}
 }
 
-// refusal says why a model is no champion, "" where it may be.
-func (t *Track) refusal(weighted, pooled Track) string {
+// explainRefusal says why a model is no champion, "" where it may be.
+func (t *Track) explainRefusal(weighted, pooled Track) string {
 	own := t.Overall.Deviance
 	switch {
 	case len(t.Origins) < Origins:
@@ -187,9 +187,11 @@ func (t *Track) refusal(weighted, pooled Track) string {
 		return fmt.Sprintf("fewer than %d entities with hours or %d incidents came before a period that was forecast: "+
 			"the prior is not the tenant's own", MinEntities, MinEvents)
 	case own >= weighted.Overall.Deviance:
-		return fmt.Sprintf("its deviance %.4f is not below that of the weighted model, %.4f", own, weighted.Overall.Deviance)
+		return fmt.Sprintf("its deviance %.4f is not below that of the weighted model, %.4f",
+			own, weighted.Overall.Deviance)
 	case own >= pooled.Overall.Deviance:
-		return fmt.Sprintf("its deviance %.4f is not below that of one rate for all, %.4f", own, pooled.Overall.Deviance)
+		return fmt.Sprintf("its deviance %.4f is not below that of one rate for all, %.4f",
+			own, pooled.Overall.Deviance)
 	case 3*t.Wins < 2*len(t.Origins):
 		return fmt.Sprintf("it was better than the weighted model and one rate for all in %d of %d periods only",
 			t.Wins, len(t.Origins))

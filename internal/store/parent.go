@@ -46,7 +46,8 @@ func firstUnreadable(tx *Tx, r *catalog.Resource, ids []string) (string, error) 
 	args := []any{tx.TenantID, query.List(ids)}
 	where := policy.Where(tx.DB(), r.Name, &args)
 	readable := map[string]bool{}
-	err := tx.Query("SELECT id FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND id IN {ids $2} AND "+where, args, func(row *db.Row) error {
+	sql := "SELECT id FROM " + r.Name + " WHERE " + tenantColumn(r) + " = $1 AND id IN {ids $2} AND " + where
+	err := tx.Query(sql, args, func(row *db.Row) error {
 		readable[row.Text(0)] = true
 		return nil
 	})

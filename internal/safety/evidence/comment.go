@@ -97,7 +97,8 @@ func strikeComment(tx *store.Tx, row store.Row) error {
 	officer := slices.Contains([]actor.Role{actor.Owner, actor.Admin, actor.Safety, actor.Service}, tx.Role)
 	if !officer && !isAuthor(tx, row) {
 		return fault.New(fault.Forbidden, "42501",
-			"a comment is struck by its author, or by an owner, admin or safety officer").At("status", "is another person's")
+			"a comment is struck by its author, or by an owner, admin or safety officer").
+			At("status", "is another person's")
 	}
 	row["struck_at"] = query.FormatTime(tx.Now())
 	if tx.UserID != "" {

@@ -96,7 +96,7 @@ func (s *Store) Add(ctx context.Context, a actor.Actor, of Record, u Upload) (st
 	if err := s.checkMayAdd(ctx, a, of); err != nil {
 		return nil, err
 	}
-	f, err := s.turn.detect(ctx, u.File, u.Size)
+	f, err := s.turn.detectInTurn(ctx, u.File, u.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,10 @@ func (s *Store) Add(ctx context.Context, a actor.Actor, of Record, u Upload) (st
 		err = s.putFile(ctx, row, "blob_key", u.File, MaxBytes)
 	}
 	if err == nil {
-		row, err = s.record(ctx, a, of, row)
+		row, err = s.insertFile(ctx, a, of, row)
 	}
 	if err != nil {
-		s.discard(ctx, row, err)
+		s.discardBytes(ctx, row, err)
 		return nil, err
 	}
 	return row, nil
@@ -159,8 +159,8 @@ func (s *Store) putFile(ctx context.Context, row store.Row, column string, r io.
 	return nil
 }
 
-// record writes the row of a kept file.
-func (s *Store) record(ctx context.Context, a actor.Actor, of Record, row store.Row) (store.Row, error) {
+// insertFile writes the row of a kept file.
+func (s *Store) insertFile(ctx context.Context, a actor.Actor, of Record, row store.Row) (store.Row, error) {
 	kept := row
 	err := s.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		if err := s.checkRoom(tx, a, of, row["size"].(int64)); err != nil {
@@ -209,9 +209,9 @@ func (s *Store) checkRoom(tx *db.Tx, a actor.Actor, of Record, size int64) error
 	return room.Check(size, "file")
 }
 
-// discard deletes bytes that no record came to name, because of err. When nobody
+// discardBytes deletes bytes that no record came to name, because of err. When nobody
 // knows whether one did, they are left to the sweep of files without records.
-func (s *Store) discard(ctx context.Context, row store.Row, err error) {
+func (s *Store) discardBytes(ctx context.Context, row store.Row, err error) {
 	if fault.Is(err, fault.Unavailable) {
 		return
 	}
@@ -249,7 +249,8 @@ func (s *Store) checkMayAdd(ctx context.Context, a actor.Actor, of Record) error
 	where := policy.Where(s.store.DB(), of.Collection(), &args)
 	return s.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		there := false
-		err := tx.Query("SELECT id FROM "+of.Collection()+" WHERE tenant_id = $1 AND id = $2 AND "+where, args, func(*db.Row) error {
+		sql := "SELECT id FROM " + of.Collection() + " WHERE tenant_id = $1 AND id = $2 AND " + where
+		err := tx.Query(sql, args, func(*db.Row) error {
 			there = true
 			return nil
 		})
@@ -264,7 +265,9 @@ func notThere() error { return fault.New(fault.NotFound, "PGRST116", "there is n
 
 // Open opens the bytes of a file that the actor may read: the file itself, or with
 // thumbnail its small picture. Its row says what it is.
-func (s *Store) Open(ctx context.Context, a actor.Actor, id string, thumbnail bool) (store.Row, io.ReadSeekCloser, error) {
+func (s *Store) Open(
+	ctx context.Context, a actor.Actor, id string, thumbnail bool,
+) (store.Row, io.ReadSeekCloser, error) {
 	policy, ok := query.ReadPolicy(a, filesIn(s.store.Catalog()))
 	if !ok {
 		return nil, nil, notThere()

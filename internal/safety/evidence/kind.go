@@ -70,7 +70,8 @@ func detectFormat(f io.ReadSeeker, size int64) (format, error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return detectOffice(f, size)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
-		return format{}, refuseFormat("an office file of the old kind, or one with a password: save it as .docx, .xlsx, .pptx or PDF")
+		return format{}, refuseFormat(
+			"an office file of the old kind, or one with a password: save it as .docx, .xlsx, .pptx or PDF")
 	case n == 0:
 		return format{}, fault.New(fault.Invalid, "22023", "the file is empty").At("file", "is empty")
 	}
@@ -167,8 +168,8 @@ func labelFile(name string, f format) (string, error) {
 
 // isKnownExtension reports an extension that promises a format, or a program.
 func isKnownExtension(extension string) bool {
-	known := []string{".exe", ".bat", ".cmd", ".com", ".js", ".html", ".htm", ".svg", ".zip", ".doc", ".xls", ".ppt", ".docm",
-		".xlsm", ".pptm", ".csv", ".txt", ".heic", ".gif", ".mp4", ".mov"}
+	known := []string{".exe", ".bat", ".cmd", ".com", ".js", ".html", ".htm", ".svg", ".zip", ".doc", ".xls", ".ppt",
+		".docm", ".xlsm", ".pptm", ".csv", ".txt", ".heic", ".gif", ".mp4", ".mov"}
 	for _, f := range []format{picture, pdfFile} {
 		known = append(known, f.extensions...)
 	}
@@ -185,8 +186,8 @@ func isKnownExtension(extension string) bool {
 // much more memory when it is read.
 type inspection chan struct{}
 
-// detect waits for its turn and says what a file is.
-func (turn inspection) detect(ctx context.Context, f io.ReadSeeker, size int64) (format, error) {
+// detectInTurn waits for its turn and says what a file is.
+func (turn inspection) detectInTurn(ctx context.Context, f io.ReadSeeker, size int64) (format, error) {
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()

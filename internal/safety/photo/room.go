@@ -37,7 +37,8 @@ func (r *Room) Check(size int64, field string) error {
 		return nil
 	}
 	return fault.New(fault.TooLarge, CodeFull,
-		"the photos and files of this tenant take %d MB, which is the most: delete some", r.most>>20).At(field, "no room")
+		"the photos and files of this tenant take %d MB, which is the most: delete some", r.most>>20).
+		At(field, "no room")
 }
 
 // Decoder returns what makes pictures fit to be kept, a few at a time for all.

@@ -59,7 +59,8 @@ func verifyExternal(tx *store.Tx, ta store.Row) error {
 	}
 	if !tx.Seconds(ta[enteredByColumn]) || slices.Contains(makers, tx.UserID) {
 		return fault.New(fault.Forbidden, "42501",
-			"an external certificate is completed by another person than those who entered it and added its files: status").
+			"an external certificate is completed by another person than those who entered it "+
+				"and added its files: status").
 			At(statusColumn, "is set by a second person")
 	}
 	ta[verifiedByColumn], ta[verifiedColumn] = tx.UserID, query.FormatTime(tx.Now())
