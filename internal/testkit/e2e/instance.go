@@ -174,7 +174,11 @@ func (s *instance) lastLines(lines int, wanted func(line string) bool) string {
 		return err.Error()
 	}
 	all := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return !wanted(line) })
-	return strings.Join(all[max(len(all)-lines, 0):], "\n")
+	last := all[max(len(all)-lines, 0):]
+	for n, line := range last {
+		last[n] = cutLine(line)
+	}
+	return strings.Join(last, "\n")
 }
 
 func anyLine(string) bool { return true }

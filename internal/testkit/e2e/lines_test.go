@@ -41,3 +41,18 @@ func TestAbreast(t *testing.T) {
 		t.Errorf("%v tells not what failed on both", err)
 	}
 }
+
+func TestFailuresAreListedLast(t *testing.T) {
+	err := testAllEngines([]string{"x", "y"}, func(engine string, out *lines) error {
+		if engine == "y" {
+			fmt.Fprint(out, "✔ sells (1ms)\n")
+			return nil
+		}
+		fmt.Fprint(out, "✖ buys (3ms)\nℹ fail 1\n\n✖ failing tests:\n\ntest at a.mjs:1:1\n✖ buys (3ms)\n  Error: too dear\n")
+		return errors.New("exit status 1")
+	})
+	want := "exit status 1\n--- tests that failed\nx: ✖ buys (3ms)\n  Error: too dear"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}

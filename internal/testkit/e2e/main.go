@@ -65,17 +65,24 @@ func main() {
 func testAllEngines(engines []string, test func(engine string, out *lines) error) error {
 	var mu sync.Mutex
 	var failed error
+	var failures []string
 	var all sync.WaitGroup
 	for _, engine := range engines {
 		all.Go(func() {
 			out := &lines{mu: &mu, to: os.Stdout, begin: []byte(engine + ": ")}
 			err := errors.Join(test(engine, out), out.flushRest())
+			listed := out.listFailures()
 			mu.Lock()
 			defer mu.Unlock()
 			failed = errors.Join(failed, err)
+			failures = append(failures, listed...)
 		})
 	}
 	all.Wait()
+	if len(failures) > 0 {
+		// At the very end, where whoever reads a long log looks first.
+		return fmt.Errorf("%w\n--- tests that failed\n%s", failed, strings.Join(failures, "\n"))
+	}
 	return failed
 }
 
