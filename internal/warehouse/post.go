@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
+	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/transfers"
@@ -92,6 +93,9 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 	fallen, err := p.settleTotals(tx)
 	if p.refused != nil {
 		return nameRow(fault.As(err), p.refused.findCulprit(changes), len(changes))
+	}
+	if err == nil {
+		err = history.CheckBalances(tx, changes, MovementKeys)
 	}
 	if err != nil || len(fallen) == 0 || w.LowStock == nil {
 		return err
