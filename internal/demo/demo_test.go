@@ -101,9 +101,10 @@ func TestNothingLiesInTheFuture(t *testing.T) {
 	})
 }
 
-// The ledger read in the order of time never takes what is not there.
+// The ledger read in the order of time never takes what is not there, in the sample and
+// in the whole warehouses.
 func TestLedgerNeverGoesBelowZero(t *testing.T) {
-	eachTenant(t, func(t *testing.T, _ profile, _ time.Time, rows records) {
+	check := func(t *testing.T, _ profile, _ time.Time, rows records) {
 		moves := append([]store.Row{}, rows["stock_movements"]...)
 		sort.SliceStable(moves, func(i, j int) bool { return moves[i]["occurred_at"].(string) < moves[j]["occurred_at"].(string) })
 		sum := map[string]decimal.Dec{}
@@ -113,14 +114,16 @@ func TestLedgerNeverGoesBelowZero(t *testing.T) {
 			if m["from_zone_id"] != nil {
 				k := key("from_zone_id", "from_status")
 				if sum[k] -= q; sum[k] < 0 {
-					t.Fatalf("%s at %s leaves %s", m["type"], m["occurred_at"], sum[k])
+					t.Fatalf("%s of %s at %s leaves %s", m["type"], m["item_id"], m["occurred_at"], sum[k])
 				}
 			}
 			if m["to_zone_id"] != nil {
 				sum[key("to_zone_id", "to_status")] += q
 			}
 		}
-	})
+	}
+	t.Run("whole", func(t *testing.T) { eachWhole(t, check) })
+	t.Run("sample", func(t *testing.T) { eachTenant(t, check) })
 }
 
 // The same day gives the same records, whatever the hour.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -53,7 +54,9 @@ func (w *stock) levelAt(k levelKey, day int, at time.Time) *level {
 		w.levels = append(w.levels, l)
 		k.item.levels = append(k.item.levels, l)
 	}
-	l.last = at
+	if l.last = at; at.Before(l.first) {
+		l.first = at
+	}
 	return l
 }
 
@@ -115,6 +118,12 @@ func (w *stock) listFreeLevels(it *item) []*level {
 		return a.zone == it.home && b.zone != it.home
 	})
 	return out
+}
+
+// listPresentLevels lists an item's free stock at places that it had come to by a day:
+// the opening is booked before the days are, also where its hall followed later.
+func (w *stock) listPresentLevels(it *item, day int) []*level {
+	return slices.DeleteFunc(w.listFreeLevels(it), func(l *level) bool { return l.day > day })
 }
 
 func (w *stock) freeQuantity(it *item) int64 {

@@ -172,9 +172,13 @@ func (w *stock) bookDifferences(day int) {
 	if !w.cal.isWorkingDay(day) {
 		return
 	}
+	last := 3
+	if w.crew { // thousands of bins are counted in turn, and most of them are right
+		last = 15
+	}
 	for range w.cal.drawPoisson(float64(len(w.items)) / 300) {
 		it := pickOne(w.cal, w.items)
-		list := w.listFreeLevels(it)
+		list := w.listPresentLevels(it, day)
 		if it.kind == fast && w.cal.drawChance(0.5) || len(list) == 0 {
 			continue
 		}
@@ -182,7 +186,7 @@ func (w *stock) bookDifferences(day int) {
 		small := int64(w.cal.drawBetween(1, 3))
 		at := w.cal.momentAt(day, w.cal.drawHour(13.4, 13.8))
 		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small,
-			worker: w.findHand(day, at)}); w.cal.drawBetween(0, 3) {
+			worker: w.findHand(day, at)}); w.cal.drawBetween(0, last) {
 		case 0:
 			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
 			m.refType, m.ref = "stock_counts", w.recordCount(l, day, at, small)
@@ -193,6 +197,8 @@ func (w *stock) bookDifferences(day int) {
 				m.refType, m.ref = "stock_counts", w.recordCount(l, day, at, -small)
 				w.bookMovement(m)
 			}
+		case 4, 5, 6, 7, 8, 9:
+			w.recordCount(l, day, at, 0)
 		default:
 			if l.qty-l.reserved >= small {
 				m.kind, m.from, m.reason = "adjust_loss", l.zone, pickOne(w.cal,
@@ -224,10 +230,15 @@ func (w *stock) recordCount(l *level, day int, at time.Time, variance int64) str
 	return w.addRecord("stock_counts", day, at, r)["id"].(string)
 }
 
-// countSomeBins counts a few bins a day, in which nothing is amiss.
+// countSomeBins counts some bins a day, in which nothing is amiss: each of them about
+// once in half a year, as a cycle count does.
 func (w *stock) countSomeBins(day int) {
-	for n := range min(len(w.levels), 3) {
-		at := w.cal.momentAt(day, 13.9+0.02*float64(n))
+	bins := min(len(w.levels), 3)
+	if w.crew {
+		bins = len(w.levels) / 130
+	}
+	for n := range bins {
+		at := w.cal.momentAt(day, 13.9+0.09*float64(n)/float64(bins))
 		l := w.levels[(7*-day+13*n)%len(w.levels)]
 		if w.cal.isWorkingDay(day) && l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
 			w.recordCount(l, day, at, 0)
@@ -249,7 +260,7 @@ func (w *stock) holdGoods(day int) {
 	}
 	at := w.cal.momentAt(day, 14)
 	for _, it := range w.items {
-		list := w.listFreeLevels(it)
+		list := w.listPresentLevels(it, day)
 		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots ||
 			list[0].qty-list[0].reserved < 2*it.packet {
 			continue
@@ -275,7 +286,8 @@ func (w *stock) sendTransfer(day int) {
 	}
 	var lines []*line
 	for _, it := range w.items {
-		if it.kind == fast && !it.cat.lots && len(lines) < 3 && w.freeQuantity(it) > it.reorderAt && w.cal.drawChance(0.25) {
+		if it.kind == fast && !it.cat.lots && len(lines) < 3 && len(w.listPresentLevels(it, day)) > 0 &&
+			w.freeQuantity(it) > it.reorderAt && w.cal.drawChance(0.25) {
 			lines = append(lines, &line{item: it, qty: it.packet, price: it.cents})
 		}
 	}
@@ -285,7 +297,7 @@ func (w *stock) sendTransfer(day int) {
 	o := w.newOrder("transfer", day, 9, lines)
 	o.party = "Berlin cross-dock"
 	for i, l := range lines {
-		from := w.listFreeLevels(l.item)[0]
+		from := w.listPresentLevels(l.item, day)[0]
 		q := min(l.qty, from.qty-from.reserved)
 		l.qty, l.allocated, l.picked, l.packed, l.shipped, l.received = q, q, q, q, q, q
 		at := w.cal.momentAt(day, 14.1+0.01*float64(i))
@@ -301,7 +313,7 @@ func (w *stock) bookReturns(day int) {
 		return
 	}
 	it := pickOne(w.cal, w.items)
-	if it.cat.lots || it.kind == dead || it.born > day {
+	if it.cat.lots || it.kind == dead || it.born > day || it.levels[0].day > day {
 		return
 	}
 	to, status, disposition := it.home, "available", "restock"

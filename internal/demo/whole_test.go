@@ -95,6 +95,13 @@ func TestBelievable(t *testing.T) {
 			band(t, "restricted cases", cases["restricted"], 1, 20)
 			band(t, "other cases", cases["other"], 1, 20)
 		}
+		wrong := 0.0
+		for _, n := range rows["stock_counts"] {
+			if n["exact"] == false {
+				wrong++
+			}
+		}
+		band(t, "counts that are right, in 100", 100-100*wrong/float64(len(rows["stock_counts"])), 93, 99.8)
 		with := 0
 		for _, w := range rows["workers"] {
 			if w["user_id"] != nil {

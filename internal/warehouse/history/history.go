@@ -6,9 +6,11 @@ package history
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -18,6 +20,22 @@ import (
 // Keys returns the stock keys of where a movement's goods come from and go to, "" for
 // outside the warehouse.
 type Keys func(movement store.Row) (from, to string)
+
+// movement is a movement of goods as far as its places are concerned.
+type movement struct {
+	id, itemID string
+	at         string // occurred_at
+	from, to   string // stock keys, "" for outside the warehouse
+	quantity   decimal.Dec
+}
+
+func readMovement(row store.Row, keys Keys) movement {
+	from, to := keys(row)
+	return movement{
+		id: row.Text("id"), itemID: row.Text("item_id"), at: row.Text("occurred_at"),
+		from: from, to: to, quantity: row.Decimal("quantity"),
+	}
+}
 
 // step is a change of what lies at a place.
 type step struct {
@@ -36,59 +54,66 @@ func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
 	watched := map[string][]step{}
 	var items []string
 	for i, c := range changes {
-		if c.Op != store.Insert || c.After.Text("occurred_at") >= now {
+		if c.Op != store.Insert {
 			continue
 		}
-		from, _ := keys(c.After)
-		added[c.After.Text("id")] = i
-		if from == "" {
+		m := readMovement(c.After, keys)
+		if m.at >= now {
 			continue
 		}
-		since = min(since, c.After.Text("occurred_at"))
-		watched[from] = nil
-		items = append(items, c.After.Text("item_id"))
+		added[m.id] = i
+		if m.from == "" {
+			continue
+		}
+		since = min(since, m.at)
+		watched[m.from] = nil
+		items = append(items, m.itemID)
 	}
 	if len(watched) == 0 {
 		return nil
 	}
 
-	moves, err := tx.Rows("stock_movements", "item_id IN {ids $2} AND occurred_at >= $3", query.List(items), since)
+	rows, err := tx.Rows("stock_movements", "item_id IN {ids $2} AND occurred_at >= $3", query.List(items), since)
 	if err != nil {
 		return fmt.Errorf("history: movements since %s: %w", since, err)
 	}
-	for _, m := range moves {
-		change, isNew := added[m.Text("id")]
+	for _, row := range rows {
+		m := readMovement(row, keys)
+		change, isNew := added[m.id]
 		if !isNew {
 			change = -1
 		}
-		from, to := keys(m)
-		for key, by := range map[string]decimal.Dec{from: -m.Decimal("quantity"), to: m.Decimal("quantity")} {
+		for key, by := range map[string]decimal.Dec{m.from: -m.quantity, m.to: m.quantity} {
 			if steps, isWatched := watched[key]; isWatched {
-				watched[key] = append(steps, step{m.Text("occurred_at"), by, change})
+				watched[key] = append(steps, step{m.at, by, change})
 			}
 		}
 	}
 	return checkPlaces(tx, changes, watched)
 }
 
+// levelsSQL reads what lies at some places. $1 tenant, $2 stock keys.
+const levelsSQL = `
+	SELECT stock_key, quantity
+	FROM stock_levels
+	WHERE tenant_id = $1
+		AND {keys}`
+
 // checkPlaces walks back from what lies at each place now.
 func checkPlaces(tx *store.Tx, changes []store.Change, watched map[string][]step) error {
-	var names []string
-	for key := range watched {
-		names = append(names, key)
-	}
-	levels, err := tx.Rows("stock_levels", tx.DB().InText("stock_key", 2), query.List(names))
+	names := slices.Sorted(maps.Keys(watched))
+	left := map[string]decimal.Dec{}
+	text := strings.ReplaceAll(levelsSQL, "{keys}", tx.DB().InText("stock_key", 2))
+	err := tx.Query(text, []any{tx.TenantID, query.List(names)}, func(r *db.Row) error {
+		left[r.Text(0)] = r.Dec(1)
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("history: stock levels: %w", err)
 	}
-	left := map[string]decimal.Dec{}
-	for _, l := range levels {
-		left[l.Text("stock_key")] = l.Decimal("quantity")
-	}
-	slices.Sort(names)
 	for _, key := range names {
 		if at, i := findShortage(left[key], watched[key]); i >= 0 {
-			return refuse(changes, i, at)
+			return refuseShortage(changes, i, at)
 		}
 	}
 	return nil
@@ -121,8 +146,10 @@ func findShortage(left decimal.Dec, steps []step) (string, int) {
 	return "", -1
 }
 
-func refuse(changes []store.Change, i int, at string) error {
-	err := fault.New(fault.Conflict, "HF002", "the goods were not there then: from %s on less would have been there than nothing", at).
+// refuseShortage refuses a movement after which less than nothing would have lain there.
+func refuseShortage(changes []store.Change, i int, at string) error {
+	err := fault.New(fault.Conflict, "HF002",
+		"the goods were not there then: from %s on the place would have held less than nothing", at).
 		With("", "date it later, or book what came in before it first").
 		At("occurred_at", "is before the goods came")
 	if len(changes) > 1 {
