@@ -14,7 +14,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	grammar "holdfast/internal/query"
 	"holdfast/internal/safety/osha"
 )
 
@@ -135,8 +134,8 @@ func pdfFile(name string, body []byte, err error) (*file, error) {
 	return &file{name, "application/pdf", body}, err
 }
 
-// sheetFile writes a file for a spreadsheet or OSHA's upload; texts that a
-// spreadsheet would run as a formula are guarded.
+// sheetFile writes a sheet as it stands: OSHA's upload takes each text as it was
+// written, lists for people come guarded.
 func sheetFile(name string, s *osha.Sheet, err error) (*file, error) {
 	if err != nil {
 		return nil, err
@@ -145,9 +144,6 @@ func sheetFile(name string, s *osha.Sheet, err error) (*file, error) {
 	out := csv.NewWriter(&b)
 	rows := append([][]string{s.Header}, s.Rows...)
 	for _, row := range rows {
-		for i := range row {
-			row[i] = grammar.Guard(row[i])
-		}
 		if err := out.Write(row); err != nil {
 			return nil, fmt.Errorf("api: write %s: %w", name, err)
 		}

@@ -93,7 +93,11 @@ func writeRule(b *strings.Builder, row store.Row, r *safety.Rule, measures, unit
 	if r.Warn != nil {
 		fmt.Fprintf(b, "- **Warning**: %s %s.\n", boundWords(r.Warn), unit)
 	}
-	fmt.Fprintf(b, "- **Breach**: %s %s.\n", boundWords(r.Breach), unit)
+	if r.Breach != nil {
+		fmt.Fprintf(b, "- **Breach**: %s %s.\n", boundWords(r.Breach), unit)
+	} else {
+		b.WriteString("- **Breach**: never; the cited text names no bound.\n")
+	}
 	if r.Evidence.Absence == safety.Breach {
 		b.WriteString("- **Nothing on record**: a breach, for the law asks for the act itself.\n")
 	} else {

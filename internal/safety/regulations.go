@@ -70,10 +70,12 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 		drivingRule("driving_stint_hours", `"breach":{"op":">","value":4.5}`)},
 	{"EU-561-11H", "At least 11 hours of daily rest for drivers, three times 9", "EU", "(EC) 561/2006 art. 8(2), 8(4)", "hours", "high",
 		drivingRule("driving_rest_hours", `"breach":{"op":"<","value":11}`)},
+	// The directive names no period for the entry: the rule reminds once the three days have passed that
+	// make an accident one for the list, and is never a breach. The seven days are OSHA's (US-1904.29).
 	{"EU-89-391-9", "List of accidents kept up to date", "EU", "89/391/EEC art. 9(1)(c)", "records", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"],"severity_min":"medium"}},` +
 			`"evidence":{"of":"incidents","absence":"insufficient_data"},` +
-			`"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":3},"breach":{"op":">","value":7}}`},
+			`"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":3}}`},
 	{"GLOBAL-SCORE", "No entity at critical risk", "Global", "ISO 45001 6.1.2.2", "risk", "high",
 		`{"scope":{"entity_types":["zone","driver","worker","equipment"],"filter":{}},` +
 			`"evidence":{"of":"predictive_scores","absence":"insufficient_data"},` +

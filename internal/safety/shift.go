@@ -118,7 +118,8 @@ func isReopened(c store.Change) bool {
 }
 
 // deriveHours derives the hours of a shift from its times, two decimals, unless they
-// are given.
+// are given. They are the exposure under every rate, so they never exceed the time
+// from beginning to end less the break.
 func deriveHours(c store.Change, length time.Duration) error {
 	sh := c.After
 	breaks, _ := sh["break_minutes"].(int64)
@@ -126,12 +127,22 @@ func deriveHours(c store.Change, length time.Duration) error {
 	if worked < 0 {
 		return badShift("break_minutes", "are longer than the shift")
 	}
-	if c.Op == store.Update && sh["hours"] != nil && sh["hours"] == c.Before["hours"] &&
-		(c.Before["started_at"] != sh["started_at"] || c.Before["ended_at"] != sh["ended_at"] || c.Before["break_minutes"] != sh["break_minutes"]) {
+	movesTimes := IsChanged(c, "started_at", "ended_at", "break_minutes")
+	if c.Op == store.Update && movesTimes && !IsChanged(c, "hours") {
 		sh["hours"] = nil
 	}
+
+	most := decimal.Dec((int64(worked/time.Second)*100 + 1800) / 3600 * (decimal.Scale / 100))
 	if sh["hours"] == nil {
-		sh["hours"] = decimal.Dec((int64(worked/time.Second)*100 + 1800) / 3600 * (decimal.Scale / 100))
+		sh["hours"] = most
+	}
+
+	// A shift from before this rule keeps its hours until they or its times change. The
+	// 18 seconds are what rounding to a hundredth of an hour may add.
+	given, _ := sh["hours"].(decimal.Dec)
+	isTouched := movesTimes || IsChanged(c, "hours")
+	if isTouched && int64(given)*3600 > int64(worked/time.Second+18)*decimal.Scale {
+		return badShift("hours", "are more than the %s that the shift has from its beginning to its end, less the break", most)
 	}
 	return nil
 }

@@ -401,14 +401,16 @@ func TestShippedRegulations(t *testing.T) {
 		k.call(scores, "")
 		n := k.call(compliance, "")
 		// OSHA was not told either, the truck and the extinguishers were never examined.
-		n.is("summary.total_regulations", "19", "summary.breach_count", "6")
+		n.is("summary.total_regulations", "19", "summary.breach_count", "5")
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
+		// The directive names no period: its list is late, and no breach for it.
+		n.find("events", "regulation_code", "EU-89-391-9").is("status", `"warning"`, "value", "10")
 		n.find("events", "regulation_code", "US-1910.178-Q7").is("status", `"breach"`, "value", "null", "details.never_recorded", "true")
-		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
+		breach := n.find("events", "regulation_code", "US-1904.29").at("id").(string)
 		k.waive(breach, k.now.AddDate(0, 0, 10))
 		kept := n.at("summary.compliant_count").(float64)
 		n = k.call(compliance, "")
-		n.is("summary.breach_count", "5", "summary.waived_count", "1", "events_created", "0")
+		n.is("summary.breach_count", "4", "summary.waived_count", "1", "events_created", "0")
 		if n.at("summary.compliant_count") != kept {
 			k.Error("the waived regulation counts as kept")
 		}

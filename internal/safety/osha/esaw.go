@@ -54,7 +54,7 @@ func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error)
 	for _, r := range rows {
 		sheet.Rows = append(sheet.Rows, r.esawRow())
 	}
-	return sheet, nil
+	return sheet.guardTexts(), nil
 }
 
 // absence is an accident with the site it happened at and the worker it
@@ -133,10 +133,14 @@ func sizeClass(staff int) string {
 const fillVictimsSQL = `
 	SELECT site_id, hired_on, left_on
 	FROM workers
-	WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'`
+	WHERE tenant_id = $1
+		AND site_id IS NOT NULL
+		AND employment <> 'contractor'
+		AND (status <> 'left' OR left_on IS NOT NULL)`
 
 // fillVictims finds the workers of accidents, and how many people the site employed
-// that day. A worker without a date of hire has always been there.
+// that day. A worker without a date of hire has always been there; one who has left
+// on a day that nobody wrote down was there on none.
 func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
 	ids := map[string]bool{}
 	for _, r := range list {

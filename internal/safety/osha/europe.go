@@ -35,7 +35,7 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 			[]string{c.Text("id"), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
 				c.Text("where_occurred"), Description(c), formatWhole(intField(c, "days_away")), formatBit(c.Text("outcome") == "death")})
 	}
-	return sheet, nil
+	return sheet.guardTexts(), nil
 }
 
 // readAbsences reads the injuries of a year with at least four days away, or death,

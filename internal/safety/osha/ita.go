@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -12,6 +13,18 @@ import (
 type Sheet struct {
 	Header []string
 	Rows   [][]string
+}
+
+// guardTexts guards what a spreadsheet program would run as a formula, in a list that
+// people open with one. OSHA's files are not for that: an apostrophe before a text
+// would be filed with it.
+func (s *Sheet) guardTexts() *Sheet {
+	for _, row := range s.Rows {
+		for i := range row {
+			row[i] = query.Guard(row[i])
+		}
+	}
+	return s
 }
 
 var summaryColumns = []string{"establishment_name", "ein", "company_name", "street_address", "city", "state", "zip", "naics_code",

@@ -121,17 +121,22 @@ type staff struct {
 	counted      map[string]bool
 }
 
+// employmentsSQL selects when people were employed. $1 tenant, $2 site, ” for all.
+const employmentsSQL = `
+	SELECT hired_on, left_on, site_id
+	FROM workers
+	WHERE tenant_id = $1
+		AND ($2 = '' OR CAST(site_id AS text) = $2)
+		AND (status <> 'left' OR left_on IS NOT NULL)`
+
 // queueEmployees asks for the mean number of people employed on a day of the
-// year. A worker without a date of hire counts for the whole year.
+// year. A worker without a date of hire counts for the whole year; one who has left on
+// a day that nobody wrote down counts for none.
 func queueEmployees(tx *db.Tx, st staff, got func(mean float64)) {
 	first, last := time.Date(int(st.year), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(st.year), 12, 31, 0, 0, 0, 0, time.UTC)
 	days := 0.0
-	sql, args := "SELECT hired_on, left_on, site_id FROM workers WHERE tenant_id = $1", []any{st.tenant}
-	if st.site != "" {
-		sql, args = sql+" AND site_id = $2", append(args, st.site)
-	}
 	got(0)
-	tx.Queue(sql, args, func(r *db.Row) error {
+	tx.Queue(employmentsSQL, []any{st.tenant, st.site}, func(r *db.Row) error {
 		if st.counted[r.Text(2)] {
 			return nil
 		}
