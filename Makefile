@@ -93,7 +93,7 @@ check: setup build ## test, and what takes longer or needs the network
 	  test -z "$$dead" || { echo "$$dead"; echo 'only tests reach the functions above'; exit 1; }
 	$(MAKE) --no-print-directory race kill rolling fuzz
 
-contract: build ## the OpenAPI document under the rules of two linters, and clients of three generators compiled strictly
+contract: build ## the OpenAPI document under the rules of two linters, clients of four generators compiled strictly, and tools that read Swagger
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- bin/e2e -server bin/holdfast -- test/lint/run

@@ -117,15 +117,9 @@ func hasCommon(r *catalog.Resource, role actor.Role) bool {
 	return true
 }
 
-// columnSchema refers to the columns that many records have.
+// columnSchema describes a column. It refers to no part of another schema: generators of
+// clients resolve references to whole schemas alone.
 func columnSchema(f *catalog.Field) object {
-	if slices.Contains(commonColumns, f.Name) {
-		schema := object{"$ref": "#/components/schemas/CommonColumns/properties/" + f.Name}
-		if len(f.Readers) > 0 {
-			schema["x-readers"] = f.Readers
-		}
-		return schema
-	}
 	if f.Name == "archived_at" {
 		return schemaRef(f.Name)
 	}

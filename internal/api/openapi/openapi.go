@@ -63,7 +63,6 @@ func Build(d Source, role actor.Role) map[string]any {
 	}
 	hooks, of := event.Webhooks(d.Catalog)
 	maps.Copy(w.schemas, of)
-	w.eventColumns()
 	w.shareBodies()
 	w.tags["events"] = "What happens in a tenant, as it is sent to webhooks."
 	return object{

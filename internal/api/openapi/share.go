@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"holdfast/internal/event"
 )
 
 // shareBodies writes bodies and answers once that several operations outside the
@@ -32,29 +30,6 @@ func (w *writing) shareBodies() {
 			into[names[text]] = json.RawMessage(text)
 			for _, set := range places {
 				set(object{"$ref": "#/components/" + kind + "/" + names[text]})
-			}
-		}
-	}
-}
-
-// eventColumns has what events tell of records refer to the columns of their
-// collections, where that is shorter and the role sees them.
-func (w *writing) eventColumns() {
-	for _, t := range event.Types() {
-		columns, _ := w.schemas[t.Collection+".columns"].(object)
-		known, _ := columns["properties"].(object)
-		for _, name := range []string{t.Name, t.Collection + ".event"} {
-			data, _ := w.schemas[name].(object)
-			if props, _ := data["properties"].(object); name == t.Name {
-				data, _ = props["data"].(object)
-			}
-			told, _ := data["properties"].(object)
-			for _, field := range t.Fields {
-				at := schemaRef(t.Collection + ".columns/properties/" + field)
-				if text, err := json.Marshal(told[field]); err == nil && known[field] != nil &&
-					len(text) > len(at["$ref"].(string))+len(`{"$ref":""}`) {
-					told[field] = at
-				}
 			}
 		}
 	}

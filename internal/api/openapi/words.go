@@ -126,7 +126,9 @@ func errorSchemas() object {
 		"FunctionError": object{"type": "object", "description": "Error body of functions.", "required": []string{"error"},
 			"properties": object{"error": text("What is wrong."), "details": text("Where and why.")}},
 		"IdentityError": object{"type": "object", "description": "Error body of identity.",
-			"properties": object{"code": object{"type": []string{"integer", "string", "null"}, "description": "HTTP status."},
+			"properties": object{
+				"code": object{"oneOf": []object{{"type": "integer"}, {"type": "string"}, {"type": "null"}},
+					"description": "HTTP status; with X-Supabase-Api-Version the code for programs."},
 				"error_code": text("Code for programs."),
 				"msg":        text("What is wrong."), "error": text("Code of OAuth."),
 				"error_description": text("What is wrong, for OAuth.")}},
