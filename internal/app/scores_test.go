@@ -23,6 +23,9 @@ type scoreAnswer struct {
 		Type, ID   string
 		EntityType string `json:"entity_type"`
 		Score      float64
+		ScoreLow   *float64 `json:"score_low"`
+		ScoreHigh  *float64 `json:"score_high"`
+		Terms      []struct{ Points float64 }
 		Confidence float64
 		Kind       string `json:"model_kind"`
 		Inputs     struct {
@@ -33,6 +36,8 @@ type scoreAnswer struct {
 			Days      float64 `json:"period_days"`
 		}
 		Rate        float64 `json:"rate_per_200k"`
+		Low         float64 `json:"interval_low"`
+		High        float64 `json:"interval_high"`
 		Probability float64
 		History     struct {
 			Events, Units float64
@@ -101,6 +106,19 @@ func (s *scoreAnswer) recompute(t *testing.T) map[string]int {
 				t.Errorf("%s of a %s by %s: the answer says %v, its inputs %v", what, x.EntityType, x.Kind, got, want)
 			}
 		}
+		points := 0.0
+		for _, term := range x.Terms {
+			points += term.Points
+		}
+		if math.Abs(points-x.Score) > 0.051+0.005*float64(len(x.Terms)) {
+			t.Errorf("the terms of a %s by %s add up to %v, the score is %v", x.EntityType, x.Kind, points, x.Score)
+		}
+		if x.ScoreLow == nil || x.ScoreHigh == nil || *x.ScoreLow < 0 || *x.ScoreLow > x.Score || *x.ScoreHigh < x.Score || *x.ScoreHigh > 100 {
+			t.Fatalf("the interval of a %s by %s: %v to %v around %v", x.EntityType, x.Kind, x.ScoreLow, x.ScoreHigh, x.Score)
+		}
+		if x.Kind == "weighted" && *x.ScoreHigh-*x.ScoreLow < 1 {
+			t.Errorf("the interval of a %s is %v to %v", x.EntityType, *x.ScoreLow, *x.ScoreHigh)
+		}
 		in := x.Inputs
 		if x.Kind == "weighted" {
 			b, ramp := m.Params.Bounds[x.EntityType], func(v, lo, hi float64) float64 { return max(0, min(1, (v-lo)/(hi-lo))) }
@@ -129,6 +147,11 @@ func (s *scoreAnswer) recompute(t *testing.T) map[string]int {
 		a, b := p.Alpha+x.History.Events, (p.Beta+x.History.Units)/scale
 		same("score", x.Score, half(100*(1-math.Exp2(-a/b/peer)), 1))
 		same("rate", x.Rate, half(a/b, 2))
+		at := func(rate float64) float64 { return 100 * (1 - math.Exp2(-rate/peer)) }
+		near := 0.051 + 0.36/peer // the rates of the answer are rounded to two decimals
+		if low, high := min(x.Score, at(x.Low)), max(x.Score, at(x.High)); math.Abs(*x.ScoreLow-low) > near || math.Abs(*x.ScoreHigh-high) > near {
+			t.Errorf("the interval of a %s by %s: %v to %v, its rates give %v to %v", x.EntityType, x.Kind, *x.ScoreLow, *x.ScoreHigh, low, high)
+		}
 		same("confidence", x.Confidence, half(x.History.Units/(x.History.Units+p.Beta), 2))
 		same("probability", x.Probability, half(1-math.Pow(b/(b+in.Hours/200_000), a), 4))
 	}

@@ -98,7 +98,7 @@ func writeRecords(tx *store.Tx, rows records) error {
 		}
 		b.Close()
 	}
-	return safety.Index(tx.Tx, rows["incidents"])
+	return safety.Index(tx.Tx, tx.TenantID, rows["incidents"])
 }
 
 // writeAudit writes rows of the audit log by its own door: others would not pass for

@@ -3,6 +3,7 @@ package safety
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
@@ -12,21 +13,84 @@ import (
 // EntityTable holds one row per incident and entity.
 const EntityTable = "incident_entities"
 
+// Bystander is the entity type of a row of EntityTable about somebody or something
+// that an incident names and that had no part in it: a witness, or whoever reported
+// it. It is the type of no score, rule or action, so that reporting counts against
+// nobody.
+const Bystander = "bystander"
+
 var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incident_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
 	{Name: "entity_id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
 	{Name: "kind", Type: "text"}, {Name: "severity", Type: "text"}}
 
-// entityRows are the rows of EntityTable for an incident: each entity
-// once, and the zone it happened in; none for a void report.
-func entityRows(in store.Row) ([][]any, error) {
+// people are the workers and drivers of accounts, by the account.
+type people map[string][]Entity
+
+// reportersSQL selects the workers of accounts, and the drivers that they are. $1
+// tenant, $2 accounts.
+const reportersSQL = `
+	SELECT worker.user_id, worker.id, driver.id
+	FROM workers AS worker
+	LEFT JOIN drivers AS driver ON driver.tenant_id = $1 AND driver.worker_id = worker.id
+	WHERE worker.tenant_id = $1 AND worker.user_id IN {ids $2}`
+
+// readReporters finds who reported incidents that name people without their part.
+func readReporters(tx *db.Tx, tenant string, incidents []store.Row) (people, error) {
+	accounts := map[string]bool{}
+	for _, in := range incidents {
+		list, err := namedIn(in)
+		if err != nil {
+			return nil, err
+		}
+		unsaid := slices.ContainsFunc(list, func(e Entity) bool { return e.Role == "" && (e.Type == "worker" || e.Type == "driver") })
+		if by := in.Text("reported_by"); by != "" && unsaid {
+			accounts[by] = true
+		}
+	}
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	found := people{}
+	err := tx.Query(reportersSQL, []any{tenant, query.List(sortedKeys(accounts))}, func(r *db.Row) error {
+		by := r.Text(0)
+		found[by] = append(found[by], Entity{Type: "worker", ID: r.Text(1)}, Entity{Type: "driver", ID: r.Text(2)})
+		return nil
+	})
+	return found, err
+}
+
+// namedIn are the entities that an incident names, with their parts.
+func namedIn(in store.Row) (list []Entity, err error) {
+	if raw, _ := in["entities"].(json.RawMessage); len(raw) > 0 {
+		if err = json.Unmarshal(raw, &list); err != nil {
+			err = fmt.Errorf("safety: entities of incident %s: %w", in.Text("id"), err)
+		}
+	}
+	return list, err
+}
+
+// tookPart reports whether an incident counts for an entity that it names: as
+// injured, involved or its source. A place always counts, and one named without a
+// part is involved, unless it is the person who reported it.
+func (p people) tookPart(in store.Row, e Entity) bool {
+	if e.Type == "zone" {
+		return true
+	}
+	if e.Role == "" {
+		return !slices.Contains(p[in.Text("reported_by")], e)
+	}
+	return e.Role != "witness"
+}
+
+// entityRows are the rows of EntityTable for an incident: each entity once, and the
+// zone it happened in; none for a void report.
+func (p people) entityRows(in store.Row) ([][]any, error) {
 	if in.Text("status") == "void" {
 		return nil, nil
 	}
-	var list []Entity
-	if raw, _ := in["entities"].(json.RawMessage); len(raw) > 0 {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("safety: entities of incident %s: %w", in.Text("id"), err)
-		}
+	list, err := namedIn(in)
+	if err != nil {
+		return nil, err
 	}
 	if z := in.Text("zone_id"); z != "" {
 		list = append(list, Entity{Type: "zone", ID: z})
@@ -34,6 +98,9 @@ func entityRows(in store.Row) ([][]any, error) {
 	seen := map[Entity]bool{}
 	var out [][]any
 	for _, e := range list {
+		if !p.tookPart(in, e) {
+			e.Type = Bystander
+		}
 		e.Role = ""
 		if seen[e] {
 			continue
@@ -47,7 +114,7 @@ func entityRows(in store.Row) ([][]any, error) {
 // enterIncidents keeps EntityTable in step with incidents.
 func enterIncidents(tx *store.Tx, changes []store.Change) error {
 	var old []string
-	var fresh [][]any
+	var moved []store.Row
 	for _, c := range changes {
 		if c.Op == store.Update {
 			if !isMoved(c) {
@@ -55,24 +122,24 @@ func enterIncidents(tx *store.Tx, changes []store.Change) error {
 			}
 			old = append(old, c.After.Text("id"))
 		}
-		list, err := entityRows(c.After)
-		if err != nil {
-			return err
-		}
-		fresh = append(fresh, list...)
+		moved = append(moved, c.After)
 	}
 	if len(old) > 0 {
 		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{tx.TenantID, query.List(old)}, nil)
 	}
-	return queueEntities(tx.Tx, fresh)
+	return Index(tx.Tx, tx.TenantID, moved)
 }
 
-// Index enters incidents that were loaded whole into EntityTable, at the
-// transaction's next flush.
-func Index(tx *db.Tx, incidents []store.Row) error {
+// Index enters incidents of a tenant into EntityTable, at the transaction's next
+// flush.
+func Index(tx *db.Tx, tenant string, incidents []store.Row) error {
+	reporters, err := readReporters(tx, tenant, incidents)
+	if err != nil {
+		return err
+	}
 	var all [][]any
 	for _, in := range incidents {
-		list, err := entityRows(in)
+		list, err := reporters.entityRows(in)
 		if err != nil {
 			return err
 		}

@@ -115,6 +115,18 @@ type Estimate struct {
 	Low         float64 `json:"low"`
 	High        float64 `json:"high"`
 	Probability float64 `json:"probability"`
+	// ScoreLow and ScoreHigh are the scores at both ends of the interval.
+	ScoreLow  float64 `json:"score_low"`
+	ScoreHigh float64 `json:"score_high"`
+}
+
+// scoreInterval returns the scores at both ends of the interval of a rate, 1 decimal.
+// The mean of a much skewed posterior lies outside its own interval: the score never
+// does.
+func (q Posterior) scoreInterval(low, high float64) (from, to float64) {
+	at := func(rate float64) float64 { return Round(100*halvingTerm(rate/q.Peer), 1) }
+	own := Round(q.Score(), 1)
+	return min(own, at(low)), max(own, at(high))
 }
 
 // Score returns the estimates of all entities; next holds the exposure ahead of
@@ -142,6 +154,7 @@ func (p Prior) Score(xs []Exposure, next []float64) ([]Estimate, error) {
 			High:        Round(high, 2),
 			Probability: Round(q.Probability(next[i]), 4),
 		}
+		out[i].ScoreLow, out[i].ScoreHigh = q.scoreInterval(low, high)
 	}
 	return out, nil
 }
@@ -158,17 +171,18 @@ func checkNext(next []float64, n int) error {
 	return nil
 }
 
-// Explain splits the posterior rate of one entity into what its peers and what
-// its own history say. Value is each one's rate per 200,000 hours, Weight its
-// credibility, Points its part of the rate: the points add up to the rate.
+// Explain splits the score of one entity into what its peers and what its own
+// history say. Value is each one's rate per 200,000 hours, Weight its credibility,
+// Points its part of the score as it is of the rate: the points add up to the score.
 func (p Prior) Explain(x Exposure) [2]Term {
 	q := p.Posterior(x)
 	own := 0.0
 	if x.Units > 0 {
 		own = x.Events / x.Units
 	}
+	perRate := q.Score() / q.Rate()
 	return [2]Term{
-		{"peers", p.Alpha / p.Beta, 1 - q.Z, p.Alpha / q.Beta},
-		{"own_history", own, q.Z, x.Events / q.Beta},
+		{"peers", p.Alpha / p.Beta, 1 - q.Z, perRate * p.Alpha / q.Beta},
+		{"own_history", own, q.Z, perRate * x.Events / q.Beta},
 	}
 }

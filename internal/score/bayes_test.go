@@ -57,8 +57,8 @@ func TestPosterior(t *testing.T) {
 			for _, term := range prior.Explain(c.x) {
 				points += term.Points
 			}
-			if math.Abs(points-c.rate) > 1e-9 {
-				t.Errorf("explained %g of a rate of %g", points, c.rate)
+			if math.Abs(points-q.Score()) > 1e-9 {
+				t.Errorf("explained %g of a score of %g", points, q.Score())
 			}
 		})
 	}
@@ -71,8 +71,8 @@ func TestPriorScore(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []score.Estimate{ // quantiles of Gamma(2,1) and Gamma(8,2), chi-square tables with 4 and 16 degrees
-		{Score: 50, Confidence: 0, Rate: 2, Low: 0.36, High: 4.74, Probability: 0.75},
-		{Score: 75, Confidence: 0.5, Rate: 4, Low: 1.99, High: 6.57, Probability: 0},
+		{Score: 50, Confidence: 0, Rate: 2, Low: 0.36, High: 4.74, Probability: 0.75, ScoreLow: 11.6, ScoreHigh: 80.7},
+		{Score: 75, Confidence: 0.5, Rate: 4, Low: 1.99, High: 6.57, Probability: 0, ScoreLow: 49.8, ScoreHigh: 89.8},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

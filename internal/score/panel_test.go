@@ -92,7 +92,7 @@ func TestRegressionFindsTheLaw(t *testing.T) {
 	}
 }
 
-// The terms explain the whole rate of the estimate.
+// The terms add up to the score of the estimate.
 func TestRegressionExplains(t *testing.T) {
 	p := world{entities: 200, periods: 14, rate: 40, shape: 2, nearMissSlope: 0.5}.panel(t)
 	r, err := score.FitRegression(p)
@@ -112,8 +112,8 @@ func TestRegressionExplains(t *testing.T) {
 		for _, term := range r.Explain(p, e) {
 			sum += term.Points
 		}
-		if rate := r.BaseRate * math.Exp(sum); math.Abs(rate-est.Rate) > 0.006 {
-			t.Fatalf("entity %d: terms give %g, rate is %g", e, rate, est.Rate)
+		if math.Abs(sum-est.Score) > 0.0501 {
+			t.Fatalf("entity %d: terms add up to %g, the score is %g", e, sum, est.Score)
 		}
 		if !(est.Low <= est.Rate && est.Rate <= est.High && est.Probability > 0 && est.Probability < 1) {
 			t.Fatalf("entity %d: %+v", e, est)

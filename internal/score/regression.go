@@ -292,6 +292,7 @@ func (r *Regression) Score(p *Panel, hours []float64) ([]Estimate, error) {
 			High:        Round(high, 2),
 			Probability: Round(q.Probability(hours[e]/HoursUnit), 4),
 		}
+		out[e].ScoreLow, out[e].ScoreHigh = q.scoreInterval(low, high)
 	}
 	return out, nil
 }
@@ -303,10 +304,11 @@ func (r *Regression) checkPanel(p *Panel, hours []float64) error {
 	return checkNext(hours, p.Entities)
 }
 
-// Explain splits the log of entity e's rate relative to BaseRate. Value is the
-// feature as measured (for own_history the multiplier), Weight the coefficient
-// per standard deviation, Points the part of ln(rate / BaseRate); the points,
-// with level (what the intercept adds), sum to it.
+// Explain splits entity e's score. Value is the feature as measured (for own_history
+// the multiplier), Weight the coefficient per standard deviation. Points are parts
+// of what sets the score apart from the 50 of peers, as they are of
+// ln(rate / BaseRate); those of level hold the 50 and what the intercept adds. The
+// points add up to the score; those of what lowers the risk are below 0.
 func (r *Regression) Explain(p *Panel, e int) []Term {
 	var raw, z [features]float64
 	p.fillFeatures(e, p.Periods, r.Season, raw[:])
@@ -320,7 +322,25 @@ func (r *Regression) Explain(p *Panel, e int) []Term {
 	for j, name := range r.Names {
 		out = append(out, Term{name, raw[j], r.Coef[j], r.Coef[j] * z[j]})
 	}
+	perLog := pointsPerLog(out)
+	for i := range out {
+		out[i].Points *= perLog
+	}
+	out[0].Points += 50
 	return out
+}
+
+// pointsPerLog is how many points of a score a unit of ln(rate / BaseRate) is worth,
+// which the points of terms add up to.
+func pointsPerLog(terms []Term) float64 {
+	var log float64
+	for i := range terms {
+		log += terms[i].Points
+	}
+	if math.Abs(log) < 1e-6 {
+		return 50 * math.Ln2 // the slope at 50
+	}
+	return (100*halvingTerm(math.Exp(log)) - 50) / log
 }
 
 // Weights reports the model in the four weights of the interface, as shares

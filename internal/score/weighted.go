@@ -1,5 +1,7 @@
 package score
 
+import "sync"
+
 // Kinds of entity that carry a score.
 const (
 	Zone      = "zone"
@@ -136,9 +138,12 @@ func NewWeighted(w Weights, b Bounds) (Weighted, error) {
 }
 
 // WeightedResult is the v1 score (1 decimal), its confidence (2 decimals) and
-// the terms it is made of: incidents, near_misses, shift_hours, load.
+// the terms it is made of: incidents, near_misses, shift_hours, load. Low..High are
+// the scores at both ends of what the counts may stand for, see [Weighted.Score].
 type WeightedResult struct {
 	Score      float64 `json:"score"`
+	Low        float64 `json:"score_low"`
+	High       float64 `json:"score_high"`
 	Confidence float64 `json:"confidence"`
 	Terms      [4]Term `json:"terms"`
 }
@@ -146,7 +151,10 @@ type WeightedResult struct {
 // Score returns the weighted score of one entity, or fault.Invalid naming the
 // input refused. Incidents and near misses saturate: n at their half per 30
 // days give 1 - 2^-n, so reporting many near misses is never punished beyond
-// their weight (Probst & Estrada 2010 on under-reporting).
+// their weight (Probst & Estrada 2010 on under-reporting). The interval takes both
+// counts at the ends of their exact 90 % Poisson interval (Garwood 1936); without
+// any hours, the terms of hours and load may be anything, so that its upper end
+// holds them whole.
 func (m Weighted) Score(in Inputs) (WeightedResult, error) {
 	if err := in.checkInputs(); err != nil {
 		return WeightedResult{}, err
@@ -157,7 +165,42 @@ func (m Weighted) Score(in Inputs) (WeightedResult, error) {
 		sum += r.Terms[i].Points
 	}
 	r.Score = Round(sum, 1)
+	r.Low, r.High = m.interval(in, &r.Terms)
 	return r, nil
+}
+
+// interval returns the scores at both ends of the counts' intervals.
+func (m Weighted) interval(in Inputs, terms *[4]Term) (low, high float64) {
+	per30 := 30 / float64(in.PeriodDays)
+	at := func(half, count float64) float64 { return halvingTerm(count * per30 / half) }
+	fewest, most := countInterval(in.IncidentCount)
+	fewestNear, mostNear := countInterval(in.NearMissCount)
+	rest := terms[2].Points + terms[3].Points
+	incidents, near := 100*terms[0].Weight, 100*terms[1].Weight
+	low = rest + incidents*at(m.bounds.IncidentHalf, fewest) + near*at(m.bounds.NearMissHalf, fewestNear)
+	if in.ShiftHours == 0 {
+		rest = 100 * (terms[2].Weight + terms[3].Weight)
+	}
+	high = rest + incidents*at(m.bounds.IncidentHalf, most) + near*at(m.bounds.NearMissHalf, mostNear)
+	return Round(low, 1), Round(high, 1)
+}
+
+// smallCounts are the intervals of counts that most entities have: a night scores
+// many thousands of them.
+var smallCounts = sync.OnceValue(func() *[64][2]float64 {
+	table := &[64][2]float64{}
+	for n := range table {
+		table[n][0], table[n][1] = Garwood(n)
+	}
+	return table
+})
+
+// countInterval is Garwood of a count, from a table where it is small.
+func countInterval(n int) (low, high float64) {
+	if table := smallCounts(); n < len(table) {
+		return table[n][0], table[n][1]
+	}
+	return Garwood(n)
 }
 
 func (m Weighted) scoreTerms(in Inputs) [4]Term {

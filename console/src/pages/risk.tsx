@@ -129,12 +129,15 @@ function Ranked({ s, kind, place }: { s: Score; kind: Kind; place: number }) {
   );
 }
 
-// Points draws what each input adds to a score of 100 at most; the sentence beside it says the same.
+// Points draws what each input adds to a score of 100 at most; the sentence beside it says the same. What lowers
+// the score takes its points off all that raises it, so that the bar is as long as the score.
 function Points({ terms }: { terms: Term[] }) {
-  const rest = 100 - terms.reduce((sum, t) => sum + t.points, 0);
+  const score = terms.reduce((sum, t) => sum + t.points, 0);
+  const raised = terms.reduce((sum, t) => sum + Math.max(0, t.points), 0);
+  const rest = 100 - score;
   return (
     <span class="parts" aria-hidden="true">
-      {terms.map((t, i) => (t.points > 0 ? <i key={t.name} class={`p${i % 4}`} style={{ flexGrow: t.points }} /> : null))}
+      {terms.map((t, i) => (t.points > 0 ? <i key={t.name} class={`p${i % 4}`} style={{ flexGrow: (t.points * score) / raised }} /> : null))}
       {rest > 0 ? <span style={{ flexGrow: rest }} /> : null}
     </span>
   );

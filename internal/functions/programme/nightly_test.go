@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -91,15 +90,6 @@ func TestChampion(t *testing.T) {
 		low, rate, high := risky.at("interval_low").(float64), risky.at("rate_per_200k").(float64), risky.at("interval_high").(float64)
 		if !(low < rate && rate < high) || risky.at("probability").(float64) <= safe.at("probability").(float64) {
 			k.Errorf("interval %v < %v < %v", low, rate, high)
-		}
-		if kind == "eb" {
-			var sum float64
-			for i := range 2 {
-				sum += risky.at(fmt.Sprintf("terms.%d.points", i)).(float64)
-			}
-			if math.Abs(sum-rate) > 0.02 {
-				k.Errorf("terms sum to %v, the rate is %v", sum, rate)
-			}
 		}
 		one := k.call(scores, `{"entity_type":"worker","entity_id":"`+ids[0]+`"}`)
 		if one.at("scores.0.score") != risky.at("score") {

@@ -47,6 +47,11 @@ func fill(k *kit) place {
 // incident reports something n days ago at the dock, about some entities.
 func (k *kit) incident(kind, severity string, daysAgo int, zone string, entities ...safety.Entity) string {
 	k.Helper()
+	for i := range entities { // Ada reports: named without a part, she would only be the reporter
+		if entities[i].Role == "" {
+			entities[i].Role = "involved"
+		}
+	}
 	raw, err := json.Marshal(append([]safety.Entity{}, entities...))
 	if err != nil {
 		k.Fatal(err)

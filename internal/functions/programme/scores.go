@@ -47,6 +47,8 @@ type ScoreOut struct {
 	Entity      uuid.UUID    `json:"entity_id" format:"uuid" doc:"The entity."`
 	Score       float64      `json:"score" unit:"0 to 100" doc:"Its risk; higher is worse."`
 	Confidence  float64      `json:"confidence" unit:"0 to 1" doc:"How much the score rests on."`
+	ScoreLow    float64      `json:"score_low" unit:"0 to 100" doc:"Lower end of the score's 90 % interval."`
+	ScoreHigh   float64      `json:"score_high" unit:"0 to 100" doc:"Upper end of it."`
 	Inputs      score.Inputs `json:"inputs" doc:"What was counted in the period."`
 	Cluster     string       `json:"cluster" enum:"Critical,High,Medium,Low" doc:"The cluster of the score."`
 	Model       string       `json:"model_kind" doc:"Kind of the model."`
@@ -55,7 +57,7 @@ type ScoreOut struct {
 	High        *float64     `json:"interval_high,omitempty" unit:"incidents per 200,000 hours" doc:"Upper bound of the rate; of statistical models."`
 	Probability *float64     `json:"probability,omitempty" unit:"0 to 1" doc:"Of an incident in the period ahead; of statistical models."`
 	History     *HistoryOut  `json:"history,omitempty" doc:"What a statistical score is made of beside the inputs."`
-	Terms       []score.Term `json:"terms" doc:"What each input adds; the points add up to the score."`
+	Terms       []score.Term `json:"terms" doc:"What each input adds; the points add up to the score, whatever the model."`
 }
 
 // HistoryOut is what a statistical score is made of beside the inputs.
@@ -240,7 +242,7 @@ func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.est[i] = score.Estimate{Score: r.Score, Confidence: r.Confidence}
+		s.est[i] = score.Estimate{Score: r.Score, Confidence: r.Confidence, ScoreLow: r.Low, ScoreHigh: r.High}
 	}
 	s.explain = func(i int) []score.Term {
 		// The inputs were accepted above.
@@ -423,8 +425,9 @@ type scoreRow struct {
 func (row *scoreRow) fillScore(s *scored, st *settings, i int) {
 	x, e := &s.list[i], s.est[i]
 	row.estimate = e
-	row.ScoreOut = ScoreOut{EntityType: s.kind, Entity: x.id, Score: e.Score, Confidence: e.Confidence, Inputs: x.in,
-		Cluster: bandOf(st.cuts, e.Score), Model: s.model.Kind, Terms: row.Terms[:0]}
+	row.ScoreOut = ScoreOut{EntityType: s.kind, Entity: x.id, Score: e.Score, Confidence: e.Confidence,
+		ScoreLow: e.ScoreLow, ScoreHigh: e.ScoreHigh, Inputs: x.in, Cluster: bandOf(st.cuts, e.Score), Model: s.model.Kind,
+		Terms: row.Terms[:0]}
 	if s.model.Kind != kindWeighted {
 		row.Rate, row.Low, row.High, row.Probability = &row.estimate.Rate, &row.estimate.Low, &row.estimate.High, &row.estimate.Probability
 		if row.History = s.historyOf(i); row.History == nil {

@@ -157,7 +157,7 @@ func (u *inspection) mentionFields() []mention {
 	}
 	if kind := safety.EntityTypeOf(u.Resource.Name); kind != "" {
 		out = append(out, mention{by: "incidents", in: safety.EntityTable, column: "entity_id", id: "incident_id",
-			also: " AND entity_type = '" + kind + "'"})
+			also: " AND entity_type IN ('" + kind + "', '" + safety.Bystander + "')"})
 	}
 	return out
 }
