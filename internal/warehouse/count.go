@@ -35,22 +35,33 @@ func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 		l.items.addID(at.item)
 		counts = append(counts, n)
 	}
-	if _, err := (work{tx, w}).yieldPromises(counts); err != nil {
+	places := placesOf(counts)
+	held, err := counting.LockPromised(tx, places, MovementKeys)
+	if err != nil {
+		return err
+	}
+	if _, err := (work{tx, w}).yieldPromises(places, held); err != nil {
 		return err
 	}
 	sort.Strings(l.items.list)
 	lockItems(tx.Tx, tx.TenantID, jsonList(l.items.list))
 	l.queueLevels(tx.Tx, tx.TenantID)
+	moved, err := counting.SumMoved(tx, places, MovementKeys)
+	if err != nil {
+		return err
+	}
 	if err := tx.Flush(); err != nil {
 		return err
 	}
 	var said []spoken
 	for i, c := range changes {
 		n := c.After
-		n["expected"] = l.levels[spotOf(n).stockKey()].quantity
+		n["expected"] = l.levels[places[i].Key].quantity - moved[places[i].Key]
 		n["variance"] = n.Decimal("counted") - n.Decimal("expected")
 		n["exact"] = n["variance"] == decimal.Dec(0)
-		n["counted_at"] = query.FormatTime(tx.Now())
+		if n["counted_at"] == nil {
+			n["counted_at"] = query.FormatTime(tx.Now())
+		}
 		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: n.Decimal("counted"),
 			all: n.Decimal("expected"), row: i})
 	}
@@ -94,14 +105,15 @@ func placesOf(counts []store.Row) []counting.Place {
 	places := make([]counting.Place, len(counts))
 	for i, n := range counts {
 		at := spotOf(n)
-		places[i] = counting.Place{Key: at.stockKey(), ItemID: at.item, Found: n.Decimal("counted")}
+		places[i] = counting.Place{Key: at.stockKey(), ItemID: at.item, Found: n.Decimal("counted"),
+			LookedAt: n.Text("counted_at")}
 	}
 	return places
 }
 
 // yieldPromises gives back promises of what counts have not found.
-func (k work) yieldPromises(counts []store.Row) ([]store.Row, error) {
+func (k work) yieldPromises(places []counting.Place, held counting.Held) ([]store.Row, error) {
 	settle := func(lines []string) error { return k.updateOrderLines(lines, nil) }
-	return counting.YieldPromises(k.Tx, placesOf(counts),
+	return counting.YieldPromises(k.Tx, places, held, MovementKeys,
 		counting.Pledges{Cut: k.cutReservation, Release: k.releaseReservations, Settle: settle})
 }

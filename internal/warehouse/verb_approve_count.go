@@ -27,7 +27,8 @@ func waitingCount(c *verb.Call, in *DecideCountIn) (store.Row, error) {
 	return task, nil
 }
 
-// approveCount books a variance, unless stock has moved since it was entered.
+// approveCount books a variance. What was moved since the counter looked is reckoned; where
+// the books were put right meanwhile it is refused.
 func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	task, err := waitingCount(c, in)
 	if err != nil {
@@ -40,7 +41,13 @@ func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := counting.LockPromised(c.Tx, placesOf(countsOf(task, lines))); err != nil {
+	places := placesOf(countsOf(task, lines))
+	held, err := counting.LockPromised(c.Tx, places, MovementKeys)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
+	if err != nil {
 		return nil, err
 	}
 	levels, err := readCountable(c, task)
@@ -51,15 +58,14 @@ func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) 
 	for _, l := range levels {
 		now[l.Text("stock_key")] = l
 	}
-	for _, l := range lines {
-		at := spot{zone: task.Text("zone_id"), item: l.Text("item_id"), lot: l.Text("lot_id"), serial: l.Text("serial"),
-			owner: l.Text("owner_id"), lpn: l.Text("lpn"), status: l.Text("stock_status")}
-		if now[at.stockKey()].Decimal("quantity") != l.Decimal("expected") {
-			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again",
+	for i, l := range lines {
+		key := places[i].Key
+		if now[key].Decimal("quantity")-moved[key] != l.Decimal("expected") {
+			return nil, fault.New(fault.Conflict, CodeInUse, "the books changed since count %s was entered: count again",
 				task.Text("count_no")).At("count_task_id", "is out of date")
 		}
 	}
-	return w.finishCount(c, task, lines, store.Row{"status": "approved", "approved_by": c.UserID,
+	return w.finishCount(c, task, lines, held, store.Row{"status": "approved", "approved_by": c.UserID,
 		"reason": in.Reason})
 }
 

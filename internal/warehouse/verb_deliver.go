@@ -51,10 +51,14 @@ func (w Watch) deliverShipment(c *verb.Call, in *DeliverIn) (*DeliverOut, error)
 	if st := sh.Text("status"); st != "in_transit" {
 		return nil, notReady("shipment %s is %s, not in transit", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
 	}
-	if err := k.recordComplaints(c, in); err != nil {
+	reached, err := k.recordComplaints(c, in)
+	if err != nil {
 		return nil, err
 	}
 	set := store.Row{"status": "delivered"}
+	if !reached {
+		set = store.Row{"status": "exception", "exception_code": nothingDelivered}
+	}
 	if p := in.Proof; p != nil {
 		set["proof"] = proofOf(p)
 	}
@@ -96,28 +100,29 @@ func proofOf(p *ProofIn) map[string]any {
 	return out
 }
 
-// recordComplaints notes what was short or damaged.
-func (k work) recordComplaints(c *verb.Call, in *DeliverIn) error {
-	if len(in.Lines) == 0 {
-		return nil
-	}
+// nothingDelivered is why a shipment is an exception of which everything was missing.
+const nothingDelivered = "NOTHING_DELIVERED"
+
+// recordComplaints notes what was short or damaged, and reports whether anything reached
+// the receiver. What an earlier try had noted of other lines is taken back.
+func (k work) recordComplaints(c *verb.Call, in *DeliverIn) (reached bool, err error) {
 	rows, err := k.Rows("shipment_lines", "shipment_id = $2", in.ShipmentID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var sets []store.Row
 	var said []spoken
 	for i, l := range in.Lines {
 		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
 		if at < 0 {
-			return verb.Missing("order_lines", lineField(i, "order_line_id"))
+			return false, verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
-			return fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"),
+			return false, fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"),
 				"is named above already")
 		}
 		if most := rows[at].Decimal("quantity"); l.Short+l.Damaged > most {
-			return refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")
+			return false, refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
 		item, all := rows[at].Text("item_id"), rows[at].Decimal("quantity")
 		said = append(said,
@@ -126,7 +131,21 @@ func (k work) recordComplaints(c *verb.Call, in *DeliverIn) error {
 		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
-		return err
+		return false, err
 	}
-	return k.UpdateEach("shipment_lines", sets)
+	reached = len(rows) == 0
+	for _, row := range rows {
+		short := decimal.Dec(0)
+		at := slices.IndexFunc(in.Lines, func(l DeliveredIn) bool { return row["order_line_id"] == any(l.LineID) })
+		if at >= 0 {
+			short = in.Lines[at].Short
+		} else if row.Decimal("qty_short") > 0 || row.Decimal("qty_damaged") > 0 {
+			sets = append(sets, store.Row{"id": row["id"], "qty_short": short, "qty_damaged": short})
+		}
+		reached = reached || short < row.Decimal("quantity")
+	}
+	if len(sets) == 0 {
+		return reached, nil
+	}
+	return reached, k.UpdateEach("shipment_lines", sets)
 }

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"cmp"
 	"fmt"
 
 	"holdfast/internal/db"
@@ -16,6 +17,7 @@ import (
 // found: it counts as 0.
 type EnterCountIn struct {
 	CountTaskID string      `json:"count_task_id" required:"true" format:"uuid" names:"count_tasks" doc:"The count."`
+	CountedAt   string      `json:"counted_at" format:"date-time" doc:"When it was looked at; now when absent. What was moved since is reckoned."`
 	Lines       []CountLine `json:"lines" doc:"What was found; none for an empty place."`
 }
 
@@ -40,6 +42,11 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id",
 			"is %s", s)
 	}
+	looked, err := counting.ReadLook(in.CountedAt, task.Text("created_at"), c.Now())
+	if err != nil {
+		return nil, err
+	}
+	task["counted_at"] = db.Null(looked)
 	rows, err := foundRows(c, task, in.Lines)
 	if err != nil {
 		return nil, err
@@ -48,7 +55,8 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := counting.LockPromised(c.Tx, placesOf(countsOf(task, rows))); err != nil {
+	held, err := counting.LockPromised(c.Tx, placesOf(countsOf(task, rows)), MovementKeys)
+	if err != nil {
 		return nil, err
 	}
 	waits, err := countWaits(c, rows, items, value)
@@ -60,13 +68,13 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "counted_at": query.FormatTime(c.Now()),
-		"variance_value": value}
+	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "variance_value": value,
+		"counted_at": cmp.Or(looked, query.FormatTime(c.Now()))}
 	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
 	if !waits {
-		return w.finishCount(c, task, rows, store.Row{"status": "approved"})
+		return w.finishCount(c, task, rows, held, store.Row{"status": "approved"})
 	}
 	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []Expected{},
 		Released: []verb.Record{}}
@@ -134,7 +142,13 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 		}
 		rows = append(rows, row)
 	}
-	for _, row := range rows {
+	places := placesOf(countsOf(task, rows))
+	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		row["expected"] = row.Decimal("expected") - moved[places[i].Key]
 		row["variance"] = row.Decimal("counted") - row.Decimal("expected")
 	}
 	return rows, nil
@@ -235,7 +249,7 @@ func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, t
 func countsOf(task store.Row, lines []store.Row) (counts []store.Row) {
 	for _, l := range lines {
 		n := store.Row{"zone_id": task["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
-			"counted": l["counted"]}
+			"counted": l["counted"], "counted_at": task["counted_at"]}
 		setGiven(n, "lot_id", l.Text("lot_id"), "serial", l.Text("serial"), "owner_id", l.Text("owner_id"),
 			"lpn", l.Text("lpn"), "reason_code", l.Text("reason_code"))
 		counts = append(counts, n)
@@ -245,12 +259,14 @@ func countsOf(task store.Row, lines []store.Row) (counts []store.Row) {
 
 // finishCount gives back promises of what was not found, books the variances and closes
 // the task.
-func (w Watch) finishCount(c *verb.Call, task store.Row, lines []store.Row, set store.Row) (*CountOut, error) {
+func (w Watch) finishCount(
+	c *verb.Call, task store.Row, lines []store.Row, held counting.Held, set store.Row,
+) (*CountOut, error) {
 	id, counts := task.Text("id"), countsOf(task, lines)
 	for i := range counts {
 		setGiven(counts[i], "approved_by", set.Text("approved_by"))
 	}
-	freed, err := w.workOf(c).yieldPromises(counts)
+	freed, err := w.workOf(c).yieldPromises(placesOf(counts), held)
 	if err != nil {
 		return nil, err
 	}

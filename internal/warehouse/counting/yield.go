@@ -16,6 +16,8 @@ type Place struct {
 	Key    string // stock key
 	ItemID string
 	Found  decimal.Dec // base units
+
+	LookedAt string // when it was found there; "" for now
 }
 
 // Pledges change promises; package warehouse keeps them in step with stock levels.
@@ -25,13 +27,14 @@ type Pledges struct {
 	Settle  func(orderLines []string) error
 }
 
+// Held are the order lines of promises whose orders are locked.
+type Held map[string]bool
+
 // YieldPromises gives back what is promised at counted places and was not found, and
-// returns the promises that were given back. It locks orders and pick lists before the
-// items, so a caller that is about to hold the items calls [LockPromised] before it does.
-func YieldPromises(tx *store.Tx, places []Place, pledges Pledges) ([]store.Row, error) {
-	if err := LockPromised(tx, places); err != nil {
-		return nil, err
-	}
+// returns the promises that were given back. Orders and pick lists are locked before
+// items, so the caller has called [LockPromised] before it locked any. A promise that was
+// made in between is one of an order that is not held: the transaction begins again.
+func YieldPromises(tx *store.Tx, places []Place, held Held, keys Keys, pledges Pledges) ([]store.Row, error) {
 	items := map[string]bool{}
 	for _, p := range places {
 		items[p.ItemID] = true
@@ -39,9 +42,14 @@ func YieldPromises(tx *store.Tx, places []Place, pledges Pledges) ([]store.Row, 
 	if err := lockItems(tx, items); err != nil {
 		return nil, err
 	}
-	list, missing, err := readMissing(tx, places)
+	list, missing, err := readMissing(tx, places, keys)
 	if err != nil || len(list) == 0 {
 		return nil, err
+	}
+	for _, p := range list {
+		if !held[p.OrderLineID] {
+			return nil, fault.New(fault.Unavailable, "40001", "goods were promised while they were counted: try again")
+		}
 	}
 	return giveBack(tx, list, missing, pledges)
 }
@@ -61,32 +69,37 @@ func lockItems(tx *store.Tx, items map[string]bool) error {
 
 // LockPromised locks the orders, and then the pick lists, of promises that may yield to
 // what was counted.
-func LockPromised(tx *store.Tx, places []Place) error {
-	list, _, err := readMissing(tx, places)
+func LockPromised(tx *store.Tx, places []Place, keys Keys) (Held, error) {
+	list, _, err := readMissing(tx, places, keys)
 	if err != nil || len(list) == 0 {
-		return err
+		return nil, err
 	}
+	held := Held{}
 	lines := make([]string, len(list))
 	for i, p := range list {
-		lines[i] = p.OrderLineID
+		lines[i], held[p.OrderLineID] = p.OrderLineID, true
 	}
 	orders, err := locking.LockOrdersOfLines(tx, lines)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return locking.LockOpenLists(tx, store.TextColumn(orders, "id"))
+	return held, locking.LockOpenLists(tx, store.TextColumn(orders, "id"))
 }
 
 // readMissing reads the promises of places where less was found than is promised, and
 // how much that is by stock key.
-func readMissing(tx *store.Tx, places []Place) ([]promise, map[string]decimal.Dec, error) {
+func readMissing(tx *store.Tx, places []Place, keys Keys) ([]promise, map[string]decimal.Dec, error) {
+	places, err := reckonMoves(tx, places, keys)
+	if err != nil {
+		return nil, nil, err
+	}
 	found := map[string]decimal.Dec{}
-	var keys []string
+	var counted []string
 	for _, p := range places {
 		found[p.Key] = p.Found
-		keys = append(keys, p.Key)
+		counted = append(counted, p.Key)
 	}
-	list, err := readPromises(tx, keys)
+	list, err := readPromises(tx, counted)
 	if err != nil {
 		return nil, nil, err
 	}
