@@ -17,7 +17,7 @@ import (
 // found: it counts as 0.
 type EnterCountIn struct {
 	CountTaskID string      `json:"count_task_id" required:"true" format:"uuid" names:"count_tasks" doc:"The count."`
-	CountedAt   string      `json:"counted_at" format:"date-time" doc:"When it was looked at; now when absent. What was moved since is reckoned."`
+	CountedAt   string      `json:"counted_at" format:"date-time" doc:"When it was looked at; now when absent."`
 	Lines       []CountLine `json:"lines" doc:"What was found; none for an empty place."`
 }
 

@@ -355,7 +355,7 @@ export const deCatalog: Record<string, string> = {
   'What the last test sign-in brought: attributes, role, or the reason it failed.': 'Was die letzte Testanmeldung brachte: Attribute, Rolle oder den Grund des Fehlschlags.',
   'In base units; negative takes away.': 'In Basiseinheiten; negativ nimmt weg.', 'Quantity without its sign x unit cost.': 'Menge ohne Vorzeichen x Stückkosten.',
   'Quantity found, in base units; 0 when the place is empty.': 'Gefundene Menge in Basiseinheiten; 0, wenn der Platz leer ist.', 'Quantity of the stock level at that moment.': 'Bestand in diesem Augenblick.',
-  'counted - expected.': 'gezählt - erwartet.', 'Without a variance.': 'Ohne Abweichung.', 'When it was entered.': 'Wann es eingegeben wurde.',
+  'counted - expected.': 'gezählt - erwartet.', 'Without a variance.': 'Ohne Abweichung.', 'When the counter looked, where the count says so; else when it was entered.': 'Wann der Zähler nachgesehen hat, wenn die Zählung es sagt; sonst, wann sie eingegeben wurde.',
   'Second person who let a variance above the limit through.': 'Zweite Person, die eine Abweichung über der Grenze freigab.',
   'Goods owner; null = the tenant itself.': 'Eigentümer der Ware; leer = die Organisation selbst.',
   'The seven parts above as one text: nulls must collide in a unique key.': 'Die sieben Teile darüber als ein Text: auch leere müssen im eindeutigen Schlüssel zusammentreffen.',

@@ -357,7 +357,7 @@ export const frCatalog: Record<string, string> = {
   'What the last test sign-in brought: attributes, role, or the reason it failed.': 'Ce que le dernier essai de connexion a donné : attributs, rôle, ou la raison de l’échec.',
   'In base units; negative takes away.': 'En unités de base ; négatif retire.', 'Quantity without its sign x unit cost.': 'Quantité sans signe x coût unitaire.',
   'Quantity found, in base units; 0 when the place is empty.': 'Quantité trouvée, en unités de base ; 0 si la place est vide.', 'Quantity of the stock level at that moment.': 'Quantité du stock à ce moment.',
-  'counted - expected.': 'compté - attendu.', 'Without a variance.': 'Sans écart.', 'When it was entered.': 'Quand ce fut saisi.',
+  'counted - expected.': 'compté - attendu.', 'Without a variance.': 'Sans écart.', 'When the counter looked, where the count says so; else when it was entered.': 'Quand le compteur a regardé, si le comptage le dit ; sinon, quand il a été saisi.',
   'Second person who let a variance above the limit through.': 'Seconde personne qui a accepté un écart au-dessus de la limite.',
   'Goods owner; null = the tenant itself.': 'Propriétaire de la marchandise ; vide = l’organisation elle-même.',
   'The seven parts above as one text: nulls must collide in a unique key.': 'Les sept parties ci-dessus en un texte : les vides doivent se heurter dans une clé unique.',
