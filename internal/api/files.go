@@ -47,6 +47,10 @@ func (f *Files) Routes() []route.Route {
 			Status: http.StatusCreated, Keyed: true, Body: map[string]string{"file": "file", "note": "string"},
 			Doc: "Keep a file with a record (multipart part file: JPEG, PNG, WebP, PDF or office document, " +
 				"25 MB at most; note)"})
+		path = strings.TrimSuffix(path, "/files") + "/timeline"
+		out = append(out, route.Route{Method: "GET", Pattern: path, Handle: f.timelineOf(collection), Out: []evidence.Entry{},
+			Doc: "What happened to a record, oldest first: comments, files, photos, " +
+				"and changes to those who read the audit log"})
 	}
 	for i := range out {
 		out[i].Tag, out[i].Who = "files", route.TenantMember
@@ -112,6 +116,25 @@ func (f *Files) addTo(path, collection string) route.Handle {
 				}
 				return sendFile(w, row)
 			})
+	}
+}
+
+// timelineOf answers with what happened to a record of a collection.
+func (f *Files) timelineOf(collection string) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		id, err := readID(c)
+		if err != nil {
+			return err
+		}
+		list, err := f.files.Timeline(c.Context(), c.Actor, f.files.RecordOf(collection, id))
+		if err != nil {
+			return err
+		}
+		if list == nil {
+			list = []evidence.Entry{}
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return web.JSON(w, http.StatusOK, list)
 	}
 }
 

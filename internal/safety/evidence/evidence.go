@@ -241,24 +241,27 @@ func (s *Store) checkMayAdd(ctx context.Context, a actor.Actor, of Record) error
 	if !query.May(comments.Access.Create, a.Role) || !a.Scope.Writes("files") {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table files")
 	}
+	return s.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return s.checkReadable(tx, a, of) })
+}
+
+// checkReadable hides a record that the actor may not read, as one that is not there.
+func (s *Store) checkReadable(tx *db.Tx, a actor.Actor, of Record) error {
 	policy, ok := query.ReadPolicy(a, of.parent.Resource)
 	if !ok {
 		return notThere()
 	}
 	args := []any{a.TenantID, of.ID}
-	where := policy.Where(s.store.DB(), of.Collection(), &args)
-	return s.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		there := false
-		sql := "SELECT id FROM " + of.Collection() + " WHERE tenant_id = $1 AND id = $2 AND " + where
-		err := tx.Query(sql, args, func(*db.Row) error {
-			there = true
-			return nil
-		})
-		if err == nil && !there {
-			return notThere()
-		}
-		return err
+	where := policy.Where(tx.DB(), of.Collection(), &args)
+	sql := "SELECT id FROM " + of.Collection() + " WHERE tenant_id = $1 AND id = $2 AND " + where
+	there := false
+	err := tx.Query(sql, args, func(*db.Row) error {
+		there = true
+		return nil
 	})
+	if err == nil && !there {
+		return notThere()
+	}
+	return err
 }
 
 func notThere() error { return fault.New(fault.NotFound, "PGRST116", "there is no such record") }
