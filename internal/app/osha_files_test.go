@@ -75,6 +75,43 @@ func givenCase(t *testing.T, k *testkit.Kit, site string, row map[string]any) {
 	k.Insert(t, safety, "osha_cases", all)
 }
 
+// Three people with three cases in a year are a lawful summary: it says that the
+// figures are seldom so, and is certified and submitted as it is.
+func TestSmallEstablishmentCertifies(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
+		site := givenSubmitter(t, k, "SMALL", "Small")
+		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 3, "additional_hours": 6000})
+		path := "/v1/osha_summaries?id=eq." + sum
+		is := func(when, want string) {
+			t.Helper()
+			if r := k.Get(safety, path+"&select=status,doubt"); string(r.Body) != want {
+				t.Errorf("%s: %s, want %s", when, r.Body, want)
+			}
+		}
+		change := func(as string, body map[string]any) {
+			t.Helper()
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: path, As: as, Body: body}); r.Status != 204 {
+				t.Errorf("%v: %d %s", body, r.Status, r.Body)
+			}
+		}
+
+		givenCase(t, k, site, nil)
+		givenCase(t, k, site, nil)
+		is("two cases", `[{"status":"open","doubt":null}]`)
+		givenCase(t, k, site, nil)
+		const doubt = `"doubt":"3 employees for 3 cases: see that both are right before the summary is certified"`
+		is("three cases", `[{"status":"open",`+doubt+`}]`)
+
+		change(admin, map[string]any{"status": "certified", "certified_name": "C. E. O.", "certified_title": "President"})
+		change(safety, map[string]any{"status": "submitted"})
+		is("in the end", `[{"status":"submitted",`+doubt+`}]`)
+		if r := k.Get(safety, "/v1/osha/ita-300a.csv?year=2025&site_id="+site); r.Status != 200 {
+			t.Errorf("OSHA's file: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
 // OSHA's files carry each text as it was written, also one that a spreadsheet would
 // run; the lists that people open carry it guarded.
 func TestSubmissionsCarryTheText(t *testing.T) {

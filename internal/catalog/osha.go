@@ -113,6 +113,8 @@ func oshaSummaries() Resource {
 			total("total_injuries", "M1."), total("total_skin_disorders", "M2."), total("total_respiratory_conditions", "M3."),
 			total("total_poisonings", "M4."),
 			total("total_hearing_loss", "M5."), total("total_other_illnesses", "M6."),
+			{Name: "doubt", Format: Name, ReadOnly: true,
+				Doc: "What the figures say that is seldom right; it does not stop a certification."},
 			{Name: "certified_name", Format: Name, Doc: "The company executive who certifies (29 CFR 1904.32(b)(4))."},
 			{Name: "certified_title", Format: Name}, {Name: "certified_phone", Format: Name, MaxLen: 40},
 			{Name: "certified_by", Type: UUID, ReadOnly: true,

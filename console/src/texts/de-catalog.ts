@@ -31,7 +31,7 @@ export const deCatalog: Record<string, string> = {
   'Counted by': 'Gezählt von', 'Country': 'Land', 'Course': 'Kurs', 'Created at': 'Angelegt am', 'Created by': 'Angelegt von', 'Currency': 'Währung', 'Days away': 'Tage abwesend', 'Days restricted': 'Tage eingeschränkt',
   'Death date': 'Todestag', 'Decided at': 'Entschieden am', 'Decided by': 'Entschieden von', 'Decimals': 'Nachkommastellen', 'Decision note': 'Anmerkung zur Entscheidung', 'Declined at': 'Abgelehnt am',
   'Default role': 'Rolle neuer Personen', 'Delimiter': 'Trennzeichen', 'Destination': 'Ziel', 'Disabled reason': 'Grund der Abschaltung', 'Discreet description': 'Diskrete Beschreibung', 'Discrepancies': 'Abweichungen',
-  'Discrepancy': 'Abweichung', 'Dispatched at': 'Abgefertigt am', 'Disposition': 'Verwendung', 'Distance km': 'Strecke, km', 'Done at': 'Getan am', 'Driving min': 'Lenkzeit, Minuten', 'Due at': 'Fällig am',
+  'Discrepancy': 'Abweichung', 'Dispatched at': 'Abgefertigt am', 'Disposition': 'Verwendung', 'Distance km': 'Strecke, km', 'Done at': 'Getan am', 'Doubt': 'Zweifel', 'Driving min': 'Lenkzeit, Minuten', 'Due at': 'Fällig am',
   'Due time': 'Fällig um', 'Duplicate of': 'Doppelt zu', 'EIN': 'EIN', 'Effectiveness': 'Wirksamkeit', 'Email': 'E-Mail', 'Email domains': 'E-Mail-Domains', 'Emergency room': 'Notaufnahme',
   'Employee address': 'Anschrift der Person', 'Employee name': 'Name der Person', 'Employee number': 'Personalnummer', 'Employment': 'Beschäftigung', 'Encoding': 'Zeichensatz', 'Ended at': 'Ende am',
   'Enforced': 'Verpflichtend', 'Entered at': 'Eingegeben am', 'Entered late': 'Spät eingegeben', 'Entities': 'Beteiligte', 'Entity': 'Gegenstand', 'Entity count': 'Anzahl der Gegenstände',

@@ -32,7 +32,7 @@ export const frCatalog: Record<string, string> = {
   'Days away': 'Jours d’absence', 'Days restricted': 'Jours de travail restreint', 'Death date': 'Date du décès', 'Decided at': 'Décidé le', 'Decided by': 'Décidé par', 'Decimals': 'Décimales',
   'Decision note': 'Note de décision', 'Declined at': 'Refusé le', 'Default role': 'Rôle par défaut', 'Delimiter': 'Séparateur', 'Destination': 'Destination', 'Disabled reason': 'Motif de désactivation',
   'Discreet description': 'Description discrète', 'Discrepancies': 'Écarts', 'Discrepancy': 'Écart', 'Dispatched at': 'Expédié le', 'Disposition': 'Suite donnée', 'Distance km': 'Distance, km', 'Done at': 'Fait le',
-  'Driving min': 'Conduite, minutes', 'Due at': 'Dû le', 'Due time': 'Heure d’échéance', 'Duplicate of': 'Doublon de', 'EIN': 'EIN', 'Effectiveness': 'Efficacité', 'Email': 'E-mail', 'Email domains': 'Domaines d’e-mail',
+  'Doubt': 'Doute', 'Driving min': 'Conduite, minutes', 'Due at': 'Dû le', 'Due time': 'Heure d’échéance', 'Duplicate of': 'Doublon de', 'EIN': 'EIN', 'Effectiveness': 'Efficacité', 'Email': 'E-mail', 'Email domains': 'Domaines d’e-mail',
   'Emergency room': 'Urgences', 'Employee address': 'Adresse de la personne', 'Employee name': 'Nom de la personne', 'Employee number': 'Matricule', 'Employment': 'Emploi', 'Encoding': 'Encodage', 'Ended at': 'Fin le',
   'Enforced': 'Imposé', 'Entered at': 'Saisi le', 'Entered late': 'Saisi tard', 'Entities': 'Éléments concernés', 'Entity': 'Élément', 'Entity count': 'Nombre d’éléments', 'Entity type': 'Type d’élément',
   'Entity types': 'Types d’éléments', 'Error': 'Erreur', 'Establishment': 'Établissement', 'Establishment type': 'Type d’établissement', 'Evaluated at': 'Évalué le', 'Event': 'Événement',

@@ -1039,6 +1039,7 @@ create table osha_summaries (
   total_poisonings bigint not null,
   total_hearing_loss bigint not null,
   total_other_illnesses bigint not null,
+  doubt text,
   certified_name text,
   certified_title text,
   certified_phone text,

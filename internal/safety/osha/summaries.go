@@ -46,6 +46,7 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 			if err := countTotals(tx.Tx, tx.TenantID, c.After, loc); err != nil {
 				return err
 			}
+			noteDoubt(c.After)
 		}
 		st := step{tx: tx.Tx, a: tx.Actor, c: c, site: site, now: tx.Now(), loc: loc}
 		if err := st.checkStep(); err != nil {
