@@ -100,7 +100,7 @@ func TestSmallEstablishmentCertifies(t *testing.T) {
 		givenCase(t, k, site, nil)
 		is("two cases", `[{"status":"open","doubt":null}]`)
 		givenCase(t, k, site, nil)
-		const doubt = `"doubt":"3 employees for 3 cases: see that both are right before the summary is certified"`
+		const doubt = `"doubt":"as many cases (3) as employees (3) or more, which is rare"`
 		is("three cases", `[{"status":"open",`+doubt+`}]`)
 
 		change(admin, map[string]any{"status": "certified", "certified_name": "C. E. O.", "certified_title": "President"})

@@ -118,7 +118,7 @@ func CheckSummary(s store.Row) error {
 func noteDoubt(s store.Row) {
 	var doubt any
 	if cases, employees := countCases(s), intField(s, "avg_employees"); cases > 0 && employees <= cases {
-		doubt = fmt.Sprintf("%d employees for %d cases: see that both are right before the summary is certified", employees, cases)
+		doubt = fmt.Sprintf("as many cases (%d) as employees (%d) or more, which is rare", cases, employees)
 	}
 	s["doubt"] = doubt
 }
