@@ -96,6 +96,7 @@ check: setup build ## test, and what takes longer or needs the network
 contract: build ## the OpenAPI document under the rules of two linters, clients of four generators compiled strictly, and tools that read Swagger
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	[ -d test/lint/node_modules/ra-supabase-core ] || (cd test/lint && npm ci --no-audit --no-fund)
 	bin/pgtest -- bin/e2e -server bin/holdfast -- test/lint/run
 
 chart: ## the chart linted and rendered by Helm itself, as it comes and with everything switched on

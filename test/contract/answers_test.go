@@ -95,9 +95,9 @@ func TestFieldsOfFunctions(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		makeVerdictsDue(t, k)
 		for _, f := range functionFields {
-			a := ask(t, k, f.method, functions+f.path, f.body)
+			a := askAdmin(t, k, f.method, functions+f.path, f.body)
 			a.checkFields(t, f.fields)
-			if got := a.get("tenant_id"); got != `"`+demo.North+`"` {
+			if got := a.textOf("tenant_id"); got != `"`+demo.North+`"` {
 				t.Errorf("%s: tenant %s, want the caller's", f.path, got)
 			}
 		}
@@ -121,8 +121,8 @@ func makeVerdictsDue(t *testing.T, k *testkit.Kit) {
 // The light form holds metrics and counts, and no list.
 func TestLightweightSnapshot(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		a := ask(t, k, "GET", functions+"get-dashboard-snapshot-v2?lightweight=true", nil)
-		full := ask(t, k, "GET", functions+"get-dashboard-snapshot-v2", nil)
+		a := askAdmin(t, k, "GET", functions+"get-dashboard-snapshot-v2?lightweight=true", nil)
+		full := askAdmin(t, k, "GET", functions+"get-dashboard-snapshot-v2", nil)
 		if light, whole := a.listMembers(t, ""), full.listMembers(t, ""); light != whole {
 			t.Errorf("members %s, want those of the full form: %s", light, whole)
 		}
@@ -143,7 +143,8 @@ func TestRecentIncidentsAreTheLastTen(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var reported []string
 		for range 12 {
-			incident := map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": time.Now().UTC().Format(time.RFC3339)}
+			now := time.Now().UTC().Format(time.RFC3339)
+			incident := map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": now}
 			reported = append(reported, k.Insert(t, testkit.As(actor.Operator), "incidents", incident))
 		}
 		slices.Reverse(reported)
@@ -169,7 +170,7 @@ func TestBoardsAreForAdministrators(t *testing.T) {
 			a := askAs(t, k, testkit.As(role), "GET", functions+"safety-engagement", nil)
 			isAdministrator := role == actor.Owner || role == actor.Admin
 			for _, board := range []string{"team_scores", "zone_scores"} {
-				if shown := a.get(board) != ""; shown != isAdministrator {
+				if shown := a.textOf(board) != ""; shown != isAdministrator {
 					t.Errorf("%s reads %s: %v, want %v", role, board, shown, isAdministrator)
 				}
 			}
@@ -194,7 +195,7 @@ func TestFieldsOfImports(t *testing.T) {
 				}
 				checkOnlyAdministrators(t, k, step.function, body)
 			}
-			ask(t, k, "POST", functions+step.function, body).checkFields(t, step.fields)
+			askAdmin(t, k, "POST", functions+step.function, body).checkFields(t, step.fields)
 		}
 		if n := k.Counted(t, "zones WHERE code IN ('NEW-1', 'NEW-2')"); n != 0 {
 			t.Errorf("%d zones after the rollback, want 0", n)

@@ -38,8 +38,8 @@ type answer struct {
 	tree any
 }
 
-// ask calls as the administrator of tenant north and reads the answer, which has to be a 200.
-func ask(t *testing.T, k *testkit.Kit, method, path string, body any) answer {
+// askAdmin calls as the administrator of tenant north and reads the answer, which has to be a 200.
+func askAdmin(t *testing.T, k *testkit.Kit, method, path string, body any) answer {
 	t.Helper()
 	return askAs(t, k, testkit.As(actor.Admin), method, path, body)
 }
@@ -56,11 +56,10 @@ func askAs(t *testing.T, k *testkit.Kit, email, method, path string, body any) a
 }
 
 // checkFields tries claims of the form path:form, where form is one of forms or the
-// JSON value itself, and tells how many they are.
-func (a answer) checkFields(t *testing.T, claims string) int {
+// JSON value itself.
+func (a answer) checkFields(t *testing.T, claims string) {
 	t.Helper()
-	fields := strings.Fields(claims)
-	for _, claim := range fields {
+	for claim := range strings.FieldsSeq(claims) {
 		path, form, _ := strings.Cut(claim, ":")
 		got, err := findMember(a.tree, path)
 		if err != nil {
@@ -71,11 +70,10 @@ func (a answer) checkFields(t *testing.T, claims string) int {
 			t.Errorf("%s: %s is %.60s, want %s", a.of, path, got, form)
 		}
 	}
-	return len(fields)
 }
 
-// get is the JSON text of a member, "" where there is none.
-func (a answer) get(path string) string {
+// textOf is the JSON text of a member, "" where there is none.
+func (a answer) textOf(path string) string {
 	text, err := findMember(a.tree, path)
 	if err != nil {
 		return ""

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	password  = "holdfast-demo"
-	inNorth   = "both@both.example" // a member of both tenants
-	otherWord = "three words and a number 7"
+	password    = "holdfast-demo"
+	inNorth     = "both@both.example" // a member of both tenants
+	newPassword = "three words and a number 7"
 )
 
-// post calls an identity endpoint without a session, and reads whatever it answers.
-func post(t *testing.T, k *testkit.Kit, path string, body any) (int, answer) {
+// postIdentity calls an identity endpoint without a session, and reads whatever it answers.
+func postIdentity(t *testing.T, k *testkit.Kit, path string, body any) (int, answer) {
 	t.Helper()
 	r := k.Post("", "/auth/v1/"+path, body)
 	a := answer{of: "POST /auth/v1/" + path}
@@ -30,7 +30,7 @@ func post(t *testing.T, k *testkit.Kit, path string, body any) (int, answer) {
 // claimsOf reads the claims of a session's access token (RFC 7519 section 3).
 func claimsOf(t *testing.T, session answer) answer {
 	t.Helper()
-	parts := strings.Split(session.get("access_token"), ".")
+	parts := strings.Split(session.textOf("access_token"), ".")
 	if len(parts) != 3 {
 		t.Fatalf("%s: no token", session.of)
 	}
@@ -45,8 +45,9 @@ func claimsOf(t *testing.T, session answer) answer {
 // that makes another, and the user's id; the token names user, tenant and role.
 func TestSessions(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		person := map[string]any{"email": "new@else.example", "password": otherWord, "data": map[string]any{"tenant_id": demo.South}}
-		status, signedUp := post(t, k, "signup", person)
+		person := map[string]any{"email": "new@else.example", "password": newPassword,
+			"data": map[string]any{"tenant_id": demo.South}}
+		status, signedUp := postIdentity(t, k, "signup", person)
 		if status != 200 {
 			t.Fatalf("sign-up: %d %v", status, signedUp.tree)
 		}
@@ -54,23 +55,24 @@ func TestSessions(t *testing.T) {
 
 		const session = `access_token:string refresh_token:string token_type:"bearer" expires_in:3600 user.id:uuid`
 		for _, path := range []string{"token", "token?grant_type=password"} {
-			status, signedIn := post(t, k, path, map[string]any{"email": "admin@north.example", "password": password})
+			status, signedIn := postIdentity(t, k, path, map[string]any{"email": "admin@north.example", "password": password})
 			if status != 200 {
 				t.Fatalf("%s: %d %v", path, status, signedIn.tree)
 			}
 			signedIn.checkFields(t, session)
-			if strings.Contains(signedIn.get(""), password) {
+			if strings.Contains(signedIn.textOf(""), password) {
 				t.Errorf("%s tells the password", path)
 			}
 			claims := claimsOf(t, signedIn)
-			claims.checkFields(t, `sub:`+signedIn.get("user.id")+` tenant_id:"`+demo.North+`" tenant_role:"admin" role:"authenticated"`)
+			claims.checkFields(t, `sub:`+signedIn.textOf("user.id")+
+				` tenant_id:"`+demo.North+`" tenant_role:"admin" role:"authenticated"`)
 
-			again := map[string]any{"refresh_token": strings.Trim(signedIn.get("refresh_token"), `"`)}
-			status, refreshed := post(t, k, "token?grant_type=refresh_token", again)
+			again := map[string]any{"refresh_token": strings.Trim(signedIn.textOf("refresh_token"), `"`)}
+			status, refreshed := postIdentity(t, k, "token?grant_type=refresh_token", again)
 			if status != 200 {
 				t.Fatalf("refresh: %d %v", status, refreshed.tree)
 			}
-			refreshed.checkFields(t, session+` user.id:`+signedIn.get("user.id"))
+			refreshed.checkFields(t, session+` user.id:`+signedIn.textOf("user.id"))
 		}
 	})
 }
@@ -78,23 +80,23 @@ func TestSessions(t *testing.T) {
 // What is required is asked for by name, and failures to sign in say the interface's words.
 func TestSignInIsRefused(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		status, _ := post(t, k, "signup", map[string]any{"email": "late@else.example", "password": otherWord})
+		status, _ := postIdentity(t, k, "signup", map[string]any{"email": "late@else.example", "password": newPassword})
 		if status != 200 {
 			t.Fatalf("sign-up: %d", status)
 		}
 		for _, c := range []struct{ email, password, says string }{
 			{"admin@north.example", "wrong", "Invalid login credentials"},
 			{"nobody@nowhere.example", "wrong", "Invalid login credentials"},
-			{"late@else.example", otherWord, "Email not confirmed"},
+			{"late@else.example", newPassword, "Email not confirmed"},
 		} {
-			status, a := post(t, k, "token", map[string]any{"email": c.email, "password": c.password})
-			if got := strings.Trim(a.get("msg"), `"`); status != 400 || got != c.says {
+			status, a := postIdentity(t, k, "token", map[string]any{"email": c.email, "password": c.password})
+			if got := strings.Trim(a.textOf("msg"), `"`); status != 400 || got != c.says {
 				t.Errorf("%s: %d %q, want 400 %q", c.email, status, got, c.says)
 			}
 		}
 		for _, path := range []string{"signup", "token"} {
-			for _, body := range []map[string]any{{"email": "x@else.example"}, {"password": otherWord}} {
-				if status, a := post(t, k, path, body); status/100 != 4 {
+			for _, body := range []map[string]any{{"email": "x@else.example"}, {"password": newPassword}} {
+				if status, a := postIdentity(t, k, path, body); status/100 != 4 {
 					t.Errorf("%s with %v: %d %v, want a refusal", path, body, status, a.tree)
 				}
 			}
@@ -106,20 +108,20 @@ func TestSignInIsRefused(t *testing.T) {
 // and rows follow; a tenant of others stays closed.
 func TestTenantSwitching(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		_, session := post(t, k, "token", map[string]any{"email": inNorth, "password": password})
+		_, session := postIdentity(t, k, "token", map[string]any{"email": inNorth, "password": password})
 		for _, tenant := range []string{demo.South, demo.North} {
-			token := strings.Trim(session.get("access_token"), `"`)
+			token := strings.Trim(session.textOf("access_token"), `"`)
 			r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", Bearer: token,
 				Body: map[string]any{"data": map[string]any{"tenant_id": tenant}}})
 			if r.Status != 200 {
 				t.Fatalf("switch to %s: %d %s", tenant, r.Status, r.Body)
 			}
-			refresh := map[string]any{"refresh_token": strings.Trim(session.get("refresh_token"), `"`)}
-			_, session = post(t, k, "token?grant_type=refresh_token", refresh)
+			refresh := map[string]any{"refresh_token": strings.Trim(session.textOf("refresh_token"), `"`)}
+			_, session = postIdentity(t, k, "token?grant_type=refresh_token", refresh)
 			claimsOf(t, session).checkFields(t, `tenant_id:"`+tenant+`"`)
 
 			snapshot := k.Call(testkit.Request{Method: "GET", Path: functions + "safety-kpis",
-				Bearer: strings.Trim(session.get("access_token"), `"`)})
+				Bearer: strings.Trim(session.textOf("access_token"), `"`)})
 			a := answer{of: "safety-kpis"}
 			snapshot.JSON(t, &a.tree)
 			a.checkFields(t, `tenant_id:"`+tenant+`"`)
@@ -193,8 +195,8 @@ func TestPublicKey(t *testing.T) {
 	})
 }
 
-// Signing in at an identity provider begins with a redirect to it and ends at the
-// address that the caller names; single sign-on has its own doors for OIDC and SAML.
+// Signing in at an identity provider begins with a redirect to it; single sign-on asks
+// by domain, and SAML has metadata.
 func TestSignInElsewhere(t *testing.T) {
 	settings := func(c *config.Config) {
 		c.SAML = true
@@ -204,16 +206,18 @@ func TestSignInElsewhere(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		back := url.QueryEscape("https://shop.example/in")
 		r := k.Get("", "/auth/v1/authorize?provider=github&redirect_to="+back)
-		if at := r.Header.Get("Location"); r.Status != 302 || !strings.HasPrefix(at, "https://github.com/login/oauth/authorize?") {
+		at := r.Header.Get("Location")
+		if r.Status != 302 || !strings.HasPrefix(at, "https://github.com/login/oauth/authorize?") {
 			t.Errorf("a provider that is set up: %d to %q, want a redirect to it", r.Status, at)
 		}
 		if r := k.Get("", "/auth/v1/authorize?provider=nothing&redirect_to="+back); r.Status != 400 {
 			t.Errorf("an unknown provider: %d %s, want 400", r.Status, r.Body)
 		}
-		if r := k.Get("", "/auth/v1/sso/saml/metadata"); r.Status != 200 || !strings.Contains(string(r.Body), "EntityDescriptor") {
-			t.Errorf("metadata of SAML: %d %.200s", r.Status, r.Body)
+		metadata := k.Get("", "/auth/v1/sso/saml/metadata")
+		if metadata.Status != 200 || !strings.Contains(string(metadata.Body), "EntityDescriptor") {
+			t.Errorf("metadata of SAML: %d %.200s", metadata.Status, metadata.Body)
 		}
-		if status, a := post(t, k, "sso", map[string]any{"domain": "unknown.example"}); status != 404 {
+		if status, a := postIdentity(t, k, "sso", map[string]any{"domain": "unknown.example"}); status != 404 {
 			t.Errorf("single sign-on of an unknown domain: %d %v, want 404", status, a.tree)
 		}
 	}, settings)

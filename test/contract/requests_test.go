@@ -98,10 +98,11 @@ func TestParameters(t *testing.T) {
 			{"POST", "auto-assign-training", map[string]any{"entity_type": "worker", "min_risk_score": 100},
 				`success:true assignments_created:0`},
 		} {
-			ask(t, k, c.method, functions+c.path, c.body).checkFields(t, c.fields)
+			askAdmin(t, k, c.method, functions+c.path, c.body).checkFields(t, c.fields)
 		}
+		checkClusterDefaults(t, k)
 		for _, kind := range []string{"zone", "driver", "worker", "equipment"} {
-			ask(t, k, "GET", functions+scores+"?entity_type="+kind, nil).checkFields(t, `scores[].entity_type:"`+kind+`"`)
+			askAdmin(t, k, "GET", functions+scores+"?entity_type="+kind, nil).checkFields(t, `scores[].entity_type:"`+kind+`"`)
 		}
 		for path, body := range map[string]any{
 			scores:                   map[string]any{"entity_type": "pallet"},
@@ -116,6 +117,19 @@ func TestParameters(t *testing.T) {
 			checkRefusal(t, k, q, 400)
 		}
 	})
+}
+
+// checkClusterDefaults tries that clusters without bounds hold every score from 0 to 100.
+func checkClusterDefaults(t *testing.T, k *testkit.Kit) {
+	t.Helper()
+	askAdmin(t, k, "POST", functions+"assign-risk-clusters", struct{}{})
+	clusters := testkit.List[struct {
+		Min float64 `json:"min_score"`
+		Max float64 `json:"max_score"`
+	}](t, k, testkit.As(actor.Admin), "risk_clusters?select=min_score,max_score&order=id.desc&limit=1")
+	if len(clusters) == 0 || clusters[0].Min != 0 || clusters[0].Max != 100 {
+		t.Errorf("clusters without bounds are %v, want 0 to 100", clusters)
+	}
 }
 
 // firstID is the id of some record of tenant north.
@@ -138,7 +152,7 @@ func TestAnswersAreKept(t *testing.T) {
 			r := k.Get(email, functions+path)
 			a := answer{of: path}
 			r.JSON(t, &a.tree)
-			return r.Header.Get("X-Cache"), a.get("cached"), strings.Trim(a.get("tenant_id"), `"`)
+			return r.Header.Get("X-Cache"), a.textOf("cached"), strings.Trim(a.textOf("tenant_id"), `"`)
 		}
 		admin, south := testkit.As(actor.Admin), "admin@south.example"
 		for _, f := range contractFunctions {

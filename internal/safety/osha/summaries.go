@@ -122,7 +122,7 @@ type staff struct {
 	counted      map[string]bool
 }
 
-// employmentsSQL selects when people were employed. $1 tenant, $2 site, ” for all.
+// employmentsSQL selects when people were employed. $1 tenant, $2 site, empty for all.
 const employmentsSQL = `
 	SELECT hired_on, left_on, site_id
 	FROM workers

@@ -79,7 +79,7 @@ func testAllEngines(engines []string, test func(engine string, out *lines) error
 		})
 	}
 	all.Wait()
-	if len(failures) > 0 {
+	if failed != nil && len(failures) > 0 {
 		// At the very end, where whoever reads a long log looks first.
 		return fmt.Errorf("%w\n--- tests that failed\n%s", failed, strings.Join(failures, "\n"))
 	}
