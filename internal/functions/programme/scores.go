@@ -47,7 +47,7 @@ type ScoreOut struct {
 	Entity      uuid.UUID    `json:"entity_id" format:"uuid" doc:"The entity."`
 	Score       float64      `json:"score" unit:"0 to 100" doc:"Its risk; higher is worse."`
 	Confidence  float64      `json:"confidence" unit:"0 to 1" doc:"How much the score rests on."`
-	ScoreLow    float64      `json:"score_low" unit:"0 to 100" doc:"The score at the lower 90 % limits of what it rests on."`
+	ScoreLow    float64      `json:"score_low" unit:"0 to 100" doc:"The score at the lower 90 % limits of its parts."`
 	ScoreHigh   float64      `json:"score_high" unit:"0 to 100" doc:"The score at the upper limits."`
 	Inputs      score.Inputs `json:"inputs" doc:"What was counted in the period."`
 	Cluster     string       `json:"cluster" enum:"Critical,High,Medium,Low" doc:"The cluster of the score."`
