@@ -56,8 +56,10 @@ func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 	var said []spoken
 	for i, c := range changes {
 		n := c.After
-		n["expected"] = l.levels[places[i].Key].quantity - moved[places[i].Key]
-		n["variance"] = n.Decimal("counted") - n.Decimal("expected")
+		key := places[i].Key
+		if err := counting.ReckonCount(n, l.levels[key].quantity, moved[key]); err != nil {
+			return nameRow(fault.As(err), i, len(changes))
+		}
 		n["exact"] = n["variance"] == decimal.Dec(0)
 		if n["counted_at"] == nil {
 			n["counted_at"] = query.FormatTime(tx.Now())
@@ -95,7 +97,7 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 	}
 	_, err := tx.InsertRows("stock_movements", moves)
 	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) || fault.HasCode(err, CodeApproval) {
-		return counting.NameRow(fault.As(err), at, len(changes))
+		return counting.NameRow(counting.HideBooks(fault.As(err)), at, len(changes))
 	}
 	return err
 }

@@ -41,29 +41,16 @@ func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	places := placesOf(countsOf(task, lines))
+	places := placesOf(counting.ListCounts(task, lines))
 	held, err := counting.LockPromised(c.Tx, places, MovementKeys)
 	if err != nil {
 		return nil, err
 	}
-	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
-	if err != nil {
+	if _, err := counting.LockItems(c.Tx, lines); err != nil {
 		return nil, err
 	}
-	levels, err := readCountable(c, task)
-	if err != nil {
+	if err := counting.CheckUnchanged(c.Tx, task, lines, places, MovementKeys); err != nil {
 		return nil, err
-	}
-	now := map[string]store.Row{}
-	for _, l := range levels {
-		now[l.Text("stock_key")] = l
-	}
-	for i, l := range lines {
-		key := places[i].Key
-		if now[key].Decimal("quantity")-moved[key] != l.Decimal("expected") {
-			return nil, fault.New(fault.Conflict, CodeInUse, "the books changed since count %s was entered: count again",
-				task.Text("count_no")).At("count_task_id", "is out of date")
-		}
 	}
 	return w.finishCount(c, task, lines, held, store.Row{"status": "approved", "approved_by": c.UserID,
 		"reason": in.Reason})
@@ -81,11 +68,11 @@ func recountStock(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	}
 	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true,
 		"recount_of": in.CountTaskID}
-	again, err := openCount(c, row)
+	again, err := counting.OpenTask(c.Tx, row)
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []Expected{},
+	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []counting.Expected{},
 		Movements: []verb.Record{}, Released: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	return out, nil

@@ -55,10 +55,7 @@ func (w Watch) deliverShipment(c *verb.Call, in *DeliverIn) (*DeliverOut, error)
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "delivered"}
-	if !reached {
-		set = store.Row{"status": "exception", "exception_code": nothingDelivered}
-	}
+	set := outcomeOf(sh, reached)
 	if p := in.Proof; p != nil {
 		set["proof"] = proofOf(p)
 	}
@@ -102,6 +99,18 @@ func proofOf(p *ProofIn) map[string]any {
 
 // nothingDelivered is why a shipment is an exception of which everything was missing.
 const nothingDelivered = "NOTHING_DELIVERED"
+
+// outcomeOf is what a delivery sets of its shipment. One that reaches its receiver takes back
+// the exception of a try that did not.
+func outcomeOf(shipment store.Row, reached bool) store.Row {
+	if !reached {
+		return store.Row{"status": "exception", "exception_code": nothingDelivered, "exception_note": nil}
+	}
+	if shipment["exception_code"] == any(nothingDelivered) {
+		return store.Row{"status": "delivered", "exception_code": nil, "exception_note": nil}
+	}
+	return store.Row{"status": "delivered"}
+}
 
 // recordComplaints notes what was short or damaged, and reports whether anything reached
 // the receiver. What an earlier try had noted of other lines is taken back.

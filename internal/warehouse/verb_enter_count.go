@@ -2,7 +2,7 @@ package warehouse
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -47,15 +47,11 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	task["counted_at"] = db.Null(looked)
-	rows, err := foundRows(c, task, in.Lines)
+	rows, held, err := lockFound(c, task, in.Lines)
 	if err != nil {
 		return nil, err
 	}
 	items, value, err := varianceValue(c, rows)
-	if err != nil {
-		return nil, err
-	}
-	held, err := counting.LockPromised(c.Tx, placesOf(countsOf(task, rows)), MovementKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +72,7 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	if !waits {
 		return w.finishCount(c, task, rows, held, store.Row{"status": "approved"})
 	}
-	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []Expected{},
+	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []counting.Expected{},
 		Released: []verb.Record{}}
 	out.Then("approve_count", "A second person approves the variance")
 	out.Then("recount", "Count again")
@@ -84,90 +80,123 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 	return out, err
 }
 
-// foundRows puts what was found beside what the books say.
+// lockFound puts what was found beside what the books say while nobody moves any of it:
+// what was read before the locks only says what to lock.
+func lockFound(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, counting.Held, error) {
+	before, err := foundRows(c, task, lines)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := counting.LockPromised(c.Tx, placesOf(counting.ListCounts(task, before)), MovementKeys)
+	if err != nil {
+		return nil, nil, err
+	}
+	locked, err := counting.LockItems(c.Tx, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := foundRows(c, task, lines)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := counting.CheckLocked(rows, locked); err != nil {
+		return nil, nil, err
+	}
+	return rows, held, reckonRows(c, task, rows, len(lines))
+}
+
+// reckonRows takes what was moved since the counter looked off what the books have. The
+// first rows, as many as named, are those that the caller named.
+func reckonRows(c *verb.Call, task store.Row, rows []store.Row, named int) error {
+	places := placesOf(counting.ListCounts(task, rows))
+	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
+	if err != nil {
+		return err
+	}
+	var said []spoken
+	for i, row := range rows {
+		books := row.Decimal("expected")
+		if err := counting.ReckonCount(row, books, moved[places[i].Key]); err != nil {
+			return err
+		}
+		if i < named {
+			said = append(said, spoken{item: row.Text("item_id"), member: lineField(i, "counted"),
+				quantity: row.Decimal("counted"), all: books})
+		}
+	}
+	return checkBaseUnitDecimals(c, said...)
+}
+
+// foundRows puts what was found beside what the books have now.
 func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
-	levels, err := readCountable(c, task)
+	levels, err := counting.ReadStock(c.Tx, task)
 	if err != nil {
 		return nil, err
 	}
-	zone := task.Text("zone_id")
+	emptied, err := counting.ReadEmptied(c.Tx, task)
+	if err != nil {
+		return nil, err
+	}
 	books := map[string]store.Row{}
 	for _, l := range levels {
 		books[l.Text("stock_key")] = l
 	}
 	var rows []store.Row
-	var said []spoken
-	seenKeys := map[string]bool{}
+	named := map[string]bool{}
 	for i, l := range lines {
-		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, owner: l.OwnerID, lpn: l.LPN,
-			status: l.StockStatus}
-		if at.item == "" {
-			at.item = task.Text("item_id")
-		}
-		if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
-			return nil, refuseMovement(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
-		}
-		if at.owner == "" && books[at.stockKey()] == nil {
-			owner, one := ownerOf(levels, at)
-			if !one {
-				return nil, refuseMovement(lineField(i, "owner_id"), "goods of more than one owner lie there: say whose they are")
-			}
-			at.owner = owner
+		at, err := placeFound(task, l, i, books, slices.Concat(levels, emptied))
+		if err != nil {
+			return nil, err
 		}
 		key := at.stockKey()
-		if seenKeys[key] {
-			return nil, refuseMovement(fmt.Sprintf("lines[%d].counted", i), "the same stock is counted above already")
+		if named[key] {
+			return nil, refuseMovement(lineField(i, "counted"), "the same stock is counted above already")
 		}
-		seenKeys[key] = true
+		named[key] = true
 		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
 			"expected": books[key].Decimal("quantity")}
 		setGiven(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
 		rows = append(rows, row)
-		said = append(said, spoken{item: at.item, member: lineField(i, "counted"), quantity: l.Counted,
-			all: books[key].Decimal("quantity")})
-	}
-	if err := checkBaseUnitDecimals(c, said...); err != nil {
-		return nil, err
 	}
 	for _, l := range levels {
-		if seenKeys[l.Text("stock_key")] {
-			continue
+		if !named[l.Text("stock_key")] {
+			rows = append(rows, counting.MissedRow(task, l))
 		}
-		row := store.Row{"count_task_id": task["id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
-			"counted": decimal.Dec(0), "expected": l["quantity"]}
-		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
-			if l[f] != nil {
-				row[f] = l[f]
-			}
-		}
-		rows = append(rows, row)
-	}
-	places := placesOf(countsOf(task, rows))
-	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
-	if err != nil {
-		return nil, err
-	}
-	for i, row := range rows {
-		row["expected"] = row.Decimal("expected") - moved[places[i].Key]
-		row["variance"] = row.Decimal("counted") - row.Decimal("expected")
 	}
 	return rows, nil
 }
 
-// ownerOf is whose stock the books have where at is, but for its owner; one is
-// false when it is that of several.
+// placeFound is where line i has its stock. An owner whom nobody names is the one whose
+// goods the books have there, or had when the counter looked.
+func placeFound(task store.Row, l CountLine, i int, books map[string]store.Row, known []store.Row) (spot, error) {
+	at := spot{zone: task.Text("zone_id"), item: cmp.Or(l.ItemID, task.Text("item_id")), lot: l.LotID, serial: l.Serial,
+		owner: l.OwnerID, lpn: l.LPN, status: l.StockStatus}
+	if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
+		return at, refuseMovement(lineField(i, "item_id"), "name the item, one that the count is about")
+	}
+	if at.owner != "" || books[at.stockKey()] != nil {
+		return at, nil
+	}
+	owner, one := ownerOf(known, at)
+	if !one {
+		return at, refuseMovement(lineField(i, "owner_id"), "goods of more than one owner lie there: say whose they are")
+	}
+	at.owner = owner
+	return at, nil
+}
+
+// ownerOf is whose stock the books have where at is, but for its owner, "" for the house's
+// own; one is false when it is that of several.
 func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
+	found := 0
 	for _, l := range levels {
 		like := at
-		if like.owner = l.Text("owner_id"); like.stockKey() != l.Text("stock_key") {
-			continue
+		if like.owner = l.Text("owner_id"); like.stockKey() == l.Text("stock_key") {
+			owner = like.owner
+			found++
 		}
-		if owner != "" {
-			return "", false
-		}
-		owner = like.owner
 	}
-	return owner, true
+	return owner, found <= 1
 }
 
 // countWaits reports whether the variances of a count need a second person: all
@@ -245,24 +274,12 @@ func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, t
 	return items, total, nil
 }
 
-// countsOf are the counts of the lines of a task.
-func countsOf(task store.Row, lines []store.Row) (counts []store.Row) {
-	for _, l := range lines {
-		n := store.Row{"zone_id": task["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"],
-			"counted": l["counted"], "counted_at": task["counted_at"]}
-		setGiven(n, "lot_id", l.Text("lot_id"), "serial", l.Text("serial"), "owner_id", l.Text("owner_id"),
-			"lpn", l.Text("lpn"), "reason_code", l.Text("reason_code"))
-		counts = append(counts, n)
-	}
-	return counts
-}
-
 // finishCount gives back promises of what was not found, books the variances and closes
 // the task.
 func (w Watch) finishCount(
 	c *verb.Call, task store.Row, lines []store.Row, held counting.Held, set store.Row,
 ) (*CountOut, error) {
-	id, counts := task.Text("id"), countsOf(task, lines)
+	id, counts := task.Text("id"), counting.ListCounts(task, lines)
 	for i := range counts {
 		setGiven(counts[i], "approved_by", set.Text("approved_by"))
 	}
@@ -270,18 +287,13 @@ func (w Watch) finishCount(
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []verb.Record{},
+	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []counting.Expected{}, Movements: []verb.Record{},
 		Released: c.Records("reservations", freed)}
 	if len(counts) > 0 {
 		if counts, err = c.Tx.InsertRows("stock_counts", counts); err != nil {
 			return nil, err
 		}
-		var ids []string
-		for _, n := range counts {
-			ids = append(ids, n.Text("id"))
-		}
-		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.DB().InUUID("ref_id", 2)+" ORDER BY id",
-			query.List(ids))
+		moves, err := counting.ReadMovements(c.Tx, counts)
 		if err != nil {
 			return nil, err
 		}

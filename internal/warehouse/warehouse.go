@@ -12,6 +12,7 @@ package warehouse
 import (
 	"holdfast/internal/actor"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/counting"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/sites"
 )
@@ -42,7 +43,7 @@ func (w Watch) Effects() store.Effects {
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
 			"stock_counts":    perTenant(w.expectCounts),
-			"count_tasks":     keyCounts,
+			"count_tasks":     counting.KeepKeys,
 			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),

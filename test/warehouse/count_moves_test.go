@@ -1,8 +1,10 @@
 package warehouse_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,7 +86,7 @@ func TestCountBesidePicks(t *testing.T) {
 func TestCountsAndPicksAtOnce(t *testing.T) {
 	const rounds = 12
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		g := newGoods(t, k, map[string]any{})
+		g := newGoods(t, k, map[string]any{"unit_cost": 1})
 		bin := g.bin("G-A", 3*rounds, "")
 		order, _ := g.order(2 * rounds)
 		_, picks := g.released(order)
@@ -100,6 +102,7 @@ func TestCountsAndPicksAtOnce(t *testing.T) {
 				testkit.Request{Path: "/v1/rpc/pick_line", Body: pick},
 			)
 			g.is("count_tasks?select=status,variance_value&id=eq."+begun.Task.ID, `[{"status":"approved","variance_value":0}]`)
+			g.is("count_lines?select=variance&count_task_id=eq."+begun.Task.ID, `[{"variance":0}]`)
 		}
 		g.is("stock_movements?select=id&type=in.(count_gain,count_loss)&item_id=eq."+g.item, `[]`)
 		g.is("stock_levels?select=quantity,reserved&zone_id=eq."+bin, `[{"quantity":12,"reserved":0}]`)
@@ -128,35 +131,55 @@ func TestCountHoldsOrdersFirst(t *testing.T) {
 			g.say("confirm_order", confirm, 200, nil)
 			g.answered("nothing", count())
 		} else {
-			answer, held, free := make(chan testkit.Response, 1), make(chan bool), make(chan bool)
+			answer, failed := make(chan testkit.Response, 1), make(chan error, 1)
+			held, free := make(chan bool), make(chan bool)
+			begin, hold := sync.OnceFunc(func() { go func() { answer <- count() }() }), sync.OnceFunc(func() { close(held) })
+			release := sync.OnceFunc(func() { close(free) })
+			defer release()
 			go func() {
-				err := d.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+				failed <- d.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
 					const text = "SELECT id FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 					err := tx.Query(text, []any{demo.North, first}, func(*db.Row) error { return nil })
-					go func() { answer <- count() }()
-					waiting := "SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-					for n, end := 0, time.Now().Add(time.Minute); n == 0 && err == nil && time.Now().Before(end); {
-						err = tx.Query(waiting, nil, func(*db.Row) error { n++; return nil })
-						time.Sleep(2 * time.Millisecond)
+					if err != nil {
+						return err
 					}
-					close(held)
+					begin()
+					if err := waitForWaiter(tx); err != nil {
+						return err
+					}
+					hold()
 					<-free
-					return err
+					return nil
 				})
-				if err != nil {
-					t.Error(err)
-				}
 			}()
-			<-held
+			select {
+			case <-held:
+			case err := <-failed:
+				t.Fatal(err)
+			}
 			g.say("confirm_order", confirm, 200, nil)
 			g.answered("a promise made meanwhile", g.during("orders", later, "items", g.item, func() testkit.Response {
-				close(free)
+				release()
 				return <-answer
 			}))
+			testkit.Must(t, <-failed)
 		}
 		g.is("stock_levels?select=quantity,reserved&zone_id=eq."+bin, `[{"quantity":3,"reserved":3}]`)
 		k.Verified(t)
 	})
+}
+
+// waitForWaiter waits until somebody waits for a row that the transaction holds.
+func waitForWaiter(tx *db.Tx) error {
+	const text = "SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		waiting := false
+		err := tx.Query(text, nil, func(*db.Row) error { waiting = true; return nil })
+		if err != nil || waiting {
+			return err
+		}
+	}
+	return errors.New("the count waits for no order")
 }
 
 // A shipment of which nothing reached the receiver is an exception and not completed; a
@@ -180,12 +203,13 @@ func TestDeliverNothing(t *testing.T) {
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"shipped"}]`)
 
 		again := testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + shipment, As: g.as,
-			Body: map[string]any{"status": "in_transit"}}
+			Body: map[string]any{"status": "in_transit", "exception_note": "nobody at the gate"}}
 		if r := k.Call(again); r.Status/100 != 2 {
 			t.Fatalf("a second try: %d %s", r.Status, r.Body)
 		}
 		g.say("deliver", map[string]any{"shipment_id": shipment, "proof": map[string]any{"name": "Gate"}}, 200, nil)
-		g.is("shipments?select=status&id=eq."+shipment, `[{"status":"delivered"}]`)
+		g.is("shipments?select=status,exception_code,exception_note&id=eq."+shipment,
+			`[{"status":"delivered","exception_code":null,"exception_note":null}]`)
 		g.is("shipment_lines?select=qty_short&shipment_id=eq."+shipment, `[{"qty_short":0}]`)
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"delivered"}]`)
 		k.Verified(t)
