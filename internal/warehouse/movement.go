@@ -7,11 +7,9 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/sites"
 )
-
-// skew is how far a client's clock may run ahead of ours.
-const skew = 5 * time.Minute
 
 // Ends a movement must have.
 type ends uint8
@@ -155,7 +153,7 @@ func checkOccurredAt(m store.Row, now time.Time) *fault.Error {
 		m["occurred_at"] = now.Format(db.TimeLayout)
 		return nil
 	}
-	if m.Text("occurred_at") > now.Add(skew).Format(db.TimeLayout) {
+	if m.Text("occurred_at") > now.Add(history.ClockTolerance).Format(db.TimeLayout) {
 		return refuseMovement("occurred_at", "a movement cannot lie in the future")
 	}
 	return nil

@@ -173,6 +173,7 @@ test('beside a refusal stands in the language of the person what to do', async (
     [403, '42501', 'permission denied for table orders', 'Bitte einen Administrator deiner Organisation um dieses Recht.'],
     [409, 'HF001', 'orders cannot move to "packed"', 'Lade die Seite neu: sie zeigt, was jetzt möglich ist.'],
     [409, 'HF002', 'not enough stock', 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.'],
+    [409, 'HF002', 'the goods were not there then', 'Wähle ein späteres Datum, oder buche zuerst, was davor hereinkam.', 'occurred_at: is before the goods came'],
     [412, 'HF008', 'the record was changed by somebody else', 'Lade den Datensatz neu und ändere ihn dann noch einmal.'],
     [422, 'HF012', 'the document does not fit', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
     [429, 'rate_limit_exceeded', 'Too many requests', 'In 7 Sekunden noch einmal.'],
@@ -182,8 +183,8 @@ test('beside a refusal stands in the language of the person what to do', async (
     await context.addInitScript(() => localStorage.setItem('holdfast.language', '"de"'));
     let answer;
     await page.route('**/rest/v1/orders?**', (route) => route.fulfill(answer));
-    for (const [status, code, message, advice] of said) {
-      answer = { status, headers: status === 429 ? { 'Retry-After': '7' } : {}, json: { code, message } };
+    for (const [status, code, message, advice, details] of said) {
+      answer = { status, headers: status === 429 ? { 'Retry-After': '7' } : {}, json: { code, message, details } };
       await page.goto(`${url}/console/c/orders`);
       const alert = page.getByRole('alert').filter({ hasText: message });
       await alert.waitFor();

@@ -46,7 +46,13 @@ export class Fault extends Error {
     if (/[a-z]/.test(this.code)) return '';
     // 42501 is also what is never changed by anybody.
     if (this.code === '42501' && !this.message.startsWith('permission denied')) return '';
-    return (ways[this.code] ?? ways[this.status])?.() ?? '';
+    return (this.wayOfField ?? ways[this.code] ?? ways[this.status])?.() ?? '';
+  }
+
+  // wayOfField is what to do where the code means something else of a field that the sentence names.
+  private get wayOfField(): (() => string) | undefined {
+    const named = Object.entries(fieldWays[this.code] ?? {}).find(([name]) => this.fields([name]).length);
+    return named?.[1];
   }
 
   // The fields of a form that the sentence names, by their quotes or their place in front of a colon.
@@ -65,6 +71,11 @@ const ways: Record<string, () => string> = {
   '23505': () => _('Choose another value: this one is taken.'),
   '42501': () => _('Ask an administrator of your organisation for this right.'),
   '422': () => _('Correct what the message names, then send it again.'),
+};
+
+// By code and field.
+const fieldWays: Record<string, Record<string, () => string>> = {
+  HF002: { occurred_at: () => _('Choose a later date, or book first what came in before it.') },
 };
 
 // supabase-js hands on a failure's words and drops its head: the last failures are kept here by their words.

@@ -41,6 +41,7 @@ export const de: Record<string, string> = {
   'Load the record again, then make your change once more.': 'Lade den Datensatz neu und ändere ihn dann noch einmal.',
   'Load the page again: it shows what can be done now.': 'Lade die Seite neu: sie zeigt, was jetzt möglich ist.',
   'Enter a smaller quantity, or choose another place or lot.': 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.',
+  'Choose a later date, or book first what came in before it.': 'Wähle ein späteres Datum, oder buche zuerst, was davor hereinkam.',
   'Release what still uses the record, then try once more.': 'Löse, was den Datensatz noch benutzt, und versuche es dann noch einmal.',
   'Make somebody else an owner first.': 'Mach zuerst jemand anderen zum Eigentümer.',
   'Choose another value: this one is taken.': 'Wähle einen anderen Wert: dieser ist vergeben.',

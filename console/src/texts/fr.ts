@@ -47,6 +47,7 @@ export const fr: Record<string, string> = {
   'Load the record again, then make your change once more.': 'Rechargez l’enregistrement, puis refaites votre modification.',
   'Load the page again: it shows what can be done now.': 'Rechargez la page : elle montre ce qui est possible maintenant.',
   'Enter a smaller quantity, or choose another place or lot.': 'Saisissez une quantité plus petite, ou choisissez un autre emplacement ou lot.',
+  'Choose a later date, or book first what came in before it.': 'Choisissez une date plus tardive, ou enregistrez d’abord ce qui est entré avant.',
   'Release what still uses the record, then try once more.': 'Libérez ce qui utilise encore l’enregistrement, puis réessayez.',
   'Make somebody else an owner first.': 'Nommez d’abord un autre propriétaire.',
   'Choose another value: this one is taken.': 'Choisissez une autre valeur : celle-ci est déjà prise.',

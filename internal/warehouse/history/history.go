@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -16,6 +17,10 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
+
+// ClockTolerance is how far the clocks of clients and servers may differ. A movement dated
+// ahead by less is taken, and one dated back by less happens now.
+const ClockTolerance = 5 * time.Minute
 
 // Keys returns the stock keys of where a movement's goods come from and go to, "" for
 // outside the warehouse.
@@ -25,6 +30,7 @@ type Keys func(movement store.Row) (from, to string)
 type movement struct {
 	id, itemID string
 	at         string // occurred_at
+	booked     string // created_at
 	from, to   string // stock keys, "" for outside the warehouse
 	quantity   decimal.Dec
 }
@@ -32,24 +38,25 @@ type movement struct {
 func readMovement(row store.Row, keys Keys) movement {
 	from, to := keys(row)
 	return movement{
-		id: row.Text("id"), itemID: row.Text("item_id"), at: row.Text("occurred_at"),
+		id: row.Text("id"), itemID: row.Text("item_id"),
+		at: row.Text("occurred_at"), booked: row.Text("created_at"),
 		from: from, to: to, quantity: row.Decimal("quantity"),
 	}
 }
 
 // step is a change of what lies at a place.
 type step struct {
-	at     string // occurred_at
+	at     string // occurred_at, at the latest when the movement was booked
 	by     decimal.Dec
 	change int // the place of the movement among the changes, -1 for an earlier one
 }
 
 // CheckBalances refuses movements dated back by which a place would have held less than
 // nothing at some time since. The movements are inserted already, and their items locked.
-// Movements of now cost nothing: what lies there now is checked with the stock levels.
+// Movements of now cost no statement: what lies there now is checked with the stock levels.
 func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
-	now := query.FormatTime(tx.Now())
-	since := now
+	recent := query.FormatTime(tx.Now().Add(-ClockTolerance))
+	since := recent
 	added := map[string]int{}
 	watched := map[string][]step{}
 	var items []string
@@ -58,7 +65,7 @@ func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
 			continue
 		}
 		m := readMovement(c.After, keys)
-		if m.at >= now {
+		if m.at >= recent {
 			continue
 		}
 		added[m.id] = i
@@ -85,7 +92,7 @@ func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
 		}
 		for key, by := range map[string]decimal.Dec{m.from: -m.quantity, m.to: m.quantity} {
 			if steps, isWatched := watched[key]; isWatched {
-				watched[key] = append(steps, step{m.at, by, change})
+				watched[key] = append(steps, step{min(m.at, m.booked), by, change})
 			}
 		}
 	}
