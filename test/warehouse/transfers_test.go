@@ -319,8 +319,9 @@ func TestTransferRefuses(t *testing.T) {
 				delete(c.in, "type")
 			}
 			before := s.bySite() + s.rows("orders?select=status,qty_received,to_site_id&order=id")
-			method, path, isPatch := "POST", c.path, false
-			if path, isPatch = strings.CutPrefix(c.path, "PATCH "); isPatch {
+			method := http.MethodPost
+			path, isPatch := strings.CutPrefix(c.path, "PATCH ")
+			if isPatch {
 				method = http.MethodPatch
 			}
 			r := k.Call(testkit.Request{Method: method, Path: "/v1/" + path, As: s.as, Body: c.in})

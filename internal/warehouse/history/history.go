@@ -127,7 +127,7 @@ func checkPlaces(tx *store.Tx, changes []store.Change, watched map[string][]step
 }
 
 // findShortage returns when a place would have held less than nothing, and the movement
-// of the call that takes it there; -1 when it never does, or did so before.
+// of the call that took part in that; -1 when it never does, or without the call's doing.
 func findShortage(left decimal.Dec, steps []step) (string, int) {
 	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(b.at, a.at) })
 	for i := 0; i < len(steps); {
