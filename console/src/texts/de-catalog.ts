@@ -138,6 +138,7 @@ export const deCatalog: Record<string, string> = {
   'When value and evidence were first found as they are; the later regulations.last_evaluated_at is when they were last confirmed.': 'Wann Wert und Nachweis zuerst so vorgefunden wurden; ist regulations.last_evaluated_at später, wurden sie dann zuletzt bestätigt.',
   'When everything in its scope was last held to it.': 'Wann zuletzt alles, wofür sie gilt, an ihr gemessen wurde.',
   'A regulation\'s verdict on an entity: written at the first check and whenever it changes.': 'Das Urteil einer Vorschrift über einen Gegenstand: geschrieben bei der ersten Prüfung und wann immer es sich ändert.',
+  'What the figures say that is seldom right; it does not stop a certification.': 'Was an den Zahlen selten stimmt; es hält keine Bestätigung auf.',
   'What was found of one stock key in a count, beside what the books said. Written by verb enter_count.': 'Was eine Zählung gefunden hat, neben dem, was in den Büchern stand.',
   'A count that somebody has to make at a place: opened by start_count, a short pick or a plan, entered by enter_count.': 'Eine Zählung, die jemand an einem Ort machen muss: eröffnet von Hand, nach einer Fehlmenge oder nach Plan.',
   'What people can learn, and when they must.': 'Was Menschen lernen können und wann sie es müssen.', 'Workers who drive shipments, with licence and whereabouts.': 'Wer Sendungen fährt, mit Führerschein und Aufenthalt.',

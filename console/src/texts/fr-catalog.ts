@@ -140,6 +140,7 @@ export const frCatalog: Record<string, string> = {
   'When value and evidence were first found as they are; the later regulations.last_evaluated_at is when they were last confirmed.': 'Quand la valeur et les preuves ont été trouvées telles quelles ; si regulations.last_evaluated_at est plus tard, elles ont été confirmées à ce moment.',
   'When everything in its scope was last held to it.': 'Quand tout ce qu’elle vise a été examiné pour la dernière fois.',
   'A regulation\'s verdict on an entity: written at the first check and whenever it changes.': 'Le verdict d’une réglementation sur un élément : écrit au premier examen et à chaque changement.',
+  'What the figures say that is seldom right; it does not stop a certification.': 'Ce qui, dans les chiffres, est rarement juste ; cela n’empêche pas la certification.',
   'What was found of one stock key in a count, beside what the books said. Written by verb enter_count.': 'Ce qu’un comptage a trouvé, à côté de ce que disaient les livres.',
   'A count that somebody has to make at a place: opened by start_count, a short pick or a plan, entered by enter_count.': 'Un comptage à faire à un endroit : ouvert à la main, après un manque ou selon un plan.',
   'What people can learn, and when they must.': 'Ce que les gens peuvent apprendre, et quand ils le doivent.',
