@@ -31,12 +31,15 @@ const OwnersOnHand = `(
 )`
 
 // FirstMovement is when own goods of item i moved first, in SQL, null for never. $1 tenant.
+// created_at, which every movement has, keeps SQLite from the index that covers all other
+// columns and begins with the day: it would be read from its start for each item.
 const FirstMovement = `(
 	SELECT MIN(movement.occurred_at)
 	FROM stock_movements AS movement
 	WHERE movement.tenant_id = $1
 		AND movement.item_id = i.id
 		AND movement.owner_id IS NULL
+		AND movement.created_at IS NOT NULL
 )`
 
 // ownersSQL selects what owners keep here of items, base units. The levels of items are
