@@ -42,7 +42,9 @@ func readReporters(tx *db.Tx, tenant string, incidents []store.Row) (people, err
 		if err != nil {
 			return nil, err
 		}
-		unsaid := slices.ContainsFunc(list, func(e Entity) bool { return e.Role == "" && (e.Type == "worker" || e.Type == "driver") })
+		unsaid := slices.ContainsFunc(list, func(e Entity) bool {
+			return e.Role == "" && (e.Type == "worker" || e.Type == "driver")
+		})
 		if by := in.Text("reported_by"); by != "" && unsaid {
 			accounts[by] = true
 		}

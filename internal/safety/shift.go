@@ -142,7 +142,8 @@ func deriveHours(c store.Change, length time.Duration) error {
 	given, _ := sh["hours"].(decimal.Dec)
 	isTouched := movesTimes || IsChanged(c, "hours")
 	if isTouched && int64(given)*3600 > int64(worked/time.Second+18)*decimal.Scale {
-		return badShift("hours", "are more than the %s that the shift has from its beginning to its end, less the break", most)
+		return badShift("hours",
+			"are more than the %s that the shift has from its beginning to its end, less the break", most)
 	}
 	return nil
 }

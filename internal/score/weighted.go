@@ -165,12 +165,12 @@ func (m Weighted) Score(in Inputs) (WeightedResult, error) {
 		sum += r.Terms[i].Points
 	}
 	r.Score = Round(sum, 1)
-	r.Low, r.High = m.interval(in, &r.Terms)
+	r.Low, r.High = m.boundScore(in, &r.Terms)
 	return r, nil
 }
 
-// interval returns the scores at both ends of the counts' intervals.
-func (m Weighted) interval(in Inputs, terms *[4]Term) (low, high float64) {
+// boundScore returns the scores at both ends of the counts' intervals.
+func (m Weighted) boundScore(in Inputs, terms *[4]Term) (low, high float64) {
 	per30 := 30 / float64(in.PeriodDays)
 	at := func(half, count float64) float64 { return halvingTerm(count * per30 / half) }
 	fewest, most := countInterval(in.IncidentCount)

@@ -17,7 +17,7 @@ type Place struct {
 	ItemID string
 	Found  decimal.Dec // base units
 
-	LookedAt string // when it was found there; "" for now
+	LookedAt string // when it was found there; "" = at this moment
 }
 
 // Pledges change promises; package warehouse keeps them in step with stock levels.
