@@ -110,6 +110,30 @@ test('goods are received against an order, put in a place, and the place is coun
   assert.equal(received.status, 'completed');
 });
 
+test('goods moved between the look and the sending are no variance, also when the page was loaded again', async () => {
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `LOOKED-${Date.now()}`, name: 'Looked at' } });
+  const [bin, other] = [await newBin('LOOKED'), await newBin('MOVED')];
+  const move = (body) =>
+    api(manager, '/v1/stock_movements', { method: 'POST', body: { item_id: item.id, ...body } });
+  await move({ type: 'receipt', to_zone_id: bin.id, quantity: 10 });
+  const { count_task: task } = await rpc(manager, 'start_count', { zone_id: bin.id, item_id: item.id });
+  await as(operator, async (page) => {
+    await open(page, `/console/floor/count/${task.id}`);
+    const found = page.getByRole('group', { name: `Found: ${item.sku}` }).getByRole('textbox');
+    await found.fill('10');
+    await move({ type: 'transfer', from_zone_id: bin.id, to_zone_id: other.id, quantity: 3 });
+    await page.reload();
+    await valueOf(found, '10');
+    await page.getByRole('button', { name: 'That is all: 1 line' }).click();
+    await page.getByRole('heading', { name: 'The count is booked' }).waitFor();
+  }, phone);
+  const [line] = await api(manager, `/v1/count_lines?select=counted,variance&count_task_id=eq.${task.id}`);
+  assert.deepEqual([Number(line.counted), Number(line.variance)], [10, 0]);
+  const levels = await api(manager, `/v1/stock_levels?select=zone_id,quantity&item_id=eq.${item.id}`);
+  const left = (zone) => Number(levels.find((l) => l.zone_id === zone.id)?.quantity);
+  assert.deepEqual([left(bin), left(other)], [7, 3]);
+});
+
 test('a scan says what a code is and what can be done with it, on the floor and in the search', async () => {
   const [zone] = await api(manager, '/v1/zones?select=id,code,name&kind=eq.bin&limit=1');
   await as(operator, async (page) => {

@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { beep } from '../lib/beep';
-import { ask, rpc, supabase, want } from '../lib/client';
+import { ask, rpc, serverNow, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { toFault } from '../lib/fault';
@@ -525,7 +525,13 @@ function Count({ t }: { t: Row }) {
   const zone = (t['zone'] ?? {}) as Row;
   const only = t['item'] as Row | null;
   const draft = useDraft(`count ${t.id}`);
-  const [lines, setLines] = draft.field<Found[]>('lines', only ? [{ key: only.id, item: only, counted: '0' }] : []);
+  const [lines, putLines] = draft.field<Found[]>('lines', only ? [{ key: only.id, item: only, counted: '0' }] : []);
+  // When the last number was typed: the server takes off the books what moved between that moment and the sending.
+  const [countedAt, setCountedAt] = draft.field<string | undefined>('counted_at', undefined);
+  const setLines = (change: (now: Found[]) => Found[]) => {
+    putLines(change);
+    setCountedAt(serverNow().toISOString());
+  };
   const [result, setResult] = useState<Counted | null>(null);
   const { said, busy, say, act } = useSaid();
   const read = (code: string) =>
@@ -547,7 +553,7 @@ function Count({ t }: { t: Row }) {
     });
   const enter = () =>
     act(async () => {
-      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, lines: lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 })) });
+      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, counted_at: countedAt, lines: lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 })) });
       beep(true);
       draft.drop();
       setResult(r);
