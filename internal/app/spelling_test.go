@@ -12,10 +12,13 @@ import (
 )
 
 // spellings are names and codes as programs send them, with an accent apart, a zero
-// width space, a byte order mark or a soft hyphen in them, and their one spelling.
+// width space, a byte order mark or a soft hyphen in them, or with white space around
+// them, and their one spelling.
 var spellings = []struct{ sent, kept string }{
 	{"Cafe\u0301\u200B X", "Caf\u00E9 X"},
 	{"\uFEFFA\u00ADB-1\u2060", "AB-1"},
+	{"  AB-2\t", "AB-2"},
+	{"\u00A0Zoe\u0308-3 \u200B", "Zo\u00EB-3"},
 	{"\u200Bcafe\u0301@north.example", "caf\u00E9@north.example"},
 }
 
@@ -87,7 +90,8 @@ func TestRecordsAreFoundInAnySpelling(t *testing.T) {
 		id := k.Insert(t, owner, "items", map[string]any{
 			"sku": apart, "name": "Lamp", "barcodes": []any{map[string]any{"value": hidden, "type": "supplier"}},
 		})
-		for _, filter := range []string{"sku=eq." + apart, "sku=in.(x," + apart + ")", "sku=eq.G\u00E8n\u00E8ve\uFEFF"} {
+		for _, filter := range []string{"sku=eq." + apart, "sku=in.(x," + apart + ")", "sku=eq.G\u00E8n\u00E8ve\uFEFF",
+			"sku=eq. " + apart + " "} {
 			name, value, _ := strings.Cut(filter, "=")
 			if got := first(t, k, "/v1/items?select=id&"+name+"="+url.QueryEscape(value), "id"); got != id {
 				t.Errorf("%q finds %q", filter, got)
@@ -100,7 +104,7 @@ func TestRecordsAreFoundInAnySpelling(t *testing.T) {
 		if r.JSON(t, &rows); len(rows) != 1 || rows[0].ID != id {
 			t.Errorf("the upsert wrote %s", r.Body)
 		}
-		for _, code := range []string{apart, "SUP-1", "SUP-1\u2060"} {
+		for _, code := range []string{apart, "SUP-1", "SUP-1\u2060", " SUP-1\r\n"} {
 			var out struct {
 				Kind   string
 				Record struct{ ID string }

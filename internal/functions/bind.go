@@ -35,6 +35,7 @@ type param struct {
 	uuid     bool
 	date     bool // format:"date", in a body
 	instant  bool // format:"date-time", in a body
+	code     bool // code:"true", in a body: has one spelling, as names and codes of records
 	oneof    []string
 	least    string // min and max as they stand, for decimals
 	most     string
@@ -65,6 +66,7 @@ func paramOf(f reflect.StructField, name string) param {
 		clamp: parseBound(tag("clamp"), math.MaxInt64), oneof: strings.Fields(tag("oneof"))}
 	p.min, p.max = parseBound(p.least, math.MinInt64), parseBound(p.most, math.MaxInt64)
 	p.uuid, p.date, p.instant = tag("format") == "uuid", tag("format") == "date", tag("format") == "date-time"
+	p.code = tag("code") == "true"
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 )
 
 // Bounds of what a body without a length or max tag of its own may hold.
@@ -22,11 +23,12 @@ const (
 
 // BindObject reads a whole JSON object into a struct, given by pointer, whose
 // members are named by their json tag; the other tags are Bind's, enum stands
-// for oneof, and max bounds the characters of a string and the entries of an
-// array. Members may be strings, booleans, integers, decimals (of at most four
-// places), objects, arrays, and pointers to those, which stay nil when absent. A
-// name that the struct does not have is refused. Faults are fault.Invalid and
-// name the place, such as lines[2].quantity.
+// for oneof, max bounds the characters of a string and the entries of an array, and
+// code marks texts that are brought into the one spelling of names and codes.
+// Members may be strings, booleans, integers, decimals (of at most four places),
+// objects, arrays, and pointers to those, which stay nil when absent. A name that
+// the struct does not have is refused. Faults are fault.Invalid and name the place,
+// such as lines[2].quantity.
 func BindObject(in any, body map[string]json.RawMessage) error {
 	return bindObject(reflect.ValueOf(in).Elem(), body)
 }
@@ -90,6 +92,9 @@ func bindMember(v reflect.Value, p *param, raw json.RawMessage, given bool) erro
 		return err
 	}
 	if p.kind == reflect.String {
+		if p.code {
+			text = query.Identifier(text)
+		}
 		if err := p.checkPlainText(text); err != nil {
 			return err
 		}

@@ -15,10 +15,11 @@ import (
 const invisible = "\u00AD\u200B\u2060\uFEFF"
 
 // Identifier brings a name or code into its one spelling: composed (Unicode
-// Normalization Form C, UAX 15) and without invisible characters.
+// Normalization Form C, UAX 15), without invisible characters, and without white space
+// before or after it, which a scanner or a spreadsheet adds and nobody sees.
 func Identifier(s string) string {
 	if isASCII(s) {
-		return s
+		return strings.TrimSpace(s)
 	}
 	if strings.ContainsAny(s, invisible) {
 		s = strings.Map(func(r rune) rune {
@@ -28,8 +29,12 @@ func Identifier(s string) string {
 			return r
 		}, s)
 	}
-	return norm.NFC.String(s)
+	return norm.NFC.String(strings.TrimSpace(s))
 }
+
+// isSpelled reports a text that Identifier leaves as it is. It is false for some that
+// Identifier would leave as well: those that are not ASCII.
+func isSpelled(s string) bool { return isASCII(s) && len(strings.TrimSpace(s)) == len(s) }
 
 // spelledText is a text of a field as records hold it: a name or code in its one
 // spelling, any other text as it is.

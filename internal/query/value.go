@@ -85,7 +85,7 @@ func Stored(f *catalog.Field, v any) bool {
 		return f.Type == catalog.Bool
 	case string:
 		if f.Type == catalog.Text {
-			return strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) && (!isIdentifier(f) || isASCII(x))
+			return strings.IndexByte(x, 0) < 0 && utf8.ValidString(x) && (!isIdentifier(f) || isSpelled(x))
 		}
 		return f.Type == catalog.UUID && isCanonicalUUID(x)
 	}

@@ -85,7 +85,7 @@ func (c *coded) readLabel(l gs1.Label, raw map[string]barcode, now time.Time) {
 	if b, ok := raw[gtinOf(l)]; ok {
 		c.item, c.unit = b.item, b.unit
 	}
-	c.lot, c.serial, c.lpn = l.Value("10"), l.Value("21"), l.Value("00")
+	c.lot, c.serial, c.lpn = query.Identifier(l.Value("10")), query.Identifier(l.Value("21")), l.Value("00")
 	if c.expires = l.Date("17", now.Year()); c.expires == "" {
 		c.expires = l.Date("15", now.Year())
 	}

@@ -12,12 +12,12 @@ import (
 type AdjustStockIn struct {
 	ItemID      string      `json:"item_id" required:"true" format:"uuid" names:"items" doc:"The item."`
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
-	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
-	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	Serial      string      `json:"serial" code:"true" max:"64" doc:"Its serial number."`
+	LPN         string      `json:"lpn" code:"true" max:"64" doc:"The license plate it is on."`
 	OwnerID     string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; the house's own when absent."`
 	ZoneID      string      `json:"zone_id" required:"true" format:"uuid" names:"zones" doc:"The place."`
 	Quantity    decimal.Dec `json:"quantity" required:"true" doc:"What is added, negative for what is taken away, in uom."`
-	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	UoM         string      `json:"uom" code:"true" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
 	ReasonCode  string      `json:"reason_code" required:"true" max:"64" doc:"Why, in the tenant's own codes: damage, theft, found."`
 	Note        string      `json:"note" max:"500" doc:"Anything a second person should know."`

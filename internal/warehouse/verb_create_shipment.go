@@ -22,7 +22,7 @@ type ShipmentLineIn struct {
 type CreateShipmentIn struct {
 	Lines    []ShipmentLineIn `json:"lines" max:"500" doc:"What travels; or"`
 	OrderIDs []string         `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"all of these orders that is reserved and on no other shipment."`
-	Carrier  string           `json:"carrier" max:"64" doc:"Code of the carrier; absent for the own fleet."`
+	Carrier  string           `json:"carrier" code:"true" max:"64" doc:"Code of the carrier; absent for the own fleet."`
 	Carries  string           `json:"carrier_id" format:"uuid" names:"carriers" doc:"Or its record."`
 	Service  string           `json:"service" max:"64" doc:"Of the carrier."`
 	DriverID string           `json:"driver_id" format:"uuid" names:"drivers" doc:"Who drives."`

@@ -25,8 +25,8 @@ type EnterCountIn struct {
 type CountLine struct {
 	ItemID      string      `json:"item_id" format:"uuid" names:"items" doc:"The item; the task's when absent."`
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
-	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
-	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	Serial      string      `json:"serial" code:"true" max:"64" doc:"Its serial number."`
+	LPN         string      `json:"lpn" code:"true" max:"64" doc:"The license plate it is on."`
 	OwnerID     string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; by the books when absent, where they know one."`
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
 	Counted     decimal.Dec `json:"counted" required:"true" min:"0" doc:"How much was found, in base units."`

@@ -10,13 +10,13 @@ import (
 type MoveStockIn struct {
 	ItemID         string      `json:"item_id" required:"true" format:"uuid" names:"items" doc:"The item."`
 	LotID          string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
-	Serial         string      `json:"serial" max:"64" doc:"Its serial number."`
-	LPN            string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	Serial         string      `json:"serial" code:"true" max:"64" doc:"Its serial number."`
+	LPN            string      `json:"lpn" code:"true" max:"64" doc:"The license plate it is on."`
 	OwnerID        string      `json:"owner_id" format:"uuid" names:"goods_owners" doc:"Whose goods; the house's own when absent."`
 	FromZoneID     string      `json:"from_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it was."`
 	ToZoneID       string      `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it is."`
 	Quantity       decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in uom."`
-	UoM            string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	UoM            string      `json:"uom" code:"true" max:"64" doc:"Of the quantity; the item's base unit when absent."`
 	StockStatus    string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status the goods are in; they keep it."`
 	OverrideReason string      `json:"override_reason" max:"200" doc:"Why a manager puts it where the zone refuses it."`
 }

@@ -15,8 +15,8 @@ import (
 
 // PackageIn is the carton or pallet.
 type PackageIn struct {
-	LPN    string       `json:"lpn" max:"64" doc:"Its license plate."`
-	SSCC   string       `json:"sscc" max:"18" doc:"Its SSCC, when it has one already; else closing it gives one."`
+	LPN    string       `json:"lpn" code:"true" max:"64" doc:"Its license plate."`
+	SSCC   string       `json:"sscc" code:"true" max:"18" doc:"Its SSCC; closing it gives one when absent."`
 	Length *decimal.Dec `json:"length_mm" min:"0" unit:"mm" doc:"Outside."`
 	Width  *decimal.Dec `json:"width_mm" min:"0" unit:"mm" doc:"Outside."`
 	Height *decimal.Dec `json:"height_mm" min:"0" unit:"mm" doc:"Outside."`
@@ -28,7 +28,7 @@ type PackLineIn struct {
 	LineID   string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"Of an outbound order."`
 	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"Base units."`
 	LotID    string      `json:"lot_id" format:"uuid" names:"lots" doc:"Of which lot; any when absent."`
-	Serial   string      `json:"serial" max:"64" doc:"Which piece; any when absent."`
+	Serial   string      `json:"serial" code:"true" max:"64" doc:"Which piece; any when absent."`
 }
 
 // readIdentity is the lot and piece that a line names, nil where it names none.

@@ -13,10 +13,10 @@ import (
 type PickLineIn struct {
 	LineID   string      `json:"pick_line_id" required:"true" format:"uuid" names:"pick_lines" doc:"The line."`
 	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"What was taken now, in base units; a part leaves the line open."`
-	Zone     string      `json:"zone_scan" max:"200" doc:"Code read at the bin; 409 when it is another's."`
-	Item     string      `json:"item_scan" max:"200" doc:"SKU, GTIN or barcode read on the goods; 409 when it is another item's."`
-	Lot      string      `json:"lot_no" max:"64" doc:"Lot read on the goods."`
-	Serials  []string    `json:"serials" max:"500" doc:"Serial numbers read on the goods."`
+	Zone     string      `json:"zone_scan" code:"true" max:"200" doc:"Code read at the bin; 409 when it is another's."`
+	Item     string      `json:"item_scan" code:"true" max:"200" doc:"SKU, GTIN or barcode read on the goods; 409 when it is another item's."`
+	Lot      string      `json:"lot_no" code:"true" max:"64" doc:"Lot read on the goods."`
+	Serials  []string    `json:"serials" code:"true" max:"500" doc:"Serial numbers read on the goods."`
 	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 }
 

@@ -15,7 +15,7 @@ import (
 type PlanWaveIn struct {
 	OrderIDs  []string `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"These orders; what the other members say when absent."`
 	DueBefore string   `json:"due_before" format:"date-time" doc:"Orders promised before then."`
-	Carrier   string   `json:"carrier" max:"64" doc:"Orders that go with this carrier."`
+	Carrier   string   `json:"carrier" code:"true" max:"64" doc:"Orders that go with this carrier."`
 	MaxOrders int64    `json:"max_orders" min:"1" max:"200" default:"50" doc:"Orders at most, the most urgent first."`
 	PlannedAt string   `json:"planned_at" format:"date-time" doc:"When the wave is to be released."`
 }

@@ -11,7 +11,7 @@ import (
 // shipping notice, or without either.
 type ReceiveIn struct {
 	OrderID string        `json:"order_id" format:"uuid" names:"orders" doc:"Purchase, transfer or return order the goods belong to."`
-	ASN     string        `json:"asn" max:"100" doc:"Number or tracking number of an inbound shipment; its orders are received."`
+	ASN     string        `json:"asn" code:"true" max:"100" doc:"Number or tracking number of an inbound shipment; its orders are received."`
 	ZoneID  string        `json:"zone_id" required:"true" format:"uuid" names:"zones" doc:"Dock the goods stand on."`
 	Lines   []ReceiveLine `json:"lines" required:"true" doc:"What came in."`
 }
@@ -20,13 +20,13 @@ type ReceiveIn struct {
 type ReceiveLine struct {
 	OrderLineID string      `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Line of the order; found by the item when absent."`
 	ItemID      string      `json:"item_id" format:"uuid" names:"items" doc:"The item, where neither a line nor a barcode says it."`
-	Barcode     string      `json:"barcode" max:"500" doc:"What was scanned: a barcode, GTIN, SKU or GS1 label, of which lot, expiry, serial and SSCC are taken."`
+	Barcode     string      `json:"barcode" code:"true" max:"500" doc:"A barcode, GTIN, SKU or GS1 label, of which lot, expiry, serial and SSCC are taken."`
 	Quantity    decimal.Dec `json:"quantity" min:"0" doc:"How much, in uom. One for each serial number when absent; 0 only with discrepancy short."`
-	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the barcode's, else the item's base unit, when absent."`
-	LotNo       string      `json:"lot_no" max:"64" doc:"Lot number; a new one is made a lot."`
+	UoM         string      `json:"uom" code:"true" max:"64" doc:"Unit of the quantity; the barcode's, else the item's base unit, when absent."`
+	LotNo       string      `json:"lot_no" code:"true" max:"64" doc:"Lot number; a new one is made a lot."`
 	ExpiresOn   string      `json:"expires_on" format:"date" doc:"Expiry of the lot; required for a new lot of an item that expires."`
-	Serials     []string    `json:"serials" doc:"Serial numbers, one for each base unit."`
-	LPN         string      `json:"lpn" max:"64" doc:"License plate of the pallet or carton."`
+	Serials     []string    `json:"serials" code:"true" doc:"Serial numbers, one for each base unit."`
+	LPN         string      `json:"lpn" code:"true" max:"64" doc:"License plate of the pallet or carton."`
 	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" doc:"Status to book it in; by the discrepancy and the zone when absent."`
 	Discrepancy string      `json:"discrepancy" enum:"short over damaged wrong_item unannounced quality other" doc:"How it differs from what was announced."`
 	AcceptSold  bool        `json:"accept_sold" doc:"Takes its serial numbers in as new though they were sold and did not come back under a return order."`

@@ -22,11 +22,11 @@ type ReceiveReturnIn struct {
 type ReturnLine struct {
 	OrderLineID string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"Line of the return order."`
 	Quantity    decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in uom."`
-	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	UoM         string      `json:"uom" code:"true" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
 	Disposition string      `json:"disposition" required:"true" enum:"restock quarantine scrap refund_only" doc:"What becomes of it."`
 	ZoneID      string      `json:"zone_id" format:"uuid" names:"zones" doc:"Where it is put; needed unless refund_only."`
 	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot; the order line's when absent."`
-	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
+	Serial      string      `json:"serial" code:"true" max:"64" doc:"Its serial number."`
 	Reason      string      `json:"reason" max:"64" doc:"Why goods are taken in that never left, or came back already; with disposition quarantine."`
 }
 

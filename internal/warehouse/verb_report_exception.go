@@ -9,7 +9,7 @@ import (
 // ReportExceptionIn says what went wrong on the road.
 type ReportExceptionIn struct {
 	ShipmentID string `json:"shipment_id" required:"true" format:"uuid" names:"shipments" doc:"The shipment, in transit."`
-	Code       string `json:"code" required:"true" max:"64" doc:"What happened, such as REFUSED or ADDRESS_UNKNOWN; kept as exception_code."`
+	Code       string `json:"code" required:"true" code:"true" max:"64" doc:"What happened, such as REFUSED or ADDRESS_UNKNOWN; kept as exception_code."`
 	Note       string `json:"note" max:"1000" doc:"In words; kept as exception_note."`
 }
 

@@ -11,7 +11,7 @@ import (
 // ReturnShipmentIn names a shipment that comes back.
 type ReturnShipmentIn struct {
 	ShipmentID string `json:"shipment_id" required:"true" format:"uuid" names:"shipments" doc:"The shipment, in transit or with an exception."`
-	Code       string `json:"code" max:"64" doc:"Why; kept as exception_code."`
+	Code       string `json:"code" code:"true" max:"64" doc:"Why; kept as exception_code."`
 	Note       string `json:"note" max:"1000" doc:"In words; kept as notes of the return order."`
 }
 

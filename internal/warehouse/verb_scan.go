@@ -15,7 +15,7 @@ import (
 
 // ScanIn is what a scanner read.
 type ScanIn struct {
-	Code    string       `json:"code" required:"true" max:"500" doc:"The code as the scanner sends it, FNC1 as ASCII 29."`
+	Code    string       `json:"code" required:"true" code:"true" max:"500" doc:"As the scanner sends it; FNC1: ASCII 29."`
 	Context *ScanContext `json:"context" doc:"What the person is at: the scan is held against it."`
 }
 
@@ -198,8 +198,8 @@ func (s *scanning) findSerial(item, number string) (bool, error) {
 
 func (s *scanning) parsedLabel(l gs1.Label) *ScanParsed {
 	year := s.c.Now().Year()
-	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"),
-		Serial:    l.Value("21"),
+	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"),
+		LotNo: query.Identifier(l.Value("10")), Serial: query.Identifier(l.Value("21")),
 		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
 	if p.GLN == "" {
 		p.GLN = l.Value("410")

@@ -20,6 +20,12 @@ func taken(t *testing.T, k *testkit.Kit, file, target, options, mapping string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return takenText(t, k, file, text, target, options, mapping)
+}
+
+// takenText imports a file with this text and returns how many of its rows went in.
+func takenText(t *testing.T, k *testkit.Kit, file string, text []byte, target, options, mapping string) int {
+	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for _, f := range [][2]string{{"target", target}, {"options", options}, {"mapping", mapping}} {
